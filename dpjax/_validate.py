@@ -1,0 +1,113 @@
+"""Host-side checks of arguments, one sentence each.
+
+Every function takes keyword arguments, so that the message names the argument as the caller wrote
+it, says what it was and what is accepted. Values that are being traced by JAX are let through: a
+check of a traced value would need the device.
+"""
+
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax._errors import nearest
+
+
+def is_traced(value: Any) -> bool:
+    """Whether `value` has no concrete number to look at (a tracer or a pytree placeholder)."""
+    return isinstance(value, jax.core.Tracer) or type(value) is object or value is None
+
+
+def _scalar(name: str, value: Any, accepted: str) -> float:
+    if isinstance(value, bool) or not (
+        isinstance(value, Real) or (hasattr(value, "shape") and hasattr(value, "dtype"))
+    ):
+        raise TypeError(f"{name} must be {accepted}, but was {value!r} ({type(value).__name__}).")
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be {accepted}, but was {value!r}.")
+    # A stacked parameter is checked by its worst entry.
+    if array.size == 0 or not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be {accepted} (finite), but was {value!r}.")
+    return float(array.min())
+
+
+def positive(**arguments: Any) -> None:
+    """Each argument is a finite number above 0.
+
+    Raises:
+        TypeError: An argument is not a number.
+        ValueError: An argument is not finite or not above 0.
+    """
+    for name, value in arguments.items():
+        if not is_traced(value) and _scalar(name, value, "a number > 0") <= 0:
+            raise ValueError(f"{name} must be a number > 0, but was {value!r}.")
+
+
+def non_negative(**arguments: Any) -> None:
+    """Each argument is a finite number that is not below 0; raises as `positive` does."""
+    for name, value in arguments.items():
+        if not is_traced(value) and _scalar(name, value, "a number >= 0") < 0:
+            raise ValueError(f"{name} must be a number >= 0, but was {value!r}.")
+
+
+def finite(**arguments: Any) -> None:
+    """Each argument is a finite number; raises as `positive` does."""
+    for name, value in arguments.items():
+        if not is_traced(value):
+            _scalar(name, value, "a number")
+
+
+def open_unit(**arguments: Any) -> None:
+    """Each argument lies strictly between 0 and 1; raises as `positive` does."""
+    for name, value in arguments.items():
+        if is_traced(value):
+            continue
+        low = _scalar(name, value, "a number between 0 and 1")
+        if low <= 0 or float(np.max(np.asarray(value))) >= 1:
+            raise ValueError(f"{name} must lie strictly between 0 and 1, but was {value!r}.")
+
+
+def positive_int(at_least: int = 1, **arguments: Any) -> None:
+    """Each argument is an integer that is at least `at_least`.
+
+    Raises:
+        TypeError: An argument is not an integer (1e4 is a float: write 10_000).
+        ValueError: An argument is too small.
+    """
+    for name, value in arguments.items():
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise TypeError(
+                f"{name} must be an integer >= {at_least}, but was {value!r} "
+                f"({type(value).__name__})."
+            )
+        if value < at_least:
+            raise ValueError(f"{name} must be an integer >= {at_least}, but was {value!r}.")
+
+
+def one_of(accepted: Collection[str], **arguments: Any) -> None:
+    """Each argument is one of the accepted names; the message offers the nearest.
+
+    Raises:
+        ValueError: An argument is not among them.
+    """
+    for name, value in arguments.items():
+        if value not in accepted:
+            known = sorted(accepted)
+            raise ValueError(f"{name} {value!r} is not known; {nearest(str(value), known)}.")
+
+
+def increasing(low: Any, high: Any, *, name: str) -> None:
+    """The interval or box [low, high] is finite and not empty.
+
+    Raises:
+        ValueError: A bound is not finite, or low >= high on some axis.
+    """
+    low, high = np.asarray(low, float), np.asarray(high, float)
+    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
+        raise ValueError(f"{name} must have finite bounds, but was [{low}, {high}].")
+    if np.any(low >= high):
+        raise ValueError(f"{name} must have low < high, but was [{low}, {high}].")
+
