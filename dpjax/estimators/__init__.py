@@ -1,0 +1,12 @@
+"""Estimators: DPL and MPL of the local approach."""
+
+from dpjax.estimators._confirm import Confirmation as Confirmation
+from dpjax.estimators._local import LocalStatistics as LocalStatistics
+from dpjax.estimators._local import dpl_runs as dpl_runs
+from dpjax.estimators._local import mpl_recorded as mpl_recorded
+from dpjax.estimators._local import mpl_runs as mpl_runs
+from dpjax.estimators._search import Curves as Curves
+from dpjax.estimators._search import PairSearch as PairSearch
+from dpjax.estimators._search import lattice_too_coarse as lattice_too_coarse
+from dpjax.estimators._settings import LocalSettings as LocalSettings
+from dpjax.estimators._sources import Recorded as Recorded
