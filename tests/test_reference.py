@@ -102,10 +102,12 @@ def test_svt6_patterns_by_adaptive_quadrature():
     np.testing.assert_allclose(actual, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("variant", [mechanisms.SVT1, mechanisms.SVT4])
-def test_two_positives_by_adaptive_quadrature(variant):
+@pytest.mark.parametrize(
+    ("variant", "threshold", "query"), [(mechanisms.SVT1, 2, 8), (mechanisms.SVT4, 4, 4 / 3)]
+)
+def test_two_positives_by_adaptive_quadrature(variant, threshold, query):
     mechanism = variant(0.7, num_queries=4, max_positives=2)
-    threshold, query = mechanism.noise[0] / 0.7, mechanism.noise[1] / 0.7
+    threshold, query = threshold / 0.7, query / 0.7
 
     def given(z, pattern):
         """The textbook loop: answer queries until the second positive, then stop."""
@@ -124,6 +126,31 @@ def test_two_positives_by_adaptive_quadrature(variant):
         )
         for c in range(16)
     ]
+    actual = reference.density(mechanism, VARIED, np.arange(16))
+    np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-14)
+
+
+def test_redrawn_thresholds_by_adaptive_quadrature():
+    """SVT2 with c = 2: Lap(4 / eps) on every threshold, Lap(8 / eps) on queries."""
+    mechanism = mechanisms.SVT2(0.7, num_queries=4, max_positives=2)
+
+    def stretch(answers, bits):
+        def given(z):
+            above = laplace_cdf((np.array(answers) - (1 + z)) / (8 / 0.7))
+            return np.prod(np.where(bits, above, 1 - above))
+
+        return over_threshold(given, 4 / 0.7, np.array(answers) - 1)
+
+    def chance(answers, bits, positives):
+        """One threshold serves until the next positive; then the rest is a new problem."""
+        if positives == 2:
+            return float(not any(bits))
+        if not any(bits):
+            return stretch(answers, bits) if bits else 1.0
+        end = bits.index(1) + 1
+        return stretch(answers[:end], bits[:end]) * chance(answers[end:], bits[end:], positives + 1)
+
+    expected = [chance(list(VARIED), [c >> i & 1 for i in range(4)], 0) for c in range(16)]
     actual = reference.density(mechanism, VARIED, np.arange(16))
     np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-14)
 

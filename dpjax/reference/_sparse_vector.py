@@ -22,6 +22,17 @@ _MAX_TABLE = 2**24
 """Numbers in the largest intermediate table, so that 20 queries stay within a few 100 MB."""
 
 
+class _Scales(NamedTuple):
+    """Scales of the noises: the threshold's, a query's, the threshold's after a positive.
+
+    A 0 stands for no noise, or for a threshold that is kept.
+    """
+
+    threshold: float
+    query: float
+    redraw: float
+
+
 class _Rule(NamedTuple):
     """The integral over the threshold's noise.
 
@@ -47,20 +58,35 @@ def outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.nd
         Shape [num_outcomes], in the order of the mechanism's output space.
     """
     excess = answers - float(mechanism.threshold)
-    noise = mechanism.noise
-    if noise.query == 0:
-        return _noiseless_patterns(excess, noise.threshold / float(mechanism.epsilon))
-    if noise.stops and mechanism.max_positives == 1:
-        return _first_positive(_rule(mechanism, excess, noise.threshold))
-    if noise.redraw:
-        return _redrawn_patterns(mechanism, excess)
-    most = mechanism.max_positives if noise.stops else mechanism.num_queries
-    return _patterns(_rule(mechanism, excess, noise.threshold), most)
+    scales = _scales(mechanism)
+    if scales.query == 0:
+        return _noiseless_patterns(excess, scales.threshold)
+    stops = not isinstance(mechanism, SVT6)
+    if stops and mechanism.max_positives == 1:
+        return _first_positive(_rule(excess, scales.threshold, scales.query))
+    if scales.redraw:
+        return _redrawn_patterns(excess, scales, mechanism.max_positives)
+    most = mechanism.max_positives if stops else len(answers)
+    return _patterns(_rule(excess, scales.threshold, scales.query), most)
 
 
-def _rule(mechanism: SparseVector, excess: np.ndarray, threshold_scale: float) -> _Rule:
-    threshold = threshold_scale / float(mechanism.epsilon)
-    query = mechanism.noise.query / float(mechanism.epsilon)
+def _scales(mechanism: SparseVector) -> _Scales:
+    """The scales of the paper's pseudo-code, stated anew: the mechanisms are tested by them."""
+    epsilon, c = float(mechanism.epsilon), mechanism.max_positives
+    first = epsilon / (4 if isinstance(mechanism, SVT4) else 2)
+    second = epsilon - first
+    match mechanism:
+        case SVT1():
+            return _Scales(1 / first, 2 * c / second, 0)
+        case SVT2():
+            return _Scales(c / first, 2 * c / first, c / second)
+        case SVT5():
+            return _Scales(1 / first, 0, 0)
+        case SVT4() | SVT6():
+            return _Scales(1 / first, 1 / second, 0)
+
+
+def _rule(excess: np.ndarray, threshold: float, query: float) -> _Rule:
     z, weight = line_rule(
         np.append(excess, 0.0), max(threshold, query), panel_width=4 * min(threshold, query)
     )
@@ -98,15 +124,15 @@ def _patterns(rule: _Rule, most: int) -> np.ndarray:
     return total
 
 
-def _redrawn_patterns(mechanism: SparseVector, excess: np.ndarray) -> np.ndarray:
+def _redrawn_patterns(excess: np.ndarray, scales: _Scales, most: int) -> np.ndarray:
     """P(pattern) where a positive redraws the threshold: a product of independent stretches."""
-    k, most = mechanism.num_queries, mechanism.max_positives
+    k = len(excess)
     # stretch[a, b]: from a fresh threshold at query a, b is the first positive (b = k for none).
     stretch = np.zeros((k + 1, k + 1))
     stretch[k, k] = 1
     for start in range(k):
-        scale = mechanism.noise.redraw if start else mechanism.noise.threshold
-        stretch[start, start:] = _first_positive(_rule(mechanism, excess[start:], scale))
+        threshold = scales.redraw if start else scales.threshold
+        stretch[start, start:] = _first_positive(_rule(excess[start:], threshold, scales.query))
     up_to_last = np.ones(2**k)
     next_query = np.zeros(2**k, int)
     for i in range(k):
