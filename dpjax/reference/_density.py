@@ -7,6 +7,7 @@ matter for it underflow otherwise.
 from functools import singledispatch
 from typing import Any
 
+import jax
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import root_scalar
@@ -35,8 +36,8 @@ def density(mechanism: Any, database: ArrayLike, outputs: ArrayLike) -> np.ndarr
 
     Raises:
         TypeError: The mechanism is not a built-in one.
-        ValueError: The database has another shape than the mechanism takes, or is not one of its
-            categories.
+        ValueError: The mechanism's parameters are stacked, or the database has another shape than
+            the mechanism takes, or is not one of its categories.
 
     References:
         The docstring of the mechanism's class names the paper and algorithm.
@@ -53,6 +54,11 @@ def log_density(mechanism: Any, database: ArrayLike, outputs: ArrayLike) -> np.n
         raise TypeError(
             "mechanism must be a built-in one of dpjax.mechanisms, but was "
             f"{type(mechanism).__name__}: no exact density of it is known."
+        )
+    if any(np.ndim(leaf) for leaf in jax.tree.leaves(mechanism)):
+        raise ValueError(
+            f"mechanism must have one value per parameter, but the {type(mechanism).__name__} had "
+            "stacked ones."
         )
     database, outputs = np.asarray(database, float), np.asarray(outputs, float)
     expected = (mechanism.num_queries,) if hasattr(mechanism, "num_queries") else ()
