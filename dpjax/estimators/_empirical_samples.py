@@ -77,9 +77,10 @@ class JaxQuery:
             def without(i):
                 return query(key, *_hide(values, present, everybody == i))
 
-            rest = jax.lax.map(without, everybody, batch_size=self.batch_size)
-            whole = query(key, values, present)
-            return jnp.concatenate([jnp.atleast_1d(whole)[None], rest.reshape(len(rest), -1)])
+            # Nobody is number -1: the answer with everybody is rounded as all others are.
+            gone = jnp.arange(-1, panel.num_individuals)
+            rest = jax.lax.map(without, gone, batch_size=self.batch_size)
+            return rest.reshape(len(rest), -1)
 
         slot = _record_slots(panel)
         shape = (panel.num_individuals, int(slot.max()) + 1)
