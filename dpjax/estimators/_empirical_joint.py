@@ -7,6 +7,8 @@ gives a lower bound, which rises with the second power of the cell width. Halvin
 the error, and extrapolation removes most of it.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dpjax.estimators._empirical_mixture import Mixture
@@ -14,59 +16,71 @@ from dpjax.estimators._empirical_mixture import Mixture
 DEFAULT_CELLS = {2: 256, 3: 64}
 
 
-def joint_delta(
-    first: np.ndarray,
-    second: np.ndarray,
-    kernel: str,
-    bandwidth: np.ndarray,
-    epsilon: np.ndarray,
-    cells: int | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """delta of a joint query for one individual.
+class JointGrid:
+    """Masses of two joint densities on a grid of cells.
 
     Args:
         first: [n, d] results with everybody, d = 2 or 3.
         second: [m, d] results without the individual; finite.
         kernel: 'laplace' or 'gaussian'.
         bandwidth: [d] scales of the kernels.
-        epsilon: [E] privacy levels.
-        cells: Cells per axis, a multiple of 2.
-
-    Returns:
-        [E] delta, and [E] the estimate of its error (the change from half as many cells).
+        cells: Cells per axis, an even number; default `DEFAULT_CELLS`.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 3 (composition).
     """
-    num_cells = cells or DEFAULT_CELLS[first.shape[1]]
-    p, q = (np.ones((len(s), 1)) / len(s) for s in (first, second))
-    for axis, width in enumerate(bandwidth):
-        edges = _edges(first[:, axis], second[:, axis], kernel, width, num_cells)
-        p, q = (
-            (m[:, :, None] * _masses(s[:, axis], edges, kernel, width)[:, None]).reshape(len(s), -1)
-            if axis + 1 < len(bandwidth)
-            else m.T @ _masses(s[:, axis], edges, kernel, width)
-            for m, s in ((p, first), (q, second))
+
+    def __init__(
+        self,
+        first: np.ndarray,
+        second: np.ndarray,
+        kernel: str,
+        bandwidth: Sequence[float],
+        cells: int | None = None,
+    ):
+        num_cells = cells or DEFAULT_CELLS[first.shape[1]]
+        shape = (num_cells,) * len(bandwidth)
+        axes = [
+            _edges(first[:, k], second[:, k], kernel, width, num_cells)
+            for k, width in enumerate(bandwidth)
+        ]
+        masses = []
+        for sample in (first, second):
+            mass = np.full((len(sample), 1), 1 / len(sample))
+            *outer, last = (
+                _masses(sample[:, k], edges, kernel, bandwidth[k]) for k, edges in enumerate(axes)
+            )
+            for along in outer:
+                mass = (mass[:, :, None] * along[:, None]).reshape(len(sample), -1)
+            masses.append((mass.T @ last).reshape(shape))
+        self._fine = [_ByRatio(*pair) for pair in (masses, masses[::-1])]
+        halves = [_halved(m) for m in masses]
+        self._coarse = [_ByRatio(*pair) for pair in (halves, halves[::-1])]
+
+    def delta(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """[E] delta, and [E] the estimate of its error (the change from half as many cells)."""
+        fine, coarse = (
+            np.maximum(*(side.excess(epsilon) for side in sides))
+            for sides in (self._fine, self._coarse)
         )
-    shape = (num_cells,) * len(bandwidth)
-    p, q = p.reshape(shape), q.reshape(shape)
-    fine = _net_excess(p, q, epsilon)
-    coarse = _net_excess(_halved(p), _halved(q), epsilon)
-    return np.clip(fine + (fine - coarse) / 3, 0, 1), np.abs(fine - coarse)
+        return np.clip(fine + (fine - coarse) / 3, 0, 1), np.abs(fine - coarse)
 
 
-def _net_excess(p: np.ndarray, q: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-    """[E] max of the sums over cells of (p - e^eps q)_+ and (q - e^eps p)_+."""
-    sides = []
-    for upper, lower in ((p.ravel(), q.ravel()), (q.ravel(), p.ravel())):
-        # Sorted by ratio, the cells above any eps come first: one sort serves every eps.
+class _ByRatio:
+    """Cells in falling order of p / q: those above any eps come first, so one sort serves all."""
+
+    def __init__(self, p: np.ndarray, q: np.ndarray):
+        p, q = p.ravel(), q.ravel()
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.nan_to_num(np.log(upper) - np.log(lower), nan=-np.inf, posinf=np.inf)
-        order = np.argsort(-ratio)
-        upto = np.searchsorted(-ratio[order], -epsilon, side="left")
-        sums = [np.concatenate([[0.0], np.cumsum(m[order])]) for m in (upper, lower)]
-        sides.append(sums[0][upto] - np.exp(epsilon) * sums[1][upto])
-    return np.maximum(0, np.maximum(*sides))
+            falling = np.nan_to_num(np.log(q) - np.log(p), nan=np.inf, posinf=np.inf, neginf=-np.inf)
+        order = np.argsort(falling)
+        self._falling = falling[order]
+        self._sums = [np.concatenate([[0.0], np.cumsum(m[order])]) for m in (p, q)]
+
+    def excess(self, epsilon: np.ndarray) -> np.ndarray:
+        """[E] sum over cells of (p - e^eps q)_+."""
+        upto = np.searchsorted(self._falling, -epsilon)
+        return np.maximum(0, self._sums[0][upto] - np.exp(epsilon) * self._sums[1][upto])
 
 
 def _halved(masses: np.ndarray) -> np.ndarray:

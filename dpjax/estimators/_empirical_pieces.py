@@ -6,6 +6,7 @@ crossing, so delta needs the masses of the pieces and of the parts up to each cr
 else.
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -72,28 +73,24 @@ def _one_sided(pieces: Pieces, epsilon: np.ndarray, sign: int) -> np.ndarray:
     return np.clip(result, 0.0, 1.0)
 
 
-def smallest_epsilon(pieces: Pieces, tolerance: float, at_least: float) -> float:
-    """Smallest epsilon >= `at_least` at which no row has delta above `tolerance`.
+def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float:
+    """Smallest epsilon, from `at_least` on, at which `exceeds` is false.
 
     Args:
-        pieces: The densities.
-        tolerance: What counts as 0.
-        at_least: Where to start, known from other rows.
+        exceeds: Whether delta is above what counts as 0; once false, it stays false.
+        at_least: Where to start, known from other individuals.
 
     Returns:
-        Epsilon to 1e-9, or infinity where even `MAX_EPSILON` does not do.
+        Epsilon to 1e-9, from above; infinity where even `MAX_EPSILON` does not do.
     """
-    if (hockey_stick(pieces, np.array([at_least])) <= tolerance).all():
+    if not exceeds(at_least):
         return at_least
-    if (hockey_stick(pieces, np.array([MAX_EPSILON])) > tolerance).any():
+    if exceeds(MAX_EPSILON):
         return float("inf")
     low, high = at_least, max(2 * at_least, 0.125)
-    while (hockey_stick(pieces, np.array([high])) > tolerance).any():
+    while exceeds(high):
         low, high = high, min(2 * high, MAX_EPSILON)
     while high - low > 1e-9 * max(1.0, high):
         middle = (low + high) / 2
-        if (hockey_stick(pieces, np.array([middle])) > tolerance).any():
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if exceeds(middle) else (low, middle)
     return high
