@@ -1,6 +1,5 @@
 """How much noise is enough: the scale, the noise, and what it achieves."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +32,7 @@ class NoiseCalibration:
         epsilon: The privacy level that was asked for.
         noise: The noise to add to a result.
         scale: lambda, in the unit of the query.
-        distance: 'wasserstein' or 'hausdorff', which lambda rests on.
+        rule: 'wasserstein', 'hausdorff' or 'smallest': what lambda rests on.
         wasserstein_infinity: Largest over the individuals, in the unit of the query.
         hausdorff: Largest Hausdorff distance over the individuals (the paper's figure).
         hausdorff_log_ratio: Largest log ratio at the paper's scale, hausdorff / epsilon.
@@ -53,7 +52,7 @@ class NoiseCalibration:
     epsilon: float
     noise: Noise
     scale: float
-    distance: str
+    rule: str
     wasserstein_infinity: float
     hausdorff: float
     hausdorff_log_ratio: float
@@ -89,7 +88,7 @@ class NoiseCalibration:
         return "\n".join(
             [
                 f"Noise for {self.query} at epsilon = {self.epsilon:g}: {self.noise}",
-                f"scale {self.scale:.6g} from the {self.distance} distance "
+                f"scale {self.scale:.6g} by the rule {self.rule!r} "
                 f"(W_inf {self.wasserstein_infinity:.6g}, Hausdorff {self.hausdorff:.6g})",
                 f"largest log ratio of what is released: {self.achieved_log_ratio:.6g}",
                 f"the paper's scale, Hausdorff / epsilon, {enough}: largest log ratio "
@@ -106,7 +105,7 @@ def calibrate_noise(
     *,
     epsilon: float,
     noise: str = "laplace",
-    distance: str = "wasserstein",
+    rule: str = "wasserstein",
     kernel: str = "laplace",
     bandwidth: Any = "likelihood",
     sensitivity: float | None = None,
@@ -123,8 +122,9 @@ def calibrate_noise(
         epsilon: Privacy level to reach, > 0.
         noise: 'laplace' (safe for any kernel) or 'deconvolution' (less noise where the kernel is a
             Laplace one; for a Gaussian one an approximation that is measured and may be refused).
-        distance: 'wasserstein' (sound) or 'hausdorff' (the paper's, refused where it does not
-            suffice).
+        rule: Where lambda comes from: 'wasserstein', W_inf / epsilon, which is sound whatever the
+            results; 'smallest', the smallest at which no log ratio of these results is above
+            epsilon; 'hausdorff', the paper's, which is refused where it does not suffice.
         kernel: Kernel of the density estimate, 'laplace', 'gaussian' or 'likelihood'.
         bandwidth: Its bandwidth, as for `empirical_privacy`, but not a variable one.
         sensitivity: Global sensitivity for the classical mechanism that the expected error is
@@ -147,7 +147,7 @@ def calibrate_noise(
     _validate.positive(epsilon=epsilon)
     _validate.non_negative(tolerance=tolerance)
     _validate.one_of(["laplace", "deconvolution"], noise=noise)
-    _validate.one_of(["wasserstein", "hausdorff"], distance=distance)
+    _validate.one_of(["wasserstein", "hausdorff", "smallest"], rule=rule)
     if sensitivity is not None:
         _validate.positive(sensitivity=sensitivity)
     panel = as_panel(databases, **table)
@@ -176,14 +176,17 @@ def calibrate_noise(
     gaps = np.array([wasserstein_infinity(first, s[~np.isnan(s)]) for s in without])
     hausdorff = max((hausdorff_distance(first, s[~np.isnan(s)]) for s in without), default=0.0)
     largest = float(gaps.max(initial=0.0))
-    scale = {"wasserstein": largest, "hausdorff": hausdorff}[distance] / epsilon
+    if rule == "smallest":
+        scale = _smallest_scale(first, without[np.argsort(-gaps)], epsilon, largest / epsilon)
+    else:
+        scale = {"wasserstein": largest, "hausdorff": hausdorff}[rule] / epsilon
     chosen = _noise(noise, density, scale)
     achieved = _achieved(chosen, first, without, gaps)
     if achieved > epsilon + tolerance:
         raise ValueError(
-            f"noise {noise!r} with distance {distance!r} achieves a log ratio of {achieved:.4g}, "
+            f"noise {noise!r} by the rule {rule!r} achieves a log ratio of {achieved:.4g}, "
             f"more than epsilon = {epsilon:g} and the tolerance {tolerance:g}: it is refused; "
-            "noise='laplace' with distance='wasserstein' keeps to epsilon."
+            "noise='laplace' with rule='wasserstein' keeps to epsilon."
         )
     seen = float(np.nanmax(np.abs(without - first), initial=0.0))
     used = seen if sensitivity is None else float(sensitivity)
@@ -192,7 +195,7 @@ def calibrate_noise(
         epsilon=float(epsilon),
         noise=chosen,
         scale=scale,
-        distance=distance,
+        rule=rule,
         wasserstein_infinity=largest,
         hausdorff=hausdorff,
         hausdorff_log_ratio=_laplace_worst(first, without, hausdorff / epsilon),
@@ -215,9 +218,7 @@ def _noise(noise: str, density: DensityChoice, scale: float) -> Noise:
     return TaperedDeconvolution(scale, density.bandwidth[0])
 
 
-def _achieved(
-    noise: Noise, first: np.ndarray, without: np.ndarray, gaps: np.ndarray
-) -> float:
+def _achieved(noise: Noise, first: np.ndarray, without: np.ndarray, gaps: np.ndarray) -> float:
     """Largest log ratio of the released densities over all individuals."""
     if isinstance(noise, TaperedDeconvolution):
         return _tapered_worst(noise, first, without, gaps)
@@ -232,12 +233,30 @@ def _achieved(
 def _laplace_worst(first: np.ndarray, without: np.ndarray, scale: float) -> float:
     if scale == 0:
         return float("inf") if len(without) else 0.0
-    return max((float(r.max()) for r in _log_ratios(first, without, scale)), default=0.0)
+    blocks = (without[k : k + _BLOCK] for k in range(0, len(without), _BLOCK))
+    return max((float(laplace_log_ratio(first, b, scale).max()) for b in blocks), default=0.0)
 
 
-def _log_ratios(first: np.ndarray, without: np.ndarray, scale: float) -> Iterator[np.ndarray]:
+def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enough: float) -> float:
+    """Smallest Laplace scale that keeps every log ratio within epsilon.
+
+    A wider Laplace density is a narrower one with more noise, so the largest ratio falls as the
+    scale grows, and bisection finds where it meets epsilon. `without` is ordered so that the first
+    block most likely decides; the others are then only looked at once.
+    """
+    scale = 1e-6 * enough
     for start in range(0, len(without), _BLOCK):
-        yield laplace_log_ratio(first, without[start : start + _BLOCK], scale)
+        block = without[start : start + _BLOCK]
+        if _laplace_worst(first, block, scale) <= epsilon:
+            continue
+        low, scale = scale, enough
+        while scale - low > 1e-9 * enough:
+            middle = (low + scale) / 2
+            if _laplace_worst(first, block, middle) <= epsilon:
+                scale = middle
+            else:
+                low = middle
+    return scale
 
 
 def _tapered_worst(

@@ -195,7 +195,9 @@ class TaperedDeconvolution:
         # so that it also holds where the density is constant.
         low, high, v = values[cell], values[cell + 1], generator.random(size)
         mean = (low + high) / 2
-        place = 2 * v * mean / np.maximum(low + np.sqrt(low**2 + 2 * v * mean * (high - low)), 1e-300)
+        place = (
+            2 * v * mean / np.maximum(low + np.sqrt(low**2 + 2 * v * mean * (high - low)), 1e-300)
+        )
         tail = nodes[-1] + generator.exponential(self.scale, size)
         tail = np.where(generator.random(size) < 0.5, tail, -tail)
         return np.where(inside, nodes[cell] + place * step[cell], tail)

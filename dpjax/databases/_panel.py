@@ -60,7 +60,9 @@ class Panel:
                 )
             return self.values[:, 0]
         if name not in self.columns:
-            raise ValueError(f"column {name!r} is not in the data; {nearest(name, [*self.columns])}.")
+            raise ValueError(
+                f"column {name!r} is not in the data; {nearest(name, [*self.columns])}."
+            )
         return self.values[:, self.columns.index(name)]
 
     def total(self, weights: np.ndarray | None = None) -> np.ndarray:

@@ -56,7 +56,9 @@ def as_panel(
         data = data.to_pandas()
     if hasattr(data, "columns") and hasattr(data, "iloc"):
         if mask is not None:
-            raise ValueError("mask belongs to a dense array; a table leaves the record out instead.")
+            raise ValueError(
+                "mask belongs to a dense array; a table leaves the record out instead."
+            )
         return _from_frame(data, database, individual, value, missing, records)
     if hasattr(data, "__array__") or isinstance(data, list | tuple):
         return panel_from_array(data, mask=mask)
@@ -97,7 +99,9 @@ def _from_frame(
     frame = frame.set_axis(names, axis=1)
     for argument, name in (("database", database), ("individual", individual)):
         if name not in names:
-            raise ValueError(f"{argument} column {name!r} is not in the table; {nearest(name, names)}.")
+            raise ValueError(
+                f"{argument} column {name!r} is not in the table; {nearest(name, names)}."
+            )
     columns = _value_columns(frame, database, individual, value)
     frame = frame[[database, individual, *columns]]
     notes = []
@@ -115,7 +119,9 @@ def _from_frame(
     values = frame[columns].to_numpy(dtype=float).reshape(len(frame), len(columns))
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values).all(axis=1)))
-        raise ValueError(f"databases must be finite, but row {row} was {frame.iloc[row].to_dict()}.")
+        raise ValueError(
+            f"databases must be finite, but row {row} was {frame.iloc[row].to_dict()}."
+        )
     repeated = int(frame.duplicated([database, individual]).sum())
     if repeated and records == "one":
         key = frame[frame.duplicated([database, individual])].iloc[0]

@@ -124,9 +124,7 @@ def empirical_privacy(
         total_risk=total_risk(risk.deltas),
         epsilon_at_zero=risk.epsilon_at_zero,
         tolerance=float(tolerance),
-        density=str(density) if density else "one for each bucket of the adversary",
-        bandwidth=density.bandwidth if density else (),
-        log_likelihood=density.log_likelihood if density else float("nan"),
+        density=density,
         integration_error=risk.integration_error,
         num_databases=panel.num_databases,
         independence=tuple(
@@ -148,7 +146,7 @@ def total_risk(deltas: np.ndarray) -> np.ndarray:
         Burchard, Daoud, Dotterrer 2020, Definition 3.
     """
     with np.errstate(divide="ignore"):
-        return -np.expm1(np.log1p(-deltas).sum(axis=0))
+        return np.abs(np.expm1(np.log1p(-deltas).sum(axis=0)))
 
 
 def _epsilons(epsilon: Any) -> np.ndarray:

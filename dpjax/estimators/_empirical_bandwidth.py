@@ -77,6 +77,18 @@ class DensityChoice:
         assert self.variable.factor is not None
         return self.variable.factor * self.variable.widths(sample)
 
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "DensityChoice":
+        """The choice from what `dataclasses.asdict` made of it, by way of JSON."""
+        variable = data["variable"] and VariableBandwidth(**data["variable"])
+        return cls(
+            data["kernel"],
+            tuple(data["bandwidth"]),
+            variable,
+            float(data["log_likelihood"]),
+            tuple(data["notes"]),
+        )
+
     def __str__(self) -> str:
         """The choice in words."""
         if self.kernel == "ecdf":
@@ -217,9 +229,7 @@ def _by_rule(
         else:
             best, notes = variable.factor, ()
             value = _likelihood(samples, groups, kernel, best * widths)
-        return DensityChoice(
-            kernel, (), VariableBandwidth(best, variable.neighbor), value, notes
-        )
+        return DensityChoice(kernel, (), VariableBandwidth(best, variable.neighbor), value, notes)
     # Silverman's and Scott's factors for a Gaussian; a Laplace kernel of scale b has standard
     # deviation sqrt(2) b.
     constant = {"silverman": (4 / (num_queries + 2)) ** (1 / (num_queries + 4))}.get(rule, 1.0)
@@ -234,9 +244,7 @@ def _by_rule(
     return DensityChoice(kernel, tuple((best * scale).tolist()), None, value, notes)
 
 
-def _likelihood(
-    samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
-) -> float:
+def _likelihood(samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray) -> float:
     if len(np.unique(groups)) < 2:
         return float("nan")
     keep = _subsample(groups)

@@ -42,7 +42,9 @@ class IndependenceCheck:
         )
 
 
-def check_independence(results: np.ndarray, query: str = "query", seed: int = 0) -> IndependenceCheck:
+def check_independence(
+    results: np.ndarray, query: str = "query", seed: int = 0
+) -> IndependenceCheck:
     """Runs test and lag-1 autocorrelation of results in the order of their databases.
 
     Args:

@@ -72,7 +72,9 @@ class _ByRatio:
     def __init__(self, p: np.ndarray, q: np.ndarray):
         p, q = p.ravel(), q.ravel()
         with np.errstate(divide="ignore", invalid="ignore"):
-            falling = np.nan_to_num(np.log(q) - np.log(p), nan=np.inf, posinf=np.inf, neginf=-np.inf)
+            falling = np.nan_to_num(
+                np.log(q) - np.log(p), nan=np.inf, posinf=np.inf, neginf=-np.inf
+            )
         order = np.argsort(falling)
         self._falling = falling[order]
         self._sums = [np.concatenate([[0.0], np.cumsum(m[order])]) for m in (p, q)]

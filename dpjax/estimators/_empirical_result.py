@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.estimators._empirical_bandwidth import DensityChoice
 from dpjax.estimators._empirical_checks import CoverageCheck, IndependenceCheck
 
 
@@ -41,9 +42,7 @@ class EmpiricalPrivacy:
         total_risk: [E] 1 - prod (1 - delta_i), the chance that somebody's privacy fails.
         epsilon_at_zero: Smallest epsilon at which no delta_i is above `tolerance`; may be infinite.
         tolerance: What counts as 0 there.
-        density: The density estimate in words.
-        bandwidth: [d] fixed bandwidth of each query; empty where there is none.
-        log_likelihood: Mean leave-one-database-out log-likelihood of the density.
+        density: Kernel and bandwidth; None with an adversary, whose buckets each have their own.
         integration_error: Error of the integrals behind `deltas`: 0 where in closed form.
         num_databases: Number of databases.
         independence: Tests of independence, one per query.
@@ -65,9 +64,7 @@ class EmpiricalPrivacy:
     total_risk: np.ndarray
     epsilon_at_zero: float
     tolerance: float
-    density: str
-    bandwidth: tuple[float, ...]
-    log_likelihood: float
+    density: DensityChoice | None
     integration_error: float
     num_databases: int
     independence: tuple[IndependenceCheck, ...]
@@ -117,28 +114,30 @@ class EmpiricalPrivacy:
         arrays = ("epsilons", "deltas", "delta", "total_risk", "results", "results_without_worst")
         for name in arrays:
             data[name] = np.asarray(data[name], float)
-        for name in ("epsilon_at_zero", "log_likelihood", "integration_error", "tolerance"):
+        for name in ("epsilon_at_zero", "integration_error", "tolerance"):
             data[name] = float(data[name])
+        if data["density"] is not None:
+            data["density"] = DensityChoice.from_dict(data["density"])
         data["coverage"] = CoverageCheck(**data["coverage"])
         p_values = ("runs_p_value", "autocorrelation", "autocorrelation_p_value")
         data["independence"] = tuple(
             IndependenceCheck(**c | {p: float(c[p]) for p in p_values})
             for c in data["independence"]
         )
-        data["buckets"] = tuple(
-            Bucket(**b | {"delta": tuple(b["delta"])}) for b in data["buckets"]
-        )
-        for name in ("queries", "individuals", "bandwidth", "notes"):
+        data["buckets"] = tuple(Bucket(**b | {"delta": tuple(b["delta"])}) for b in data["buckets"])
+        for name in ("queries", "individuals", "notes"):
             data[name] = tuple(data[name])
         return cls(**data)
 
     def __str__(self) -> str:
         """A page: the table over epsilon, the ranking, the checks and the notes."""
-        shown = np.unique(np.linspace(0, len(self.epsilons) - 1, min(9, len(self.epsilons))).round())
+        shown = np.unique(
+            np.linspace(0, len(self.epsilons) - 1, min(9, len(self.epsilons))).round()
+        )
         lines = [
             f"Empirical privacy of {' and '.join(self.queries)}: "
             f"{len(self.individuals)} individuals, {self.num_databases} databases",
-            f"density: {self.density}",
+            f"density: {self.density or 'one for each bucket'}",
             "",
             "   epsilon       delta  total risk",
         ]
@@ -191,8 +190,10 @@ def _plain(value: Any) -> Any:
         return _plain(value.tolist())
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
-    if isinstance(value, IndependenceCheck | CoverageCheck | Bucket):
-        return {k: _plain(v) for k, v in asdict(value).items()}
+    if isinstance(value, IndependenceCheck | CoverageCheck | Bucket | DensityChoice):
+        return _plain(asdict(value))
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if value is None or isinstance(value, bool | int | float | str):
