@@ -169,8 +169,8 @@ def calibrate_noise(
     lost = np.flatnonzero(np.isnan(without).all(axis=1))
     if len(lost):
         raise ValueError(
-            f"query must be defined without any one individual, but without "
-            f"{panel.individuals[lost[0]]!r} it is undefined in every database: no noise hides that."
+            "query must be defined without any one individual, but without "
+            f"{panel.individuals[lost[0]]!r} it is undefined in every database: no noise helps."
         )
     without = without[(without != first).any(axis=1)]
     gaps = np.array([wasserstein_infinity(first, s[~np.isnan(s)]) for s in without])

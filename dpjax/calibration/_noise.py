@@ -240,7 +240,7 @@ class TaperedDeconvolution:
             for side in (1, -1)
         ]
         with np.errstate(divide="ignore"):
-            return x, logsumexp([np.log(core), *tails], axis=0)
+            return x, np.logaddexp.reduce([np.log(core), *tails])
 
     def __str__(self) -> str:
         """The noise in words."""

@@ -145,7 +145,7 @@ def panel_from_array(
                 f"but its shape was {mask.shape}."
             )
         present = mask
-    bad = present[:, :, None] & ~np.isfinite(dense)
+    bad = np.expand_dims(present, 2) & ~np.isfinite(dense)
     if bad.any():
         d, i, _ = np.argwhere(bad)[0]
         raise ValueError(

@@ -275,7 +275,7 @@ def _likeliest(
 
 
 def _subsample(groups: np.ndarray) -> np.ndarray:
-    """Indices of at most `_MAX_PAIRS_SAMPLES` samples, of whole groups, evenly over the sequence."""
+    """Indices of at most `_MAX_PAIRS_SAMPLES` samples, from groups all over the sequence."""
     if len(groups) <= _MAX_PAIRS_SAMPLES:
         return np.arange(len(groups))
     names, sizes = np.unique(groups, return_counts=True)

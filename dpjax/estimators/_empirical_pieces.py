@@ -16,19 +16,27 @@ MAX_EPSILON = 500.0
 
 
 class Pieces(Protocol):
-    """Rows of pieces: one row per individual.
+    """Rows of pieces: one row per individual."""
 
-    Attributes:
-        left: [rows, pieces] log ratio l at the left end.
-        right: [rows, pieces] log ratio l at the right end.
-        mass_p: [rows, pieces] mass of p.
-        mass_q: [rows, pieces] mass of q.
-    """
+    @property
+    def left(self) -> np.ndarray:
+        """[rows, pieces] log ratio l at the left end."""
+        ...
 
-    left: np.ndarray
-    right: np.ndarray
-    mass_p: np.ndarray
-    mass_q: np.ndarray
+    @property
+    def right(self) -> np.ndarray:
+        """[rows, pieces] log ratio l at the right end."""
+        ...
+
+    @property
+    def mass_p(self) -> np.ndarray:
+        """[rows, pieces] mass of p."""
+        ...
+
+    @property
+    def mass_q(self) -> np.ndarray:
+        """[rows, pieces] mass of q."""
+        ...
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
         """[2, k] masses of p and q left of where l crosses `level` in the pieces (row, piece)."""
@@ -36,7 +44,7 @@ class Pieces(Protocol):
 
 
 def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
-    """delta of every row at every epsilon.
+    """Delta of every row at every epsilon.
 
     Args:
         pieces: The densities.

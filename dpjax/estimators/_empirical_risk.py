@@ -49,7 +49,7 @@ def individual_risk(
     cells: int | None = None,
     progress: Progress | None = None,
 ) -> Risk:
-    """delta of every individual at every epsilon.
+    """Delta of every individual at every epsilon.
 
     Args:
         samples: Results of the query.
@@ -68,10 +68,10 @@ def individual_risk(
     """
     full, without = samples.full, samples.without
     deltas = np.zeros((len(without), len(epsilons)))
-    defined = ~np.isnan(without).any(axis=2)
-    deltas[~defined.any(axis=1)] = 1.0
-    affected = (without != full).any(axis=(1, 2)) & defined.any(axis=1)
-    at_zero = 0.0 if defined.any(axis=1).all() else float("inf")
+    lost = np.isnan(without).any(axis=2).all(axis=1)
+    deltas[lost] = 1.0
+    affected = (without != full).any(axis=(1, 2)) & ~lost
+    at_zero = float("inf") if lost.any() else 0.0
     error, done = 0.0, 0
     for rows, delta in _blocks(full, without, np.flatnonzero(affected), density, epsilons, cells):
         deltas[rows], block_error = delta(epsilons)

@@ -66,7 +66,7 @@ class JaxQuery:
     def answers(
         self, panel: Panel, num_draws: int, seed: int, progress: Progress | None
     ) -> np.ndarray:
-        """[databases, draws, 1 + individuals, d]; the k-th draw shares its key over individuals."""
+        """[databases, draws, 1 + individuals, d]; a draw has one key for all individuals."""
         keys = jax.random.split(jax.random.key(seed), (panel.num_databases, num_draws))
         query = self.function if self.randomized else lambda key, *data: self.function(*data)
 
@@ -104,8 +104,8 @@ class HostQuery:
     """A query in plain Python, called once per individual and database.
 
     Args:
-        function: `(values) -> result` with values [records, columns] of the records at hand ([records]
-            where there is one column) and result a number or [d]; with `randomized`,
+        function: `(values) -> result` with values [records, columns] of the records at hand
+            ([records] where there is one column) and result a number or [d]; with `randomized`,
             `(generator, values) -> result` with a NumPy random generator.
         name: The query in words.
         randomized: Whether the function takes a generator.
@@ -118,7 +118,7 @@ class HostQuery:
     def answers(
         self, panel: Panel, num_draws: int, seed: int, progress: Progress | None
     ) -> np.ndarray:
-        """[databases, draws, 1 + individuals, d]; the k-th draw shares its seed over individuals."""
+        """[databases, draws, 1 + individuals, d]; a draw has one seed for all individuals."""
         values = panel.values[:, 0] if len(panel.columns) == 1 else panel.values
         table = []
         for d in range(panel.num_databases):

@@ -16,7 +16,7 @@ _WITH, _WITHOUT = "#1f5fa8", "#d1603d"
 
 
 def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:
-    """delta and the total risk against epsilon.
+    """Delta and the total risk against epsilon.
 
     Args:
         result: The result, over several epsilons.
