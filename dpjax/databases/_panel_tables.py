@@ -127,7 +127,7 @@ def _from_frame(
         key = frame[frame.duplicated([database, individual])].iloc[0]
         raise ValueError(
             f"databases must hold one record per database and individual, but {repeated} keys are "
-            f"duplicated (first: {database}={key[database]!r}, {individual}={key[individual]!r}); "
+            f"duplicated (first: {database}={key[database]}, {individual}={key[individual]}); "
             "records='many' accepts them."
         )
     copies = int(frame.duplicated().sum())

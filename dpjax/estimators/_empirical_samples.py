@@ -182,6 +182,9 @@ def sample_query(
             names.append(part.name)
         tables.append(table)
     table = np.concatenate(tables, axis=-1)
+    # Who is not there changes nothing, not even by a rounding.
+    absent = np.broadcast_to((panel.total() == 0)[:, None, :, None], table[:, :, 1:].shape)
+    table[:, :, 1:] = np.where(absent, table[:, :, :1], table[:, :, 1:])
     table = table.reshape(-1, *table.shape[2:])
     database = np.repeat(np.arange(panel.num_databases), num_draws)
     bad = ~np.isfinite(table[:, 0]).all(axis=1)

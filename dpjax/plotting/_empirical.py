@@ -78,6 +78,9 @@ def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
         (result.results[:, 0], _WITH, "-", "with everybody"),
         (without[~np.isnan(without)], _WITHOUT, "--", f"without {result.worst_individual}"),
     )
+    reach = 4 * max(_widths(result, sample).max(initial=0.0) for sample, *_ in samples)
+    both = np.concatenate([sample for sample, *_ in samples])
+    grid = np.linspace(both.min() - reach, both.max() + reach, 1500)
     for row, (sample, color, style, label) in enumerate(samples):
         if not len(sample):
             continue
@@ -88,15 +91,13 @@ def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
             edges = np.append(knots[:-1][wide], knots[-1])
             axes.stairs(heights, edges, color=color, linestyle=style, label=label)
         else:
-            widths = result.density.widths(sample)
-            x = np.linspace(sample.min() - 4 * widths.max(), sample.max() + 4 * widths.max(), 1200)
-            x = np.unique(np.concatenate([x, sample]))
-            mixture = Mixture(result.density.kernel, sample, widths)
+            x = np.unique(np.concatenate([grid, sample]))
+            mixture = Mixture(result.density.kernel, sample, _widths(result, sample))
             axes.plot(x, np.exp(mixture.log_density(x)), style, color=color, lw=1.4, label=label)
-        ticks = np.full(len(sample), -0.03 - 0.03 * row)
-        axes.plot(sample, ticks, "|", color=color, transform=axes.get_xaxis_transform(), ms=6)
+        ticks = np.full(len(sample), 0.055 - 0.035 * row)
+        axes.plot(sample, ticks, "|", color=color, transform=axes.get_xaxis_transform(), ms=7)
     axes.set(xlabel=result.queries[0], ylabel="density")
-    axes.set_ylim(-0.09 * axes.get_ylim()[1], None)
+    axes.set_ylim(-0.1 * axes.get_ylim()[1], None)
     axes.legend(frameon=False)
     _tidy(axes)
     return figure
@@ -134,10 +135,17 @@ def plot_empirical_noise(
         x = np.linspace(-reach, reach, 1601)
         axes.plot(x, noise.density(x), color=_WITHOUT, lw=1.2, label="density")
         axes.legend(frameon=False)
-    axes.set(xlabel=f"noise (unit of {calibration.query})", ylabel="density", ylim=(0, None))
+    axes.set(xlabel=f"noise added to the {calibration.query}", ylabel="density", ylim=(0, None))
     axes.set_title(title, fontsize=10)
     _tidy(axes)
     return figure
+
+
+def _widths(result: EmpiricalPrivacy, sample: np.ndarray) -> np.ndarray:
+    """[n] bandwidths at the points of a sample; none for a density without kernels."""
+    if result.density is None or result.density.kernel == "ecdf" or not len(sample):
+        return np.zeros(0)
+    return result.density.widths(sample)
 
 
 def _figure(width: float, height: float) -> Any:
