@@ -113,12 +113,12 @@ def test_individuals_in_other_rows_and_blocks_do_not_matter(monkeypatch):
 
 def test_composition_can_reveal_what_the_parts_hide():
     # The paper's example: a sum with and a sum without one individual, released together.
-    values = years(30, 50, seed=1)
+    values = years(30, 9, seed=1)
     table = pd.DataFrame(
         [(d, i, v, v * (i != 7)) for d, row in enumerate(values) for i, v in enumerate(row)],
         columns=["database", "individual", "all", "but"],
     )
-    options = {"epsilon": [0.5], "bandwidth": 2.0}
+    options = {"epsilon": [0.5], "bandwidth": 4.0}
     alone = empirical_privacy(table, "sum:all", **options).deltas[7, 0]
     together = empirical_privacy(table, ("sum:all", "sum:but"), **options)
     assert together.deltas[7, 0] > alone + 0.1
@@ -193,11 +193,11 @@ def test_bandwidth_maximises_the_likelihood_of_the_left_out_database():
 def test_draws_on_one_database_are_left_out_together():
     rng = np.random.default_rng(0)
     centers = np.repeat(rng.normal(size=10), 20)
-    x = (centers + 1e-4 * rng.normal(size=200))[:, None]
+    x = (centers + 0.01 * rng.normal(size=200))[:, None]
     groups = np.repeat(np.arange(10), 20)
     together = choose_density(x, groups, kernel="gaussian")
     apart = choose_density(x, np.arange(200), kernel="gaussian")
-    assert together.bandwidth[0] > 0.05 > apart.bandwidth[0]
+    assert together.bandwidth[0] > 2 * apart.bandwidth[0]
 
 
 def test_nearest_distances():
