@@ -206,18 +206,18 @@ def test_the_gaussian_case_reports_what_it_achieves_or_refuses():
 
 
 def test_the_paper_s_scale_is_reported_and_refused_where_it_fails():
-    # The counter-example as a query: one individual moves the middle point across.
-    panel = np.array([[0.0, 0.0], [1.0, -0.99], [1.0, 0.01]])
-    full = panel.sum(axis=1)
-    np.testing.assert_allclose(full, [0, 0.01, 1.01])
+    # The counter-example as a sum: one individual takes the results from B to A, and a thousand
+    # others share B among them, so that none of those matters.
+    a, b = np.array([0.0, 0.01, 1.0]), np.array([0.0, 1.0, 1.01])
+    panel = np.column_stack([a - b, np.tile(b[:, None] / 1000, 1000)])
     calibration = calibrate_noise(panel, "sum", epsilon=0.1, bandwidth=0.5)
+    assert calibration.hausdorff == pytest.approx(0.01)
+    assert calibration.wasserstein_infinity == pytest.approx(0.99)
+    assert calibration.hausdorff_log_ratio == pytest.approx(0.744323, abs=1e-6)
+    assert not calibration.hausdorff_suffices and "does NOT suffice" in str(calibration)
     assert calibration.achieved_log_ratio <= 0.1 + 1e-9
-    assert calibration.scale == pytest.approx(calibration.wasserstein_infinity / 0.1)
-    assert calibration.hausdorff <= calibration.wasserstein_infinity
-    if not calibration.hausdorff_suffices:
-        assert "does NOT suffice" in str(calibration)
-        with pytest.raises(ValueError, match="rule 'hausdorff' achieves a log ratio"):
-            calibrate_noise(panel, "sum", epsilon=0.1, rule="hausdorff", bandwidth=0.5)
+    with pytest.raises(ValueError, match="rule 'hausdorff' achieves a log ratio of 0.7443"):
+        calibrate_noise(panel, "sum", epsilon=0.1, rule="hausdorff", bandwidth=0.5)
 
 
 def test_figures_of_a_calibration():
@@ -238,13 +238,9 @@ def test_figures_of_a_calibration():
 
 
 def test_nothing_to_hide_needs_no_noise():
-    values = years()
-    values[:] = values[:, :1]
-    values[:, 1:] = np.nan
-    both = np.stack([values[:, 0], np.zeros(len(values))], axis=1)[:, [1, 1, 0]]
-    calibration = calibrate_noise(both[:, :2] * 0 + 1.0, "max", epsilon=0.1, bandwidth=1.0)
-    assert calibration.scale == 0 and calibration.expected_error == 0
-    assert calibration.release(3.0) == 3.0
+    same = calibrate_noise(np.ones((5, 3)), "max", epsilon=0.1, bandwidth=1.0)
+    assert same.scale == 0 and same.expected_error == 0
+    assert same.release(3.0) == 3.0
     # A kernel wider than lambda hides everybody by itself.
     wide = calibrate_noise(years(), "mean", epsilon=1.0, noise="deconvolution", bandwidth=50.0)
     assert wide.noise.atom == 1 and wide.expected_error == 0 and "no noise" in str(wide)

@@ -68,7 +68,7 @@ def individual_risk(
     """
     full, without = samples.full, samples.without
     deltas = np.zeros((len(without), len(epsilons)))
-    lost = np.isnan(without).any(axis=2).all(axis=1)
+    lost = np.all(np.any(np.isnan(without), axis=2), axis=1)
     deltas[lost] = 1.0
     affected = (without != full).any(axis=(1, 2)) & ~lost
     at_zero = float("inf") if lost.any() else 0.0
