@@ -131,6 +131,19 @@ def test_tabulated_mixtures(seed, kernel, variable):
     assert max(pieces.errors, default=0.0) < 1e-6
 
 
+@pytest.mark.parametrize("kernel", ["laplace", "gaussian"])
+def test_the_log_ratio_is_monotone_on_every_piece(kernel):
+    rng = np.random.default_rng(8)
+    a, b = rng.normal(size=6), rng.normal(size=6)
+    p, q = (Mixture(kernel, s, np.exp(0.5 * rng.normal(size=6) - 1)) for s in (a, b))
+    pieces = mixture_pieces(p, q)
+    near = np.abs(pieces.nodes) < 5
+    for left, right in itertools.pairwise(pieces.nodes[near]):
+        x = np.linspace(left, right, 9)
+        steps = np.diff(p.log_density(x) - q.log_density(x))
+        assert steps.min() > -1e-9 or steps.max() < 1e-9 or np.abs(steps).max() < 1e-7
+
+
 def test_missing_results_are_left_out():
     rng = np.random.default_rng(5)
     a, b = rng.normal(size=9), rng.normal(size=6)
