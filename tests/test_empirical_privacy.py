@@ -233,6 +233,22 @@ def test_json_and_back():
         EmpiricalPrivacy.from_json("{}")
 
 
+def test_the_example_of_the_docstring():
+    import doctest
+
+    import dpjax.estimators._empirical as module
+
+    assert doctest.testmod(module).failed == 0
+
+
+def test_settings_are_kept():
+    settings = empirical_privacy(
+        years(), "mean", epsilon=0.5, bandwidth=VariableBandwidth(0.7), seed=3
+    ).settings
+    assert settings["bandwidth"] == "VariableBandwidth(factor=0.7, neighbor=None)"
+    assert settings["seed"] == 3 and settings["versions"]["numpy"] == np.__version__
+
+
 def test_ranking_and_worst():
     values = years(10, 5)
     values[:, 3] *= 30

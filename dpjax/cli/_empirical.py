@@ -78,7 +78,7 @@ def empirical(
             calibration = calibrate_noise(panel, queries, epsilon=noise, **density)
         if report is not None:
             write_empirical_report(report, result, calibration)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, ImportError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
     if as_json:

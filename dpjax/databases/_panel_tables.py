@@ -68,9 +68,18 @@ def as_panel(
     )
 
 
-def _read(path: Path) -> Any:
-    import pandas as pd
+def _pandas() -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "Tables are read with pandas (and Parquet with pyarrow): pip install 'dpjax[io]'."
+        ) from error
+    return pd
 
+
+def _read(path: Path) -> Any:
+    pd = _pandas()
     readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".pq": pd.read_parquet}
     if path.suffix.lower() not in readers:
         raise ValueError(
@@ -150,18 +159,17 @@ def _from_frame(
 def _value_columns(
     frame: Any, database: str, individual: str, value: str | Sequence[str] | None
 ) -> list[str]:
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
+    types = _pandas().api.types
     keys = (database, individual)
     if value is None:
-        return [c for c in frame.columns if c not in keys and is_numeric_dtype(frame[c])]
+        return [c for c in frame.columns if c not in keys and types.is_numeric_dtype(frame[c])]
     columns = [value] if isinstance(value, str) else list(value)
     for name in columns:
         if name not in frame.columns:
             raise ValueError(
                 f"value column {name!r} is not in the table; {nearest(name, list(frame.columns))}."
             )
-        if not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name])):
+        if not types.is_numeric_dtype(frame[name]):
             raise TypeError(
                 f"value column {name!r} must hold numbers, but its dtype was {frame[name].dtype}."
             )
@@ -170,8 +178,7 @@ def _value_columns(
 
 def _codes(column: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
     """Index and labels; unused categories count as individuals that are in no database."""
-    import pandas as pd
-
+    pd = _pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy().astype(np.int64), tuple(column.cat.categories)
     ordered = pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column)

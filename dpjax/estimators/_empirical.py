@@ -6,6 +6,7 @@ compared; their hockey-stick divergence is that individual's failure probability
 """
 
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,11 @@ import numpy as np
 from dpjax import _validate
 from dpjax.databases._panel import Panel
 from dpjax.databases._panel_tables import as_panel
-from dpjax.estimators._empirical_bandwidth import DensityChoice, choose_density
+from dpjax.estimators._empirical_bandwidth import (
+    DensityChoice,
+    VariableBandwidth,
+    choose_density,
+)
 from dpjax.estimators._empirical_checks import check_coverage, check_independence
 from dpjax.estimators._empirical_pieces import MAX_EPSILON
 from dpjax.estimators._empirical_result import Bucket, EmpiricalPrivacy, worst_row
@@ -65,6 +70,13 @@ def empirical_privacy(
 
     Returns:
         The result, with its checks of the premises.
+
+    Example:
+        >>> import numpy as np
+        >>> years = np.random.default_rng(0).gamma(2.0, size=(30, 100))
+        >>> result = empirical_privacy(years, "mean", epsilon=[0.1, 1.0])
+        >>> bool(result.delta[1] < result.delta[0] < result.total_risk[0])
+        True
 
     Raises:
         TypeError: An argument is of the wrong kind.
@@ -136,6 +148,15 @@ def empirical_privacy(
         notes=(*panel.notes, *samples.notes, *(density.notes if density else ()), *_small(panel)),
         results=samples.full,
         results_without_worst=samples.without[worst],
+        settings={
+            "kernel": kernel,
+            "bandwidth": _setting(bandwidth),
+            "num_buckets": num_buckets if buckets else None,
+            "num_draws": num_draws,
+            "seed": seed,
+            "cells": cells,
+            "versions": {name: version(name) for name in ("dpjax", "jax", "numpy", "scipy")},
+        },
     )
 
 
@@ -159,6 +180,13 @@ def _epsilons(epsilon: Any) -> np.ndarray:
             f"{epsilon!r}."
         )
     return values
+
+
+def _setting(bandwidth: Any) -> Any:
+    """The argument as JSON has it."""
+    if isinstance(bandwidth, VariableBandwidth):
+        return str(bandwidth)
+    return bandwidth if isinstance(bandwidth, str) else np.asarray(bandwidth, float).tolist()
 
 
 def _per_database(samples: QuerySamples) -> np.ndarray:

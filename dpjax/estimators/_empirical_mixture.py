@@ -79,6 +79,7 @@ class MixturePieces:
         mass_q: [1, pieces] mass of q.
         nodes: [pieces + 1] where the pieces end.
         slopes: [2, pieces] slopes of the log ratio at both ends.
+        below: [2, pieces] distribution functions of p and q at the left ends.
         first: The mixture p.
         second: The mixture q.
         errors: Bounds of the error of each crossing's share of delta, filled by `split`.
@@ -90,6 +91,7 @@ class MixturePieces:
     mass_q: np.ndarray
     nodes: np.ndarray
     slopes: np.ndarray
+    below: np.ndarray
     first: Mixture
     second: Mixture
     errors: list[float]
@@ -101,8 +103,7 @@ class MixturePieces:
         ends = np.stack([self.left[0, piece], self.right[0, piece]])
         u = _cubic_crossing(ends, self.slopes[:, piece] * width, level)
         x = self.nodes[piece] + u * width
-        start = self.nodes[piece]
-        masses = np.stack([m.cdf(x) - m.cdf(start) for m in (self.first, self.second)])
+        masses = np.stack([m.cdf(x) for m in (self.first, self.second)]) - self.below[:, piece]
         log_p, log_q = self.first.log_density(x), self.second.log_density(x)
         # Between the crossing found and the true one the integrand is at most its value here.
         excess = np.exp(np.maximum(log_p, log_q)) * -np.expm1(-np.abs(log_p - log_q - level))
@@ -136,6 +137,7 @@ def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
         mass_q=mass[1][None],
         nodes=nodes,
         slopes=np.stack([slope_right[:-1], slope_left[1:]]),
+        below=tables[:, 3, :-1],
         first=first,
         second=second,
         errors=[],

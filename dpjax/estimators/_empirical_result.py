@@ -51,6 +51,7 @@ class EmpiricalPrivacy:
         notes: Sentences about data and method that a reader must know.
         results: [S, d] the query's results with everybody.
         results_without_worst: [S, d] the same without the individual of the largest delta.
+        settings: The arguments that the numbers depend on, and the versions of what made them.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Theorem 1 and Definitions 2 to 4.
@@ -73,6 +74,7 @@ class EmpiricalPrivacy:
     notes: tuple[str, ...]
     results: np.ndarray
     results_without_worst: np.ndarray
+    settings: dict[str, Any]
 
     def ranking(self, epsilon: float | None = None) -> list[tuple[Hashable, float]]:
         """Individuals with their delta at one of the epsilons, largest first.
