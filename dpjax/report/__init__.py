@@ -1,3 +1,3 @@
 """Reports."""
 
-from ._empirical import write_empirical_report as write_empirical_report
+from dpjax.report._empirical import write_empirical_report as write_empirical_report
