@@ -22,7 +22,7 @@ def kernel_values(
     samples: Float[Array, "block d"], point: Float[Array, " d"], bandwidth: Array, kernel: Kernel
 ) -> Float[Array, " block"]:
     """k(|point - sample| / bandwidth) of each sample."""
-    scaled = (as_vectors(samples) - point) / bandwidth
+    scaled = (as_vectors(samples) - point[None, :]) / bandwidth
     return kernel.profile(sum(scaled[:, axis] ** 2 for axis in range(scaled.shape[1])))
 
 
@@ -39,7 +39,7 @@ def kernel_sums(points: Float[Array, "points d"], bandwidth: Array, kernel: Kern
             for axis in range(points.shape[1])
         )
         # A sample that is not valid, NaN included, must not count.
-        values = jnp.where(valid, to_fixed_point(kernel.profile(distance2)), 0)
+        values = jnp.where(valid[None, :], to_fixed_point(kernel.profile(distance2)), 0)
         return sums.add(jnp.sum(values, axis=1, dtype=jnp.int32))
 
     return Reducer(init, update)

@@ -94,7 +94,7 @@ def _kernel_statistics(point: Array, bandwidth: Array, kernel: Kernel, region: B
         events, sums, squares = carry
         samples = as_vectors(samples)
         values = jnp.where(valid, kernel_values(samples, point, bandwidth, kernel), 0)
-        inside = jnp.all((samples >= low) & (samples <= high), axis=1)
+        inside = jnp.all((samples >= low[None, :]) & (samples <= high[None, :]), axis=1)
         return (
             events.add(_count(inside & valid)),
             sums.add(jnp.sum(to_fixed_point(values), dtype=jnp.int32)),
