@@ -239,7 +239,7 @@ def _quantiles(pilot: Array, levels: tuple[float, ...]) -> list[Array]:
     def halve(_, bounds):
         middle = [(a + b) / 2 for a, b in bounds]
         above = [
-            jnp.sum(pilot <= m, axis=0) >= math.ceil(level * size)
+            jnp.sum(pilot <= m[None, :], axis=0) >= math.ceil(level * size)
             for m, level in zip(middle, levels, strict=True)
         ]
         return [

@@ -24,7 +24,7 @@ def kernel_values(
     """k(|point - sample| / bandwidth) of each sample."""
     # The reciprocal by hand: XLA takes it in some layouts of runs and divides in others, and the
     # last bits of the result must not depend on the layout.
-    scaled = (as_vectors(samples) - point) * (1 / bandwidth)
+    scaled = (as_vectors(samples) - point[None, :]) * (1 / bandwidth)
     return kernel.profile(sum(scaled[:, axis] ** 2 for axis in range(scaled.shape[1])))
 
 
@@ -41,7 +41,7 @@ def kernel_sums(points: Float[Array, "points d"], bandwidth: Array, kernel: Kern
             for axis in range(points.shape[1])
         )
         # A sample that is not valid, NaN included, must not count.
-        values = jnp.where(valid, to_fixed_point(kernel.profile(distance2)), 0)
+        values = jnp.where(valid[None, :], to_fixed_point(kernel.profile(distance2)), 0)
         return sums.add(jnp.sum(values, axis=1, dtype=jnp.int32))
 
     return Reducer(init, update)

@@ -94,10 +94,10 @@ def _kernel_statistics(point: Array, bandwidth: Array, kernel: Kernel, region: B
     def update(carry, samples: Array, valid: Array):
         events, sums, squares = carry
         samples = as_vectors(samples)
-        # The barrier also keeps the values from being computed twice, for each of their sums.
+        # The barrier keeps the values from being computed twice, for each of their sums.
         values = jax.lax.optimization_barrier(kernel_values(samples, point, bandwidth, kernel))
         values = jnp.where(valid, values, 0)
-        inside = jnp.all((samples >= low) & (samples <= high), axis=1)
+        inside = jnp.all((samples >= low[None, :]) & (samples <= high[None, :]), axis=1)
         return (
             events.add(_count(inside & valid)),
             sums.add(jnp.sum(to_fixed_point(values), dtype=jnp.int32)),
