@@ -110,4 +110,3 @@ def increasing(low: Any, high: Any, *, name: str) -> None:
         raise ValueError(f"{name} must have finite bounds, but was [{low}, {high}].")
     if np.any(low >= high):
         raise ValueError(f"{name} must have low < high, but was [{low}, {high}].")
-
