@@ -1,0 +1,79 @@
+"""The only loop over sample blocks: draw a block, reduce it, forget it.
+
+The draw happens inside the loop body, so memory is one block, however many samples are asked for.
+A block's key comes from the block's number alone (`fold_in`), so its samples do not depend on how
+blocks are grouped, batched or spread over devices.
+"""
+
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax._numerics import MAX_BLOCK
+
+Carry = TypeVar("Carry")
+
+
+class Reducer(NamedTuple, Generic[Carry]):
+    """A sufficient statistic of a stream of blocks.
+
+    Attributes:
+        init: () -> carry.
+        update: (carry, block [block_size, ...], valid bool[block_size]) -> carry. Samples that are
+            not valid pad the last block and must not count.
+    """
+
+    init: Callable[[], Carry]
+    update: Callable[[Carry, Array, Array], Carry]
+
+
+def block_size_for(num_samples: int) -> int:
+    """The block size that belongs to a sample size: equal blocks of at most MAX_BLOCK.
+
+    It is part of the statistical settings (it decides which key draws which sample), so it follows
+    from `num_samples` alone and never from the machine.
+    """
+    num_blocks = -(-num_samples // MAX_BLOCK)
+    return -(-num_samples // num_blocks)
+
+
+def reduce_samples(
+    draw: Callable[[Array], Array],
+    reducer: Reducer[Carry],
+    num_samples: int,
+    *,
+    first: Array | None = None,
+) -> Carry:
+    """Streams `num_samples` samples through a reducer in one scan.
+
+    Args:
+        draw: int32 block number -> block [block_size_for(num_samples), ...].
+        reducer: The statistic.
+        num_samples: How many samples count.
+        first: Block 0, where the caller has drawn it already (to look at it before it could set
+            the reducer up); the scan then starts at block 1.
+
+    Returns:
+        The final carry.
+    """
+    block_size = block_size_for(num_samples)
+    num_blocks = -(-num_samples // block_size)
+    in_last_block = num_samples - (num_blocks - 1) * block_size
+
+    def step(carry: Carry, block: Array) -> tuple[Carry, None]:
+        return update(carry, draw(block), block), None
+
+    def update(carry: Carry, samples: Array, block: Array | int) -> Carry:
+        size = jnp.where(block == num_blocks - 1, in_last_block, block_size)
+        valid = jnp.arange(block_size, dtype=jnp.int32) < size
+        return reducer.update(carry, samples, valid)
+
+    carry = reducer.init()
+    start = 0
+    if first is not None:
+        carry, start = update(carry, first, 0), 1
+    with jax.named_scope("sample_blocks"):
+        return jax.lax.scan(step, carry, jnp.arange(start, num_blocks, dtype=jnp.int32))[0]

@@ -1,0 +1,56 @@
+"""What an output of a mechanism can be: the four output spaces."""
+
+import math
+from dataclasses import dataclass
+
+from dpjax import _validate
+
+
+@dataclass(frozen=True)
+class FiniteSpace:
+    """Outputs 0, 1, ..., size - 1, drawn as int32 of shape [num_samples]."""
+
+    size: int
+
+    def __post_init__(self):
+        _validate.positive_int(at_least=2, size=self.size)
+
+    def __str__(self) -> str:
+        return f"finite ({self.size})"
+
+
+@dataclass(frozen=True)
+class IntegerSpace:
+    """Integers without bound, drawn as int32 of shape [num_samples]."""
+
+    def __str__(self) -> str:
+        return "integers"
+
+
+@dataclass(frozen=True)
+class RealSpace:
+    """Reals in [low, high], drawn as floats of shape [num_samples]."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __str__(self) -> str:
+        if math.isinf(self.low) and math.isinf(self.high):
+            return "reals"
+        return f"reals in [{self.low:g}, {self.high:g}]"
+
+
+@dataclass(frozen=True)
+class VectorSpace:
+    """Real vectors, drawn as floats of shape [num_samples, dimension]."""
+
+    dimension: int
+
+    def __post_init__(self):
+        _validate.positive_int(at_least=2, dimension=self.dimension)
+
+    def __str__(self) -> str:
+        return f"real vectors ({self.dimension})"
+
+
+OutputSpace = FiniteSpace | IntegerSpace | RealSpace | VectorSpace

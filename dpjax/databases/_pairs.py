@@ -1,0 +1,108 @@
+"""A stack of pairs of neighbouring databases."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Pairs:
+    """B pairs (database, neighbor), stacked along a leading axis.
+
+    A "database" is whatever the mechanism takes: the database itself, a statistic of it, or its
+    vector of query answers.
+
+    Attributes:
+        database: Numbers of shape [B, ...].
+        neighbor: Numbers of the same shape and dtype.
+        labels: B names for people; pair numbers where none are given.
+
+    Raises:
+        ValueError: The shapes differ, there is no pair, or a value is not finite.
+        TypeError: The entries are not numbers.
+    """
+
+    database: Any
+    neighbor: Any
+    labels: tuple[str, ...] = field(default=(), metadata={"static": True})
+
+    def __post_init__(self):
+        if any(
+            isinstance(d, jax.core.Tracer) or type(d) is object
+            for d in (self.database, self.neighbor)
+        ):
+            return
+        database, neighbor = (
+            _numbers("database", self.database),
+            _numbers("neighbor", self.neighbor),
+        )
+        if database.ndim == 0 or database.shape != neighbor.shape or len(database) == 0:
+            raise ValueError(
+                "pairs must have database and neighbor of one shape [num_pairs, ...] with at least "
+                f"one pair, but the shapes were {database.shape} and {neighbor.shape}."
+            )
+        dtype = np.int32 if database.dtype.kind == neighbor.dtype.kind == "i" else np.float32
+        # The library follows jax's default float type, which is float64 where x64 is on.
+        if dtype is np.float32 and jax.config.read("jax_enable_x64"):
+            dtype = np.float64
+        object.__setattr__(self, "database", database.astype(dtype))
+        object.__setattr__(self, "neighbor", neighbor.astype(dtype))
+        labels = tuple(str(x) for x in self.labels) or tuple(
+            f"pair {i}" for i in range(len(database))
+        )
+        if len(labels) != len(database):
+            raise ValueError(
+                f"labels must name each of the {len(database)} pairs, but there were {len(labels)}."
+            )
+        object.__setattr__(self, "labels", labels)
+
+    def __len__(self) -> int:
+        return len(self.database)
+
+    def one(self, index: int) -> "Pairs":
+        """The pair at `index`, as a stack of one."""
+        return Pairs(
+            self.database[index : index + 1],
+            self.neighbor[index : index + 1],
+            (self.labels[index],),
+        )
+
+    @classmethod
+    def of(cls, pairs: Any) -> "Pairs":
+        """Makes pairs of what a person writes: `Pairs`, or a list of (database, neighbor).
+
+        Raises:
+            TypeError: `pairs` is neither.
+            ValueError: As the class.
+        """
+        if isinstance(pairs, Pairs):
+            return pairs
+        try:
+            rows = [(d, n) for d, n in pairs]
+        except (TypeError, ValueError):
+            raise TypeError(
+                "pairs must be dpjax.Pairs or a list of (database, neighbor), but was "
+                f"{type(pairs).__name__}."
+            ) from None
+        if not rows:
+            raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
+        shapes = sorted({np.shape(side) for row in rows for side in row})
+        if len(shapes) > 1:
+            raise ValueError(
+                f"pairs must all have databases of one shape, but the shapes were {shapes}."
+            )
+        return cls(
+            np.stack([np.asarray(d) for d, _ in rows]), np.stack([np.asarray(n) for _, n in rows])
+        )
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"pairs.{name} must hold numbers, but had dtype {array.dtype}.")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"pairs.{name} must be finite, but held NaN or an infinity.")
+    return array.astype(np.int64) if array.dtype.kind in "biu" else array

@@ -1,0 +1,92 @@
+"""Ready-made designs of neighbouring query answers of sensitivity 1."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from dpjax import _validate
+from dpjax.databases._pairs import Pairs
+
+
+def query_patterns(num_queries: int) -> Pairs:
+    """Ten pairs of query answers: the seven patterns of Table I and three that end them.
+
+    For an odd number of queries the halves are split below the middle.
+
+    Args:
+        num_queries: Length k of the answers (k >= 2).
+
+    Returns:
+        Ten pairs of shape [10, k].
+
+    Raises:
+        ValueError: Fewer than two queries.
+
+    References:
+        Askin, Kutta, Dette (2022), Table I; after Ding et al. (2018). The last three pairs put the
+        odd query at the end, where the loss of the sparse vector technique sits.
+    """
+    _validate.positive_int(at_least=2, num_queries=num_queries)
+    k, half = num_queries, num_queries // 2
+    ones = np.ones(k)
+    first, last = np.eye(k)[0], np.eye(k)[-1]
+    lower = (np.arange(k) < half).astype(float)
+    rows = {
+        "One Above": (ones, ones + first),
+        "One Below": (ones, ones - first),
+        "One Above Rest Below": (ones, 2 * first),
+        "One Below Rest Above": (ones, 2 * (ones - first)),
+        "Half Half": (ones, ones - lower),
+        "All Above All Below": (ones, 2 * ones),
+        "X Shape": (lower, ones - lower),
+        "Last Above Rest Below": (ones, 2 * last),
+        "Last Below Rest Above": (ones, 2 * (ones - last)),
+        "Half Half Mirrored": (ones, lower),
+    }
+    return Pairs(
+        np.stack([d for d, _ in rows.values()]),
+        np.stack([n for _, n in rows.values()]),
+        tuple(rows),
+    )
+
+
+def shifts(database: float | Sequence[float], num_pairs: int = 10, size: float = 1.0) -> Pairs:
+    """One database against copies of it, shifted by size b / num_pairs for b = 1..num_pairs.
+
+    Args:
+        database: A number or a vector; every entry is shifted alike.
+        num_pairs: How many shifts B.
+        size: The largest shift.
+
+    Returns:
+        B pairs.
+
+    References:
+        Askin, Kutta, Dette (2022), section V: s = 0 against s' = b / 10.
+    """
+    _validate.positive_int(num_pairs=num_pairs)
+    _validate.positive(size=size)
+    base = np.asarray(database, float)
+    steps = size * np.arange(1, num_pairs + 1) / num_pairs
+    neighbor = base + steps.reshape(-1, *[1] * base.ndim)
+    return Pairs(
+        np.broadcast_to(base, neighbor.shape), neighbor, tuple(f"shift {s:g}" for s in steps)
+    )
+
+
+def all_pairs(databases: Sequence) -> Pairs:
+    """Every pair of the given databases: n (n - 1) / 2 pairs.
+
+    Args:
+        databases: At least two databases of one shape.
+    """
+    if len(databases) < 2:
+        raise ValueError(f"databases must be at least two, but there were {len(databases)}.")
+    index = list(combinations(range(len(databases)), 2))
+    stack = np.asarray(databases)
+    return Pairs(
+        stack[[i for i, _ in index]],
+        stack[[j for _, j in index]],
+        tuple(f"{databases[i]} / {databases[j]}" for i, j in index),
+    )

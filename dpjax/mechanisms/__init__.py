@@ -1,0 +1,29 @@
+"""Mechanisms: pure JAX samplers that state their outputs and their true level."""
+
+from dpjax.mechanisms._additive import Gaussian as Gaussian
+from dpjax.mechanisms._additive import Laplace as Laplace
+from dpjax.mechanisms._additive import NoisyHistogram1 as NoisyHistogram1
+from dpjax.mechanisms._additive import NoisyHistogram2 as NoisyHistogram2
+from dpjax.mechanisms._additive import TwoSidedGeometric as TwoSidedGeometric
+from dpjax.mechanisms._base import BuiltIn as BuiltIn
+from dpjax.mechanisms._base import FromFunction as FromFunction
+from dpjax.mechanisms._base import Mechanism as Mechanism
+from dpjax.mechanisms._base import from_function as from_function
+from dpjax.mechanisms._catalogue import CATALOGUE as CATALOGUE
+from dpjax.mechanisms._catalogue import find_mechanism as find_mechanism
+from dpjax.mechanisms._choice import RandomizedResponse as RandomizedResponse
+from dpjax.mechanisms._choice import TwoPoint as TwoPoint
+from dpjax.mechanisms._conditioned import Exponential as Exponential
+from dpjax.mechanisms._conditioned import TruncatedGaussian as TruncatedGaussian
+from dpjax.mechanisms._conditioned import TruncatedLaplace as TruncatedLaplace
+from dpjax.mechanisms._noisy_max import ContinuousNoisyMax as ContinuousNoisyMax
+from dpjax.mechanisms._noisy_max import FiniteExponential as FiniteExponential
+from dpjax.mechanisms._noisy_max import ReportNoisyMax as ReportNoisyMax
+from dpjax.mechanisms._noisy_max import ReportNoisyMax2 as ReportNoisyMax2
+from dpjax.mechanisms._noisy_max import ReportNoisyMax3 as ReportNoisyMax3
+from dpjax.mechanisms._noisy_max import ReportNoisyMax4 as ReportNoisyMax4
+from dpjax.mechanisms._sparse_vector import SVT1 as SVT1
+from dpjax.mechanisms._sparse_vector import SVT2 as SVT2
+from dpjax.mechanisms._sparse_vector import SVT4 as SVT4
+from dpjax.mechanisms._sparse_vector import SVT5 as SVT5
+from dpjax.mechanisms._sparse_vector import SVT6 as SVT6

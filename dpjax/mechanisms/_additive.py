@@ -1,0 +1,187 @@
+"""Mechanisms that add noise to one number: Laplace, Gaussian, two-sided geometric, a count."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax import _random, _validate
+from dpjax._types import IntegerSpace, RealSpace
+from dpjax.databases import Pairs, shifts
+from dpjax.mechanisms._base import draw_dtype, epsilon_level
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Laplace:
+    """s + Lap(1 / epsilon): true level epsilon.
+
+    Attributes:
+        epsilon: Level at sensitivity 1.
+
+    References:
+        Dwork, McSherry, Nissim, Smith (2006); Askin, Kutta, Dette (2022), experiment (a).
+    """
+
+    name: ClassVar[str] = "laplace"
+    source: ClassVar[str] = "Dwork et al. 2006"
+    level = epsilon_level
+    output_space: ClassVar[RealSpace] = RealSpace()
+    standard_region: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    epsilon: float = 1.0
+
+    def __post_init__(self):
+        _validate.positive(epsilon=self.epsilon)
+
+    def standard_pairs(self) -> Pairs:
+        """0 against b / 10, b = 1..10."""
+        return shifts(0.0)
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """Reals of shape [num_samples] for a scalar database."""
+        noise = _random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
+        return database + noise / self.epsilon
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Gaussian:
+    """s + N(0, sigma^2): no pure level, since its loss is unbounded.
+
+    Attributes:
+        sigma: Standard deviation of the noise.
+
+    References:
+        Balle, Wang (2018); Askin, Kutta, Dette (2022), Figure 2.
+    """
+
+    name: ClassVar[str] = "gaussian"
+    source: ClassVar[str] = "Balle, Wang 2018"
+    output_space: ClassVar[RealSpace] = RealSpace()
+    sigma: float = 1.0
+
+    def __post_init__(self):
+        _validate.positive(sigma=self.sigma)
+
+    @property
+    def level(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    @property
+    def standard_region(self) -> tuple[float, float]:
+        """Three standard deviations about the databases 0 and 1."""
+        return (-3 * float(self.sigma), 1 + 3 * float(self.sigma))
+
+    def standard_pairs(self) -> Pairs:
+        """0 against b / 10, b = 1..10."""
+        return shifts(0.0)
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """Reals of shape [num_samples] for a scalar database."""
+        return database + self.sigma * _random.normal(
+            key, num_samples, dtype=draw_dtype(self.sigma)
+        )
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class TwoSidedGeometric:
+    """a + Geo with P(k) proportional to e^(-epsilon |k|): true level epsilon.
+
+    Attributes:
+        epsilon: Level at sensitivity 1.
+
+    References:
+        Ghosh, Roughgarden, Sundararajan (2009).
+    """
+
+    name: ClassVar[str] = "two-sided-geometric"
+    source: ClassVar[str] = "Ghosh et al. 2009"
+    level = epsilon_level
+    output_space: ClassVar[IntegerSpace] = IntegerSpace()
+    standard_region: ClassVar[tuple[float, float]] = (-5, 6)
+    epsilon: float = 1.0
+
+    def __post_init__(self):
+        _validate.positive(epsilon=self.epsilon)
+
+    def standard_pairs(self) -> Pairs:
+        """0 against 1."""
+        return Pairs([0], [1])
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """int32 of shape [num_samples] for a scalar integer database."""
+        noise = _random.two_sided_geometric(key, num_samples, self.epsilon)
+        return jnp.asarray(database).astype(jnp.int32) + noise
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class NoisyHistogram1:
+    """One count of a histogram + Lap(1 / epsilon): true level epsilon.
+
+    Attributes:
+        epsilon: Level when one count changes by 1.
+
+    References:
+        Ding et al. (2018), Algorithm 9.
+    """
+
+    name: ClassVar[str] = "noisy-histogram-1"
+    source: ClassVar[str] = "Ding et al. 2018, Alg. 9"
+    level = epsilon_level
+    output_space: ClassVar[RealSpace] = RealSpace()
+    standard_region: ClassVar[tuple[float, float]] = (-1.0, 4.0)
+    epsilon: float = 1.0
+
+    def __post_init__(self):
+        _validate.positive(epsilon=self.epsilon)
+
+    def standard_pairs(self) -> Pairs:
+        """A count of 1 against 2 and against 0."""
+        return Pairs([1.0, 1.0], [2.0, 0.0])
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """Reals of shape [num_samples] for a scalar count."""
+        noise = _random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
+        return database + noise / self.epsilon
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class NoisyHistogram2:
+    """One count of a histogram + Lap(epsilon), its scale inverted: true level 1 / epsilon.
+
+    Attributes:
+        epsilon: What the author meant the level to be.
+
+    References:
+        Ding et al. (2018), Algorithm 10.
+    """
+
+    name: ClassVar[str] = "noisy-histogram-2"
+    source: ClassVar[str] = "Ding et al. 2018, Alg. 10 (wrong)"
+    output_space: ClassVar[RealSpace] = RealSpace()
+    standard_region: ClassVar[tuple[float, float]] = (-1.0, 4.0)
+    epsilon: float = 0.5
+
+    def __post_init__(self):
+        _validate.positive(epsilon=self.epsilon)
+
+    @property
+    def level(self) -> float:
+        """1 / epsilon."""
+        return 1 / float(self.epsilon)
+
+    def standard_pairs(self) -> Pairs:
+        """A count of 1 against 2 and against 0."""
+        return Pairs([1.0, 1.0], [2.0, 0.0])
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """Reals of shape [num_samples] for a scalar count."""
+        noise = _random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
+        return database + noise * self.epsilon

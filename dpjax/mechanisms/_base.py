@@ -1,0 +1,181 @@
+"""What every mechanism states about itself, and how a user's function becomes one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import _random
+from dpjax._types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
+from dpjax.databases import Pairs
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """A pure JAX sampler that states its outputs. Parameters are pytree leaves.
+
+    Built-in mechanisms also state `name` (on the command line), `source` (where the definition
+    comes from), `level` (their true pure-DP epsilon, infinity where there is none),
+    `standard_pairs()` and `standard_region` (low and high end of the outputs to compare).
+    """
+
+    @property
+    def output_space(self) -> OutputSpace:
+        """The space of the outputs."""
+        ...
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """Draws `num_samples` independent outputs at one database, first axis [num_samples]."""
+        ...
+
+
+class BuiltIn(Mechanism, Protocol):
+    """A mechanism of the catalogue."""
+
+    name: ClassVar[str]
+    source: ClassVar[str]
+
+    @property
+    def level(self) -> float:
+        """The true epsilon for pure differential privacy at sensitivity 1 (may be infinite)."""
+        ...
+
+    @property
+    def standard_region(self) -> tuple[float, float] | None:
+        """Ends of the region of outputs that is compared; None for a finite space."""
+        ...
+
+    def standard_pairs(self) -> Pairs:
+        """The pairs of the experiments, or the natural ones."""
+        ...
+
+
+def static(default: Any) -> Any:
+    """A dataclass field that sets a shape: part of the pytree's structure, not a leaf."""
+    return field(default=default, metadata={"static": True})
+
+
+epsilon_level = property(
+    lambda self: float(self.epsilon), doc="The true pure-DP epsilon, which is the parameter."
+)
+
+
+def draw_dtype(*parameters: Any) -> Any:
+    """The float type of draws: that of the parameters, at least jax's default."""
+    return jnp.result_type(*parameters, float)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class FromFunction:
+    """A user's one-draw function (key, database) -> output, batched.
+
+    Attributes:
+        function: Pure and traceable by JAX; the key is a scalar typed key.
+        output_space: What it returns; see `from_function`, which finds it out.
+    """
+
+    function: Callable[[Array, Array], Array] = field(metadata={"static": True})
+    output_space: OutputSpace = field(metadata={"static": True})
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """One key a draw, vmapped; shape [num_samples] or [num_samples, dimension]."""
+        draws = jax.vmap(self.function, in_axes=(0, None))(
+            _random.sample_keys(key, num_samples), database
+        )
+        if isinstance(self.output_space, FiniteSpace | IntegerSpace):
+            return draws.astype(jnp.int32)
+        return draws
+
+
+def from_function(
+    function: Callable[[Array, Array], Array],
+    database: Any,
+    *,
+    num_outcomes: int | None = None,
+) -> FromFunction:
+    """Wraps a one-draw function after looking at it, on the host, at one database.
+
+    Args:
+        function: (key, database) -> scalar or vector, pure, traceable by JAX.
+        database: A database of the shape that will be used.
+        num_outcomes: Where the outputs are categories 0..num_outcomes - 1. Otherwise integer
+            outputs are taken as integers without bound, floats as reals.
+
+    Returns:
+        The mechanism.
+
+    Raises:
+        TypeError: `function` is not callable, cannot be traced, or returns something else than one
+            number or one vector.
+        ValueError: It gives different answers to the same key.
+    """
+    if not callable(function):
+        raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")
+    label = getattr(function, "__name__", repr(function))
+    database = jnp.asarray(database)
+    key = _random.as_key(0)
+    try:
+        shape = jax.eval_shape(function, key, database)
+    except (
+        jax.errors.ConcretizationTypeError,
+        jax.errors.TracerArrayConversionError,
+        jax.errors.TracerIntegerConversionError,
+        jax.errors.UnexpectedTracerError,
+    ) as error:
+        first_line = str(error).splitlines()[0]
+        raise TypeError(
+            f"the function {label} cannot be traced by JAX ({type(error).__name__}: {first_line}). "
+            "It must be written with jax.numpy and jax.random, without Python branches on drawn "
+            "values; otherwise record its outputs to two files and use dpjax.audit_samples."
+        ) from error
+    except Exception as error:
+        raise TypeError(
+            f"the function {label} failed for (key, database of shape {database.shape}): "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if not hasattr(shape, "shape") or len(shape.shape) > 1:
+        raise TypeError(
+            f"the function {label} must return one number or one vector, but returned {shape}."
+        )
+    if jax.dtypes.issubdtype(shape.dtype, jax.dtypes.extended) or shape.dtype.kind not in "biuf":
+        raise TypeError(f"the function {label} must return numbers, but returned {shape.dtype}.")
+    mechanism = FromFunction(function, _space(shape, num_outcomes, label))
+    compiled = jax.jit(lambda k: mechanism.sample(k, database, 64))
+    # A fresh trace as the second look: an impure function bakes its outside state into the first.
+    twice = [np.asarray(compiled(key)), np.asarray(mechanism.sample(key, database, 64))]
+    # Two compilations of one function may differ in the last bits, never by more.
+    if twice[0].shape != twice[1].shape or not np.allclose(
+        *twice, rtol=1e-4, atol=1e-6, equal_nan=True
+    ):
+        raise ValueError(
+            f"the function {label} gave different outputs or shapes for the same key: it must draw "
+            "all of its randomness from the key (jax.random), not from NumPy or Python."
+        )
+    return mechanism
+
+
+def _space(shape: Any, num_outcomes: int | None, label: str) -> OutputSpace:
+    if num_outcomes is not None:
+        if shape.dtype.kind not in "biu" or shape.shape:
+            raise TypeError(
+                f"num_outcomes is for functions that return one integer, but {label} returned "
+                f"{shape.dtype}{list(shape.shape)}."
+            )
+        return FiniteSpace(num_outcomes)
+    if shape.shape:
+        if shape.dtype.kind != "f":
+            raise TypeError(
+                f"the function {label} returned a vector of {shape.dtype}; encode it as one "
+                "integer below num_outcomes, or return floats."
+            )
+        if shape.shape[0] == 1:
+            raise TypeError(
+                f"the function {label} returned a vector of length 1: return its one entry."
+            )
+        return VectorSpace(shape.shape[0])
+    return RealSpace() if shape.dtype.kind == "f" else IntegerSpace()
