@@ -28,6 +28,13 @@ from dpjax.inference._chernoff import UnionBound
 _LARGEST_LOG = 600.0
 
 
+def _given(**arguments: float | None) -> None:
+    # The shared validators let None through, for fields of traced dataclasses.
+    for name, value in arguments.items():
+        if value is None:
+            raise TypeError(f"{name} must be a number > 0, but was not given.")
+
+
 def _whole(value: float) -> int:
     """The least whole number that is not below, up to the rounding of its factors.
 
@@ -112,6 +119,7 @@ class LipschitzOutputs:
 
     def __post_init__(self):
         """Checks the arguments."""
+        _given(lipschitz=self.lipschitz, width=self.width)
         _validate.positive(lipschitz=self.lipschitz, width=self.width)
         limit = 2 / self.width**2
         if self.lipschitz >= limit:
@@ -216,6 +224,7 @@ class FiniteOutputs:
     def __post_init__(self):
         """Checks the arguments."""
         _validate.positive_int(at_least=2, num_outputs=self.num_outputs, num_inputs=self.num_inputs)
+        _given(least_probability=self.least_probability)
         _validate.positive(least_probability=self.least_probability)
         if self.least_probability * self.num_outputs > 1 + 1e-12:
             raise ValueError(
