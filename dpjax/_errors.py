@@ -17,10 +17,6 @@ class Status(enum.Enum):
         "A density at the witness lies at the floor, so the loss there is only known to be at "
         "least this large; the lower bound is an exact binomial one for an event at the witness."
     )
-    TOO_COARSE = (
-        "The lattice is too coarse for the bandwidth, so the binned density is not accurate: "
-        "raise num_cells, narrow the region, or use method='direct'."
-    )
     EMPTY_INTERVAL = (
         "An interval received no sample, so the ratio there is undefined and the run failed: draw "
         "more samples, or ask for a coarser precision."

@@ -16,8 +16,10 @@ from dpjax._errors import nearest
 
 
 def is_traced(value: Any) -> bool:
-    """Whether `value` has no concrete number to look at (a tracer or a pytree placeholder)."""
-    return isinstance(value, jax.core.Tracer) or type(value) is object or value is None
+    """Whether `value` has no number to look at: a tracer, or JAX's placeholder for one."""
+    if isinstance(value, jax.core.Tracer) or type(value) is object or value is None:
+        return True
+    return type(value).__module__.startswith("jax.") and not isinstance(value, jax.Array)
 
 
 def _scalar(name: str, value: Any, accepted: str) -> float:

@@ -208,12 +208,12 @@ def test_an_empty_interval_is_a_status_and_never_a_number():
     assert result.status is Status.OK
     failed = np.any(result.counts == 0, axis=(1, 2))
     assert result.num_failed == failed.sum()
-    listed = result.to_json()["estimates"]
+    listed = result.to_dict()["estimates"]
     assert [entry is None for entry in listed] == failed.tolist()
     all_failed = histogram_ldp(TruncatedLaplace(1.0), [0.0, 1.0], Unplanned(91, 100), key=0)
     assert all_failed.status is Status.EMPTY_INTERVAL
     assert all_failed.witness() is None
-    assert all_failed.to_json()["estimates"] == [None]
+    assert all_failed.to_dict()["estimates"] == [None]
 
 
 def test_failed_pairs_are_left_out_of_the_maximum():

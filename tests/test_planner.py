@@ -215,7 +215,7 @@ def test_plan_says_what_it_costs():
     planned = plan(lipschitz=1.0, precision=0.5, confidence=0.8, num_inputs=4)
     assert planned.total_samples == 4 * planned.num_samples
     assert planned.seconds(1e6) == pytest.approx(planned.total_samples / 1e6)
-    row = json.loads(json.dumps(planned.to_json()))
+    row = json.loads(json.dumps(planned.to_dict()))
     assert row["num_inputs"] == 4
     assert row["num_samples"] == planned.num_samples
     assert row["assumption"]["lipschitz"] == 1.0

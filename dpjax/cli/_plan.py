@@ -88,7 +88,7 @@ def register(app: typer.Typer) -> None:
             typer.echo(f"error: {error}", err=True)
             raise typer.Exit(2) from error
         if as_json:
-            typer.echo(json.dumps({**planned.to_json(), "seconds": seconds}))
+            typer.echo(json.dumps({**planned.to_dict(), "seconds": seconds}))
         else:
             typer.echo(_text(planned, seconds))
 

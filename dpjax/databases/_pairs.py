@@ -6,6 +6,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from dpjax import _validate
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
@@ -30,10 +32,7 @@ class Pairs:
     labels: tuple[str, ...] = field(default=(), metadata={"static": True})
 
     def __post_init__(self):
-        if any(
-            isinstance(d, jax.core.Tracer) or type(d) is object
-            for d in (self.database, self.neighbor)
-        ):
+        if _validate.is_traced(self.database) or _validate.is_traced(self.neighbor):
             return
         database, neighbor = (
             _numbers("database", self.database),

@@ -103,9 +103,9 @@ class HistogramResult:
         first, second = self.pairs[int(self.levels[run].argmax())]
         return self.inputs[first], self.inputs[second]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings; a failed run is null."""
-        settings = self.plan.to_json() if isinstance(self.plan, Plan) else vars(self.plan)
+        settings = self.plan.to_dict() if isinstance(self.plan, Plan) else vars(self.plan)
         witness = self.witness(0)
         return {
             "estimates": self.estimates.tolist(),

@@ -78,7 +78,7 @@ class Plan:
         _validate.positive(draws_per_second=draws_per_second)
         return self.total_samples / draws_per_second
 
-    def to_json(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """Plain numbers and strings, one entry per field; the assumption is nested."""
         fields = {name: value for name, value in vars(self).items() if name != "assumption"}
         return {**fields, "total_samples": self.total_samples, "assumption": vars(self.assumption)}

@@ -1,4 +1,4 @@
 """Exact densities and privacy levels, for tests, benchmarks and comparisons."""
 
-from ._truncated import ExactTruncatedGaussian as ExactTruncatedGaussian
-from ._truncated import ExactTruncatedLaplace as ExactTruncatedLaplace
+from dpjax.reference._truncated import ExactTruncatedGaussian as ExactTruncatedGaussian
+from dpjax.reference._truncated import ExactTruncatedLaplace as ExactTruncatedLaplace

@@ -1,0 +1,41 @@
+"""How work is laid out on the machine: the one place where speed is chosen, never the answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from dpjax import _validate
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What changes the speed and the memory of a computation, and nothing else.
+
+    Attributes:
+        runs_at_once: Runs that are computed side by side; the others wait in a loop.
+        pairs_at_once: Pairs of each run that are computed side by side.
+    """
+
+    runs_at_once: int = 1
+    pairs_at_once: int = 1
+
+    def __post_init__(self):
+        _validate.positive_int(runs_at_once=self.runs_at_once, pairs_at_once=self.pairs_at_once)
+
+
+def default_execution() -> Execution:
+    """The layout for the backend in use.
+
+    On CPU one stream at a time: a block of draws then stays in the cache, and XLA spreads its
+    kernels over the cores. On accelerators many at a time, so that one launch fills the chip.
+    """
+    if jax.default_backend() == "cpu":
+        return Execution(runs_at_once=1, pairs_at_once=1)
+    return Execution(runs_at_once=64, pairs_at_once=64)
+
+
+def map_batched(fun: Callable[[Any], Any], xs: Any, at_once: int) -> Any:
+    """`jax.lax.map` over the leading axis of a pytree, `at_once` entries side by side."""
+    return jax.lax.map(fun, xs, batch_size=at_once if at_once > 1 else None)

@@ -1,0 +1,232 @@
+"""Recorded outputs, made ready: kinds checked, labels numbered, split once into two parts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax import _validate
+from dpjax._types import FiniteSpace, RealSpace, VectorSpace
+from dpjax.estimators import Recorded
+from dpjax.loss import Box, Region, as_region
+
+_MAX_DISTINCT = 1000
+_MIN_REAL, _MIN_DISCRETE = 200, 40
+_ATOM_SHARE = 0.05
+_TAIL = 0.005
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Two sides of outputs, ready for the estimators.
+
+    Attributes:
+        source: The two parts of the two sides.
+        space: What the outputs are.
+        labels: Outcomes in the caller's words, by number; None for reals.
+        origin: [d] what was subtracted from reals before they became float32.
+        notes: What was decided on the way.
+    """
+
+    source: Recorded
+    space: FiniteSpace | RealSpace | VectorSpace
+    labels: np.ndarray | None
+    origin: np.ndarray
+    notes: list[str]
+
+    @property
+    def num_samples(self) -> int:
+        """n, outputs a side that search."""
+        return self.source.search[0].shape[0]
+
+    @property
+    def num_confirm(self) -> int:
+        """N, outputs a side that confirm."""
+        return self.source.confirm[0].shape[0]
+
+    def region(self, region: Any) -> Region:
+        """The region in the estimators' coordinates, from what the caller wrote."""
+        if self.labels is not None:
+            if region is None:
+                return as_region(None, self.space)
+            numbers = {_python(label): i for i, label in enumerate(self.labels)}
+            unknown = [label for label in region if label not in numbers]
+            if unknown:
+                raise ValueError(
+                    f"region must hold outcomes that were recorded, but had {unknown}."
+                )
+            return as_region([numbers[label] for label in region], self.space)
+        if region is None:
+            pooled = np.concatenate([np.asarray(part) for part in self.source.search])
+            low, high = np.quantile(pooled, [_TAIL, 1 - _TAIL], axis=0)
+            return as_region((low, high), self.space)
+        checked = as_region(region, self.space)
+        assert isinstance(checked, Box)
+        low = np.asarray(region.low if isinstance(region, Box) else region[0], float)
+        high = np.asarray(region.high if isinstance(region, Box) else region[1], float)
+        return Box(low - self.origin, high - self.origin, checked.num_points)
+
+    def region_text(self, region: Region) -> str:
+        """The region in the caller's coordinates."""
+        if isinstance(region, Box):
+            return str(Box(region.low + self.origin, region.high + self.origin))
+        return str(region)
+
+    def relabel(self, output: Any) -> Any:
+        """An outcome or a point in the caller's words."""
+        if self.labels is not None:
+            return _python(self.labels[output])
+        if isinstance(output, list):
+            return [v + float(o) for v, o in zip(output, self.origin, strict=True)]
+        return output + float(self.origin[0])
+
+
+def prepare_samples(
+    x: Any, y: Any, *, discrete: bool | None, search_fraction: float, key: jax.Array
+) -> Prepared:
+    """Checks two sides of recorded outputs and splits them; arguments as `audit_samples`."""
+    _validate.open_unit(search_fraction=search_fraction)
+    if search_fraction >= 0.5:
+        raise ValueError(
+            f"search_fraction must be below 0.5, but was {search_fraction}: the confirm part must "
+            "be the larger one."
+        )
+    x, y = _array("x", x), _array("y", y)
+    if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
+        raise TypeError(
+            f"x and y must have outputs of one dimension, but had the shapes {x.shape}, {y.shape}."
+        )
+    if _kind(x) != _kind(y):
+        raise TypeError(f"x and y must be of one kind, but were {_kind(x)} and {_kind(y)}.")
+    notes: list[str] = []
+    if discrete is None:
+        discrete = _looks_discrete(x, y, notes)
+    if len(x) != len(y):
+        notes.append(
+            f"x has {len(x)} outputs and y {len(y)}; the first {min(len(x), len(y))} of each were "
+            "used."
+        )
+    size = min(len(x), len(y))
+    needed = _MIN_DISCRETE if discrete else _MIN_REAL
+    if size < needed:
+        raise ValueError(
+            f"x and y must hold at least {needed} outputs each "
+            + ("" if discrete else "for a bandwidth and two parts")
+            + f", but the shorter had {size}."
+        )
+    x, y = x[:size], y[:size]
+    labels, origin = None, np.zeros(1)
+    if discrete:
+        x, y, labels = _number_outcomes(x, y)
+        space: FiniteSpace | RealSpace | VectorSpace = FiniteSpace(max(len(labels), 2))
+    else:
+        _check_reals(x, y)
+        dimension = 1 if x.ndim == 1 else x.shape[1]
+        # Reals become float32: without their location, so that their digits are kept.
+        origin = np.atleast_1d(np.median(np.concatenate([x, y]), axis=0))
+        x, y = x - origin, y - origin
+        space = RealSpace() if dimension == 1 else VectorSpace(dimension)
+    count = int(size * search_fraction)
+    generator = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    search, confirm = [], []
+    for side in (x, y):
+        shuffled = jnp.asarray(
+            side[generator.permutation(size)],
+            jnp.int32 if discrete else jnp.result_type(float),
+        )
+        search.append(shuffled[:count])
+        confirm.append(shuffled[count:])
+    notes.append(f"{count} outputs a side searched, the other {size - count} confirmed.")
+    return Prepared(
+        Recorded((search[0], search[1]), (confirm[0], confirm[1])), space, labels, origin, notes
+    )
+
+
+def _array(name: str, values: Any) -> np.ndarray:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be one array of outputs: {error}.") from None
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim not in (1, 2):
+        raise ValueError(f"{name} must have the shape [n] or [n, d], but had {array.shape}.")
+    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+        bad = int(np.sum(~np.isfinite(array)))
+        raise ValueError(
+            f"{name} must hold finite numbers, but {bad} of {array.size} were NaN or infinite."
+        )
+    if array.dtype.kind not in "biufUSO":
+        raise TypeError(f"{name} must hold numbers or labels, but had dtype {array.dtype}.")
+    if array.dtype.kind == "O":
+        kinds = sorted({type(v).__name__ for v in array.ravel()[:1000]})
+        if kinds != ["str"]:
+            raise TypeError(f"{name} must hold numbers or labels of one kind, but had {kinds}.")
+        array = array.astype(str)
+    if array.dtype.kind in "US" and array.ndim == 2:
+        raise TypeError(f"{name} must be a vector of labels, but had the shape {array.shape}.")
+    return array
+
+
+def _kind(array: np.ndarray) -> str:
+    return "labels" if array.dtype.kind in "US" else "numbers"
+
+
+def _looks_discrete(x: np.ndarray, y: np.ndarray, notes: list[str]) -> bool:
+    if x.dtype.kind in "US":
+        return True
+    if x.ndim == 2:
+        return False
+    both = np.concatenate([x, y])
+    distinct = len(np.unique(both))
+    if x.dtype.kind in "bi" and y.dtype.kind in "bi":
+        notes.append(f"Integers: taken as outcomes ({distinct} distinct).")
+        return True
+    if distinct <= min(_MAX_DISTINCT, len(both) // 20):
+        notes.append(
+            f"Only {distinct} distinct numbers in {len(both)}: taken as outcomes. Say "
+            "discrete=False if they are reals."
+        )
+        return True
+    notes.append("Taken as reals with a density. Say discrete=True if they are outcomes.")
+    return False
+
+
+def _number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if x.ndim == 2:
+        raise ValueError("discrete outputs must be a vector: encode each row as one outcome.")
+    labels, numbers = np.unique(np.concatenate([x, y]), return_inverse=True)
+    if len(labels) > 2**20:
+        raise ValueError(
+            f"x and y hold {len(labels)} distinct outcomes, more than 2^20: say discrete=False if "
+            "they are reals, or group them."
+        )
+    if len(labels) == 1:
+        raise ValueError(
+            f"x and y hold one outcome only, {_python(labels[0])!r}: there is nothing to compare."
+        )
+    return numbers[: len(x)].astype(np.int32), numbers[len(x) :].astype(np.int32), labels
+
+
+def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
+    if x.dtype.kind in "US":
+        raise TypeError("labels cannot be reals: leave discrete out, or say discrete=True.")
+    for name, side in (("x", x), ("y", y)):
+        for column in side.reshape(len(side), -1).T:
+            values, counts = np.unique(column, return_counts=True)
+            if len(values) == 1:
+                raise ValueError(
+                    f"{name} is constant ({values[0]}), so it has no density: say discrete=True."
+                )
+            if counts.max() > _ATOM_SHARE * len(column):
+                share, atom = counts.max() / len(column), values[counts.argmax()]
+                raise ValueError(
+                    f"{name} holds the value {atom:g} in {share:.0%} of its outputs, so it has no "
+                    "density there: say discrete=True, or audit that event and the rest apart."
+                )
+
+
+def _python(label: Any) -> Any:
+    return label.item() if hasattr(label, "item") else label

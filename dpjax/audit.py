@@ -1,0 +1,326 @@
+"""The front door: audit a mechanism, or two files of its outputs, by the local approach.
+
+References:
+    Askin, Kutta, Dette (2022), Algorithm 4 (MPL).
+"""
+
+import dataclasses
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax import _random, _validate
+from dpjax._batching import Execution, default_execution
+from dpjax._join import assemble, first_run
+from dpjax._recorded import prepare_samples
+from dpjax._result import AuditResult
+from dpjax._types import FiniteSpace
+from dpjax.databases import Pairs
+from dpjax.densities import BandwidthRule, as_rule
+from dpjax.estimators import (
+    LocalSettings,
+    LocalStatistics,
+    lattice_too_coarse,
+    mpl_recorded,
+    mpl_runs,
+)
+from dpjax.loss import as_region
+from dpjax.mechanisms import Mechanism, from_function
+
+_MAX_CELLS = 2**18
+_PILOT = 2  # the stage number of the draws that set a default region; see SEARCH and CONFIRM
+_PILOT_SAMPLES = 4096
+_PILOT_TAIL = 0.005
+
+
+def audit(
+    mechanism: Any,
+    *,
+    pairs: Any = None,
+    region: Any = None,
+    num_samples: int = 20_000,
+    num_confirm: int = 50_000,
+    confidence: float = 0.95,
+    claim: float | None = None,
+    key: Any = 0,
+    num_outcomes: int | None = None,
+    bandwidth: BandwidthRule | str | float = "silverman",
+    floor: float | None = None,
+    kernel: str = "gaussian",
+    method: str = "auto",
+    execution: Execution | None = None,
+) -> AuditResult:
+    """A lower confidence bound on the epsilon of a mechanism, with a witness.
+
+    Searches every pair for the output with the largest privacy loss, then measures the loss there
+    again on fresh draws.
+
+    Args:
+        mechanism: A mechanism of `dpjax.mechanisms`, or a JAX function (key, database) -> output
+            that draws one output.
+        pairs: `dpjax.Pairs` or a list of (database, neighbor); a built-in mechanism's standard
+            pairs if None.
+        region: Where outputs are compared: (low, high) for numbers and vectors, a list of outcomes
+            for a finite space. If None, the standard region of a built-in mechanism, all of a
+            finite space, or the range of a pilot's outputs.
+        num_samples: n, draws at each side of each pair in the search.
+        num_confirm: N > n, fresh draws at each side of the pair with the largest loss.
+        confidence: Of the lower bound.
+        claim: An epsilon to compare with.
+        key: Integer seed or typed key; the same key gives the same result.
+        num_outcomes: For a function with outcomes 0 .. num_outcomes - 1.
+        bandwidth: Rule, name or number, for real outputs.
+        floor: tau; see `dpjax.LocalSettings`.
+        kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
+        method: "binned", "direct" or "auto".
+        execution: Layout on the machine; never changes the result.
+
+    Returns:
+        The result, with its verdict on the claim.
+
+    Raises:
+        ValueError: An argument is out of range, or the region holds no output.
+        TypeError: An argument is of the wrong kind.
+
+    References:
+        Askin, Kutta, Dette (2022), Algorithm 4.
+    """
+    start = time.perf_counter()
+    root = _random.as_key(key)
+    _check_common(confidence, claim)
+    settings = LocalSettings(
+        num_samples=num_samples,
+        num_confirm=num_confirm,
+        bandwidth=as_rule(bandwidth),
+        floor=floor,
+        kernel=kernel,
+        method=method,
+    )
+    pairs = _pairs_of(mechanism, pairs)
+    mechanism = _mechanism_of(mechanism, pairs, num_outcomes)
+    _check_shape(mechanism, pairs)
+    notes = []
+    space = mechanism.output_space
+    if region is None:
+        region = getattr(mechanism, "standard_region", None)
+    if region is None and not isinstance(space, FiniteSpace):
+        region = _pilot_region(mechanism, pairs, root)
+        notes.append("The region was set from the range of a pilot's outputs.")
+    region = as_region(region, space)
+    execution = execution or default_execution()
+
+    def run(settings: LocalSettings) -> LocalStatistics:
+        return first_run(
+            mpl_runs(
+                mechanism,
+                pairs.database,
+                pairs.neighbor,
+                region,
+                settings,
+                root,
+                jnp.zeros(1, jnp.int32),
+                execution=execution,
+                with_curves=True,
+            )
+        )
+
+    statistics, settings = _refine_lattice(run, settings)
+    return assemble(
+        statistics,
+        settings,
+        region,
+        pairs=pairs,
+        confidence=confidence,
+        claim=claim,
+        mechanism=getattr(mechanism, "name", None) or _function_name(mechanism),
+        parameters=_parameters(mechanism),
+        seed=_seed(key),
+        notes=notes,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def audit_samples(
+    x: Any,
+    y: Any,
+    *,
+    region: Any = None,
+    discrete: bool | None = None,
+    search_fraction: float = 0.3,
+    confidence: float = 0.95,
+    claim: float | None = None,
+    key: Any = 0,
+    bandwidth: BandwidthRule | str | float = "silverman",
+    floor: float | None = None,
+    kernel: str = "gaussian",
+    method: str = "auto",
+    name: str = "recorded outputs",
+) -> AuditResult:
+    """A lower confidence bound on epsilon from recorded outputs at two neighbouring databases.
+
+    The outputs are split once, at random, into a part that searches and a part that confirms.
+
+    Args:
+        x: Independent outputs at the database: numbers of shape [n] or [n, d], or labels.
+        y: Independent outputs at its neighbor.
+        region: (low, high) for numbers, a list of outcomes for labels; the range of the search
+            part, or all outcomes, if None.
+        discrete: Whether the outputs are outcomes rather than reals; found out if None, and said
+            in the notes.
+        search_fraction: Share of the outputs that searches, below one half.
+        confidence: Of the lower bound.
+        claim: An epsilon to compare with.
+        key: Integer seed or typed key of the split.
+        bandwidth: As in `audit`.
+        floor: As in `audit`.
+        kernel: As in `audit`.
+        method: As in `audit`.
+        name: What the outputs are called in the result.
+
+    Returns:
+        The result, with its verdict on the claim.
+
+    Raises:
+        ValueError: Too few outputs, NaN or infinities, constant or mixed outputs, or an argument
+            out of range.
+        TypeError: Outputs of two kinds or dimensions.
+
+    References:
+        Askin, Kutta, Dette (2022), Algorithm 4.
+    """
+    start = time.perf_counter()
+    root = _random.as_key(key)
+    _check_common(confidence, claim)
+    data = prepare_samples(x, y, discrete=discrete, search_fraction=search_fraction, key=root)
+    settings = LocalSettings(
+        num_samples=data.num_samples,
+        num_confirm=data.num_confirm,
+        bandwidth=as_rule(bandwidth),
+        floor=floor,
+        kernel=kernel,
+        method=method,
+    )
+    region = data.region(region)
+    statistics, settings = _refine_lattice(
+        lambda settings: jax.block_until_ready(mpl_recorded(data.source, region, settings)),
+        settings,
+    )
+    result = assemble(
+        statistics,
+        settings,
+        region,
+        pairs=Pairs([0], [1], ("recorded pair",)),
+        confidence=confidence,
+        claim=claim,
+        mechanism=name,
+        parameters={},
+        seed=_seed(key),
+        notes=data.notes,
+        seconds=time.perf_counter() - start,
+        relabel=data.relabel,
+    )
+    witness = dataclasses.replace(result.witness, database="x", neighbor="y")
+    settings_kept = {**result.settings, "search_fraction": search_fraction}
+    return dataclasses.replace(
+        result, witness=witness, settings=settings_kept, region=data.region_text(region)
+    )
+
+
+def _check_common(confidence: float, claim: float | None) -> None:
+    _validate.open_unit(confidence=confidence)
+    if claim is not None:
+        _validate.positive(claim=claim)
+
+
+def _pairs_of(mechanism: Any, pairs: Any) -> Pairs:
+    if pairs is not None:
+        return Pairs.of(pairs)
+    if hasattr(mechanism, "standard_pairs"):
+        return mechanism.standard_pairs()
+    raise ValueError(
+        "pairs must be given for a mechanism that is not built in: a list of (database, neighbor)."
+    )
+
+
+def _mechanism_of(mechanism: Any, pairs: Pairs, num_outcomes: int | None) -> Mechanism:
+    if isinstance(mechanism, Mechanism):
+        return mechanism
+    return from_function(mechanism, pairs.database[0], num_outcomes=num_outcomes)
+
+
+def _check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
+    """A clear sentence where the databases do not fit the mechanism, before anything compiles."""
+    expected = getattr(mechanism, "num_queries", None)
+    shape = pairs.database.shape[1:]
+    if expected is not None and shape != (expected,):
+        raise ValueError(
+            f"pairs must hold databases of {expected} query answers for this mechanism "
+            f"(num_queries), but had the shape {shape}."
+        )
+    if expected is None and hasattr(mechanism, "standard_pairs") and shape != ():
+        raise ValueError(f"pairs must hold single numbers for this mechanism, but had {shape}.")
+
+
+def _pilot_region(mechanism: Mechanism, pairs: Pairs, root: Any) -> Any:
+    """The range of the inner 99% of outputs over all databases, from draws of its own."""
+
+    def outputs(database: Any, side: int) -> Any:
+        keys = _random.fold_in(_random.fold_in(root, side), _PILOT)
+        return mechanism.sample(keys, database, _PILOT_SAMPLES)
+
+    sides = [
+        jax.jit(jax.vmap(outputs, in_axes=(0, None)))(jnp.asarray(side), number)
+        for number, side in enumerate((pairs.database, pairs.neighbor))
+    ]
+    pooled = np.concatenate([np.asarray(side).reshape(-1, *side.shape[2:]) for side in sides])
+    if not np.all(np.isfinite(pooled)):
+        raise ValueError(
+            "the mechanism returned NaN or an infinity in a pilot: its outputs must be finite."
+        )
+    low, high = np.quantile(pooled, [_PILOT_TAIL, 1 - _PILOT_TAIL], axis=0)
+    if np.any(low >= high):
+        raise ValueError(
+            "the mechanism returned a constant in a pilot: it is not a real-valued one; return "
+            "integers and give num_outcomes."
+        )
+    return low, high
+
+
+def _refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics, LocalSettings]:
+    """Runs, with as many lattice nodes as the bandwidth needs; the settings say how many."""
+    while True:
+        statistics = jax.block_until_ready(run(settings))
+        nodes = float(np.min(statistics.found.nodes_per_bandwidth))
+        if not lattice_too_coarse(nodes):
+            return statistics, settings
+        wanted = 2 * settings.num_cells
+        while wanted * nodes < 1.5 * settings.num_cells * 16 and wanted <= _MAX_CELLS:
+            wanted *= 2
+        if wanted > _MAX_CELLS:
+            raise ValueError(
+                "region is so wide against the bandwidth of the density estimate that more than "
+                f"{_MAX_CELLS} lattice cells would be needed: narrow the region, or use "
+                "method='direct'."
+            )
+        settings = dataclasses.replace(settings, num_cells=wanted)
+
+
+def _parameters(mechanism: Any) -> dict[str, Any]:
+    if not hasattr(mechanism, "standard_pairs"):
+        return {}
+    values = {f.name: getattr(mechanism, f.name) for f in dataclasses.fields(mechanism)}
+    return {k: v if isinstance(v, int) else float(v) for k, v in values.items()}
+
+
+def _function_name(mechanism: Any) -> str:
+    function = getattr(mechanism, "function", mechanism)
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _seed(key: Any) -> Any:
+    if hasattr(key, "dtype") and jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key):
+        return [int(word) for word in np.asarray(jax.random.key_data(key))]
+    return int(key)

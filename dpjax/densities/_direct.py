@@ -1,0 +1,53 @@
+"""The direct kernel density estimate: every sample against every point, streamed.
+
+References:
+    Askin, Kutta, Dette (2022), Algorithm 1.
+"""
+
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Bool, Float
+
+from dpjax._numerics import FIXED_POINT, WideCount, to_fixed_point
+from dpjax._streaming import Reducer
+from dpjax.densities._kernels import Kernel
+
+
+def as_vectors(samples: Array) -> Float[Array, "block d"]:
+    """Samples as [block, d], also where d = 1."""
+    return samples[:, None] if samples.ndim == 1 else samples
+
+
+def kernel_values(
+    samples: Float[Array, "block d"], point: Float[Array, " d"], bandwidth: Array, kernel: Kernel
+) -> Float[Array, " block"]:
+    """k(|point - sample| / bandwidth) of each sample."""
+    scaled = (as_vectors(samples) - point) / bandwidth
+    return kernel.profile(sum(scaled[:, axis] ** 2 for axis in range(scaled.shape[1])))
+
+
+def kernel_sums(points: Float[Array, "points d"], bandwidth: Array, kernel: Kernel) -> Reducer:
+    """Sums the kernel at every point over all samples, in fixed point; the carry is a WideCount."""
+
+    def init() -> WideCount:
+        return WideCount.zeros((points.shape[0],))
+
+    def update(sums: WideCount, samples: Array, valid: Bool[Array, " block"]) -> WideCount:
+        samples = as_vectors(samples)
+        distance2 = sum(
+            ((points[:, axis, None] - samples[None, :, axis]) / bandwidth) ** 2
+            for axis in range(points.shape[1])
+        )
+        # A sample that is not valid, NaN included, must not count.
+        values = jnp.where(valid, to_fixed_point(kernel.profile(distance2)), 0)
+        return sums.add(jnp.sum(values, axis=1, dtype=jnp.int32))
+
+    return Reducer(init, update)
+
+
+def density_of_sums(
+    sums: WideCount, bandwidth: Array, kernel: Kernel, num_samples: int, dimension: int
+) -> Float[Array, " points"]:
+    """The density estimate from the carry of `kernel_sums`."""
+    scale = kernel.norm(dimension) / (num_samples * bandwidth**dimension)
+    return sums.as_float() * (scale / FIXED_POINT)

@@ -1,0 +1,88 @@
+"""Kernels of the density estimator: spherically symmetric, with exponential tails or none.
+
+Notation: K(u) = c_d k(|u|) with the profile k(0) = 1 decreasing, and c_d so that K integrates to 1
+over R^d.
+
+References:
+    Askin, Kutta, Dette (2022), conditions (K1) and (K2).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax import _validate
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel, by its profile.
+
+    Attributes:
+        name: What people call it.
+        profile: r^2 -> k(r) in [0, 1], elementwise.
+        radius: Distance past which k is below 2e-8 or 0.
+        moment: (d, p) -> integral of k^p over R^d, for p = 1 and 2.
+    """
+
+    name: str
+    profile: Callable[[Array], Array]
+    radius: float
+    moment: Callable[[int, int], float]
+
+    def norm(self, dimension: int) -> float:
+        """c_d, the height of K at 0."""
+        return 1 / self.moment(dimension, 1)
+
+    def roughness(self, dimension: int) -> float:
+        """The integral of K^2 over R^d; (4 pi)^(-d/2) for the Gaussian."""
+        return self.moment(dimension, 2) / self.moment(dimension, 1) ** 2
+
+
+def _ball(d: int) -> float:
+    return math.pi ** (d / 2) / math.gamma(d / 2 + 1)
+
+
+def _polynomial_moment(power: int) -> Callable[[int, int], float]:
+    """Integral over the unit ball of (1 - r^2)^(power p), by the Beta function."""
+
+    def moment(d: int, p: int) -> float:
+        q = power * p
+        beta = math.gamma(d / 2) * math.gamma(q + 1) / math.gamma(d / 2 + q + 1)
+        return d * _ball(d) * beta / 2
+
+    return moment
+
+
+KERNELS: dict[str, Kernel] = {
+    kernel.name: kernel
+    for kernel in (
+        Kernel(
+            "gaussian",
+            lambda r2: jnp.exp(-r2 / 2),
+            6.0,
+            lambda d, p: (2 * math.pi / p) ** (d / 2),
+        ),
+        Kernel(
+            "laplace",
+            lambda r2: jnp.exp(-jnp.sqrt(r2)),
+            18.0,
+            lambda d, p: math.gamma(d + 1) * _ball(d) / p**d,
+        ),
+        Kernel("epanechnikov", lambda r2: jnp.maximum(1 - r2, 0), 1.0, _polynomial_moment(1)),
+        Kernel("biweight", lambda r2: jnp.maximum(1 - r2, 0) ** 2, 1.0, _polynomial_moment(2)),
+    )
+}
+
+
+def find_kernel(name: str) -> Kernel:
+    """The kernel of that name.
+
+    Raises:
+        ValueError: There is none; the message offers the nearest.
+    """
+    _validate.one_of(KERNELS, kernel=name)
+    return KERNELS[name]

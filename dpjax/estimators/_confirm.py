@@ -1,0 +1,108 @@
+"""The confirm stage of MPL: fresh draws, one pair, one point, one bandwidth.
+
+References:
+    Askin, Kutta, Dette (2022), Algorithm 4, lines 7-10.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax._numerics import WideCount, to_fixed_point
+from dpjax._streaming import Reducer, reduce_samples
+from dpjax.densities import Kernel, as_vectors, find_kernel, kernel_values
+from dpjax.estimators._search import PairSearch, confirm_bandwidth
+from dpjax.estimators._settings import LocalSettings
+from dpjax.estimators._sources import CONFIRM, Source
+from dpjax.loss import Box, Outcomes, Region
+
+
+class Confirmation(NamedTuple):
+    """Sufficient statistics of the confirm stage, for each side (leading axis 2).
+
+    Attributes:
+        events: Draws in the event at the witness: that outcome, or outputs within a bandwidth of
+            the point on every axis and inside the region.
+        kernel_sum: Fixed-point sum of k at the point; None for outcomes.
+        kernel_sum_of_squares: Fixed-point sum of k^2; None for outcomes.
+        bandwidth: The one bandwidth of both sides; 0 for outcomes.
+    """
+
+    events: WideCount
+    kernel_sum: WideCount | None
+    kernel_sum_of_squares: WideCount | None
+    bandwidth: Array
+
+
+def confirm_pair(
+    source: Source, pair: Array, found: PairSearch, region: Region, settings: LocalSettings
+) -> Confirmation:
+    """Streams N fresh draws at both sides of the chosen pair through the statistics at its point.
+
+    Both sides share one bandwidth, set by the search stage: the smoothed densities are then those
+    of the output plus h times independent noise, which is post-processing, so their loss never
+    exceeds epsilon whatever h is. Two bandwidths would break this, so there is no setting for it.
+
+    Args:
+        source: Where samples come from.
+        pair: int32 number of the chosen pair.
+        found: What the search stage found there.
+        region: C.
+        settings: N, kernel and bandwidth rule.
+    """
+    if isinstance(region, Outcomes):
+        bandwidth = jnp.zeros(())
+        reducer = _outcome_events(found.point)
+    else:
+        kernel = find_kernel(settings.kernel)
+        bandwidth = confirm_bandwidth(found.spread, settings, region.dimension)
+        reducer = _kernel_statistics(found.point, bandwidth, kernel, region)
+    sides = [
+        reduce_samples(
+            source.draw(pair, side, CONFIRM, settings.num_confirm), reducer, settings.num_confirm
+        )
+        for side in (0, 1)
+    ]
+    both = [
+        None
+        if first is None
+        else WideCount(*(jnp.stack(limbs) for limbs in zip(first, second, strict=True)))
+        for first, second in zip(*sides, strict=True)
+    ]
+    return Confirmation(*both, bandwidth=bandwidth)
+
+
+def _outcome_events(outcome: Array) -> Reducer:
+    def init():
+        return WideCount.zeros(), None, None
+
+    def update(carry, samples: Array, valid: Array):
+        return carry[0].add(_count((samples == outcome) & valid)), None, None
+
+    return Reducer(init, update)
+
+
+def _kernel_statistics(point: Array, bandwidth: Array, kernel: Kernel, region: Box) -> Reducer:
+    low = jnp.maximum(point - bandwidth, region.low)
+    high = jnp.minimum(point + bandwidth, region.high)
+
+    def init():
+        return WideCount.zeros(), WideCount.zeros(), WideCount.zeros()
+
+    def update(carry, samples: Array, valid: Array):
+        events, sums, squares = carry
+        samples = as_vectors(samples)
+        values = jnp.where(valid, kernel_values(samples, point, bandwidth, kernel), 0)
+        inside = jnp.all((samples >= low) & (samples <= high), axis=1)
+        return (
+            events.add(_count(inside & valid)),
+            sums.add(jnp.sum(to_fixed_point(values), dtype=jnp.int32)),
+            squares.add(jnp.sum(to_fixed_point(values**2), dtype=jnp.int32)),
+        )
+
+    return Reducer(init, update)
+
+
+def _count(mask: Array) -> Array:
+    return jnp.sum(mask, dtype=jnp.int32)

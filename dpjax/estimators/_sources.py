@@ -1,0 +1,92 @@
+"""Where samples come from: a mechanism that is drawn, or outputs that were recorded.
+
+Estimators see one thing: `draw(pair, side, stage, num_samples)` gives the blocks of a stream.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax import _random
+from dpjax._streaming import block_size_for, stored_blocks
+
+SEARCH, CONFIRM = 0, 1
+"""Stages of a run: they never share a sample."""
+
+
+class Source(Protocol):
+    """Streams of samples for every pair, side (0: database, 1: neighbor) and stage."""
+
+    @property
+    def num_pairs(self) -> int:
+        """How many pairs there are."""
+        ...
+
+    def draw(
+        self, pair: Array, side: int, stage: int, num_samples: int
+    ) -> Callable[[Array], Array]:
+        """Block number -> block of samples, as `reduce_samples` takes it."""
+        ...
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Drawn:
+    """Draws of a mechanism; keys are folded from (run, pair, side, stage, block).
+
+    Attributes:
+        mechanism: A pytree with `sample(key, database, num_samples)`.
+        database: [pairs, ...].
+        neighbor: [pairs, ...].
+        key: The run's typed key.
+    """
+
+    mechanism: Any
+    database: Array
+    neighbor: Array
+    key: Array
+
+    @property
+    def num_pairs(self) -> int:
+        """How many pairs there are."""
+        return self.database.shape[0]
+
+    def draw(
+        self, pair: Array, side: int, stage: int, num_samples: int
+    ) -> Callable[[Array], Array]:
+        """Block number -> block of draws."""
+        key = self.key
+        for part in (pair, side, stage):
+            key = _random.fold_in(key, part)
+        database = jnp.asarray(self.neighbor if side else self.database)[pair]
+        size = block_size_for(num_samples)
+        return lambda block: self.mechanism.sample(_random.fold_in(key, block), database, size)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Recorded:
+    """One pair's outputs, split once into a search and a confirm part that share no sample.
+
+    Attributes:
+        search: Two arrays [n, ...], database and neighbor.
+        confirm: Two arrays [N, ...].
+    """
+
+    search: tuple[Array, Array]
+    confirm: tuple[Array, Array]
+
+    @property
+    def num_pairs(self) -> int:
+        """One."""
+        return 1
+
+    def draw(
+        self, pair: Array, side: int, stage: int, num_samples: int
+    ) -> Callable[[Array], Array]:
+        """Block number -> block of recorded outputs."""
+        return stored_blocks((self.search, self.confirm)[stage][side])

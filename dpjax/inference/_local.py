@@ -1,0 +1,125 @@
+"""MPL's inference: lower bounds from the confirm stage, exact ones where draws are few.
+
+References:
+    Askin, Kutta, Dette (2022), Algorithm 4, lines 8-10.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpjax.inference._binomial import binomial_lower_bound
+from dpjax.inference._normal import (
+    frequency_standard_error,
+    kernel_standard_error,
+    normal_lower_bound,
+)
+
+_MIN_EXPECTED_DRAWS = 25
+"""The normal quantile is trusted from this many expected draws at the witness on."""
+
+
+class KernelSums(NamedTuple):
+    """What a kernel estimate adds to the counts of events.
+
+    Attributes:
+        total: [..., 2] sums of k over the confirm draws.
+        bandwidth: [...] h.
+        height: K(0) = c_d, so that densities are total c_d / (N h^d).
+        roughness: Integral of K^2.
+        dimension: d.
+    """
+
+    total: ArrayLike
+    bandwidth: ArrayLike
+    height: float
+    roughness: float
+    dimension: int
+
+
+class LocalBounds(NamedTuple):
+    """Inference of a number of runs; every entry has the shape [...] of the runs.
+
+    Attributes:
+        lower_bound: LB.
+        estimate: The loss at the witness, of densities truncated at the floor.
+        densities: [..., 2], confirmed densities at the witness, before truncation.
+        standard_error: Of the estimate; NaN where the bound is exact.
+        on_floor: Whether the search stage saw a density at the floor there.
+        exact: Whether the bound is the exact binomial one.
+    """
+
+    lower_bound: NDArray[np.float64]
+    estimate: NDArray[np.float64]
+    densities: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    on_floor: NDArray[np.bool_]
+    exact: NDArray[np.bool_]
+
+
+def local_bounds(
+    search_densities: ArrayLike,
+    floor: ArrayLike,
+    events: ArrayLike,
+    kernel: KernelSums | None,
+    num_confirm: int,
+    confidence: float,
+) -> LocalBounds:
+    """Lower confidence bounds on epsilon from the confirm stage of MPL.
+
+    The kind of bound and its direction are decided by the search stage alone, so that choosing
+    costs no confidence. Where a density there was at the floor, or too small for
+    25 expected confirm draws, the bound is the exact binomial one of the event at the witness.
+
+    Args:
+        search_densities: [..., 2], of the search stage at the witness, before truncation.
+        floor: [...] tau.
+        events: [..., 2] integers, confirm draws in the event at the witness.
+        kernel: Kernel sums for real outputs; None for outcomes.
+        num_confirm: N.
+        confidence: 1 - alpha.
+
+    Returns:
+        Bounds with the leading shape of the runs.
+    """
+    found = np.asarray(search_densities, np.float64)
+    floor = np.asarray(floor, np.float64)
+    events = np.asarray(events, np.int64)
+    if kernel is None:
+        draws_per_density = np.full(floor.shape, float(num_confirm))
+        densities = events / num_confirm
+    else:
+        h = np.asarray(kernel.bandwidth, np.float64)
+        draws_per_density = num_confirm * h**kernel.dimension / kernel.height
+        densities = np.asarray(kernel.total, np.float64) / draws_per_density[..., None]
+    on_floor = found.min(axis=-1) <= floor
+    # For an outcome that is nearly certain, it is its absence that must be seen often enough.
+    rarest = found if kernel is not None else np.minimum(found, 1 - found)
+    exact = on_floor | (rarest.min(axis=-1) * draws_per_density < _MIN_EXPECTED_DRAWS)
+
+    truncated = np.maximum(densities, floor[..., None])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimate = np.abs(np.log(truncated[..., 0]) - np.log(truncated[..., 1]))
+        if kernel is None:
+            error = frequency_standard_error(truncated, num_confirm)
+        else:
+            error = kernel_standard_error(
+                truncated, num_confirm, h, kernel.roughness, kernel.dimension
+            )
+        normal = normal_lower_bound(estimate, error, confidence)
+    # Nothing seen at either side: inf - inf is 0.
+    estimate = np.where(np.all(truncated == 0, axis=-1), 0.0, estimate)
+
+    up = np.argmax(found, axis=-1)[..., None]
+    larger = np.take_along_axis(events, up, axis=-1)[..., 0]
+    smaller = np.take_along_axis(events, 1 - up, axis=-1)[..., 0]
+    binomial = binomial_lower_bound(larger, smaller, num_confirm, confidence)
+    return LocalBounds(
+        lower_bound=np.where(exact, binomial, normal),
+        estimate=estimate,
+        densities=densities,
+        standard_error=np.where(exact, np.nan, error),
+        on_floor=on_floor,
+        exact=exact,
+    )

@@ -1,0 +1,98 @@
+"""Lower confidence bounds by the normal quantile of the estimated loss.
+
+Notation: l = ln(f / f') is the log-ratio of two density estimates from N draws a side, sigma its
+standard deviation times sqrt(N) (frequencies) or sqrt(N h^d) (kernel estimates).
+
+References:
+    Askin, Kutta, Dette (2022), Theorems 2 and 3, Algorithm 4.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from dpjax import _validate
+
+
+def frequency_standard_error(frequencies: ArrayLike, num_confirm: int) -> NDArray[np.float64]:
+    """Standard error of |ln(p / p')| for two frequencies: sqrt((1 / p + 1 / p' - 2) / N).
+
+    Args:
+        frequencies: [..., 2], above 0.
+        num_confirm: N draws at each side.
+
+    Returns:
+        [...], float64.
+
+    References:
+        Askin, Kutta, Dette (2022), Algorithm 4, discrete case.
+    """
+    p = np.asarray(frequencies, np.float64)
+    return np.sqrt(np.sum(1 / p - 1, axis=-1) / num_confirm)
+
+
+def kernel_standard_error(
+    densities: ArrayLike, num_confirm: int, bandwidth: ArrayLike, roughness: float, dimension: int
+) -> NDArray[np.float64]:
+    """Standard error of |ln(f / f')|: sqrt(R (1 / f + 1 / f') / (N h^d)), R the integral of K^2.
+
+    It leaves out the -f^2 terms of the exact variance, so it is a little too large (the true one
+    is 0.93 to 0.97 of it in the paper's experiments): the bound is then on the safe side.
+
+    Args:
+        densities: [..., 2], above 0.
+        num_confirm: N draws at each side.
+        bandwidth: h, [...].
+        roughness: Integral of K^2 over R^d.
+        dimension: d.
+
+    Returns:
+        [...], float64.
+
+    References:
+        Askin, Kutta, Dette (2022), Algorithm 4, continuous case.
+    """
+    f = np.asarray(densities, np.float64)
+    effective = num_confirm * np.asarray(bandwidth, np.float64) ** dimension
+    return np.sqrt(roughness * np.sum(1 / f, axis=-1) / effective)
+
+
+def kernel_exact_standard_error(
+    mean: ArrayLike, mean_square: ArrayLike, num_confirm: int
+) -> NDArray[np.float64]:
+    """Standard error of |ln(f / f')| from the sample variance of the kernel values themselves.
+
+    Args:
+        mean: [..., 2], averages of k at the point, above 0.
+        mean_square: [..., 2], averages of k^2.
+        num_confirm: N draws at each side.
+
+    Returns:
+        [...], float64.
+    """
+    mean, mean_square = np.asarray(mean, np.float64), np.asarray(mean_square, np.float64)
+    return np.sqrt(np.sum(mean_square / mean**2 - 1, axis=-1) / num_confirm)
+
+
+def normal_lower_bound(
+    loss: ArrayLike, standard_error: ArrayLike, confidence: float
+) -> NDArray[np.float64]:
+    """LB = loss + Phi^-1(1 - confidence) * standard error, and at least 0.
+
+    Args:
+        loss: Estimated losses >= 0.
+        standard_error: Of the losses.
+        confidence: Probability with which the bound is at most the true loss, asymptotically.
+
+    Returns:
+        Lower bounds, float64.
+
+    Raises:
+        ValueError: The confidence is not strictly between 0 and 1.
+
+    References:
+        Askin, Kutta, Dette (2022), Algorithm 4, line 10.
+    """
+    _validate.open_unit(confidence=confidence)
+    bound = np.asarray(loss, np.float64) + ndtri(1 - confidence) * np.asarray(standard_error)
+    return np.maximum(bound, 0.0)

@@ -1,0 +1,49 @@
+"""The privacy loss of two density estimates, and where it is largest.
+
+References:
+    Askin, Kutta, Dette (2022), section II (loss) and Algorithm 3.
+"""
+
+import jax.numpy as jnp
+from jax import Array
+
+
+def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float = 0.0) -> Array:
+    """|ln f_x - ln f_x'| of densities truncated at the floor, elementwise, with inf - inf := 0.
+
+    Args:
+        density: f_x >= 0.
+        neighbor_density: f_x' >= 0, same shape.
+        floor: tau >= 0.
+
+    Returns:
+        Losses >= 0 (infinite where one density alone is 0 and the floor is 0).
+    """
+    first, second = jnp.maximum(density, floor), jnp.maximum(neighbor_density, floor)
+    both_zero = (first == 0) & (second == 0)
+    return jnp.where(both_zero, 0.0, jnp.abs(jnp.log(first) - jnp.log(second)))
+
+
+def largest_loss(
+    density: Array,
+    neighbor_density: Array,
+    floor: Array | float,
+    allowed: Array,
+    penalty: Array | float = 0.0,
+) -> tuple[Array, Array, Array]:
+    """Where the loss, less a penalty, is largest among the allowed entries.
+
+    Args:
+        density: [points].
+        neighbor_density: [points].
+        floor: tau.
+        allowed: bool [points].
+        penalty: [points] or a scalar, subtracted from the loss.
+
+    Returns:
+        Index of the first maximum, the loss there, and the loss less the penalty there.
+    """
+    loss = privacy_loss(density, neighbor_density, floor)
+    score = jnp.where(allowed, loss - penalty, -jnp.inf)
+    index = jnp.argmax(score)
+    return index, loss[index], score[index]
