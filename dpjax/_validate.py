@@ -109,6 +109,11 @@ def increasing(low: Any, high: Any, *, name: str) -> None:
     """
     low, high = np.asarray(low, float), np.asarray(high, float)
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
-        raise ValueError(f"{name} must have finite bounds, but was [{low}, {high}].")
+        raise ValueError(
+            f"{name} must have finite bounds, but was low {low.tolist()}, high {high.tolist()}."
+        )
     if np.any(low >= high):
-        raise ValueError(f"{name} must have low < high, but was [{low}, {high}].")
+        raise ValueError(
+            f"{name} must have low < high on every axis, but was low {low.tolist()}, high "
+            f"{high.tolist()}."
+        )

@@ -4,6 +4,7 @@ References:
     Askin, Kutta, Dette (2022), Algorithm 3.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -33,7 +34,7 @@ _FLOOR_COUNT = 20
 """The default floor is this many draws' worth of density."""
 
 _PENALTY = 1.645
-"""Standard errors that the objective "lower-bound" takes off the loss."""
+"""Standard errors, of each stage, that the objective "lower-bound" takes off the loss."""
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
 """Grid points per axis of the refinement around the best grid point, by dimension."""
@@ -114,7 +115,7 @@ def _search_outcomes(
     floor = _FLOOR_COUNT / n if settings.floor is None else settings.floor
     outcomes = region.low + jnp.arange(region.size, dtype=jnp.int32)
     curves = Curves(outcomes, densities, jnp.asarray(region.allowed))
-    penalty = _penalty(densities, floor, settings, excess=2.0, draws=settings.num_confirm)
+    penalty = _penalty(densities, floor, settings, excess=2.0, draws=(n, settings.num_confirm))
     return _best(curves, floor, jnp.zeros(2), penalty)
 
 
@@ -186,19 +187,27 @@ def _kernel_penalty(
     curves: Curves, floor: Any, spread: Array, settings: LocalSettings
 ) -> Array | float:
     kernel, dimension = find_kernel(settings.kernel), jnp.atleast_2d(curves.points.T).shape[0]
-    bandwidth = confirm_bandwidth(spread, settings, dimension)
-    draws = settings.num_confirm * bandwidth**dimension / kernel.roughness(dimension)
+    sizes = (settings.num_samples, settings.num_confirm)
+    bandwidths = (
+        bandwidth_at(settings.bandwidth, jnp.mean(spread), settings.num_samples, dimension),
+        confirm_bandwidth(spread, settings, dimension),
+    )
+    draws = [
+        size * bandwidth**dimension / kernel.roughness(dimension)
+        for size, bandwidth in zip(sizes, bandwidths, strict=True)
+    ]
     return _penalty(curves.densities, floor, settings, excess=0.0, draws=draws)
 
 
 def _penalty(
-    densities: Array, floor: Any, settings: LocalSettings, *, excess: float, draws: Any
+    densities: Array, floor: Any, settings: LocalSettings, *, excess: float, draws: Sequence
 ) -> Array | float:
-    """Z times the standard error of the confirm stage, sqrt((1 / f + 1 / f' - excess) / draws)."""
+    """What both stages' standard errors, sqrt((1 / f + 1 / f' - excess) / draws), take off."""
     if settings.objective == "loss":
         return 0.0
     truncated = jnp.maximum(densities, floor)
-    return _PENALTY * jnp.sqrt((jnp.sum(1 / truncated, axis=0) - excess) / draws)
+    unit = jnp.sqrt(jnp.sum(1 / truncated, axis=0) - excess)
+    return _PENALTY * unit * sum(1 / jnp.sqrt(size) for size in draws)
 
 
 def confirm_bandwidth(spread: Array, settings: LocalSettings, dimension: int) -> Array:

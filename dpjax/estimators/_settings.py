@@ -24,9 +24,9 @@ class LocalSettings:
         kernel: Name of the kernel.
         method: "binned" (d = 1), "direct", or "auto" for the first that applies.
         num_cells: Lattice nodes of the binned method.
-        objective: What the search maximises: "lower-bound" for the loss less the standard error
-            that the confirm stage will have there, or "loss" for the paper's plain loss, which
-            noise tends to put where densities are small. Both are valid; the first is tighter.
+        objective: What the search maximises: "lower-bound" for the loss less what both stages'
+            standard errors take off it there, or "loss" for the paper's plain loss, which noise
+            tends to put where densities are small. Both are valid; the first is tighter.
         undersmoothing: gamma of the confirm stage's bandwidth, N^-(1/(d+4) + gamma); None for the
             smallest that (C4) allows, and at least 0.02.
 

@@ -1,4 +1,12 @@
-"""Exact densities and privacy levels, for tests, benchmarks and comparisons."""
+"""Exact densities and privacy levels of the built-in mechanisms, in float64.
 
+Closed forms and quadrature in NumPy and SciPy. Tests, benchmarks, scripts and the command line's
+comparisons use them; estimators never do.
+"""
+
+from dpjax.reference._density import density as density
+from dpjax.reference._density import log_density as log_density
+from dpjax.reference._levels import best_level as best_level
+from dpjax.reference._levels import pair_level as pair_level
 from dpjax.reference._truncated import ExactTruncatedGaussian as ExactTruncatedGaussian
 from dpjax.reference._truncated import ExactTruncatedLaplace as ExactTruncatedLaplace

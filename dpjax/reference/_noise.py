@@ -1,0 +1,46 @@
+"""Unit noises in float64: densities and distribution functions that keep their tails."""
+
+import numpy as np
+
+
+def laplace_pdf(x: np.ndarray) -> np.ndarray:
+    """Density e^-|x| / 2."""
+    return 0.5 * np.exp(-np.abs(x))
+
+
+def laplace_cdf(x: np.ndarray) -> np.ndarray:
+    """P(noise <= x); the upper tail is `laplace_cdf(-x)`, with its relative precision."""
+    tail = 0.5 * np.exp(-np.abs(x))
+    return np.where(x < 0, tail, 1 - tail)
+
+
+def laplace_log_pdf(x: np.ndarray) -> np.ndarray:
+    """-|x| - ln 2."""
+    return -np.abs(x) - np.log(2)
+
+
+def laplace_log_cdf(x: np.ndarray) -> np.ndarray:
+    """Log of P(noise <= x)."""
+    return np.where(x < 0, np.minimum(x, 0) - np.log(2), np.log1p(-0.5 * np.exp(-np.abs(x))))
+
+
+def exponential_log_pdf(x: np.ndarray) -> np.ndarray:
+    """-x on x >= 0."""
+    return np.where(x < 0, -np.inf, -x)
+
+
+def exponential_log_cdf(x: np.ndarray) -> np.ndarray:
+    """Log of 1 - e^-x on x >= 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(-np.expm1(-np.maximum(x, 0)))
+
+
+def laplace_interval(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """P(low < noise <= high) for low <= high, without cancellation in the tails."""
+    # An interval on one side is moved to the lower tail, where differences keep their precision.
+    flip = low > 0
+    low, high = np.where(flip, -high, low), np.where(flip, -low, high)
+    with np.errstate(invalid="ignore"):
+        one_sided = 0.5 * np.exp(np.minimum(high, 0)) * -np.expm1(np.minimum(low - high, 0))
+    across = 1 - 0.5 * np.exp(np.minimum(low, 0)) - 0.5 * np.exp(-np.maximum(high, 0))
+    return np.where(high <= 0, one_sided, across)

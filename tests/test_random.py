@@ -1,0 +1,353 @@
+"""Random words are Threefry's and jax's own; noise is right in its tails.
+
+The tails are shown in two ways. Exactly: a sampler's magnitude is a monotone function of 62 random
+bits, so the measure of "beyond a threshold" is found by bisection over those bits and compared with
+the exact tail probability down to 1e-12. By counting: 2^30 draws against binomial limits. The same
+checks are shown to fail on float32 `jax.random.laplace`. False-alarm rates of the random parts are
+at most 1e-5 each; seeds are fixed.
+"""
+
+import subprocess
+import sys
+import textwrap
+
+import jax
+import jax.extend
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpjax import _random
+
+FALSE_ALARM = 1e-5
+TAILS = 10.0 ** -np.arange(3, 13)
+"""Probabilities 1e-3, 1e-4, .., 1e-12."""
+
+BLOCK = 8192
+
+
+# Words and keys.
+
+
+@pytest.mark.parametrize(
+    ("key", "counter", "words"),
+    [
+        ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
+        ((0xFFFFFFFF,) * 2, (0xFFFFFFFF,) * 2, (0x1CB996FC, 0xBB002BE7)),
+        ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
+    ],
+)
+def test_threefry_known_answers(key, counter, words):
+    """Vectors of the Random123 distribution (kat_vectors, threefry2x32, 20 rounds)."""
+    key, counter = (tuple(jnp.uint32(w) for w in pair) for pair in (key, counter))
+    assert tuple(int(w) for w in _random.threefry2x32(key, counter)) == words
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1])
+def test_keys_and_words_are_jaxs_own(seed):
+    ours, theirs = _random.as_key(seed), jax.random.key(seed, impl="threefry2x32")
+    assert ours == theirs
+    for data in (0, 1, 123_456, 2**32 - 1):
+        assert _random.fold_in(ours, np.uint32(data)) == jax.random.fold_in(theirs, np.uint32(data))
+    words = jax.vmap(lambda k: jax.random.bits(k, (2,)))(_random.sample_keys(ours, 5))
+    assert words.shape == (5, 2) and len(np.unique(words)) == 10
+    # jax.random.bits runs the same cipher on counters (0, i).
+    first, second = _random.threefry2x32(
+        tuple(jax.random.key_data(ours)),
+        (jnp.zeros(7, jnp.uint32), jnp.arange(7, dtype=jnp.uint32)),
+    )
+    with jax.threefry_partitionable(True):
+        np.testing.assert_array_equal(first ^ second, jax.random.bits(theirs, (7,)))
+
+
+def test_as_key_keeps_both_halves_of_a_seed():
+    low, high = _random.as_key(7), _random.as_key(7 + 2**32)
+    assert jax.random.key_data(high).tolist() == [1, 7]
+    assert low != high
+    assert _random.as_key(low) is low
+    assert _random.as_key(np.int64(7)) == low
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "message"),
+    [
+        (-1, ValueError, r"seed in \[0, 2\*\*64\), but was -1"),
+        (2**64, ValueError, r"seed in \[0, 2\*\*64\)"),
+        (1.0, TypeError, "integer seed or a typed key .* but was 1.0"),
+        (True, TypeError, "but was True"),
+        ("7", TypeError, "but was '7'"),
+        (np.zeros(2, np.uint32), TypeError, "integer seed or a typed key"),
+        (lambda: jax.random.split(jax.random.key(0)), ValueError, r"single key.*\(2,\)"),
+        (lambda: jax.random.key(0, impl="rbg"), ValueError, "threefry2x32.*rbg"),
+    ],
+)
+def test_as_key_refuses(bad, error, message):
+    with pytest.raises(error, match=message):
+        _random.as_key(bad() if callable(bad) else bad)
+
+
+def test_stable_hash_is_stable():
+    assert _random.stable_hash("laplace/0.7") == _random.stable_hash("laplace/0.7")
+    assert _random.stable_hash("a") == 0x170EA7D9
+    assert len({_random.stable_hash(str(i)) for i in range(2000)}) == 2000
+
+
+# The map from bits to noise, exactly.
+
+
+def words_of(integers, bit):
+    """Two words whose 62 bits of magnitude are `integers` and whose sign bit is `bit`."""
+    high = (integers >> 31).astype(np.uint32) << 1 | np.uint32(bit)
+    low = (integers & (2**31 - 1)).astype(np.uint32) << 1
+    return jnp.asarray(high), jnp.asarray(low)
+
+
+def draw_from(monkeypatch, sampler, integers, bit):
+    """What a sampler makes of given words."""
+    monkeypatch.setattr(_random, "_words", lambda key, num_samples, row: words_of(integers, bit))
+    return np.asarray(sampler(_random.as_key(0), len(integers)), np.float64)
+
+
+def measure_beyond(monkeypatch, sampler, thresholds, bit, side):
+    """The fraction of all 2^62 magnitudes for which side * noise >= threshold, for each."""
+    inside = np.full(len(thresholds), -1, np.int64)
+    outside = np.full(len(thresholds), 2**62, np.int64)
+    while np.any(outside - inside > 1):
+        middle = inside + (outside - inside) // 2
+        beyond = side * draw_from(monkeypatch, sampler, middle, bit) >= thresholds
+        inside, outside = np.where(beyond, middle, inside), np.where(beyond, outside, middle)
+    return (inside + 1) / 2**62
+
+
+def geometric(key, num_samples):
+    return _random.two_sided_geometric(key, num_samples, 0.7)
+
+
+SAMPLERS = {
+    # name: (sampler, sign bit, side, weight of the bit, exact law)
+    "laplace-upper": (_random.laplace, 0, 1, 0.5, stats.laplace),
+    "laplace-lower": (_random.laplace, 1, -1, 0.5, stats.laplace),
+    "normal-upper": (_random.normal, 0, 1, 0.5, stats.norm),
+    "normal-lower": (_random.normal, 1, -1, 0.5, stats.norm),
+    "gumbel-upper": (_random.gumbel, 0, 1, 0.5, stats.gumbel_r),
+    "gumbel-lower": (_random.gumbel, 1, -1, 0.5, stats.gumbel_r),
+    "exponential-even": (_random.exponential, 0, 1, 1, stats.expon),
+    "exponential-odd": (_random.exponential, 1, 1, 1, stats.expon),
+    "geometric-upper": (geometric, 0, 1, 0.5, stats.dlaplace(0.7)),
+    "geometric-lower": (geometric, 1, -1, 0.5, stats.dlaplace(0.7)),
+    "uniform-lower": (_random.uniform, 0, -1, 1, stats.uniform),
+}
+
+
+def thresholds_of(law, side):
+    """Thresholds at about the probabilities TAILS, and their exact probabilities."""
+    thresholds = law.isf(TAILS) if side > 0 else -law.ppf(TAILS)
+    if hasattr(law, "pmf") or hasattr(getattr(law, "dist", None), "pmf"):
+        # P(K >= m), which is the same on both sides.
+        return thresholds, law.sf(thresholds - 1)
+    return thresholds, TAILS
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_tail_probabilities_are_exact_to_1e_12(monkeypatch, name):
+    sampler, bit, side, weight, law = SAMPLERS[name]
+    thresholds, expected = thresholds_of(law, side)
+    assert expected.min() < 2e-12
+    actual = weight * measure_beyond(monkeypatch, sampler, thresholds, bit, side)
+    np.testing.assert_allclose(actual, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_magnitudes_are_monotone_in_their_bits(monkeypatch, name):
+    """What the bisection stands on, at random places of every size and their neighbours."""
+    sampler, bit, side, _, _ = SAMPLERS[name]
+    rng = np.random.default_rng(3)
+    places = (2.0 ** rng.uniform(0, 62, 20_000)).astype(np.int64)
+    places = np.clip(np.concatenate([places, places + 1, places + 2**31]), 0, 2**62 - 1)
+    values = side * draw_from(monkeypatch, sampler, np.sort(places), bit)
+    assert np.all(np.isfinite(values))
+    # The normal quantile wavers by a few units in the last place, which is far below 1e-4 of a
+    # tail probability.
+    assert np.all(np.diff(values) <= 1e-6 * np.abs(values[1:]))
+
+
+def test_the_tail_check_rejects_noise_that_is_slightly_wrong(monkeypatch):
+    thresholds, expected = thresholds_of(stats.laplace, 1)
+
+    def wide(key, num_samples):
+        return 1.02 * _random.laplace(key, num_samples)
+
+    actual = 0.5 * measure_beyond(monkeypatch, wide, thresholds, 0, 1)
+    assert np.all(np.abs(actual / expected - 1) > 0.1)
+
+
+def every_jax_laplace():
+    """float32 jax.random.laplace at every one of the 2^23 uniforms it can start from."""
+
+    def all_words(key, bit_width, shape):
+        assert bit_width == 32 and shape == (2**23,)
+        return jax.lax.iota(jnp.uint32, 2**23) << 9
+
+    counting = jax.extend.random.define_prng_impl(
+        key_shape=(1,),
+        seed=lambda seed: jnp.zeros(1, jnp.uint32),
+        split=lambda key, shape: jnp.broadcast_to(key, (*shape, 1)),
+        random_bits=all_words,
+        fold_in=lambda key, data: key,
+        name="counting",
+    )
+    key = jax.random.key(0, impl=counting)
+    return np.asarray(jax.random.laplace(key, (2**23,), jnp.float32), np.float64)
+
+
+def test_the_tail_check_fails_for_jax_random_laplace():
+    draws = every_jax_laplace()
+    thresholds, expected = thresholds_of(stats.laplace, 1)
+    for side in (1, -1):
+        actual = np.mean(side * draws >= thresholds[:, None], axis=1)
+        error = np.abs(actual / expected - 1)
+        assert error[0] < 1e-3, "the enumeration covers the law"
+        assert error[expected < 1e-7].min() > 0.1
+        assert np.all(actual[expected < 1e-8] == 0), "it never leaves 17 scales"
+    assert len(np.unique(draws[draws > 13])) <= 20
+
+
+# Counting.
+
+
+def stream(sampler, num_samples, thresholds, seed):
+    """Counts beyond each threshold on both sides, and the largest draw of every block."""
+    key = _random.as_key(seed)
+
+    def step(counts, block):
+        x = sampler(_random.fold_in(key, block), BLOCK)
+        above = [jnp.sum(x >= t, dtype=jnp.int32) for t in thresholds]
+        below = [jnp.sum(x <= -t, dtype=jnp.int32) for t in thresholds]
+        return counts + jnp.stack(above + below), jnp.max(x)
+
+    start = jnp.zeros(2 * len(thresholds), jnp.int32)
+    blocks = jnp.arange(num_samples // BLOCK, dtype=jnp.int32)
+    counts, largest = jax.jit(lambda: jax.lax.scan(step, start, blocks))()
+    return np.asarray(counts).reshape(2, -1), np.asarray(largest)
+
+
+def smallest_p_value(counts, num_samples, probabilities):
+    return min(
+        stats.binomtest(int(c), num_samples, p).pvalue
+        for row in counts
+        for c, p in zip(row, probabilities, strict=True)
+    )
+
+
+@pytest.mark.slow
+def test_a_billion_laplace_draws():
+    num_samples = 2**30
+    probabilities = np.array([1e-5, 1e-7, 1e-8, 1e-9])
+    thresholds = [float(t) for t in stats.laplace.isf(probabilities)]
+    counts, largest = stream(_random.laplace, num_samples, thresholds, seed=11)
+    # Eight p-values, each allowed an eighth of the false alarms.
+    assert smallest_p_value(counts, num_samples, probabilities) > FALSE_ALARM / 8
+    # Past 13 scales there is no lattice: nearly every draw has a value of its own.
+    far = largest[largest > 13]
+    assert len(far) > 1000 and len(np.unique(far)) > 0.99 * len(far)
+
+
+def test_the_lattice_of_jax_random_laplace_is_seen():
+    _, largest = stream(lambda key, n: jax.random.laplace(key, (n,)), 2**26, [13.0], seed=11)
+    far = largest[largest > 13]
+    assert len(far) > 30 and len(np.unique(far)) < 0.5 * len(far)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "law"),
+    [
+        (_random.exponential, stats.expon),
+        (_random.normal, stats.norm),
+        (geometric, stats.dlaplace(0.7)),
+    ],
+)
+def test_many_draws_of_other_noises(sampler, law):
+    num_samples = 2**26
+    thresholds, probabilities = thresholds_of(law, 1)
+    keep = probabilities > 5e-8
+    thresholds, probabilities = thresholds[keep], probabilities[keep]
+    counts, _ = stream(sampler, num_samples, [float(t) for t in thresholds], seed=12)
+    if law is stats.expon:
+        assert not counts[1].any()
+        counts = counts[:1]
+    p_value = smallest_p_value(counts, num_samples, probabilities)
+    assert p_value > FALSE_ALARM / counts.size
+
+
+@pytest.mark.parametrize("name", ["laplace", "normal", "gumbel", "exponential", "uniform"])
+def test_bulk_of_the_law(name):
+    """Kolmogorov-Smirnov accepts the law and rejects a scale 2% off."""
+    law = {
+        "laplace": stats.laplace,
+        "normal": stats.norm,
+        "gumbel": stats.gumbel_r,
+        "exponential": stats.expon,
+        "uniform": stats.uniform,
+    }[name]
+    draws = np.asarray(getattr(_random, name)(_random.as_key(5), 2**20), np.float64)
+    assert stats.kstest(draws, law.cdf).pvalue > FALSE_ALARM
+    assert stats.kstest(1.02 * draws, law.cdf).pvalue < FALSE_ALARM
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 0.7, 3.0])
+def test_bulk_of_the_geometric(epsilon):
+    draws = np.asarray(_random.two_sided_geometric(_random.as_key(5), 2**20, epsilon))
+    assert draws.dtype == np.int32
+
+    def p_value(epsilon):
+        law = stats.dlaplace(epsilon)
+        reach = int(law.isf(1e-3))
+        inside = np.arange(-reach, reach + 1)
+        expected = np.append(law.pmf(inside), 2 * law.sf(reach)) * len(draws)
+        counts = [*(np.sum(draws == k) for k in inside), np.sum(np.abs(draws) > reach)]
+        return stats.chisquare(counts, expected).pvalue
+
+    assert p_value(epsilon) > FALSE_ALARM
+    assert p_value(1.03 * epsilon) < FALSE_ALARM
+
+
+def test_rows_positions_and_keys_are_independent():
+    """Correlations between neighbouring streams stay within 4.9 standard errors (1e-6 each)."""
+    size = 200_000
+    key = _random.as_key(21)
+    base = np.asarray(_random.laplace(key, size))
+    other = {
+        "row": _random.laplace(key, size, row=1),
+        "far row": _random.laplace(key, size, row=20),
+        "key": _random.laplace(_random.as_key(22), size),
+        "block": _random.laplace(_random.fold_in(key, 0), size),
+        "next block": _random.laplace(_random.fold_in(key, 1), size),
+        "position": np.roll(base, 1),
+    }
+    for what, values in other.items():
+        values = np.asarray(values)
+        for transform in (lambda x: x, np.abs, lambda x: np.abs(x) > 3):
+            correlation = np.corrcoef(transform(base), transform(values))[0, 1]
+            assert abs(correlation) * np.sqrt(size) < 4.9, what
+
+
+def test_float64_where_jax_is_told_so():
+    code = """
+        import jax
+        jax.config.update("jax_enable_x64", True)
+        import numpy as np
+        from scipy import stats
+        from dpjax import _random
+        key = _random.as_key(3)
+        assert key == jax.random.key(3, impl="threefry2x32")
+        for name, law in (("laplace", stats.laplace), ("normal", stats.norm),
+                          ("gumbel", stats.gumbel_r), ("exponential", stats.expon)):
+            draws = getattr(_random, name)(key, 50_000)
+            assert draws.dtype == np.float64, name
+            assert stats.kstest(np.asarray(draws), law.cdf).pvalue > 1e-5, name
+            single = getattr(_random, name)(key, 50_000, dtype=np.float32)
+            assert single.dtype == np.float32
+            np.testing.assert_allclose(draws, single, rtol=2e-5, atol=2e-6)
+    """
+    subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(code)], check=True)
