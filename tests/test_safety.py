@@ -102,6 +102,16 @@ def test_default_beta_puts_the_limit_at_the_stated_excess():
     assert check.limit == pytest.approx(1.5 * 0.8 * w**2)
 
 
+def test_least_beta_that_reaches_a_probability():
+    planned = plan(lipschitz=0.8, precision=1.0, confidence=0.8)
+    check = safety_check(planned, probability=0.97)
+    assert check.probability == pytest.approx(0.97)
+    assert safety_check(planned, 0.99 * check.beta).probability < 0.97
+    few = dataclasses.replace(planned, num_samples=50)
+    with pytest.raises(ValueError, match="plan must have more samples for a safety check"):
+        safety_check(few, probability=0.97)
+
+
 def test_wide_and_unsigned_counts_do_not_wrap():
     check = SafetyCheck(2, 10**10, 1, 0.1, 0.3, 0.9)
     assert check.gaps(np.array([[4 * 10**9, 6 * 10**9]], np.uint64)) == pytest.approx(0.2)

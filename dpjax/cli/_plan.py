@@ -1,96 +1,76 @@
-"""The command `plan`: how many samples a histogram estimate needs, before anything is drawn."""
+"""`dpjax plan`: how many samples a histogram estimate needs, before anything is drawn."""
 
 import json
-from typing import Annotated
 
 import typer
 
-from dpjax.inference import FiniteOutputs, Plan, plan, plan_finite
+from dpjax.inference import FiniteOutputs, Plan, plan_finite
+from dpjax.inference import plan as plan_lipschitz
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command `plan` to an application."""
+    """Adds the command."""
+    app.command("plan")(plan)
 
-    @app.command("plan")
-    def command(
-        lipschitz: Annotated[
-            float | None, typer.Option(help="C: steepest slope of a density in the output.")
-        ] = None,
-        width: Annotated[float, typer.Option(help="W: length of the output interval.")] = 1.0,
-        precision: Annotated[
-            float | None, typer.Option(help="Largest error of the estimate wanted.")
-        ] = None,
-        confidence: Annotated[
-            float | None, typer.Option(help="Least probability of that precision.")
-        ] = None,
-        samples: Annotated[
-            int | None,
-            typer.Option(help="Draws per input; give it in place of precision or confidence."),
-        ] = None,
-        order: Annotated[
-            float | None, typer.Option(help="Order of Renyi privacy; LDP without it.")
-        ] = None,
-        input_lipschitz: Annotated[
-            float | None, typer.Option(help="D: steepest slope of a density in the input.")
-        ] = None,
-        input_width: Annotated[
-            float | None, typer.Option(help="Length of the input interval; asks for all inputs.")
-        ] = None,
-        inputs: Annotated[
-            int | None,
-            typer.Option(help="Number of inputs compared, where they are finitely many."),
-        ] = None,
-        outputs: Annotated[
-            int | None, typer.Option(help="Number of outputs, where they are finitely many.")
-        ] = None,
-        least_probability: Annotated[
-            float | None, typer.Option(help="Below the probability of each of those outputs.")
-        ] = None,
-        bound: Annotated[
-            str, typer.Option(help="Union bound: published or all-intervals.")
-        ] = "published",
-        rate: Annotated[
-            float | None, typer.Option(help="Draws per second; measured here if not given.")
-        ] = None,
-        as_json: Annotated[bool, typer.Option("--json", help="Machine-readable answer.")] = False,
-    ) -> None:
-        """Plan a histogram estimate: intervals, samples, inputs and time.
 
-        Give two of --precision, --confidence and --samples; the third is answered.
-        """
-        try:
-            if outputs is None:
-                planned = plan(
-                    lipschitz=lipschitz,  # type: ignore[arg-type]
-                    width=width,
-                    precision=precision,
-                    confidence=confidence,
-                    num_samples=samples,
-                    order=order,
-                    input_lipschitz=input_lipschitz,
-                    input_width=input_width,
-                    num_inputs=inputs,
-                    bound=bound,
-                )
-            else:
-                planned = plan_finite(
-                    num_outputs=outputs,
-                    least_probability=least_probability,  # type: ignore[arg-type]
-                    precision=precision,
-                    confidence=confidence,
-                    num_samples=samples,
-                    order=order,
-                    num_inputs=inputs or 2,
-                    bound=bound,
-                )
-            seconds = planned.seconds(_measured_rate() if rate is None else rate)
-        except (TypeError, ValueError) as error:
-            typer.echo(f"error: {error}", err=True)
-            raise typer.Exit(2) from error
-        if as_json:
-            typer.echo(json.dumps({**planned.to_dict(), "seconds": seconds}))
-        else:
-            typer.echo(_text(planned, seconds))
+def plan(
+    lipschitz: float = typer.Option(None, help="C: steepest slope of a density in the output."),
+    width: float = typer.Option(1.0, help="W: length of the output interval."),
+    precision: float = typer.Option(None, help="Largest error of the estimate wanted."),
+    confidence: float = typer.Option(None, help="Least probability of that precision."),
+    num_samples: int = typer.Option(
+        None, help="Draws per input; give it in place of precision or confidence."
+    ),
+    order: float = typer.Option(None, help="Order of Renyi privacy; LDP without it."),
+    input_lipschitz: float = typer.Option(
+        None, help="D: steepest slope of a density in the input; asks for all inputs."
+    ),
+    input_width: float = typer.Option(None, help="Length of the input interval, with D."),
+    num_inputs: int = typer.Option(None, help="Inputs compared, where they are finitely many."),
+    num_outputs: int = typer.Option(None, help="Outputs, where they are finitely many."),
+    least_probability: float = typer.Option(
+        None, help="Below the probability of each of those outputs."
+    ),
+    bound: str = typer.Option("published", help="Union bound: published or all-intervals."),
+    rate: float = typer.Option(None, help="Draws per second; measured here if not given."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead."),
+) -> None:
+    """Plans a histogram estimate: intervals, samples, inputs and time.
+
+    Give two of --precision, --confidence and --num-samples; the third is answered.
+    """
+    asked = {
+        "precision": precision,
+        "confidence": confidence,
+        "num_samples": num_samples,
+        "order": order,
+        "bound": bound,
+    }
+    if num_outputs is None:
+        planned = plan_lipschitz(
+            lipschitz=lipschitz,
+            width=width,
+            input_lipschitz=input_lipschitz,
+            input_width=input_width,
+            num_inputs=num_inputs,
+            **asked,
+        )
+    else:
+        if lipschitz is not None or input_lipschitz is not None:
+            raise ValueError(
+                "--num-outputs is for finite outputs: they have no --lipschitz constant."
+            )
+        planned = plan_finite(
+            num_outputs=num_outputs,
+            least_probability=least_probability,
+            num_inputs=2 if num_inputs is None else num_inputs,
+            **asked,
+        )
+    seconds = planned.seconds(_measured_rate() if rate is None else rate)
+    if as_json:
+        print(json.dumps({**planned.to_dict(), "seconds": seconds}))
+    else:
+        print(_text(planned, seconds))
 
 
 def _measured_rate() -> float:
@@ -111,7 +91,7 @@ def _text(planned: Plan, seconds: float) -> str:
         ("inputs", str(planned.num_inputs)),
         ("samples per input", str(planned.num_samples)),
         ("samples in all", str(planned.total_samples)),
-        ("time, about", _duration(seconds)),
+        ("time here, about", _duration(seconds)),
         ("union bound", planned.bound),
     ]
     pad = max(len(name) for name, _ in rows)

@@ -125,28 +125,43 @@ class SafetyCheck:
         return SafetyVerdict(gaps.size, num_within, self.probability, p_value)
 
 
-def safety_check(plan: Plan, beta: float) -> SafetyCheck:
+def safety_check(
+    plan: Plan, beta: float | None = None, *, probability: float = 0.95
+) -> SafetyCheck:
     """The safety check that the counts of a planned run allow.
 
     Args:
         plan: A plan for outputs in an interval; its Lipschitz constant is the claim.
-        beta: The relative deviation of a count that is allowed, strictly between 0 and 1.
+        beta: The relative deviation of a count that is allowed, strictly between 0 and 1; the
+            least that reaches `probability` if None.
+        probability: The least probability that a true claim must have of passing one run; read
+            only where beta is not given.
 
     Returns:
         The limit and its probability. The paper's 4 m covers two inputs, so 2 k m covers k.
 
     Raises:
         TypeError: The plan assumes finitely many outputs, where there is no constant to check.
-        ValueError: `beta` is out of its range.
+        ValueError: An argument is out of its range, or the plan has too few samples for the
+            probability at any beta.
 
     References:
         Gorla et al., Theorem 3.
     """
     assumption = _claim(plan)
-    _validate.open_unit(beta=beta)
     w = assumption.width / plan.num_intervals
     events = 2 * plan.num_inputs * plan.num_intervals
-    exponent = beta**2 * plan.num_samples * w * assumption.lower_density / 3
+    per_sample = w * assumption.lower_density / 3
+    if beta is None:
+        _validate.open_unit(probability=probability)
+        beta = math.sqrt(math.log(events / (1 - probability)) / (per_sample * plan.num_samples))
+        if beta >= 1:
+            raise ValueError(
+                f"plan must have more samples for a safety check of probability {probability!r}, "
+                f"but had {plan.num_samples}: see plan_safety."
+            )
+    _validate.open_unit(beta=beta)
+    exponent = beta**2 * per_sample * plan.num_samples
     return SafetyCheck(
         num_intervals=plan.num_intervals,
         num_samples=plan.num_samples,
