@@ -163,6 +163,12 @@ def test_all_pairs_of_mid_points_find_the_extremes():
     assert np.corrcoef(result.levels[0], exact)[0, 1] > 0.99
 
 
+def test_mid_points_halve_their_buckets():
+    assert midpoints(-1.0, 3.0, 4).tolist() == [-0.5, 0.5, 1.5, 2.5]
+    with pytest.raises(ValueError, match="the input interval must have low < high"):
+        midpoints(1.0, 1.0, 4)
+
+
 def test_table_4_largest_renyi_level():
     result = histogram_rdp(
         TruncatedLaplace(3.5), midpoints(0, 1, 20), Unplanned(20, 1_000_000), key=0, order=2
