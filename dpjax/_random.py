@@ -105,7 +105,8 @@ def fold_in(key: Array, data: Array | int) -> Array:
         A scalar typed key.
     """
     k0, k1 = _key_words(key)
-    data = jnp.asarray(data).astype(jnp.uint32)
+    # A Python integer may need all 32 bits, which jnp.asarray would read as an int32.
+    data = jnp.uint32(data) if isinstance(data, int) else data.astype(jnp.uint32)
     return jax.random.wrap_key_data(
         jnp.stack(threefry2x32((k0, k1), (jnp.zeros_like(data), data))), impl="threefry2x32"
     )

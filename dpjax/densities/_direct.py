@@ -22,7 +22,9 @@ def kernel_values(
     samples: Float[Array, "block d"], point: Float[Array, " d"], bandwidth: Array, kernel: Kernel
 ) -> Float[Array, " block"]:
     """k(|point - sample| / bandwidth) of each sample."""
-    scaled = (as_vectors(samples) - point) / bandwidth
+    # The reciprocal by hand: XLA takes it in some layouts of runs and divides in others, and the
+    # last bits of the result must not depend on the layout.
+    scaled = (as_vectors(samples) - point) * (1 / bandwidth)
     return kernel.profile(sum(scaled[:, axis] ** 2 for axis in range(scaled.shape[1])))
 
 

@@ -92,6 +92,6 @@ def smooth_counts(
     weights = fine @ (1 - share) + jnp.roll(fine @ share, 1)
     steps = jnp.arange(num_nodes)
     distance = jnp.minimum(steps, num_nodes - steps) * lattice.spacing
-    profile = kernel.profile((distance / bandwidth) ** 2)
+    profile = kernel.profile((distance * (1 / bandwidth)) ** 2)
     total = jnp.fft.irfft(jnp.fft.rfft(weights) * jnp.fft.rfft(profile), num_nodes)
     return jnp.maximum(total, 0) * (kernel.norm(1) / (num_samples * bandwidth))

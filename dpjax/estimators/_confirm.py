@@ -6,6 +6,7 @@ References:
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -93,7 +94,9 @@ def _kernel_statistics(point: Array, bandwidth: Array, kernel: Kernel, region: B
     def update(carry, samples: Array, valid: Array):
         events, sums, squares = carry
         samples = as_vectors(samples)
-        values = jnp.where(valid, kernel_values(samples, point, bandwidth, kernel), 0)
+        # The barrier also keeps the values from being computed twice, for each of their sums.
+        values = jax.lax.optimization_barrier(kernel_values(samples, point, bandwidth, kernel))
+        values = jnp.where(valid, values, 0)
         inside = jnp.all((samples >= low) & (samples <= high), axis=1)
         return (
             events.add(_count(inside & valid)),

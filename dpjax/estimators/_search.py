@@ -174,13 +174,23 @@ def _first_look(source: Source, pair: Array, settings: LocalSettings) -> tuple:
     first = [jax.lax.optimization_barrier(draw(jnp.int32(0))) for draw in draws]
     pilots = [as_vectors(block[: settings.num_samples]) for block in first]
     dimension = pilots[0].shape[1]
-    spread = jnp.stack([settings.bandwidth.spread(pilot) for pilot in pilots])
+    spread = _rounded(jnp.stack([settings.bandwidth.spread(pilot) for pilot in pilots]))
     bandwidths = bandwidth_at(settings.bandwidth, spread, settings.num_samples, dimension)
     floor = settings.floor
     if floor is None:
-        scale = jnp.mean(jnp.stack([robust_spread(pilot) for pilot in pilots]))
+        scale = _rounded(jnp.mean(jnp.stack([robust_spread(pilot) for pilot in pilots])))
         floor = _FLOOR_COUNT / (settings.num_samples * scale**dimension)
     return draws, first, spread, bandwidths, floor
+
+
+def _rounded(values: Array) -> Array:
+    """Values to 12 significant bits.
+
+    A mean of floats depends on its order in the last bits, so on how XLA lays runs out; rounded,
+    the bandwidth and all that follows from it are the same in every layout.
+    """
+    mantissa, exponent = jnp.frexp(values)
+    return jnp.ldexp(jnp.round(mantissa * 4096) / 4096, exponent)
 
 
 def _kernel_penalty(
