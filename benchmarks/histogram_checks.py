@@ -1,6 +1,6 @@
 """What the histogram estimators promise, each line run and printed with its number.
 
-Run `python benchmarks/histogram_checks.py [--samples 1000000000]`; a few minutes on 2 cores.
+Run `python -m benchmarks.histogram_checks [--samples 1000000000]`; a few minutes on 2 cores.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating

@@ -1,6 +1,6 @@
 """Figures 2, 3, 4, 6 and 7 of the histogram paper, one file each.
 
-Run `python benchmarks/histogram_figures.py [--out DIR] [--runs 100]`; about a minute on 2 cores.
+Run `python -m benchmarks.histogram_figures [--out DIR] [--runs 100]`; about a minute on 2 cores.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating

@@ -1,6 +1,6 @@
 """Tables I-V of the histogram paper: constants, mid-point pairs, theoretical and practical n.
 
-Run `python benchmarks/histogram_tables.py [--runs 1000] [--json FILE]`; about a minute on 2 cores.
+Run `python -m benchmarks.histogram_tables [--runs 1000] [--json FILE]`; about a minute on 2 cores.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -12,8 +12,8 @@ import json
 import time
 
 import numpy as np
-from histogram_practical import practical_num_samples
 
+from benchmarks.histogram_practical import practical_num_samples
 from dpjax.estimators import Unplanned, histogram_ldp, histogram_rdp, midpoints
 from dpjax.inference import plan
 from dpjax.mechanisms import TruncatedLaplace

@@ -8,8 +8,9 @@ that it reaches. `plan_finite` does the same for finitely many outputs.
 Two union bounds are offered. "published" is the paper's: for LDP it covers only the counts of the
 two intervals that decide (4 of them) and, over all pairs, asks each pair for the square root of
 the confidence. Which intervals decide is known only after the draw, so "all-intervals" covers
-every count of every input; it needs more samples (by the logarithm of the number of intervals)
-and holds without that step. For one pair and Renyi the two coincide.
+every count of every input. It needs more samples (by the logarithm of the number of counts) and
+holds without that step, and without the independence of pairs that the square root asks for:
+pairs that share an input share its draws. For one pair and Renyi the two coincide.
 
 Notation: gamma precision, n num_samples, m num_intervals, k num_inputs, alpha order,
 tau and tau_1 lower_density and upper_density.
