@@ -130,7 +130,7 @@ def safety_against_truth(num_runs=1000):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("figures"))
+    parser.add_argument("--out", type=Path, default=Path("out"))
     parser.add_argument("--runs", type=int, default=100)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
