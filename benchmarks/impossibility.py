@@ -15,8 +15,10 @@ import math
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from dpjax import audit
+from dpjax import audit, empirical_privacy
+from dpjax._result import finite_or_none
 from dpjax.estimators import Unplanned, histogram_ldp, histogram_rdp
 from dpjax.inference import blind_spot, plan, plan_finite, safety_check, unseen_log_rarity
 from dpjax.mechanisms import TwoPoint, from_function
@@ -44,6 +46,18 @@ def renyi_level(log_rarity, ratio, order):
 def estimates_of(result):
     """Numbers of the runs, None where a run failed."""
     return [None if value is None else float(value) for value in result.estimates.tolist()]
+
+
+def rare_record(log_rarity, seed, num_databases=200, num_individuals=20):
+    """The epsilon at delta 0 of a sum, where one individual's record is rarely a million.
+
+    In a database with that record the sum tells whether its owner is in it: the true epsilon at
+    delta 0 is infinite.
+    """
+    rng = np.random.default_rng(seed)
+    records = rng.gamma(2.0, size=(num_databases, num_individuals))
+    records[:, 0] += 1e6 * (rng.exponential(size=num_databases) > log_rarity)
+    return empirical_privacy(records, "sum", epsilon=1.0).epsilon_at_zero
 
 
 def demonstrate(num_samples, ratio, num_runs):
@@ -100,6 +114,10 @@ def demonstrate(num_samples, ratio, num_runs):
     result = histogram_rdp(spike, [0.0, 1.0], plan(**claim, order=ORDER), 0, **on_interval)
     row("histogram Renyi", "hidden spike", renyi_truth, estimates_of(result), "as above")
 
+    answers = [rare_record(log_rarity, seed) for seed in range(num_runs)]
+    note = "the record that gives its owner away was in no database"
+    row("empirical privacy", "rare record", math.inf, answers, note)
+
     # With the assumption in place the same estimator is right.
     honest = TwoPoint(log_rarity=3.0, ratio=1.0)
     planned = plan_finite(
@@ -121,6 +139,8 @@ def main():
     options = parser.parse_args()
     rows = demonstrate(options.samples, options.ratio, options.runs)
     if options.json:
+        # JSON has no infinity.
+        rows = [{**row, "truth": finite_or_none(row["truth"])} for row in rows]
         print(json.dumps({"rows": rows, "blind_spot": blind_spot(options.samples)}))
         return
     print(f"{options.samples} draws at each input, {options.runs} runs\n")

@@ -1,6 +1,9 @@
-"""Pairs of neighbouring databases: what an audit compares."""
+"""Databases: pairs of neighbours to audit, and panels of records of real individuals."""
 
 from dpjax.databases._pairs import Pairs as Pairs
+from dpjax.databases._panel import Panel as Panel
+from dpjax.databases._panel import panel_from_array as panel_from_array
+from dpjax.databases._panel_tables import as_panel as as_panel
 from dpjax.databases._patterns import all_pairs as all_pairs
 from dpjax.databases._patterns import query_patterns as query_patterns
 from dpjax.databases._patterns import shifts as shifts

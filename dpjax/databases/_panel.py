@@ -1,0 +1,204 @@
+"""A panel: the records of many individuals in a sequence of databases.
+
+The records are held flat (one row each), because an individual may have many records in a database,
+or none; what the estimators need are totals per (database, individual), which `Panel.total` gives
+as one dense array.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpjax._errors import nearest
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Records of individuals in a sequence of databases.
+
+    Attributes:
+        databases: Labels of the databases, in the order of the sequence.
+        individuals: Labels of the individuals.
+        columns: Names of the value columns.
+        database: [records] integer index of each record's database, not decreasing.
+        individual: [records] integer index of each record's individual.
+        values: [records, columns] float64, all finite.
+        notes: Sentences about the data that belong in a report.
+    """
+
+    databases: tuple[Hashable, ...]
+    individuals: tuple[Hashable, ...]
+    columns: tuple[str, ...]
+    database: np.ndarray
+    individual: np.ndarray
+    values: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    @property
+    def num_databases(self) -> int:
+        """Number of databases."""
+        return len(self.databases)
+
+    @property
+    def num_individuals(self) -> int:
+        """Number of individuals."""
+        return len(self.individuals)
+
+    def column(self, name: str | None = None) -> np.ndarray:
+        """[records] one value column; without a name, the only one.
+
+        Raises:
+            ValueError: The name is unknown, or none is given and there is not exactly one column.
+        """
+        if name is None:
+            if len(self.columns) != 1:
+                raise ValueError(
+                    "column must be named where the data has not exactly one value column; "
+                    f"the value columns are {list(self.columns)}."
+                )
+            return self.values[:, 0]
+        if name not in self.columns:
+            raise ValueError(
+                f"column {name!r} is not in the data; {nearest(name, [*self.columns])}."
+            )
+        return self.values[:, self.columns.index(name)]
+
+    def total(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """[databases, individuals] sum of `weights` (default: 1) over each individual's records."""
+        shape = (self.num_databases, self.num_individuals)
+        cell = self.database * shape[1] + self.individual
+        return np.bincount(cell, weights, minlength=shape[0] * shape[1]).reshape(shape)
+
+    def coverage(self) -> np.ndarray:
+        """[individuals] number of databases in which each individual has a record."""
+        return np.count_nonzero(self.total(), axis=0)
+
+    def rows(self, database: int) -> slice:
+        """Where the records of one database lie."""
+        first, last = np.searchsorted(self.database, [database, database + 1])
+        return slice(int(first), int(last))
+
+    def select(self, databases: Sequence[int]) -> "Panel":
+        """The panel of some of the databases, with the same individuals."""
+        rows = [self.rows(d) for d in databases]
+        lengths = [r.stop - r.start for r in rows]
+        keep = np.concatenate([np.arange(r.start, r.stop) for r in rows]).astype(int)
+        return Panel(
+            databases=tuple(self.databases[d] for d in databases),
+            individuals=self.individuals,
+            columns=self.columns,
+            database=np.repeat(np.arange(len(databases)), lengths),
+            individual=self.individual[keep],
+            values=self.values[keep],
+        )
+
+
+def panel_from_array(
+    array: Any,
+    *,
+    mask: Any = None,
+    databases: Sequence[Hashable] | None = None,
+    individuals: Sequence[Hashable] | None = None,
+    columns: Sequence[str] | None = None,
+) -> Panel:
+    """A panel from a dense array with one record per individual and database.
+
+    Args:
+        array: [databases, individuals] or [databases, individuals, values]. NaN (in all values of
+            a record) says that the individual is missing from the database.
+        mask: [databases, individuals] booleans, True where the individual is present.
+        databases: Labels; default 0, 1, ...
+        individuals: Labels; default 0, 1, ...
+        columns: Names of the values; default 'value', or 'value_0', 'value_1', ...
+
+    Returns:
+        The panel; its notes name individuals that are in no database.
+
+    Raises:
+        TypeError: The array or mask has no numbers.
+        ValueError: A shape does not fit, a value is infinite, or a record is partly NaN.
+    """
+    dense = np.asarray(array)
+    if dense.dtype.kind not in "iufb":
+        raise TypeError(
+            f"databases must be an array of numbers, but its dtype was {dense.dtype}; "
+            "labels belong in a table with columns database, individual, value."
+        )
+    if dense.ndim not in (2, 3):
+        raise ValueError(
+            "databases must have shape [databases, individuals] or "
+            f"[databases, individuals, values], but its shape was {dense.shape}."
+        )
+    dense = dense.astype(float).reshape(*dense.shape[:2], -1)
+    num_databases, num_individuals, num_columns = dense.shape
+    missing = np.isnan(dense)
+    present = ~missing.all(axis=2) if num_columns else np.ones(dense.shape[:2], bool)
+    if mask is not None:
+        mask = np.asarray(mask)
+        if mask.dtype != bool:
+            raise TypeError(f"mask must be an array of booleans, but its dtype was {mask.dtype}.")
+        if mask.shape != dense.shape[:2]:
+            raise ValueError(
+                f"mask must have shape [databases, individuals] = {dense.shape[:2]}, "
+                f"but its shape was {mask.shape}."
+            )
+        present = mask
+    bad = np.expand_dims(present, 2) & ~np.isfinite(dense)
+    if bad.any():
+        d, i, _ = np.argwhere(bad)[0]
+        raise ValueError(
+            f"databases must be finite where an individual is present, but database {d}, "
+            f"individual {i} was {dense[d, i].tolist()} ({int(bad.sum())} such values); NaN in "
+            "every value of a record, or mask=False, says that the individual is missing."
+        )
+    database, individual = np.nonzero(present)
+    default = ["value"] if num_columns == 1 else [f"value_{v}" for v in range(num_columns)]
+    return checked_panel(
+        databases=_labels("database_labels", databases, num_databases),
+        individuals=_labels("individuals", individuals, num_individuals),
+        columns=tuple(map(str, _labels("columns", columns or default, num_columns))),
+        database=database,
+        individual=individual,
+        values=dense[database, individual],
+    )
+
+
+def checked_panel(*, notes: Sequence[str] = (), **fields: Any) -> Panel:
+    """The panel, after the checks that any source of data must pass.
+
+    Raises:
+        ValueError: There is no database or no individual, or a database holds no record.
+    """
+    panel = Panel(**fields)
+    if not panel.num_databases or not panel.num_individuals:
+        raise ValueError(
+            "databases must hold at least one database and one individual, but held "
+            f"{panel.num_databases} and {panel.num_individuals}."
+        )
+    filled = np.bincount(panel.database, minlength=panel.num_databases)
+    if not filled.all():
+        empty = panel.databases[int(np.argmin(filled))]
+        raise ValueError(
+            f"databases must each hold a record, but database {empty!r} holds none; drop it."
+        )
+    absent = [panel.individuals[i] for i in np.flatnonzero(panel.coverage() == 0)]
+    notes = list(notes)
+    if absent:
+        notes.append(
+            f"{len(absent)} of {panel.num_individuals} individuals are in no database (first: "
+            f"{absent[0]!r}), so nothing can be said about them: their delta is 0 by construction."
+        )
+    return Panel(**fields, notes=tuple(notes))
+
+
+def _labels(name: str, labels: Sequence[Any] | None, size: int) -> tuple[Hashable, ...]:
+    if labels is None:
+        return tuple(range(size))
+    if len(labels) != size or len(set(labels)) != size:
+        raise ValueError(
+            f"{name} must be {size} different labels, but were {len(labels)} labels of which "
+            f"{len(set(labels))} are different."
+        )
+    return tuple(labels)

@@ -1,0 +1,187 @@
+"""Panels from tables: pandas, pyarrow, and paths to csv or Parquet files.
+
+pandas is imported only when a table is read.
+"""
+
+import os
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpjax import _validate
+from dpjax._errors import nearest
+from dpjax.databases._panel import Panel, checked_panel, panel_from_array
+
+
+def as_panel(
+    data: Any,
+    *,
+    database: str = "database",
+    individual: str = "individual",
+    value: str | Sequence[str] | None = None,
+    mask: Any = None,
+    missing: str = "error",
+    records: str = "many",
+) -> Panel:
+    """A panel from whatever the caller holds.
+
+    Args:
+        data: A `Panel`, a pandas or pyarrow table, a path to a csv or Parquet file, or a dense
+            array as `panel_from_array` takes it.
+        database: Column that names the database of a record. Numbers and dates are put in order;
+            other labels keep the order in which they first appear.
+        individual: Column that names the individual of a record.
+        value: Column or columns of values; default: every other numeric column.
+        mask: [databases, individuals] booleans, for dense arrays only.
+        missing: What a record with a missing value means: 'error', or 'drop' it.
+        records: 'many' records of an individual in a database are in order, or only 'one'.
+
+    Returns:
+        The panel, with notes about repeated rows and dropped records.
+
+    Raises:
+        TypeError: The data is of no known kind, or a value column holds no numbers.
+        ValueError: A column is unknown, a value is missing, a key is duplicated where only one
+            record is in order, or the file has an unknown suffix.
+    """
+    _validate.one_of(["error", "drop"], missing=missing)
+    _validate.one_of(["many", "one"], records=records)
+    if isinstance(data, Panel):
+        return data
+    if isinstance(data, str | os.PathLike):
+        data = _read(Path(data))
+    elif hasattr(data, "to_pandas"):
+        data = data.to_pandas()
+    if hasattr(data, "columns") and hasattr(data, "iloc"):
+        if mask is not None:
+            raise ValueError(
+                "mask belongs to a dense array; a table leaves the record out instead."
+            )
+        return _from_frame(data, database, individual, value, missing, records)
+    if hasattr(data, "__array__") or isinstance(data, list | tuple):
+        return panel_from_array(data, mask=mask)
+    raise TypeError(
+        "databases must be a table (pandas, pyarrow, or a path to csv or Parquet) or an array, "
+        f"but was {type(data).__name__}."
+    )
+
+
+def _pandas() -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "Tables are read with pandas (and Parquet with pyarrow): pip install 'dpjax[io]'."
+        ) from error
+    return pd
+
+
+def _read(path: Path) -> Any:
+    pd = _pandas()
+    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".pq": pd.read_parquet}
+    if path.suffix.lower() not in readers:
+        raise ValueError(
+            f"databases must be a file that ends in {', '.join(readers)}, but was {path.name!r}."
+        )
+    if not path.is_file():
+        raise ValueError(f"databases must be a file, but there is none at {str(path)!r}.")
+    try:
+        return readers[path.suffix.lower()](path)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"databases could not be read from {path.name!r}: {error}") from error
+
+
+def _from_frame(
+    frame: Any,
+    database: str,
+    individual: str,
+    value: str | Sequence[str] | None,
+    missing: str,
+    records: str,
+) -> Panel:
+    names = [str(c) for c in frame.columns]
+    if len(set(names)) != len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise ValueError(f"databases must have different column names, but {twice!r} is repeated.")
+    frame = frame.set_axis(names, axis=1)
+    for argument, name in (("database", database), ("individual", individual)):
+        if name not in names:
+            raise ValueError(
+                f"{argument} column {name!r} is not in the table; {nearest(name, names)}."
+            )
+    columns = _value_columns(frame, database, individual, value)
+    frame = frame[[database, individual, *columns]]
+    notes = []
+    holes = frame.isna().any(axis=1).to_numpy()
+    if holes.any():
+        if missing == "error":
+            row = int(np.argmax(holes))
+            raise ValueError(
+                f"databases must have no missing value, but {int(holes.sum())} of {len(frame)} "
+                f"records have one (first: row {row}, {frame.iloc[row].to_dict()}); "
+                "missing='drop' leaves such records out."
+            )
+        notes.append(f"{int(holes.sum())} of {len(frame)} records had a missing value: left out.")
+        frame = frame[~holes]
+    values = frame[columns].to_numpy(dtype=float).reshape(len(frame), len(columns))
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values).all(axis=1)))
+        raise ValueError(
+            f"databases must be finite, but row {row} was {frame.iloc[row].to_dict()}."
+        )
+    repeated = int(frame.duplicated([database, individual]).sum())
+    if repeated and records == "one":
+        key = frame[frame.duplicated([database, individual])].iloc[0]
+        raise ValueError(
+            f"databases must hold one record per database and individual, but {repeated} keys are "
+            f"duplicated (first: {database}={key[database]}, {individual}={key[individual]}); "
+            "records='many' accepts them."
+        )
+    copies = int(frame.duplicated().sum())
+    if copies:
+        notes.append(f"{copies} of {len(frame)} records are exact copies of another: check them.")
+    database_index, database_labels = _codes(frame[database])
+    individual_index, individual_labels = _codes(frame[individual])
+    order = np.argsort(database_index, kind="stable")
+    return checked_panel(
+        databases=database_labels,
+        individuals=individual_labels,
+        columns=tuple(columns),
+        database=database_index[order],
+        individual=individual_index[order],
+        values=values[order],
+        notes=notes,
+    )
+
+
+def _value_columns(
+    frame: Any, database: str, individual: str, value: str | Sequence[str] | None
+) -> list[str]:
+    types = _pandas().api.types
+    keys = (database, individual)
+    if value is None:
+        return [c for c in frame.columns if c not in keys and types.is_numeric_dtype(frame[c])]
+    columns = [value] if isinstance(value, str) else list(value)
+    for name in columns:
+        if name not in frame.columns:
+            raise ValueError(
+                f"value column {name!r} is not in the table; {nearest(name, list(frame.columns))}."
+            )
+        if not types.is_numeric_dtype(frame[name]):
+            raise TypeError(
+                f"value column {name!r} must hold numbers, but its dtype was {frame[name].dtype}."
+            )
+    return columns
+
+
+def _codes(column: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
+    """Index and labels; unused categories count as individuals that are in no database."""
+    pd = _pandas()
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy().astype(np.int64), tuple(column.cat.categories)
+    ordered = pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column)
+    codes, labels = pd.factorize(column, sort=bool(ordered))
+    plain = labels.tolist() if pd.api.types.is_numeric_dtype(column) else [str(v) for v in labels]
+    return codes.astype(np.int64), tuple(plain)

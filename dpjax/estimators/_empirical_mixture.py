@@ -1,0 +1,197 @@
+"""Two mixtures of Gaussian or Laplace kernels, each kernel with a bandwidth of its own.
+
+Here the log ratio l has no closed form, so it is tabulated on a lattice eight times finer than the
+local bandwidth, extrema are added to the table, and l is a cubic (Hermite) between its nodes. The
+masses come from the exact distribution functions; and because the integrand of delta vanishes at a
+crossing, an error in the place of a crossing enters delta only in second order.
+
+Notation: p, q the mixtures; l = ln p - ln q; z = (x - center) / bandwidth.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+_NODES_PER_BANDWIDTH = 8
+# Half widths, in bandwidths, of the windows with nodes: the mass outside is below 1e-16.
+_REACH = {"gaussian": 9, "laplace": 37}
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A mixture of equally weighted kernels.
+
+    Args:
+        kernel: 'gaussian' or 'laplace'.
+        centers: [n] centers.
+        bandwidths: [n] scales.
+    """
+
+    kernel: str
+    centers: np.ndarray
+    bandwidths: np.ndarray
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """[k] log density at x [k]."""
+        return self._log_density_and_slopes(x)[0]
+
+    def table(self, x: np.ndarray) -> np.ndarray:
+        """[4, k]: log density, its slope just right and just left of x, distribution function."""
+        log_density, slope_right, slope_left = self._log_density_and_slopes(x)
+        return np.stack([log_density, slope_right, slope_left, self.cdf(x)])
+
+    def cdf(self, x: np.ndarray) -> np.ndarray:
+        """[k] distribution function at x [k]."""
+        z = self._standardize(x)
+        if self.kernel == "gaussian":
+            return ndtr(z).mean(axis=1)
+        tail = np.exp(-np.abs(z)) / 2
+        return np.where(z > 0, 1 - tail, tail).mean(axis=1)
+
+    def _standardize(self, x: np.ndarray) -> np.ndarray:
+        return (x[:, None] - self.centers) / self.bandwidths
+
+    def _log_density_and_slopes(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        z = self._standardize(x)
+        gaussian = self.kernel == "gaussian"
+        exponent = -(z**2) / 2 if gaussian else -np.abs(z)
+        exponent = exponent - np.log(self.bandwidths)
+        top = exponent.max(axis=1)
+        weight = np.exp(exponent - top[:, None])
+        total = weight.sum(axis=1)
+        norm = len(self.centers) * (np.sqrt(2 * np.pi) if gaussian else 2.0)
+        steep = z if gaussian else np.sign(z)
+        slope = -(weight * steep / self.bandwidths).sum(axis=1) / total
+        # A Laplace kernel has a kink at its center: slope -1/b to the right, 1/b to the left.
+        kink = 0.0 if gaussian else (weight * (z == 0) / self.bandwidths).sum(axis=1) / total
+        return top + np.log(total / norm), slope - kink, slope + kink
+
+
+@dataclass(frozen=True, eq=False)
+class MixturePieces:
+    """Pieces between the nodes of the table of two mixtures; one row. Build with `mixture_pieces`.
+
+    Attributes:
+        left: [1, pieces] log ratio at the left end.
+        right: [1, pieces] log ratio at the right end.
+        mass_p: [1, pieces] mass of p.
+        mass_q: [1, pieces] mass of q.
+        nodes: [pieces + 1] where the pieces end.
+        slopes: [2, pieces] slopes of the log ratio at both ends.
+        below: [2, pieces] distribution functions of p and q at the left ends.
+        first: The mixture p.
+        second: The mixture q.
+        errors: Bounds of the error of each crossing's share of delta, filled by `split`.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    mass_p: np.ndarray
+    mass_q: np.ndarray
+    nodes: np.ndarray
+    slopes: np.ndarray
+    below: np.ndarray
+    first: Mixture
+    second: Mixture
+    errors: list[float]
+
+    def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
+        """[2, k] masses of p and q left of where the log ratio crosses `level`."""
+        del row
+        width = np.diff(self.nodes)[piece]
+        ends = np.stack([self.left[0, piece], self.right[0, piece]])
+        u = _cubic_crossing(ends, self.slopes[:, piece] * width, level)
+        x = self.nodes[piece] + u * width
+        masses = np.stack([m.cdf(x) for m in (self.first, self.second)]) - self.below[:, piece]
+        log_p, log_q = self.first.log_density(x), self.second.log_density(x)
+        # Between the crossing found and the true one the integrand is at most its value here.
+        excess = np.exp(np.maximum(log_p, log_q)) * -np.expm1(-np.abs(log_p - log_q - level))
+        self.errors.append(float(np.max(excess * width)))
+        return masses
+
+
+def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
+    """Monotone pieces of two mixtures of the same kind of kernel.
+
+    Args:
+        first: The mixture p.
+        second: The mixture q.
+
+    Returns:
+        One row of pieces.
+    """
+    nodes = _lattice(first, second)
+    tables = np.stack([m.table(nodes) for m in (first, second)])
+    extrema = _extrema(nodes, tables[0] - tables[1])
+    if len(extrema):
+        more = np.stack([m.table(extrema) for m in (first, second)])
+        nodes, order = np.unique(np.concatenate([nodes, extrema]), return_index=True)
+        tables = np.concatenate([tables, more], axis=2)[:, :, order]
+    log_ratio, slope_right, slope_left, _ = tables[0] - tables[1]
+    mass = np.diff(tables[:, 3], axis=1)
+    return MixturePieces(
+        left=log_ratio[None, :-1],
+        right=log_ratio[None, 1:],
+        mass_p=mass[0][None],
+        mass_q=mass[1][None],
+        nodes=nodes,
+        slopes=np.stack([slope_right[:-1], slope_left[1:]]),
+        below=tables[:, 3, :-1],
+        first=first,
+        second=second,
+        errors=[],
+    )
+
+
+def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
+    """Nodes about every center, as fine as its bandwidth asks; shared where windows overlap."""
+    centers = np.concatenate([first.centers, second.centers])
+    bandwidths = np.concatenate([first.bandwidths, second.bandwidths])
+    # Bandwidths rounded down by powers of 2, so that kernels of like width share one lattice.
+    widest = bandwidths.max()
+    level = np.floor(np.log2(bandwidths / widest))
+    # Twice the reach, since a bandwidth may be nearly twice its lattice's.
+    reach = (1 + (level.min() < 0)) * _REACH[first.kernel] * _NODES_PER_BANDWIDTH
+    # A kink must be a node; Gaussian kernels have none.
+    nodes = [centers] if first.kernel == "laplace" else []
+    for power in np.unique(level):
+        step = widest * 2.0**power / _NODES_PER_BANDWIDTH
+        near = np.unique(np.round(centers[level == power] / step))
+        # Runs of lattice points that cover the windows, each point once.
+        far = np.concatenate([[True], np.diff(near) > 2 * reach])
+        starts = near[far] - reach
+        stops = near[np.concatenate([far[1:], [True]])] + reach
+        nodes += [np.arange(a, b + 1) * step for a, b in zip(starts, stops, strict=True)]
+    return np.unique(np.concatenate(nodes))
+
+
+def _extrema(nodes: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Where the cubic through two neighbouring nodes turns between them."""
+    value, slope_right, slope_left, _ = table
+    d0, d1 = slope_right[:-1], slope_left[1:]
+    cell = np.flatnonzero(d0 * d1 < 0)
+    width = np.diff(nodes)[cell]
+    d0, d1, rise = d0[cell] * width, d1[cell] * width, np.diff(value)[cell]
+    # The cubic's slope d0 + 2 c u + 3 e u^2 changes sign once in (0, 1): halve until it is found.
+    c, e = 3 * rise - 2 * d0 - d1, d0 + d1 - 2 * rise
+    low, high = np.zeros(len(cell)), np.ones(len(cell))
+    for _ in range(40):
+        middle = (low + high) / 2
+        same = (d0 + middle * (2 * c + 3 * e * middle)) * d0 > 0
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    return nodes[cell] + low * width
+
+
+def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """[k] where in [0, 1] the cubic with these ends and slopes crosses the level."""
+    start, rise = ends[0], ends[1] - ends[0]
+    c, e = 3 * rise - 2 * slopes[0] - slopes[1], slopes[0] + slopes[1] - 2 * rise
+    low, high = np.zeros(len(start)), np.ones(len(start))
+    upward = rise > 0
+    for _ in range(40):
+        u = (low + high) / 2
+        below = start + u * (slopes[0] + u * (c + u * e)) < level
+        move = below == upward
+        low, high = np.where(move, u, low), np.where(move, high, u)
+    return (low + high) / 2

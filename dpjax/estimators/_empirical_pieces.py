@@ -1,0 +1,104 @@
+"""Hockey-stick integrals of two densities cut into pieces on which their ratio is monotone.
+
+Notation: p, q the densities; l = ln p - ln q; delta(eps) = max(int (p - e^eps q)_+,
+int (q - e^eps p)_+). On a piece the set where l > eps is empty, the whole piece, or one side of a
+crossing, so delta needs the masses of the pieces and of the parts up to each crossing, and nothing
+else.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+# e^eps stays finite in float64, and no privacy level of interest is near it.
+MAX_EPSILON = 500.0
+
+
+class Pieces(Protocol):
+    """Rows of pieces: one row per individual."""
+
+    @property
+    def left(self) -> np.ndarray:
+        """[rows, pieces] log ratio l at the left end."""
+        ...
+
+    @property
+    def right(self) -> np.ndarray:
+        """[rows, pieces] log ratio l at the right end."""
+        ...
+
+    @property
+    def mass_p(self) -> np.ndarray:
+        """[rows, pieces] mass of p."""
+        ...
+
+    @property
+    def mass_q(self) -> np.ndarray:
+        """[rows, pieces] mass of q."""
+        ...
+
+    def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
+        """[2, k] masses of p and q left of where l crosses `level` in the pieces (row, piece)."""
+        ...
+
+
+def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
+    """Delta of every row at every epsilon.
+
+    Args:
+        pieces: The densities.
+        epsilon: [rows, E] or [E] privacy levels, from 0 to `MAX_EPSILON`.
+
+    Returns:
+        [rows, E] the larger of the two integrals.
+
+    References:
+        Burchard, Daoud, Dotterrer 2020, Theorem 1 and Algorithm 2.
+    """
+    epsilon = np.broadcast_to(epsilon, (len(pieces.mass_p), np.shape(epsilon)[-1]))
+    return np.maximum(_one_sided(pieces, epsilon, 1), _one_sided(pieces, epsilon, -1))
+
+
+def _one_sided(pieces: Pieces, epsilon: np.ndarray, sign: int) -> np.ndarray:
+    """[rows, E] int (p - e^eps q)_+ for sign 1, and with p and q exchanged for sign -1."""
+    level = epsilon[:, :, None]
+    above_left = (sign * pieces.left)[:, None] > level
+    above_right = (sign * pieces.right)[:, None] > level
+    upper, lower = (pieces.mass_p, pieces.mass_q)[::sign]
+    whole = (above_left & above_right).astype(float)
+    price = np.exp(epsilon)
+    result = (whole @ upper[:, :, None] - price[:, :, None] * (whole @ lower[:, :, None]))[:, :, 0]
+    row, column, piece = np.nonzero(above_left != above_right)
+    if len(row):
+        parts = pieces.split(row, piece, sign * epsilon[row, column])[::sign]
+        on_left = above_left[row, column, piece]
+        above = np.where(on_left, parts[0], upper[row, piece] - parts[0])
+        below = np.where(on_left, parts[1], lower[row, piece] - parts[1])
+        excess = above - price[row, column] * below
+        cell = row * epsilon.shape[1] + column
+        result += np.bincount(cell, excess, minlength=result.size).reshape(result.shape)
+    return np.clip(result, 0.0, 1.0)
+
+
+def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float:
+    """Smallest epsilon, from `at_least` on, at which `exceeds` is false.
+
+    Args:
+        exceeds: Whether delta is above what counts as 0; once false, it stays false.
+        at_least: Where to start, known from other individuals.
+
+    Returns:
+        Epsilon to 1e-9, from above; infinity where even `MAX_EPSILON` does not do.
+    """
+    if not exceeds(at_least):
+        return at_least
+    if exceeds(MAX_EPSILON):
+        return float("inf")
+    low, high = at_least, max(2 * at_least, 0.125)
+    while exceeds(high):
+        low, high = high, min(2 * high, MAX_EPSILON)
+    while high - low > 1e-9 * max(1.0, high):
+        middle = (low + high) / 2
+        low, high = (middle, high) if exceeds(middle) else (low, middle)
+    return high

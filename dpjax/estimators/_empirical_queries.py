@@ -1,0 +1,308 @@
+"""Built-in queries with an exact leave-one-individual-out form.
+
+Every query answers for all databases at once, with everybody and without each individual in turn,
+in time linear (order statistics: n log n) in the number of records. Totals without an individual
+are sums of a prefix and a suffix, never a difference, so an individual that dominates a total
+leaves no rounding error behind.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpjax import _validate
+from dpjax._errors import nearest
+from dpjax.databases._panel import Panel
+
+
+def leave_one_out(cells: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
+    """Reduction over all individuals but one.
+
+    Args:
+        cells: [databases, individuals, ...] one value per database and individual.
+        reduce: np.add, np.minimum or np.maximum.
+
+    Returns:
+        [databases, individuals, ...] the reduction over the others.
+    """
+    neutral = {np.add: 0.0, np.minimum: np.inf, np.maximum: -np.inf}[reduce]
+    edge = np.full_like(cells[:, :1], neutral, dtype=float)
+    before = reduce.accumulate(np.concatenate([edge, cells[:, :-1]], axis=1), axis=1)
+    after = reduce.accumulate(np.concatenate([edge, cells[:, :0:-1]], axis=1), axis=1)[:, ::-1]
+    return reduce(before, after)
+
+
+def _where_enough(result: np.ndarray, count: np.ndarray, at_least: int = 1) -> np.ndarray:
+    """NaN where too few records are left for the query to be defined."""
+    return np.where(count >= at_least, result, np.nan)
+
+
+def _over_panel(panel: Panel, weights: np.ndarray | None = None) -> np.ndarray:
+    """Totals [databases, 1 + individuals] with everybody (first) and without each individual."""
+    cells = panel.total(weights).astype(float)
+    return np.concatenate([cells.sum(axis=1)[:, None], leave_one_out(cells)], axis=1)
+
+
+@dataclass(frozen=True)
+class Count:
+    """Number of records."""
+
+    @property
+    def name(self) -> str:
+        """The query in words."""
+        return "count"
+
+    def answers(self, panel: Panel) -> np.ndarray:
+        """[databases, 1 + individuals]: with everybody, then without each individual."""
+        return _over_panel(panel)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Sum of a column over the records."""
+
+    column: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The query in words."""
+        return _named("sum", self.column)
+
+    def answers(self, panel: Panel) -> np.ndarray:
+        """[databases, 1 + individuals]: with everybody, then without each individual."""
+        return _over_panel(panel, panel.column(self.column))
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Mean of a column over the records; undefined (NaN) where no record is left."""
+
+    column: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The query in words."""
+        return _named("mean", self.column)
+
+    def answers(self, panel: Panel) -> np.ndarray:
+        """[databases, 1 + individuals]: with everybody, then without each individual."""
+        count = _over_panel(panel)
+        total = _over_panel(panel, panel.column(self.column))
+        return _where_enough(total / np.maximum(count, 1), count)
+
+
+@dataclass(frozen=True)
+class Variance:
+    """Variance of a column over the records, with the divisor n - ddof."""
+
+    column: str | None = None
+    ddof: int = 1
+
+    def __post_init__(self):
+        _validate.positive_int(ddof=self.ddof, at_least=0)
+
+    @property
+    def name(self) -> str:
+        """The query in words."""
+        return _named("variance", self.column)
+
+    def answers(self, panel: Panel) -> np.ndarray:
+        """[databases, 1 + individuals]: with everybody, then without each individual."""
+        values = panel.column(self.column).copy()
+        # About the median, which one individual with a huge value cannot drag away.
+        for d in range(panel.num_databases):
+            values[panel.rows(d)] -= np.median(values[panel.rows(d)])
+        count = _over_panel(panel)
+        first, second = _over_panel(panel, values), _over_panel(panel, values**2)
+        spread = np.maximum(second - first**2 / np.maximum(count, 1), 0)
+        return _where_enough(spread / np.maximum(count - self.ddof, 1), count, self.ddof + 1)
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Smallest value of a column."""
+
+    column: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The query in words."""
+        return _named("min", self.column)
+
+    def answers(self, panel: Panel) -> np.ndarray:
+        """[databases, 1 + individuals]: with everybody, then without each individual."""
+        return _extreme(panel, panel.column(self.column), np.minimum)
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """Largest value of a column."""
+
+    column: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The query in words."""
+        return _named("max", self.column)
+
+    def answers(self, panel: Panel) -> np.ndarray:
+        """[databases, 1 + individuals]: with everybody, then without each individual."""
+        return _extreme(panel, panel.column(self.column), np.maximum)
+
+
+def _extreme(panel: Panel, values: np.ndarray, reduce: np.ufunc) -> np.ndarray:
+    neutral = np.inf if reduce is np.minimum else -np.inf
+    cells = np.full((panel.num_databases, panel.num_individuals), neutral)
+    reduce.at(cells, (panel.database, panel.individual), values)
+    both = np.concatenate([reduce.reduce(cells, axis=1)[:, None], leave_one_out(cells, reduce)], 1)
+    return np.where(np.isfinite(both), both, np.nan)
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """Quantile of a column, linear between the two order statistics next to it (NumPy's default).
+
+    Args:
+        level: Level of the quantile, from 0 to 1 (0.5 is the median).
+        column: Value column.
+    """
+
+    level: float = 0.5
+    column: str | None = None
+
+    def __post_init__(self):
+        _validate.non_negative(level=self.level)
+        if self.level > 1:
+            raise ValueError(f"level must be a number from 0 to 1, but was {self.level!r}.")
+
+    @property
+    def name(self) -> str:
+        """The query in words."""
+        return _named(f"quantile {self.level:g}", self.column)
+
+    def answers(self, panel: Panel) -> np.ndarray:
+        """[databases, 1 + individuals]: with everybody, then without each individual."""
+        values = panel.column(self.column)
+        result = np.empty((panel.num_databases, 1 + panel.num_individuals))
+        for d in range(panel.num_databases):
+            rows = panel.rows(d)
+            order = np.argsort(values[rows], kind="stable")
+            ordered = values[rows][order]
+            owner = panel.individual[rows][order]
+            result[d, 0] = np.quantile(ordered, self.level)
+            result[d, 1:] = self._without(ordered, owner, panel.num_individuals)
+        return result
+
+    def _without(self, ordered: np.ndarray, owner: np.ndarray, num_individuals: int) -> np.ndarray:
+        """[individuals] the quantile of the sorted records that are not the individual's own."""
+        own = np.bincount(owner, minlength=num_individuals)
+        left = len(ordered) - own
+        # Sorted position of a record, less how many of its owner's records come before it: the
+        # record stands before the r-th of the others exactly where this is at most r.
+        by_owner = np.argsort(owner, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(own)])[owner[by_owner]]
+        rank_of_others = by_owner - (np.arange(len(owner)) - starts)
+
+        def order_statistic(r: np.ndarray) -> np.ndarray:
+            before = rank_of_others <= r[owner[by_owner]]
+            skipped = np.bincount(owner[by_owner], before, minlength=num_individuals).astype(int)
+            return ordered[np.minimum(r + skipped, len(ordered) - 1)]
+
+        place = self.level * np.maximum(left - 1, 0)
+        low = np.floor(place).astype(int)
+        below = order_statistic(low)
+        above = order_statistic(np.minimum(low + 1, np.maximum(left - 1, 0)))
+        return _where_enough(below + (place - low) * (above - below), left)
+
+
+@dataclass(frozen=True)
+class RegressionCoefficient:
+    """Coefficient of one column in the least-squares regression of another, with an intercept.
+
+    Args:
+        response: The column that is explained.
+        on: The column or columns that explain it.
+        coefficient: The one of `on` whose coefficient is released; default: the first.
+    """
+
+    response: str
+    on: str | tuple[str, ...]
+    coefficient: str | None = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "on", (self.on,) if isinstance(self.on, str) else tuple(self.on))
+        if self.coefficient is not None:
+            _validate.one_of(self.on, coefficient=self.coefficient)
+
+    @property
+    def name(self) -> str:
+        """The query in words."""
+        return f"coefficient of {self.coefficient or self.on[0]} in {self.response} on {self.on}"
+
+    def answers(self, panel: Panel) -> np.ndarray:
+        """[databases, 1 + individuals]: with everybody, then without each individual."""
+        data = np.stack([panel.column(c) for c in (*self.on, self.response)], axis=1)
+        for d in range(panel.num_databases):
+            # A shift leaves the slopes as they are and the normal equations better conditioned.
+            data[panel.rows(d)] -= np.median(data[panel.rows(d)], axis=0)
+        design = np.concatenate([np.ones((len(data), 1)), data], axis=1)
+        size = design.shape[1]
+        moments = np.empty((panel.num_databases, 1 + panel.num_individuals, size, size))
+        for a in range(size):
+            for b in range(a, size):
+                moments[:, :, a, b] = _over_panel(panel, design[:, a] * design[:, b])
+                moments[:, :, b, a] = moments[:, :, a, b]
+        scale = np.sqrt(np.maximum(np.einsum("dikk->dik", moments), np.finfo(float).tiny))
+        moments = moments / (scale[..., :, None] * scale[..., None, :])
+        normal, right = moments[..., :-1, :-1], moments[..., :-1, -1:]
+        rank = np.linalg.matrix_rank(normal, tol=1e-12, hermitian=True)
+        solvable = rank == size - 1
+        normal = np.where(solvable[..., None, None], normal, np.eye(size - 1))
+        solution = np.linalg.solve(normal, right)[..., 0]
+        k = 1 + self.on.index(self.coefficient or self.on[0])
+        return np.where(solvable, solution[..., k] * scale[..., -1] / scale[..., k], np.nan)
+
+
+_BY_NAME = {
+    "count": Count,
+    "sum": Sum,
+    "mean": Mean,
+    "variance": Variance,
+    "min": Minimum,
+    "max": Maximum,
+    "median": Quantile,
+}
+
+
+def parse_query(text: str) -> Any:
+    """A built-in query from its short form.
+
+    Args:
+        text: 'count', 'sum', 'mean', 'variance', 'min', 'max' or 'median', with an optional column
+            ('mean:income'); 'quantile:0.9' or 'quantile:0.9:income'; 'regression:y~x+z' for the
+            coefficient of x.
+
+    Raises:
+        ValueError: The text is no query.
+    """
+    head, *rest = text.split(":")
+    if head == "quantile" and len(rest) in (1, 2):
+        try:
+            level = float(rest[0])
+        except ValueError:
+            raise ValueError(
+                f"query {text!r} must give a level from 0 to 1, as in 'quantile:0.9'."
+            ) from None
+        return Quantile(level, *rest[1:])
+    if head == "regression" and len(rest) == 1 and rest[0].count("~") == 1:
+        response, on = rest[0].split("~")
+        return RegressionCoefficient(response.strip(), tuple(c.strip() for c in on.split("+")))
+    if head in _BY_NAME and len(rest) <= (head != "count"):
+        return _BY_NAME[head](**({"column": rest[0]} if rest else {}))
+    known = [*_BY_NAME, "quantile:LEVEL", "regression:Y~X"]
+    raise ValueError(f"query {text!r} is not known; {nearest(head, known)}.")
+
+
+def _named(word: str, column: str | None) -> str:
+    return word if column is None else f"{word} of {column}"

@@ -1,0 +1,203 @@
+"""The result of an empirical privacy estimate: arrays, sentences, JSON."""
+
+import json
+import math
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from dpjax.estimators._empirical_bandwidth import DensityChoice
+from dpjax.estimators._empirical_checks import CoverageCheck, IndependenceCheck
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """What the adversary's knowledge of one bucket leaves of the privacy.
+
+    Attributes:
+        label: The bucket in words.
+        num_databases: Databases in it.
+        density: The density estimate within it, in words.
+        delta: delta at every epsilon, given the bucket.
+    """
+
+    label: str
+    num_databases: int
+    density: str
+    delta: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class EmpiricalPrivacy:
+    """Empirical differential privacy of a query on given databases.
+
+    Attributes:
+        queries: The query, or the queries of a joint one, in words.
+        individuals: [I] labels of the individuals.
+        epsilons: [E] privacy levels.
+        deltas: [I, E] failure probability of each individual at each epsilon.
+        delta: [E] the largest over the individuals.
+        total_risk: [E] 1 - prod (1 - delta_i), the chance that somebody's privacy fails.
+        epsilon_at_zero: Smallest epsilon at which no delta_i is above `tolerance`; may be infinite.
+        tolerance: What counts as 0 there.
+        density: Kernel and bandwidth; None with an adversary, whose buckets each have their own.
+        integration_error: Error of the integrals behind `deltas`: 0 where in closed form.
+        num_databases: Number of databases.
+        independence: Tests of independence, one per query.
+        coverage: In how many databases the individuals appear.
+        buckets: The adversary's buckets; without an adversary, none.
+        notes: Sentences about data and method that a reader must know.
+        results: [S, d] the query's results with everybody.
+        results_without_worst: [S, d] the same without the individual of the largest delta.
+        settings: The arguments that the numbers depend on, and the versions of what made them.
+
+    References:
+        Burchard, Daoud, Dotterrer 2020, Theorem 1 and Definitions 2 to 4.
+    """
+
+    queries: tuple[str, ...]
+    individuals: tuple[Hashable, ...]
+    epsilons: np.ndarray
+    deltas: np.ndarray
+    delta: np.ndarray
+    total_risk: np.ndarray
+    epsilon_at_zero: float
+    tolerance: float
+    density: DensityChoice | None
+    integration_error: float
+    num_databases: int
+    independence: tuple[IndependenceCheck, ...]
+    coverage: CoverageCheck
+    buckets: tuple[Bucket, ...]
+    notes: tuple[str, ...]
+    results: np.ndarray
+    results_without_worst: np.ndarray
+    settings: dict[str, Any]
+
+    def ranking(self, epsilon: float | None = None) -> list[tuple[Hashable, float]]:
+        """Individuals with their delta at one of the epsilons, largest first.
+
+        Args:
+            epsilon: One of `epsilons`; default: the smallest.
+
+        Raises:
+            ValueError: The epsilon is not among them.
+        """
+        order = np.argsort(-self.deltas[:, self._column(epsilon)], kind="stable")
+        column = self.deltas[:, self._column(epsilon)]
+        return [(self.individuals[i], float(column[i])) for i in order]
+
+    @property
+    def worst_individual(self) -> Hashable:
+        """The individual of the largest delta at the smallest epsilon."""
+        return self.individuals[worst_row(self.epsilons, self.deltas)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, lists and strings under the names of the attributes."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+    def to_json(self, indent: int | None = None) -> str:
+        """The result as strict JSON; numbers that are not finite become 'inf' and 'nan'."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "EmpiricalPrivacy":
+        """The result that `to_json` wrote.
+
+        Raises:
+            ValueError: The text is not such JSON.
+        """
+        data = json.loads(text)
+        names = {f.name for f in fields(cls)}
+        if not isinstance(data, dict) or set(data) != names:
+            raise ValueError("text must be JSON that EmpiricalPrivacy.to_json wrote.")
+        arrays = ("epsilons", "deltas", "delta", "total_risk", "results", "results_without_worst")
+        for name in arrays:
+            data[name] = np.asarray(data[name], float)
+        for name in ("epsilon_at_zero", "integration_error", "tolerance"):
+            data[name] = float(data[name])
+        if data["density"] is not None:
+            data["density"] = DensityChoice.from_dict(data["density"])
+        data["coverage"] = CoverageCheck(**data["coverage"])
+        p_values = ("runs_p_value", "autocorrelation", "autocorrelation_p_value")
+        data["independence"] = tuple(
+            IndependenceCheck(**c | {p: float(c[p]) for p in p_values})
+            for c in data["independence"]
+        )
+        data["buckets"] = tuple(Bucket(**b | {"delta": tuple(b["delta"])}) for b in data["buckets"])
+        for name in ("queries", "individuals", "notes"):
+            data[name] = tuple(data[name])
+        return cls(**data)
+
+    def __str__(self) -> str:
+        """A page: the table over epsilon, the ranking, the checks and the notes."""
+        shown = np.unique(
+            np.linspace(0, len(self.epsilons) - 1, min(9, len(self.epsilons))).round()
+        )
+        lines = [
+            f"Empirical privacy of {' and '.join(self.queries)}: "
+            f"{len(self.individuals)} individuals, {self.num_databases} databases",
+            f"density: {self.density or 'one for each bucket'}",
+            "",
+            "   epsilon       delta  total risk",
+        ]
+        for e in shown.astype(int):
+            lines.append(
+                f"{self.epsilons[e]:10.4g}  {self.delta[e]:10.3e}  {self.total_risk[e]:10.3e}"
+            )
+        lines += ["", self.vanishing_sentence(), "", f"largest delta at {self.epsilons.min():g}:"]
+        for individual, delta in self.ranking()[:5]:
+            lines.append(f"  {individual!s:<24} {delta:.3e}")
+        for bucket in self.buckets:
+            lines.append(
+                f"given {bucket.label} ({bucket.num_databases} databases): delta from "
+                f"{max(bucket.delta):.3e} to {min(bucket.delta):.3e}"
+            )
+        lines += ["", *(f"independence: {check}" for check in self.independence)]
+        lines.append(f"coverage: {self.coverage}")
+        if self.integration_error:
+            lines.append(f"integrals: error about {self.integration_error:.1e} in each delta")
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def vanishing_sentence(self) -> str:
+        """At which epsilon every delta vanishes, in words."""
+        if math.isinf(self.epsilon_at_zero):
+            return "No epsilon up to 500 takes every delta to 0."
+        return (
+            f"Every delta is below {self.tolerance:g} from epsilon = {self.epsilon_at_zero:.6g} on."
+        )
+
+    def _column(self, epsilon: float | None) -> int:
+        if epsilon is None:
+            return int(np.argmin(self.epsilons))
+        hit = np.flatnonzero(np.isclose(self.epsilons, epsilon, rtol=1e-9, atol=0))
+        if not len(hit):
+            raise ValueError(
+                f"epsilon must be one of the {len(self.epsilons)} that were computed (from "
+                f"{self.epsilons.min():g} to {self.epsilons.max():g}), but was {epsilon!r}."
+            )
+        return int(hit[0])
+
+
+def worst_row(epsilons: np.ndarray, deltas: np.ndarray) -> int:
+    """Index of the individual with the largest delta at the smallest epsilon."""
+    return int(np.argmax(deltas[:, int(np.argmin(epsilons))]))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, IndependenceCheck | CoverageCheck | Bucket | DensityChoice):
+        return _plain(asdict(value))
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)

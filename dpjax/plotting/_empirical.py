@@ -1,0 +1,158 @@
+"""Figures of empirical privacy: the curves, the densities, the noise.
+
+matplotlib is imported only when a figure is made, and never its global state.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from dpjax.calibration import NoiseCalibration
+from dpjax.estimators._empirical_ecdf import ecdf_knots
+from dpjax.estimators._empirical_mixture import Mixture
+from dpjax.estimators._empirical_result import EmpiricalPrivacy
+
+_WITH, _WITHOUT = "#1f5fa8", "#d1603d"
+
+
+def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:
+    """Delta and the total risk against epsilon.
+
+    Args:
+        result: The result, over several epsilons.
+
+    Returns:
+        A matplotlib Figure.
+
+    References:
+        Burchard, Daoud, Dotterrer 2020, Figures 3 and 4.
+    """
+    figure = _figure(9.0, 3.4)
+    order = np.argsort(result.epsilons)
+    panels = ((result.delta, "delta (worst individual)"), (result.total_risk, "total risk"))
+    for k, (values, name) in enumerate(panels, start=1):
+        axes = figure.add_subplot(1, 2, k)
+        axes.plot(result.epsilons[order], values[order], ".-", color=_WITH, markersize=3)
+        if np.isfinite(result.epsilon_at_zero) and result.epsilon_at_zero <= result.epsilons.max():
+            axes.axvline(result.epsilon_at_zero, color="0.5", linestyle=":")
+            axes.annotate(
+                f"{result.epsilon_at_zero:.3g}",
+                (result.epsilon_at_zero, 0.95),
+                xycoords=("data", "axes fraction"),
+                xytext=(-4, 0),
+                textcoords="offset points",
+                ha="right",
+                va="top",
+                color="0.35",
+            )
+        axes.set(xlabel="epsilon", ylabel=name, ylim=(0, None))
+        _tidy(axes)
+    figure.suptitle(f"Empirical privacy of {' and '.join(result.queries)}")
+    return figure
+
+
+def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
+    """Density of the query's results with everybody and without the worst individual.
+
+    Args:
+        result: A result for one query and without an adversary.
+
+    Returns:
+        A matplotlib Figure.
+
+    Raises:
+        ValueError: The result is of a joint query, or has a density for each bucket.
+
+    References:
+        Burchard, Daoud, Dotterrer 2020, Figure 5.
+    """
+    if len(result.queries) != 1 or result.density is None:
+        raise ValueError(
+            "result must be of one query and without an adversary to draw one density, but had "
+            f"{len(result.queries)} queries and {len(result.buckets)} buckets."
+        )
+    figure = _figure(6.0, 3.6)
+    axes = figure.add_subplot()
+    without = result.results_without_worst[:, 0]
+    samples = (
+        (result.results[:, 0], _WITH, "-", "with everybody"),
+        (without[~np.isnan(without)], _WITHOUT, "--", f"without {result.worst_individual}"),
+    )
+    reach = 4 * max(_widths(result, sample).max(initial=0.0) for sample, *_ in samples)
+    both = np.concatenate([sample for sample, *_ in samples])
+    grid = np.linspace(both.min() - reach, both.max() + reach, 1500)
+    for row, (sample, color, style, label) in enumerate(samples):
+        if not len(sample):
+            continue
+        if result.density.kernel == "ecdf":
+            knots, share = ecdf_knots(sample)
+            wide = np.diff(knots) > 0
+            heights = np.diff(share)[wide] / np.diff(knots)[wide]
+            edges = np.append(knots[:-1][wide], knots[-1])
+            axes.stairs(heights, edges, color=color, linestyle=style, label=label)
+        else:
+            x = np.unique(np.concatenate([grid, sample]))
+            mixture = Mixture(result.density.kernel, sample, _widths(result, sample))
+            axes.plot(x, np.exp(mixture.log_density(x)), style, color=color, lw=1.4, label=label)
+        ticks = np.full(len(sample), 0.055 - 0.035 * row)
+        axes.plot(sample, ticks, "|", color=color, transform=axes.get_xaxis_transform(), ms=7)
+    axes.set(xlabel=result.queries[0], ylabel="density")
+    axes.set_ylim(-0.1 * axes.get_ylim()[1], None)
+    axes.legend(frameon=False)
+    _tidy(axes)
+    return figure
+
+
+def plot_empirical_noise(
+    calibration: NoiseCalibration, num_draws: int = 1_000_000, seed: int = 0
+) -> Any:
+    """Histogram of draws of the noise, with its density.
+
+    Args:
+        calibration: The calibrated noise.
+        num_draws: Draws in the histogram.
+        seed: Seed of the draws.
+
+    Returns:
+        A matplotlib Figure.
+
+    References:
+        Burchard, Daoud, Dotterrer 2020, Figure 1.
+    """
+    noise = calibration.noise
+    figure = _figure(6.0, 3.6)
+    axes = figure.add_subplot()
+    draws = calibration.sample(num_draws, seed)
+    moved = draws[draws != 0]
+    title = f"{num_draws:,} draws of the noise"
+    if noise.atom:
+        title += f"; {1 - len(moved) / num_draws:.1%} of them are exactly 0 and not shown"
+    if len(moved):
+        reach = float(np.quantile(np.abs(moved), 0.9995))
+        edges = np.linspace(-reach, reach, 161)
+        heights = np.histogram(moved, edges)[0] / (num_draws * np.diff(edges))
+        axes.stairs(heights, edges, fill=True, color=_WITH, alpha=0.35, label="draws")
+        x = np.linspace(-reach, reach, 1601)
+        axes.plot(x, noise.density(x), color=_WITHOUT, lw=1.2, label="density")
+        axes.legend(frameon=False)
+    axes.set(xlabel=f"noise added to the {calibration.query}", ylabel="density", ylim=(0, None))
+    axes.set_title(title, fontsize=10)
+    _tidy(axes)
+    return figure
+
+
+def _widths(result: EmpiricalPrivacy, sample: np.ndarray) -> np.ndarray:
+    """[n] bandwidths at the points of a sample; none for a density without kernels."""
+    if result.density is None or result.density.kernel == "ecdf" or not len(sample):
+        return np.zeros(0)
+    return result.density.widths(sample)
+
+
+def _figure(width: float, height: float) -> Any:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained", dpi=130)
+
+
+def _tidy(axes: Any) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
