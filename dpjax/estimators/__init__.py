@@ -1,4 +1,4 @@
-"""Estimators: DPL and MPL of the local approach, empirical privacy of real queries."""
+"""Estimators: DPL and MPL of the local approach, empirical privacy, levels by histograms."""
 
 from dpjax.estimators._confirm import Confirmation as Confirmation
 from dpjax.estimators._empirical import empirical_privacy as empirical_privacy
@@ -14,6 +14,12 @@ from dpjax.estimators._empirical_queries import Variance as Variance
 from dpjax.estimators._empirical_result import EmpiricalPrivacy as EmpiricalPrivacy
 from dpjax.estimators._empirical_samples import HostQuery as HostQuery
 from dpjax.estimators._empirical_samples import JaxQuery as JaxQuery
+from dpjax.estimators._histogram import HistogramResult as HistogramResult
+from dpjax.estimators._histogram import Unplanned as Unplanned
+from dpjax.estimators._histogram import draws_per_second as draws_per_second
+from dpjax.estimators._histogram import midpoints as midpoints
+from dpjax.estimators._histogram_ldp import histogram_ldp as histogram_ldp
+from dpjax.estimators._histogram_rdp import histogram_rdp as histogram_rdp
 from dpjax.estimators._local import LocalStatistics as LocalStatistics
 from dpjax.estimators._local import dpl_runs as dpl_runs
 from dpjax.estimators._local import mpl_recorded as mpl_recorded

@@ -8,3 +8,5 @@ from dpjax.reference._density import density as density
 from dpjax.reference._density import log_density as log_density
 from dpjax.reference._levels import best_level as best_level
 from dpjax.reference._levels import pair_level as pair_level
+from dpjax.reference._truncated import ExactTruncatedGaussian as ExactTruncatedGaussian
+from dpjax.reference._truncated import ExactTruncatedLaplace as ExactTruncatedLaplace

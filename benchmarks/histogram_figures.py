@@ -1,0 +1,152 @@
+"""Figures 2, 3, 4, 6 and 7 of the histogram paper, one file each.
+
+Run `python -m benchmarks.histogram_figures [--out DIR] [--runs 100]`; about a minute on 2 cores.
+
+References:
+    Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
+    Various Notions of Differential Privacy": Figures 2, 3, 4, 6, 7.
+"""
+
+import argparse
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.ticker import NullFormatter
+from scipy.optimize import brentq
+
+from dpjax.estimators import Unplanned, histogram_ldp, histogram_rdp
+from dpjax.inference import plan, plan_safety
+from dpjax.mechanisms import TruncatedLaplace
+from dpjax.reference import ExactTruncatedLaplace
+
+EXTREMES = [0.0, 1.0]
+
+
+def num_samples_against(order, lipschitz):
+    """Figures 2 and 6: the planned n against each argument, the others fixed."""
+    base = {"lipschitz": lipschitz, "precision": 0.5, "confidence": 0.9, "order": order}
+    axes = {
+        "precision": np.geomspace(0.05, 2, 30),
+        "confidence": np.linspace(0.05, 0.99, 30),
+        "lipschitz": np.linspace(0.05, 1.9 if order is None else 1.2, 30),
+    }
+    if order is not None:
+        axes["order"] = np.linspace(1.1, 6, 30)
+    figure, panels = plt.subplots(1, len(axes), figsize=(3.6 * len(axes), 3), sharey=True)
+    for panel, (name, values) in zip(panels, axes.items(), strict=True):
+        numbers = [plan(**{**base, name: float(v)}).num_samples for v in values]
+        panel.semilogy(values, numbers)
+        panel.set_xlabel(name)
+        panel.grid(alpha=0.3)
+    panels[0].set_ylabel("samples per input n")
+    fixed = ", ".join(f"{k} {v:g}" for k, v in base.items() if v is not None)
+    figure.suptitle(f"Planned n (where fixed: {fixed})", fontsize=10)
+    return figure
+
+
+def estimates_against_n(scale, precision, confidence, order, num_runs):
+    """Figures 3 and 7: mean, deviation and share within the precision, against n."""
+    law = ExactTruncatedLaplace(scale)
+    planned = plan(lipschitz=law.lipschitz, precision=precision, confidence=confidence, order=order)
+    exact = law.epsilon if order is None else law.pair_renyi(0, 1, order)
+    numbers = np.unique(np.geomspace(4 * planned.num_intervals, 100_000, 14).astype(int))
+    means, deviations, shares = [], [], []
+    for n in numbers.tolist():
+        chosen, runs = Unplanned(planned.num_intervals, n), {"num_runs": num_runs}
+        mechanism = TruncatedLaplace(scale)
+        if order is None:
+            result = histogram_ldp(mechanism, EXTREMES, chosen, 0, **runs)
+        else:
+            result = histogram_rdp(mechanism, EXTREMES, chosen, 0, order=order, **runs)
+        estimates = result.estimates
+        # A failed run has no estimate: it is left out of the mean and counts as a miss.
+        means.append(float(estimates.mean()) if estimates.count() else np.nan)
+        deviations.append(float(estimates.std()) if estimates.count() else np.nan)
+        shares.append(float((np.abs(estimates - exact) <= precision).filled(False).mean()))
+    means, deviations = np.array(means), np.array(deviations)
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
+    left.fill_between(
+        numbers, exact - precision, exact + precision, color="gold", alpha=0.3, label="precision"
+    )
+    left.axhline(exact, color="firebrick", linestyle="--", label="exact")
+    left.errorbar(numbers, means, deviations, capsize=2, label="mean and deviation")
+    left.set(xscale="log", xlabel="samples per input n", ylabel="estimate")
+    left.legend(fontsize=8)
+    right.plot(numbers, shares, marker="o", markersize=3)
+    right.axhline(confidence, color="firebrick", linestyle="--", label="confidence")
+    right.set(xscale="log", xlabel="samples per input n", ylabel="share within the precision")
+    right.set_ylim(-0.03, 1.03)
+    right.legend(fontsize=8)
+    for panel in (left, right):
+        # Over less than three decades the minor labels would overlap.
+        panel.xaxis.set_minor_formatter(NullFormatter())
+    what = "LDP" if order is None else f"Renyi, order {order:g}"
+    figure.suptitle(
+        f"{what}: truncated Laplace B = {scale:g}, m = {planned.num_intervals}, {num_runs} runs; "
+        f"planned n = {planned.num_samples:.3g}",
+        fontsize=10,
+    )
+    return figure
+
+
+def laplace_of_constant(lipschitz):
+    scale = brentq(lambda b: ExactTruncatedLaplace(b).lipschitz - lipschitz, 0.2, 50)
+    return ExactTruncatedLaplace(scale)
+
+
+def safety_against_truth(num_runs=1000):
+    """Figure 4: how often a run stays within the limit, against the true constant."""
+    claim = ExactTruncatedLaplace(2.0).lipschitz
+    raised, check = plan_safety(plan(lipschitz=claim, precision=0.5, confidence=0.8))
+    edges = np.linspace(0, 1, raised.num_intervals + 1)
+    rng = np.random.default_rng(4)
+    ratios = np.linspace(0.4, 3.0, 27)
+    shares = []
+    for ratio in ratios:
+        law = laplace_of_constant(ratio * claim)
+        rows = [np.diff(law.cdf(x, edges)) for x in EXTREMES]
+        counts = [rng.multinomial(raised.num_samples, r / r.sum(), size=num_runs) for r in rows]
+        shares.append(check.verdict(np.stack(counts, 1)).num_within / num_runs)
+    figure, axis = plt.subplots(figsize=(5.5, 3.4))
+    axis.plot(ratios, shares, marker="o", markersize=3, label="share within the limit")
+    axis.axhline(
+        check.probability, color="firebrick", linestyle="--", label="least share if C is true"
+    )
+    axis.axvline(1.0, color="grey", linewidth=0.8)
+    axis.set(xlabel="true C / claimed C", ylabel="runs within the limit", ylim=(-0.03, 1.03))
+    axis.set_title(
+        f"Safety check: claim C = {claim:.2f}, n = {raised.num_samples:.3g}, {num_runs} runs",
+        fontsize=10,
+    )
+    axis.legend(fontsize=8)
+    return figure
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("out"))
+    parser.add_argument("--runs", type=int, default=100)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    figures = {
+        "figure_2": num_samples_against(None, 1.0),
+        "figure_3": estimates_against_n(1.0, 0.5, 0.8, None, options.runs),
+        "figure_4": safety_against_truth(),
+        "figure_6": num_samples_against(2.0, 0.5),
+        "figure_7": estimates_against_n(2.0, 0.5, 0.9, 2.0, options.runs),
+    }
+    for name, figure in figures.items():
+        path = options.out / f"histogram_{name}.png"
+        figure.tight_layout()
+        figure.savefig(path, dpi=120)
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

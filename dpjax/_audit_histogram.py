@@ -1,0 +1,305 @@
+"""The second front door: an estimate of epsilon with a stated precision, by histograms.
+
+The local approach (`dpjax.audit`) gives a lower bound without assumptions. Here the mechanism's
+densities are assumed smooth (or its outputs finitely many and not too rare), and the answer is two-
+sided, at every sample size. What is assumed is part of the result, and is tested where it can be.
+
+References:
+    Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
+    Various Notions of Differential Privacy": Algorithms 1-4, Theorem 3.
+"""
+
+import dataclasses
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpjax import _validate
+from dpjax._batching import Execution
+from dpjax._errors import Status
+from dpjax._result import NO_CLAIM, NOT_REFUTED, VIOLATED
+from dpjax._types import FiniteSpace, RealSpace
+from dpjax.estimators import HistogramResult, histogram_ldp, histogram_rdp, midpoints
+from dpjax.inference import (
+    FiniteOutputs,
+    Plan,
+    SafetyVerdict,
+    blind_spot,
+    plan,
+    plan_finite,
+    safety_check,
+)
+from dpjax.mechanisms import Mechanism, from_function
+
+# One run outside the limit then refutes the assumption at a level of 4 %.
+_SAFETY_PROBABILITY = 0.96
+
+
+@dataclass(frozen=True)
+class HistogramAudit:
+    """What a histogram audit found. Plain numbers and texts.
+
+    Attributes:
+        estimate: The LDP epsilon (or Renyi level); None where the run failed.
+        lower_bound: estimate - precision, at least 0; None where the run failed.
+        upper_bound: estimate + precision; None where the run failed.
+        precision: Half the width of the interval between them.
+        confidence: Least probability that the truth lies between them, if the assumption is true.
+        order: alpha of a Renyi level, or None for LDP.
+        status: "OK" or "EMPTY_INTERVAL".
+        verdict: "violated", "not refuted" or "no claim".
+        sentence: The verdict, or why there is none, in words.
+        claim: The level that was claimed, or None.
+        witness: The two inputs with the largest level, as nested lists.
+        num_pairs: Pairs that were compared.
+        num_failed: Pairs with an empty interval.
+        assumption: What the guarantee rests on, in words.
+        safety_p_value: Of the assumption, by the counts of this run (Theorem 3); None where there
+            are no densities, or too few samples to say.
+        plan: Samples, intervals and inputs.
+        blind_spot: What no black-box audit can rule out.
+        seconds: Wall time, compilation included.
+    """
+
+    estimate: float | None
+    lower_bound: float | None
+    upper_bound: float | None
+    precision: float
+    confidence: float
+    order: float | None
+    status: str
+    verdict: str
+    sentence: str
+    claim: float | None
+    witness: Any
+    num_pairs: int
+    num_failed: int
+    assumption: str
+    safety_p_value: float | None
+    plan: dict[str, Any]
+    blind_spot: str
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nested dicts and lists, as JSON holds them."""
+        return dataclasses.asdict(self)
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """One JSON object."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def __str__(self) -> str:
+        what = "LDP epsilon" if self.order is None else f"Renyi level of order {self.order:g}"
+        found = "none"
+        if self.estimate is not None:
+            found = f"{self.estimate:.4f} in [{self.lower_bound:.4f}, {self.upper_bound:.4f}]"
+        lines = [
+            f"  {self.verdict.upper()}: {self.sentence}",
+            f"  {what:<12} {found}, confidence {self.confidence:g}",
+            f"  assumed      {self.assumption}",
+            f"  draws        {self.plan['num_samples']} at each of {self.plan['num_inputs']} "
+            f"inputs, {self.plan['num_intervals']} intervals; {self.num_failed} of "
+            f"{self.num_pairs} pairs failed",
+        ]
+        if self.safety_p_value is not None:
+            lines.append(f"  safety check p = {self.safety_p_value:.3g} for the assumption")
+        return "\n".join([*lines, "", self.blind_spot])
+
+
+def audit_histogram(
+    mechanism: Any,
+    *,
+    lipschitz: float | None = None,
+    least_probability: float | None = None,
+    inputs: Any = None,
+    input_interval: tuple[float, float] | None = None,
+    input_lipschitz: float | None = None,
+    output_interval: tuple[float, float] | None = None,
+    num_outcomes: int | None = None,
+    precision: float | None = None,
+    confidence: float = 0.95,
+    num_samples: int | None = None,
+    order: float | None = None,
+    bound: str = "published",
+    claim: float | None = None,
+    key: Any = 0,
+    execution: Execution | None = None,
+) -> HistogramAudit:
+    """Estimates the LDP epsilon or a Renyi level within a stated precision.
+
+    Args:
+        mechanism: A mechanism of `dpjax.mechanisms` with outputs in an interval or a finite space,
+            or a JAX function (key, input) -> output that draws one output.
+        lipschitz: C, assumed of every density in the output; for outputs in an interval.
+        least_probability: Assumed to be below the probability of every output; for a finite space.
+        inputs: [k, ...], the inputs to compare; a built-in mechanism's standard ones if None.
+        input_interval: (low, high), to cover all inputs of an interval by mid-points.
+        input_lipschitz: D, assumed of every density in the input; given with `input_interval`.
+        output_interval: (low, high) of the outputs, where the mechanism does not state it.
+        num_outcomes: For a function with outcomes 0 .. num_outcomes - 1.
+        precision: Largest error; 0.5 where num_samples is not given either.
+        confidence: Least probability of that precision.
+        num_samples: Draws at each input, in place of a precision.
+        order: alpha of a Renyi level; LDP if None.
+        bound: "published" or "all-intervals"; see `dpjax.inference.plan`.
+        claim: A level to compare with.
+        key: Integer seed or typed key; the same key gives the same result.
+        execution: Layout on the machine; never changes the result.
+
+    Returns:
+        The result, with its verdict on the claim.
+
+    Raises:
+        ValueError: An argument is missing or out of range, or outputs leave their interval.
+        TypeError: An argument is of the wrong kind.
+
+    References:
+        Gorla et al., Algorithms 1-4, Theorems 2, 4 and 6.
+    """
+    start = time.perf_counter()
+    if claim is not None:
+        _validate.positive(claim=claim)
+    if precision is None and num_samples is None:
+        precision = 0.5
+    asked = {
+        "precision": precision,
+        "confidence": confidence,
+        "num_samples": num_samples,
+        "order": order,
+        "bound": bound,
+    }
+    inputs = _inputs(mechanism, inputs, input_interval)
+    if not isinstance(mechanism, Mechanism):
+        example = inputs[0] if input_interval is None else input_interval[0]
+        mechanism = from_function(mechanism, example, num_outcomes=num_outcomes)
+    space = mechanism.output_space
+    if isinstance(space, FiniteSpace):
+        if least_probability is None or inputs is None:
+            raise ValueError(
+                "least_probability and inputs must be given for finitely many outputs, but were "
+                f"{least_probability!r} and {inputs!r}."
+            )
+        planned = plan_finite(
+            num_outputs=space.size,
+            least_probability=least_probability,
+            num_inputs=len(inputs),
+            **asked,
+        )
+    else:
+        if lipschitz is None:
+            raise ValueError("lipschitz must be given for outputs in an interval, but was not.")
+        low, high = output_interval or (getattr(space, "low", 0), getattr(space, "high", 1))
+        planned = plan(
+            lipschitz=lipschitz,
+            width=high - low if isinstance(space, RealSpace) and np.isfinite(high - low) else 1.0,
+            input_lipschitz=input_lipschitz,
+            input_width=None if input_interval is None else input_interval[1] - input_interval[0],
+            num_inputs=None if inputs is None else len(inputs),
+            **asked,
+        )
+    if input_interval is not None:
+        inputs = midpoints(*input_interval, planned.num_inputs)
+    run = histogram_ldp if order is None else histogram_rdp
+    result = run(
+        mechanism, inputs, planned, key, output_interval=output_interval, execution=execution
+    )
+    return _assemble(result, planned, claim, time.perf_counter() - start)
+
+
+def _inputs(mechanism: Any, inputs: Any, input_interval: Any) -> Any:
+    """The inputs as written, or None where they will be the mid-points of an interval."""
+    if input_interval is not None:
+        if inputs is not None:
+            raise ValueError("inputs and input_interval are not accepted together.")
+        _validate.increasing(*input_interval, name="input_interval")
+        return None
+    if inputs is not None:
+        return np.asarray(inputs)
+    if not hasattr(mechanism, "standard_pairs"):
+        raise ValueError(
+            "inputs (or input_interval) must be given for a mechanism that is not built in."
+        )
+    pairs = mechanism.standard_pairs()
+    return np.unique(np.concatenate([pairs.database, pairs.neighbor]), axis=0)
+
+
+def _assemble(
+    result: HistogramResult, planned: Plan, claim: float | None, seconds: float
+) -> HistogramAudit:
+    estimate = None if result.status is Status.EMPTY_INTERVAL else float(result.estimates[0])
+    bounds = None
+    if estimate is not None:
+        bounds = max(0.0, estimate - planned.precision), estimate + planned.precision
+    safety = _safety(result, planned)
+    verdict, sentence = _judge(bounds, planned, claim, safety)
+    witness = result.witness()
+    return HistogramAudit(
+        estimate=estimate,
+        lower_bound=None if bounds is None else bounds[0],
+        upper_bound=None if bounds is None else bounds[1],
+        precision=planned.precision,
+        confidence=planned.confidence,
+        order=planned.order,
+        status=result.status.name,
+        verdict=verdict,
+        sentence=sentence,
+        claim=claim,
+        witness=None if witness is None else [end.tolist() for end in witness],
+        num_pairs=len(result.pairs),
+        num_failed=int(np.ma.getmaskarray(result.levels).sum()),
+        assumption=_assumption(planned),
+        safety_p_value=None if safety is None else safety.p_value,
+        plan=planned.to_dict(),
+        blind_spot=blind_spot(planned.num_samples),
+        seconds=seconds,
+    )
+
+
+def _safety(result: HistogramResult, planned: Plan) -> SafetyVerdict | None:
+    if isinstance(planned.assumption, FiniteOutputs):
+        return None
+    try:
+        check = safety_check(planned, probability=_SAFETY_PROBABILITY)
+    except ValueError:
+        # Too few samples for the check to say anything.
+        return None
+    return check.verdict(result.counts)
+
+
+def _assumption(planned: Plan) -> str:
+    assumed = planned.assumption
+    if isinstance(assumed, FiniteOutputs):
+        return f"every output has probability at least {assumed.least_probability:g}"
+    text = f"every density is {assumed.lipschitz:g}-Lipschitz in the output"
+    if assumed.input_lipschitz is None:
+        return text
+    return f"{text} and {assumed.input_lipschitz:g}-Lipschitz in the input"
+
+
+def _judge(
+    bounds: tuple[float, float] | None,
+    planned: Plan,
+    claim: float | None,
+    safety: SafetyVerdict | None,
+) -> tuple[str, str]:
+    if bounds is None:
+        verdict = NO_CLAIM if claim is None else NOT_REFUTED
+        return verdict, Status.EMPTY_INTERVAL.sentence
+    sure = (
+        f"With confidence {planned.confidence:g}, and if {_assumption(planned)}, the level lies in "
+        f"[{bounds[0]:.4f}, {bounds[1]:.4f}]"
+    )
+    if safety is not None and safety.refuted(0.05):
+        sure += (
+            f"; but the counts contradict that assumption (p = {safety.p_value:.2g}), so the "
+            "interval is not to be trusted"
+        )
+    if claim is None:
+        return NO_CLAIM, f"{sure}; no claim was given to compare with."
+    if bounds[0] > claim:
+        above = f"above the claimed {claim:g}: the claim or the assumption is false"
+        return VIOLATED, f"{sure}, {above}."
+    return NOT_REFUTED, f"{sure}, which does not contradict the claimed {claim:g}."

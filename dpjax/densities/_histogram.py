@@ -1,0 +1,37 @@
+"""Counts of real outputs in equal intervals, exact at any number of samples.
+
+References:
+    Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
+    Various Notions of Differential Privacy": Algorithm 1, lines 4-14.
+"""
+
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Bool, Float
+
+from dpjax._streaming import Reducer
+from dpjax.densities._frequencies import category_counts
+
+
+def interval_counts(low: Array | float, high: Array | float, num_intervals: int) -> Reducer:
+    """Counts in `num_intervals` equal intervals of [low, high], closed at both ends.
+
+    Args:
+        low: Lower end, scalar.
+        high: Upper end, scalar.
+        num_intervals: m; sets the shape of the carry.
+
+    Returns:
+        A reducer whose carry is a WideCount [m + 1]; its last entry holds what does not count:
+        outputs that lie outside (NaN among them) and padding.
+    """
+    categories = category_counts(num_intervals)
+
+    def update(counts, samples: Float[Array, " block"], valid: Bool[Array, " block"]):
+        inside = (samples >= low) & (samples <= high)
+        scaled = (samples - low) * (num_intervals / (high - low))
+        # The upper end belongs to the last interval.
+        index = jnp.minimum(jnp.where(inside, scaled, 0).astype(jnp.int32), num_intervals - 1)
+        return categories.update(counts, jnp.where(inside, index, num_intervals), valid)
+
+    return Reducer(categories.init, update)

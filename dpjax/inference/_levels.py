@@ -1,0 +1,90 @@
+"""Privacy levels from counts: what Algorithms 1-4 compute once nothing is left to draw.
+
+A pair with an empty interval has no level. Levels are therefore masked arrays: a failed pair is
+masked, reductions skip it, and it never becomes a number.
+
+Notation: N_j and M_j the counts of the two inputs of a pair, n their sum, alpha order.
+
+References:
+    Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
+    Various Notions of Differential Privacy": Algorithms 1-4, eq. (17).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+
+from dpjax.inference._assumptions import check_order
+
+
+def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
+    """The LDP epsilon of pairs of inputs, both directions: max_j |ln(N_j / M_j)|.
+
+    Args:
+        counts: Whole numbers [..., k, m], intervals last.
+        pairs: int [num_pairs, 2], which inputs are compared.
+
+    Returns:
+        float64 [..., num_pairs]; pairs with an empty interval are masked.
+
+    References:
+        Gorla et al., Algorithm 1.
+    """
+
+    def level(log_first: np.ndarray, log_second: np.ndarray) -> np.ndarray:
+        return np.abs(log_first - log_second).max(-1)
+
+    return _pairwise(counts, pairs, level)
+
+
+def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.MaskedArray:
+    """The Renyi level of pairs of inputs: the larger direction of eq. (17).
+
+    One direction is ln((1/n) sum_j M_j (N_j / M_j)^alpha) / (alpha - 1).
+
+    Args:
+        counts: Whole numbers [..., k, m], intervals last, the same sum in every row.
+        pairs: int [num_pairs, 2], which inputs are compared.
+        order: alpha > 1.
+
+    Returns:
+        float64 [..., num_pairs]; pairs with an empty interval are masked.
+
+    Raises:
+        ValueError: `order` is not above 1.
+
+    References:
+        Gorla et al., Algorithm 3 and eq. (17).
+    """
+    check_order(order)
+    log_n = np.log(np.asarray(counts).sum(-1).flat[0])
+
+    def divergence(log_first: np.ndarray, log_second: np.ndarray) -> np.ndarray:
+        terms = order * log_first + (1 - order) * log_second
+        return (logsumexp(terms, axis=-1) - log_n) / (order - 1)
+
+    def level(log_first: np.ndarray, log_second: np.ndarray) -> np.ndarray:
+        return np.maximum(divergence(log_first, log_second), divergence(log_second, log_first))
+
+    return _pairwise(counts, pairs, level)
+
+
+def _pairwise(
+    counts: ArrayLike,
+    pairs: ArrayLike,
+    level: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> np.ma.MaskedArray:
+    counts, pairs = np.asarray(counts), np.asarray(pairs)
+    empty = np.any(counts == 0, axis=-1)
+    # Empty intervals are masked in the end; until then any finite logarithm will do.
+    logs = np.log(np.maximum(counts, 1))
+    levels = np.empty((*counts.shape[:-2], len(pairs)))
+    # All pairs that share their first input at once: the largest temporary is [..., k, m].
+    for first in np.unique(pairs[:, 0]):
+        here = pairs[:, 0] == first
+        others = logs[..., pairs[here, 1], :]
+        levels[..., here] = level(logs[..., first, None, :], others)
+    failed = np.logical_or(empty[..., pairs[:, 0]], empty[..., pairs[:, 1]])
+    return np.ma.masked_array(levels, failed)

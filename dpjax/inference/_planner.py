@@ -1,0 +1,287 @@
+"""How many samples are enough, before anything is drawn.
+
+`plan` answers three questions about the histogram estimators, by which of `precision`,
+`confidence` and `num_samples` it is not given: the smallest number of samples per input for a
+precision and a confidence; the finest precision that a number of samples reaches; the confidence
+that it reaches. `plan_finite` does the same for finitely many outputs.
+
+Two union bounds are offered. "published" is the paper's: for LDP it covers only the counts of the
+two intervals that decide (4 of them) and, over all pairs, asks each pair for the square root of
+the confidence. Which intervals decide is known only after the draw, so "all-intervals" covers
+every count of every input. It needs more samples (by the logarithm of the number of counts) and
+holds without that step, and without the independence of pairs that the square root asks for:
+pairs that share an input share its draws. For one pair and Renyi the two coincide.
+
+Notation: gamma precision, n num_samples, m num_intervals, k num_inputs, alpha order,
+tau and tau_1 lower_density and upper_density.
+
+References:
+    Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
+    Various Notions of Differential Privacy": Theorems 2, 4, 6, Algorithms 1-4, eqs. (7), (16).
+"""
+
+import math
+from dataclasses import dataclass
+
+from dpjax import _validate
+from dpjax.inference._assumptions import FiniteOutputs, Layout, LipschitzOutputs, check_order
+
+BOUNDS = ("published", "all-intervals")
+
+# Up to here a count is a whole number in float64; 1e9 draws per second would take 104 days.
+MOST_SAMPLES = 2**53
+
+# A log-ratio of probabilities past this is no statement about privacy any more.
+_COARSEST_PRECISION = 100.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A number of samples with the precision and the confidence that it buys.
+
+    Attributes:
+        num_intervals: m, intervals of the output interval (or outputs) that are counted.
+        num_samples: n, draws at each input.
+        num_inputs: k, inputs at which n outputs are drawn (2: one pair; mid-points for Algorithms
+            2 and 4).
+        precision: gamma, the largest error of the estimate, natural logarithm.
+        confidence: Least probability that the error is at most the precision.
+        order: alpha of Renyi LDP, or None for LDP.
+        bound: "published" or "all-intervals".
+        assumption: What was assumed about the mechanism.
+    """
+
+    num_intervals: int
+    num_samples: int
+    num_inputs: int
+    precision: float
+    confidence: float
+    order: float | None
+    bound: str
+    assumption: LipschitzOutputs | FiniteOutputs
+
+    @property
+    def least_probability(self) -> float:
+        """Below the probability of every interval at every input (w tau)."""
+        return self.assumption.layout(self.precision, self.order).least_probability
+
+    @property
+    def total_samples(self) -> int:
+        """Draws at all inputs together, k n."""
+        return self.num_inputs * self.num_samples
+
+    def seconds(self, draws_per_second: float) -> float:
+        """Time of the whole plan in seconds, at a measured rate of drawing and counting.
+
+        Raises:
+            ValueError: `draws_per_second` is not above 0.
+        """
+        _validate.positive(draws_per_second=draws_per_second)
+        return self.total_samples / draws_per_second
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain numbers and strings, one entry per field; the assumption is nested."""
+        fields = {name: value for name, value in vars(self).items() if name != "assumption"}
+        return {**fields, "total_samples": self.total_samples, "assumption": vars(self.assumption)}
+
+
+def plan(
+    *,
+    lipschitz: float,
+    width: float = 1.0,
+    precision: float | None = None,
+    confidence: float | None = None,
+    num_samples: int | None = None,
+    order: float | None = None,
+    input_lipschitz: float | None = None,
+    input_width: float | None = None,
+    num_inputs: int | None = None,
+    bound: str = "published",
+    max_samples: int = MOST_SAMPLES,
+) -> Plan:
+    """Plans a histogram estimate for outputs in an interval.
+
+    Exactly two of `precision`, `confidence` and `num_samples` are given; the third is solved for.
+
+    Args:
+        lipschitz: C > 0, every density is C-Lipschitz in the output; C < 2 / width^2.
+        width: W > 0, the length of the output interval.
+        precision: gamma > 0, the largest error wanted, natural logarithm.
+        confidence: Least probability of that precision, strictly between 0 and 1.
+        num_samples: n >= 1, draws at each input.
+        order: alpha > 1 for Renyi LDP (Algorithms 3 and 4); None for LDP (Algorithms 1 and 2).
+        input_lipschitz: D > 0, every density is D-Lipschitz in the input; asks for all inputs of
+            an interval (Algorithms 2 and 4). None: finitely many inputs.
+        input_width: W_X > 0, the length of the input interval; given exactly where D is.
+        num_inputs: How many inputs are compared where they are finitely many (default 2).
+        bound: "published" or "all-intervals"; see the module's text.
+        max_samples: The most draws per input that can be run.
+
+    Returns:
+        The plan. With `num_samples` given, its precision or confidence is the best reached.
+
+    Raises:
+        TypeError: An argument is not a number, or not an integer.
+        ValueError: An argument is out of its range; C >= 2 / W^2; more than `max_samples` would be
+            needed; or `num_samples` reaches nothing.
+
+    References:
+        Gorla et al., Theorems 2, 4 and 6, Algorithms 1-4.
+    """
+    assumption = LipschitzOutputs(lipschitz, width, input_lipschitz, input_width, num_inputs)
+    return _solve(assumption, precision, confidence, num_samples, order, bound, max_samples)
+
+
+def plan_finite(
+    *,
+    num_outputs: int,
+    least_probability: float,
+    precision: float | None = None,
+    confidence: float | None = None,
+    num_samples: int | None = None,
+    order: float | None = None,
+    num_inputs: int = 2,
+    bound: str = "published",
+    max_samples: int = MOST_SAMPLES,
+) -> Plan:
+    """Plans a histogram estimate for finitely many outputs; as `plan` where not said otherwise.
+
+    Args:
+        num_outputs: How many outputs there are (at least 2).
+        least_probability: Below the probability of every output at every input.
+        precision: As in `plan`.
+        confidence: As in `plan`.
+        num_samples: As in `plan`.
+        order: As in `plan`.
+        num_inputs: How many inputs are compared (2: one pair).
+        bound: As in `plan`.
+        max_samples: As in `plan`.
+
+    Returns:
+        The plan.
+
+    Raises:
+        TypeError: An argument is not a number, or not an integer.
+        ValueError: As `plan`; or `least_probability` is above 1 / num_outputs.
+
+    References:
+        Gorla et al., Remark 2.
+    """
+    assumption = FiniteOutputs(num_outputs, least_probability, num_inputs)
+    return _solve(assumption, precision, confidence, num_samples, order, bound, max_samples)
+
+
+def _solve(
+    assumption: LipschitzOutputs | FiniteOutputs,
+    precision: float | None,
+    confidence: float | None,
+    num_samples: int | None,
+    order: float | None,
+    bound: str,
+    max_samples: int,
+) -> Plan:
+    _validate.one_of(BOUNDS, bound=bound)
+    _validate.positive_int(max_samples=max_samples)
+    if order is not None:
+        check_order(order)
+    if precision is not None:
+        _validate.positive(precision=precision)
+    if confidence is not None:
+        _validate.open_unit(confidence=confidence)
+    if num_samples is not None:
+        _validate.positive_int(num_samples=num_samples)
+
+    if precision is not None and confidence is not None and num_samples is None:
+        num_samples = _num_samples(assumption, precision, confidence, order, bound, max_samples)
+    elif precision is not None and num_samples is not None and confidence is None:
+        confidence = _confidence(assumption.layout(precision, order), num_samples, bound)
+        if confidence <= 0:
+            raise ValueError(
+                f"num_samples {num_samples!r} reaches no confidence at precision {precision!r}: "
+                "draw more, or ask for a coarser precision."
+            )
+    elif num_samples is not None and confidence is not None and precision is None:
+        precision = _precision(assumption, num_samples, confidence, order, bound)
+    else:
+        raise ValueError(
+            "exactly two of precision, confidence and num_samples are accepted, but they were "
+            f"{precision!r}, {confidence!r} and {num_samples!r}."
+        )
+    layout = assumption.layout(precision, order)
+    return Plan(
+        num_intervals=layout.num_intervals,
+        num_samples=num_samples,
+        num_inputs=layout.num_inputs,
+        precision=precision,
+        confidence=confidence,
+        order=order,
+        bound=bound,
+        assumption=assumption,
+    )
+
+
+def _allowed(layout: Layout, confidence: float, bound: str) -> float:
+    """The shortfall that a confidence leaves to the union bound."""
+    # Theorem 4 multiplies the probabilities of two pairs, the one that is largest in truth and the
+    # one that is answered; a bound over every count has nothing to multiply.
+    root = bound == "published" and layout.all_pairs
+    return -math.expm1(math.log(confidence) / 2) if root else 1 - confidence
+
+
+def _confidence(layout: Layout, num_samples: int, bound: str) -> float:
+    """The confidence that a number of samples reaches; at most 0 where the bound is vacuous."""
+    if bound == "all-intervals":
+        return 1 - layout.all_intervals().shortfall(num_samples)
+    of_pair = 1 - layout.published().shortfall(num_samples)
+    return of_pair * abs(of_pair) if layout.all_pairs else of_pair
+
+
+def _num_samples(
+    assumption: LipschitzOutputs | FiniteOutputs,
+    precision: float,
+    confidence: float,
+    order: float | None,
+    bound: str,
+    max_samples: int,
+) -> int:
+    layout = assumption.layout(precision, order)
+    union = layout.published() if bound == "published" else layout.all_intervals()
+    found = union.smallest_num_samples(_allowed(layout, confidence, bound), max_samples)
+    if found is None:
+        raise ValueError(
+            f"precision {precision!r} with confidence {confidence!r} needs more than max_samples "
+            f"= {max_samples} draws per input ({layout.num_intervals} intervals): accepted are a "
+            "coarser precision, a lower confidence or, for Renyi, a smaller order."
+        )
+    return found
+
+
+def _precision(
+    assumption: LipschitzOutputs | FiniteOutputs,
+    num_samples: int,
+    confidence: float,
+    order: float | None,
+    bound: str,
+) -> float:
+    def reached(precision: float) -> bool:
+        return _confidence(assumption.layout(precision, order), num_samples, bound) >= confidence
+
+    coarse = 1.0
+    while not reached(coarse):
+        coarse *= 2
+        if coarse > _COARSEST_PRECISION:
+            raise ValueError(
+                f"num_samples {num_samples!r} reaches no precision up to {_COARSEST_PRECISION:g} "
+                f"with confidence {confidence!r}: draw more, or ask for a lower confidence."
+            )
+    fine = coarse / 2
+    while reached(fine):
+        coarse, fine = fine, fine / 2
+    # Bisection on a logarithmic scale to a relative 1e-12; the side that holds is returned.
+    while coarse / fine > 1 + 1e-12:
+        middle = math.sqrt(coarse * fine)
+        if reached(middle):
+            coarse = middle
+        else:
+            fine = middle
+    return coarse

@@ -1,0 +1,233 @@
+"""The safety check: can the Lipschitz constant that a provider claims be true?
+
+Every guarantee of the histogram estimators rests on a constant that a black box cannot show. What
+can be shown is that a claim is false: under a true claim, neighbouring intervals have nearly equal
+counts with at least a known probability. A `SafetyCheck` states that probability and the limit;
+over repeated runs, too few of them within the limit refute the claim, with a p-value. Counts that
+stay within the limit refute nothing: the densities may still be as rough as one likes inside an
+interval.
+
+Notation: C lipschitz, m num_intervals, w = width / m, tau and tau_1 the density bounds of
+Lemma 1, n num_samples, k num_inputs.
+
+References:
+    Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
+    Various Notions of Differential Privacy": Theorem 3, eq. (9), Section III-C.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import binom
+
+from dpjax import _validate
+from dpjax.inference._assumptions import LipschitzOutputs
+from dpjax.inference._planner import MOST_SAMPLES, Plan
+
+
+@dataclass(frozen=True)
+class SafetyVerdict:
+    """What repeated runs say about a claimed Lipschitz constant.
+
+    Attributes:
+        num_runs: Runs looked at.
+        num_within: Runs with every gap within the limit.
+        probability: Least probability of such a run if the claim is true.
+        p_value: Probability of so few or fewer runs within the limit if the claim is true (at
+            most; one-sided binomial test). 1 where the bound is vacuous.
+    """
+
+    num_runs: int
+    num_within: int
+    probability: float
+    p_value: float
+
+    def refuted(self, significance: float = 0.05) -> bool:
+        """Whether the claim is refuted, wrongly with at most this probability.
+
+        Raises:
+            ValueError: `significance` is not strictly between 0 and 1.
+        """
+        _validate.open_unit(significance=significance)
+        return self.p_value <= significance
+
+
+@dataclass(frozen=True)
+class SafetyCheck:
+    """A limit on the gaps between the counts of neighbouring intervals.
+
+    Attributes:
+        num_intervals: m.
+        num_samples: n, draws at each input of one run.
+        num_inputs: k, inputs of one run (2: one pair).
+        beta: The relative deviation of a count that is allowed, strictly between 0 and 1.
+        limit: C w^2 + 2 beta w tau_1, on |N_j - N_(j+1)| / n.
+        probability: A true claim keeps a whole run within the limit with at least this
+            probability; 0 or less where the bound is vacuous.
+
+    References:
+        Gorla et al., Theorem 3 and eq. (9).
+    """
+
+    num_intervals: int
+    num_samples: int
+    num_inputs: int
+    beta: float
+    limit: float
+    probability: float
+
+    def gaps(self, counts: ArrayLike) -> np.ndarray:
+        """The largest gap between neighbouring intervals, of each run.
+
+        Args:
+            counts: Whole numbers of shape [..., k, m], n in each row.
+
+        Returns:
+            max |N_j - N_(j+1)| / n over inputs and intervals: float64 [...].
+
+        Raises:
+            ValueError: The shape does not end in [k, m], or a row does not sum to n.
+        """
+        counts = np.asarray(counts)
+        if counts.shape[-2:] != (self.num_inputs, self.num_intervals):
+            raise ValueError(
+                f"counts must have a shape ending in [{self.num_inputs}, {self.num_intervals}], "
+                f"but had {list(counts.shape)}."
+            )
+        # Unsigned differences would wrap.
+        counts = counts.astype(np.int64)
+        if np.any(counts.sum(-1) != self.num_samples):
+            raise ValueError(
+                f"counts must sum to num_samples = {self.num_samples} in every row, but summed to "
+                f"{np.unique(counts.sum(-1))}."
+            )
+        return np.abs(np.diff(counts, axis=-1)).max((-2, -1), initial=0) / self.num_samples
+
+    def verdict(self, counts: ArrayLike) -> SafetyVerdict:
+        """Tests the claim on the counts of repeated runs.
+
+        Args:
+            counts: Whole numbers of shape [num_runs, k, m], or [k, m] for one run.
+
+        Returns:
+            The verdict over all runs.
+
+        Raises:
+            ValueError: As `gaps`.
+        """
+        gaps = np.atleast_1d(self.gaps(counts))
+        num_within = int(np.sum(gaps <= self.limit))
+        # binom.cdf falls in the probability, so the least probability gives the largest p-value.
+        vacuous = self.probability <= 0
+        p_value = 1.0 if vacuous else float(binom.cdf(num_within, gaps.size, self.probability))
+        return SafetyVerdict(gaps.size, num_within, self.probability, p_value)
+
+
+def safety_check(
+    plan: Plan, beta: float | None = None, *, probability: float = 0.95
+) -> SafetyCheck:
+    """The safety check that the counts of a planned run allow.
+
+    Args:
+        plan: A plan for outputs in an interval; its Lipschitz constant is the claim.
+        beta: The relative deviation of a count that is allowed, strictly between 0 and 1; the
+            least that reaches `probability` if None.
+        probability: The least probability that a true claim must have of passing one run; read
+            only where beta is not given.
+
+    Returns:
+        The limit and its probability. The paper's 4 m covers two inputs, so 2 k m covers k.
+
+    Raises:
+        TypeError: The plan assumes finitely many outputs, where there is no constant to check.
+        ValueError: An argument is out of its range, or the plan has too few samples for the
+            probability at any beta.
+
+    References:
+        Gorla et al., Theorem 3.
+    """
+    assumption = _claim(plan)
+    w = assumption.width / plan.num_intervals
+    events = 2 * plan.num_inputs * plan.num_intervals
+    per_sample = w * assumption.lower_density / 3
+    if beta is None:
+        _validate.open_unit(probability=probability)
+        beta = math.sqrt(math.log(events / (1 - probability)) / (per_sample * plan.num_samples))
+        if beta >= 1:
+            raise ValueError(
+                f"plan must have more samples for a safety check of probability {probability!r}, "
+                f"but had {plan.num_samples}: see plan_safety."
+            )
+    _validate.open_unit(beta=beta)
+    exponent = beta**2 * per_sample * plan.num_samples
+    return SafetyCheck(
+        num_intervals=plan.num_intervals,
+        num_samples=plan.num_samples,
+        num_inputs=plan.num_inputs,
+        beta=beta,
+        limit=assumption.lipschitz * w**2 + 2 * beta * w * assumption.upper_density,
+        probability=1 - events * math.exp(-exponent),
+    )
+
+
+def plan_safety(
+    plan: Plan,
+    *,
+    probability: float = 0.9,
+    excess: float = 1.5,
+    beta: float | None = None,
+    max_samples: int = MOST_SAMPLES,
+) -> tuple[Plan, SafetyCheck]:
+    """Raises the number of samples until the safety check is informative.
+
+    Args:
+        plan: A plan for outputs in an interval; its Lipschitz constant is the claim.
+        probability: The least probability that a true claim must have of passing one run.
+        excess: Average slopes above `excess` times the claim are to break the limit; sets beta
+            where it is not given.
+        beta: The relative deviation of a count that is allowed, strictly between 0 and 1.
+        max_samples: The most draws per input that can be run.
+
+    Returns:
+        The plan with the smallest sufficient number of samples (never fewer than it had) and the
+        check that goes with it.
+
+    Raises:
+        TypeError: The plan assumes finitely many outputs.
+        ValueError: An argument is out of its range, or more than `max_samples` would be needed.
+
+    References:
+        Gorla et al., Section III-E, "The safety check".
+    """
+    assumption = _claim(plan)
+    _validate.open_unit(probability=probability)
+    w = assumption.width / plan.num_intervals
+    if beta is None:
+        _validate.positive(excess=excess)
+        if excess <= 1:
+            raise ValueError(f"excess must be a number > 1, but was {excess!r}.")
+        # The limit is then excess * C w^2.
+        beta = (excess - 1) * assumption.lipschitz * w / (2 * assumption.upper_density)
+    _validate.open_unit(beta=beta)
+    events = 2 * plan.num_inputs * plan.num_intervals
+    per_sample = beta**2 * w * assumption.lower_density / 3
+    enough = math.ceil(math.log(events / (1 - probability)) / per_sample)
+    if enough > max_samples:
+        raise ValueError(
+            f"probability {probability!r} with beta {beta:g} needs {enough} draws per input, more "
+            f"than max_samples = {max_samples}: accepted are a larger excess or beta, or a coarser "
+            "precision (wider intervals)."
+        )
+    raised = replace(plan, num_samples=max(plan.num_samples, enough))
+    return raised, safety_check(raised, beta)
+
+
+def _claim(plan: Plan) -> LipschitzOutputs:
+    if not isinstance(plan.assumption, LipschitzOutputs):
+        raise TypeError(
+            "plan must assume Lipschitz densities (made by `plan`), but it assumes finitely many "
+            "outputs, where there is no Lipschitz constant to check."
+        )
+    return plan.assumption

@@ -1,0 +1,75 @@
+"""What no black-box audit can rule out, in numbers and in words.
+
+An output that is rarer than about 1 / n is not seen in n draws, and a mechanism may leak as much
+as it likes there. Theorem 1 (and Theorem 5 for Renyi levels) turns this into: without an
+assumption on the densities, no estimator has a guarantee, whatever its budget.
+
+References:
+    Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
+    Various Notions of Differential Privacy": Theorems 1 and 5.
+"""
+
+import math
+
+from dpjax import _validate
+
+
+def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
+    """The probability of an event that `num_samples` draws all miss with a given chance.
+
+    Args:
+        num_samples: n, draws at one input.
+        chance: Probability of missing it, strictly between 0 and 1.
+
+    Returns:
+        p with (1 - p)^n = chance.
+
+    Raises:
+        TypeError: `num_samples` is not an integer.
+        ValueError: An argument is out of its range.
+
+    References:
+        Gorla et al., proof of Theorem 1.
+    """
+    _validate.positive_int(num_samples=num_samples)
+    _validate.open_unit(chance=chance)
+    return -math.expm1(math.log(chance) / num_samples)
+
+
+def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
+    """How rare the answer 1 of a two-point mechanism must be to stay hidden.
+
+    With P(1) = e^-log_rarity at one input and less at the other, draws of `num_samples` at each of
+    both inputs give only zeros with at least the stated chance, and the level may be anything.
+
+    Args:
+        num_samples: n, draws at each input.
+        chance: Least probability that all 2 n draws are 0, strictly between 0 and 1.
+
+    Returns:
+        `log_rarity` of `dpjax.mechanisms.TwoPoint`.
+
+    References:
+        Gorla et al., Theorems 1 and 5.
+    """
+    return -math.log(unseen_probability(2 * num_samples, chance))
+
+
+def blind_spot(num_samples: int) -> str:
+    """A paragraph for reports: what this number of draws leaves open.
+
+    Args:
+        num_samples: n, draws at each input.
+
+    Returns:
+        Plain text.
+    """
+    rare = unseen_probability(num_samples, 0.05)
+    return (
+        "What this audit cannot rule out: it saw the mechanism only through its outputs. An event "
+        f"of probability {rare:.1e} or less at every input stays unseen in {num_samples:.3g} draws "
+        "with a chance of at least 5 %, and on such an event the mechanism may leak without limit. "
+        "No black-box method escapes this. A lower bound stays true, but a small estimate shows "
+        "that the mechanism is private only under an assumption on its densities (a Lipschitz "
+        "constant, or a least probability), which outputs can refute but never confirm."
+    )

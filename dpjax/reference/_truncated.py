@@ -1,0 +1,201 @@
+"""Exact privacy of the truncated Laplace and Gaussian mechanisms on [0, 1].
+
+Inputs and outputs lie in [0, 1]; the density of the output is the Laplace or Gaussian kernel
+centred on the input, cut to [0, 1] and normalised. Both are Lipschitz in the output and in the
+input, which is what the histogram estimators ask for.
+
+Notation: x input, y output, B scale, sigma, C lipschitz, D input_lipschitz, alpha order,
+Z(x) the mass of the uncut law on [0, 1].
+
+References:
+    Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
+    Various Notions of Differential Privacy": Definition II.5, Table I, Section III-E.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr
+
+from dpjax import _validate
+from dpjax.inference._assumptions import check_order
+
+
+@dataclass(frozen=True)
+class ExactTruncatedLaplace:
+    """Laplace noise of one scale around x, cut to [0, 1].
+
+    Attributes:
+        scale: B > 0.
+
+    Raises:
+        TypeError: `scale` is not a number.
+        ValueError: `scale` is not above 0.
+
+    References:
+        Gorla et al., Definition II.5 and Table I.
+    """
+
+    scale: float
+
+    def __post_init__(self):
+        """Checks the scale."""
+        _validate.positive(scale=self.scale)
+
+    def _log_mass(self, x: ArrayLike) -> np.ndarray:
+        # Twice Z(x).
+        x = np.asarray(x, float)
+        return np.log(-np.expm1(-x / self.scale) - np.expm1(-(1 - x) / self.scale))
+
+    def log_density(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
+        """Log-density of the output y at the input x; arguments in [0, 1] broadcast."""
+        x, y = np.asarray(x, float), np.asarray(y, float)
+        return -np.abs(y - x) / self.scale - math.log(self.scale) - self._log_mass(x)
+
+    def cdf(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
+        """Probability of an output of at most y at the input x; arguments in [0, 1] broadcast."""
+        x, y = np.asarray(x, float), np.asarray(y, float)
+        below = np.exp(-(x - np.minimum(y, x)) / self.scale) - np.exp(-x / self.scale)
+        above = -np.expm1(-(np.maximum(y, x) - x) / self.scale)
+        return (below + above) / np.exp(self._log_mass(x))
+
+    @property
+    def lipschitz(self) -> float:
+        """C: the steepest slope in the output, at y = x = 0."""
+        return 1 / (self.scale**2 * -math.expm1(-1 / self.scale))
+
+    @property
+    def input_lipschitz(self) -> float:
+        """D: the steepest slope in the input, approached at y < x -> 0."""
+        return 2 * self.lipschitz
+
+    @property
+    def epsilon(self) -> float:
+        """The LDP epsilon over all inputs, reached by the pair (0, 1)."""
+        return 1 / self.scale
+
+    def pair_epsilon(self, x1: float, x2: float) -> float:
+        """The LDP epsilon of one pair, both directions."""
+        return _end_to_end(self.log_density, x1, x2)
+
+    def pair_renyi(self, x1: float, x2: float, order: float) -> float:
+        """The Renyi level of one pair: the larger direction, of order alpha > 1, in closed form.
+
+        Raises:
+            ValueError: `order` is not above 1.
+        """
+        check_order(order)
+        return max(self._divergence(x1, x2, order), self._divergence(x2, x1, order))
+
+    def _divergence(self, p: float, q: float, order: float) -> float:
+        """Renyi divergence of the output at p from the output at q."""
+        if p > q:
+            p, q = 1 - p, 1 - q
+        # p(y)^alpha q(y)^(1 - alpha) is an exponential on each of [0, p], [p, q], [q, 1].
+        centre = order * p + (1 - order) * q
+        pieces = [
+            _log_exponential(0.0, p, -centre, 1.0, self.scale),
+            _log_exponential(p, q, p - centre, 1 - 2 * order, self.scale),
+            _log_exponential(q, 1.0, centre - q, -1.0, self.scale),
+        ]
+        log_integral = np.logaddexp.reduce(pieces) - math.log(self.scale)
+        masses = order * self._log_mass(p) + (1 - order) * self._log_mass(q)
+        return float(log_integral - masses) / (order - 1)
+
+
+def _log_exponential(low: float, high: float, start: float, slope: float, scale: float) -> float:
+    """Logarithm of the integral of exp((start + slope (y - low)) / scale) over [low, high]."""
+    if high <= low:
+        return -math.inf
+    peak = max(start, start + slope * (high - low)) / scale
+    rate = abs(slope) / scale
+    return peak + math.log(-math.expm1(-rate * (high - low)) / rate)
+
+
+@dataclass(frozen=True)
+class ExactTruncatedGaussian:
+    """Gaussian noise of one standard deviation (before the cut) around x, cut to [0, 1].
+
+    Attributes:
+        sigma: Standard deviation of the uncut noise, > 0.
+
+    Raises:
+        TypeError: `sigma` is not a number.
+        ValueError: `sigma` is not above 0.
+
+    References:
+        Gorla et al., Table I.
+    """
+
+    sigma: float
+
+    def __post_init__(self):
+        """Checks the standard deviation."""
+        _validate.positive(sigma=self.sigma)
+
+    def _log_mass(self, x: ArrayLike) -> np.ndarray:
+        """Logarithm of Z(x); x may lie outside [0, 1]."""
+        x = np.asarray(x, float)
+        # The nearer tail is used, so that the difference keeps its digits far outside.
+        x = np.where(x > 0.5, 1 - x, x)
+        near, far = log_ndtr(-(0 - x) / self.sigma), log_ndtr(-(1 - x) / self.sigma)
+        return near + np.log1p(-np.exp(far - near))
+
+    def log_density(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
+        """Log-density of the output y at the input x; arguments in [0, 1] broadcast."""
+        x, y = np.asarray(x, float), np.asarray(y, float)
+        kernel = -(((y - x) / self.sigma) ** 2) / 2
+        return kernel - math.log(self.sigma * math.sqrt(2 * math.pi)) - self._log_mass(x)
+
+    def cdf(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
+        """Probability of an output of at most y at the input x; arguments in [0, 1] broadcast."""
+        x, y = np.asarray(x, float), np.asarray(y, float)
+        low, here = log_ndtr(-x / self.sigma), log_ndtr((y - x) / self.sigma)
+        return (np.exp(here) - np.exp(low)) / np.exp(self._log_mass(x))
+
+    @property
+    def lipschitz(self) -> float:
+        """C: the steepest slope in the output, at x = 0 and y = min(sigma, 1)."""
+        y = min(self.sigma, 1.0)
+        return y / self.sigma**2 * math.exp(float(self.log_density(0.0, y)))
+
+    @property
+    def input_lipschitz(self) -> float:
+        """D: the steepest slope in the input, at x = y = 0."""
+        at_zero = math.exp(float(self.log_density(0.0, 0.0)))
+        at_one = math.exp(float(self.log_density(0.0, 1.0)))
+        return at_zero * (at_zero - at_one)
+
+    @property
+    def epsilon(self) -> float:
+        """The LDP epsilon over all inputs, reached by the pair (0, 1)."""
+        return 1 / (2 * self.sigma**2)
+
+    def pair_epsilon(self, x1: float, x2: float) -> float:
+        """The LDP epsilon of one pair, both directions."""
+        return _end_to_end(self.log_density, x1, x2)
+
+    def pair_renyi(self, x1: float, x2: float, order: float) -> float:
+        """The Renyi level of one pair: the larger direction, of order alpha > 1, in closed form.
+
+        Raises:
+            ValueError: `order` is not above 1.
+        """
+        check_order(order)
+        return max(self._divergence(x1, x2, order), self._divergence(x2, x1, order))
+
+    def _divergence(self, p: float, q: float, order: float) -> float:
+        """Renyi divergence of the output at p from the output at q."""
+        # Completing the square: a Gaussian kernel around `centre`, times a constant.
+        centre = order * p + (1 - order) * q
+        log_integral = self._log_mass(centre) - order * self._log_mass(p)
+        log_integral -= (1 - order) * self._log_mass(q)
+        return float(log_integral) / (order - 1) + order * ((p - q) / self.sigma) ** 2 / 2
+
+
+def _end_to_end(log_density, x1: float, x2: float) -> float:
+    # Between two kernels of one family the log-ratio is monotone in y: its ends are extreme.
+    ends = np.array([0.0, 1.0])
+    return float(np.max(np.abs(log_density(x1, ends) - log_density(x2, ends))))
