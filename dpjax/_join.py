@@ -42,10 +42,11 @@ def bounds_of(
     """
     confirmation = statistics.confirmation
     kernel_sums = None
-    if isinstance(region, Box):
+    sums = confirmation.kernel_sum
+    if sums is not None and isinstance(region, Box):
         kernel = find_kernel(settings.kernel)
         kernel_sums = KernelSums(
-            total=confirmation.kernel_sum.as_int() / FIXED_POINT,
+            total=sums.as_int() / FIXED_POINT,
             bandwidth=np.asarray(confirmation.bandwidth),
             height=kernel.norm(region.dimension),
             roughness=kernel.roughness(region.dimension),
@@ -195,7 +196,7 @@ def _curve(curves: Curves, floor: float, relabel: Callable[[Any], Any]) -> dict 
         "points": [relabel(int(p) if discrete else float(p)) for p in points],
         "density": densities[0].tolist(),
         "neighbor_density": densities[1].tolist(),
-        "loss": np.asarray(privacy_loss(*densities, floor)).astype(float).tolist(),
+        "loss": np.asarray(privacy_loss(densities[0], densities[1], floor)).astype(float).tolist(),
     }
 
 

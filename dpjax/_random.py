@@ -80,7 +80,7 @@ def as_key(key: Any) -> Array:
             jnp.array([seed >> 32, seed & 0xFFFFFFFF], jnp.uint32), impl="threefry2x32"
         )
     dtype = getattr(key, "dtype", None)
-    if dtype is None or not jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+    if dtype is None or not jnp.issubdtype(dtype, jax.dtypes.prng_key):
         raise TypeError(
             f"key must be an integer seed or a typed key (jax.random.key(seed)), but was {key!r}."
         )
@@ -106,9 +106,9 @@ def fold_in(key: Array, data: Array | int) -> Array:
     """
     k0, k1 = _key_words(key)
     # A Python integer may need all 32 bits, which jnp.asarray would read as an int32.
-    data = jnp.uint32(data) if isinstance(data, int) else data.astype(jnp.uint32)
+    word = jnp.uint32(data) if isinstance(data, int) else data.astype(jnp.uint32)
     return jax.random.wrap_key_data(
-        jnp.stack(threefry2x32((k0, k1), (jnp.zeros_like(data), data))), impl="threefry2x32"
+        jnp.stack(threefry2x32((k0, k1), (jnp.zeros_like(word), word))), impl="threefry2x32"
     )
 
 

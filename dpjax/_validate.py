@@ -11,13 +11,14 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from dpjax._errors import nearest
 
 
 def is_traced(value: Any) -> bool:
     """Whether `value` has no number to look at: a tracer, or JAX's placeholder for one."""
-    if isinstance(value, jax.core.Tracer) or type(value) is object or value is None:
+    if isinstance(value, Tracer) or type(value) is object or value is None:
         return True
     return type(value).__module__.startswith("jax.") and not isinstance(value, jax.Array)
 

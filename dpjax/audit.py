@@ -321,6 +321,6 @@ def _function_name(mechanism: Any) -> str:
 
 
 def _seed(key: Any) -> Any:
-    if hasattr(key, "dtype") and jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key):
+    if hasattr(key, "dtype") and jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key):
         return [int(word) for word in np.asarray(jax.random.key_data(key))]
     return int(key)

@@ -51,7 +51,9 @@ def query_patterns(num_queries: int) -> Pairs:
     )
 
 
-def shifts(database: float | Sequence[float], num_pairs: int = 10, size: float = 1.0) -> Pairs:
+def shifts(
+    database: float | Sequence[float] | np.ndarray, num_pairs: int = 10, size: float = 1.0
+) -> Pairs:
     """One database against copies of it, shifted by size b / num_pairs for b = 1..num_pairs.
 
     Args:

@@ -7,7 +7,7 @@ confirm stage's bandwidth does not depend on the samples that it smooths.
 
 import math
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from dpjax import _validate
 from dpjax.densities._kernels import find_kernel
 
 
+@runtime_checkable
 class BandwidthRule(Protocol):
     """Sets the bandwidth of a density estimate."""
 
@@ -209,7 +210,7 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
     if isinstance(bandwidth, str):
         _validate.one_of(RULES, bandwidth=bandwidth)
         return RULES[bandwidth]()
-    if hasattr(bandwidth, "spread"):
+    if isinstance(bandwidth, BandwidthRule):
         return bandwidth
     _validate.positive(bandwidth=bandwidth)
     return Fixed(float(bandwidth))

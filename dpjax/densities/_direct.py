@@ -4,6 +4,10 @@ References:
     Askin, Kutta, Dette (2022), Algorithm 1.
 """
 
+import operator
+from collections.abc import Iterable
+from functools import reduce
+
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float
@@ -25,7 +29,7 @@ def kernel_values(
     # The reciprocal by hand: XLA takes it in some layouts of runs and divides in others, and the
     # last bits of the result must not depend on the layout.
     scaled = (as_vectors(samples) - point[None, :]) * (1 / bandwidth)
-    return kernel.profile(sum(scaled[:, axis] ** 2 for axis in range(scaled.shape[1])))
+    return kernel.profile(_sum_of_squares(scaled[:, axis] for axis in range(scaled.shape[1])))
 
 
 def kernel_sums(points: Float[Array, "points d"], bandwidth: Array, kernel: Kernel) -> Reducer:
@@ -36,8 +40,8 @@ def kernel_sums(points: Float[Array, "points d"], bandwidth: Array, kernel: Kern
 
     def update(sums: WideCount, samples: Array, valid: Bool[Array, " block"]) -> WideCount:
         samples = as_vectors(samples)
-        distance2 = sum(
-            ((points[:, axis, None] - samples[None, :, axis]) / bandwidth) ** 2
+        distance2 = _sum_of_squares(
+            (points[:, axis, None] - samples[None, :, axis]) / bandwidth
             for axis in range(points.shape[1])
         )
         # A sample that is not valid, NaN included, must not count.
@@ -53,3 +57,7 @@ def density_of_sums(
     """The density estimate from the carry of `kernel_sums`."""
     scale = kernel.norm(dimension) / (num_samples * bandwidth**dimension)
     return sums.as_float() * (scale / FIXED_POINT)
+
+
+def _sum_of_squares(axes: Iterable[Array]) -> Array:
+    return reduce(operator.add, (axis**2 for axis in axes))

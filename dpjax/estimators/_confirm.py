@@ -66,13 +66,18 @@ def confirm_pair(
         )
         for side in (0, 1)
     ]
-    both = [
-        None
-        if first is None
-        else WideCount(*(jnp.stack(limbs) for limbs in zip(first, second, strict=True)))
-        for first, second in zip(*sides, strict=True)
-    ]
-    return Confirmation(*both, bandwidth=bandwidth)
+    (events, *kernel_counts), (neighbor_events, *neighbor_kernel_counts) = sides
+    kernel_sum, kernel_sum_of_squares = (
+        None if first is None or second is None else _both_sides(first, second)
+        for first, second in zip(kernel_counts, neighbor_kernel_counts, strict=True)
+    )
+    return Confirmation(
+        _both_sides(events, neighbor_events), kernel_sum, kernel_sum_of_squares, bandwidth
+    )
+
+
+def _both_sides(first: WideCount, second: WideCount) -> WideCount:
+    return WideCount(*(jnp.stack(limbs) for limbs in zip(first, second, strict=True)))
 
 
 def _outcome_events(outcome: Array) -> Reducer:

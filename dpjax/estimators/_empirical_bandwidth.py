@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from dpjax import _validate
@@ -255,6 +254,8 @@ def _likeliest(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> tuple[float, float, tuple[str, ...]]:
     """Factor for `widths`, its likelihood, and a note where the likelihood has no inner maximum."""
+    # Here, since it costs more to import than the rest of the library.
+    from scipy.optimize import minimize_scalar
 
     def loss(log_factor: float) -> float:
         value = _likelihood(samples, groups, kernel, np.exp(log_factor) * widths)

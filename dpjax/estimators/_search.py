@@ -193,7 +193,9 @@ def _rounded(values: Array) -> Array:
 
 
 def _best(curves: Curves, floor: Any, spread: Array, penalty: Array | float) -> PairSearch:
-    index, loss, score = largest_loss(*curves.densities, floor, curves.allowed, penalty)
+    index, loss, score = largest_loss(
+        curves.densities[0], curves.densities[1], floor, curves.allowed, penalty
+    )
     point = curves.points[index]
     return PairSearch(
         score=score,

@@ -90,8 +90,8 @@ def local_bounds(
         draws_per_density = np.full(floor.shape, float(num_confirm))
         densities = events / num_confirm
     else:
-        h = np.asarray(kernel.bandwidth, np.float64)
-        draws_per_density = num_confirm * h**kernel.dimension / kernel.height
+        volume = np.asarray(kernel.bandwidth, np.float64) ** kernel.dimension
+        draws_per_density = num_confirm * volume / kernel.height
         densities = np.asarray(kernel.total, np.float64) / draws_per_density[..., None]
     on_floor = found.min(axis=-1) <= floor
     # For an outcome that is nearly certain, it is its absence that must be seen often enough.
@@ -105,7 +105,7 @@ def local_bounds(
             error = frequency_standard_error(truncated, num_confirm)
         else:
             error = kernel_standard_error(
-                truncated, num_confirm, h, kernel.roughness, kernel.dimension
+                truncated, num_confirm, kernel.bandwidth, kernel.roughness, kernel.dimension
             )
         normal = normal_lower_bound(estimate, error, confidence)
     # Nothing seen at either side: inf - inf is 0.

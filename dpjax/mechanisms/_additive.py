@@ -29,8 +29,8 @@ class Laplace:
     name: ClassVar[str] = "laplace"
     source: ClassVar[str] = "Dwork et al. 2006"
     level = epsilon_level
-    output_space: ClassVar[RealSpace] = RealSpace()
-    standard_region: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    output_space = RealSpace()
+    standard_region = (-1.0, 1.0)
     epsilon: float = 1.0
 
     def __post_init__(self):
@@ -60,7 +60,7 @@ class Gaussian:
 
     name: ClassVar[str] = "gaussian"
     source: ClassVar[str] = "Balle, Wang 2018"
-    output_space: ClassVar[RealSpace] = RealSpace()
+    output_space = RealSpace()
     sigma: float = 1.0
 
     def __post_init__(self):
@@ -102,8 +102,8 @@ class TwoSidedGeometric:
     name: ClassVar[str] = "two-sided-geometric"
     source: ClassVar[str] = "Ghosh et al. 2009"
     level = epsilon_level
-    output_space: ClassVar[IntegerSpace] = IntegerSpace()
-    standard_region: ClassVar[tuple[float, float]] = (-5, 6)
+    output_space = IntegerSpace()
+    standard_region = (-5, 6)
     epsilon: float = 1.0
 
     def __post_init__(self):
@@ -134,8 +134,8 @@ class NoisyHistogram1:
     name: ClassVar[str] = "noisy-histogram-1"
     source: ClassVar[str] = "Ding et al. 2018, Alg. 9"
     level = epsilon_level
-    output_space: ClassVar[RealSpace] = RealSpace()
-    standard_region: ClassVar[tuple[float, float]] = (-1.0, 4.0)
+    output_space = RealSpace()
+    standard_region = (-1.0, 4.0)
     epsilon: float = 1.0
 
     def __post_init__(self):
@@ -165,8 +165,8 @@ class NoisyHistogram2:
 
     name: ClassVar[str] = "noisy-histogram-2"
     source: ClassVar[str] = "Ding et al. 2018, Alg. 10 (wrong)"
-    output_space: ClassVar[RealSpace] = RealSpace()
-    standard_region: ClassVar[tuple[float, float]] = (-1.0, 4.0)
+    output_space = RealSpace()
+    standard_region = (-1.0, 4.0)
     epsilon: float = 0.5
 
     def __post_init__(self):

@@ -1,7 +1,7 @@
 """What every mechanism states about itself, and how a user's function becomes one."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax
@@ -34,8 +34,13 @@ class Mechanism(Protocol):
 
 
 class BuiltIn(Mechanism, Protocol):
-    """A mechanism of the catalogue."""
+    """A mechanism of the catalogue: a dataclass of its parameters.
 
+    The members that are properties here may also be plain attributes of the class (without a
+    `ClassVar`, which would no longer be taken for the property).
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     name: ClassVar[str]
     source: ClassVar[str]
 
@@ -59,9 +64,10 @@ def static(default: Any) -> Any:
     return field(default=default, metadata={"static": True})
 
 
-epsilon_level = property(
-    lambda self: float(self.epsilon), doc="The true pure-DP epsilon, which is the parameter."
-)
+@property
+def epsilon_level(self: Any) -> float:
+    """The true pure-DP epsilon, which is the parameter."""
+    return float(self.epsilon)
 
 
 def draw_dtype(*parameters: Any) -> Any:
@@ -142,7 +148,7 @@ def from_function(
         raise TypeError(
             f"the function {label} must return one number or one vector, but returned {shape}."
         )
-    if jax.dtypes.issubdtype(shape.dtype, jax.dtypes.extended) or shape.dtype.kind not in "biuf":
+    if jnp.issubdtype(shape.dtype, jax.dtypes.extended) or shape.dtype.kind not in "biuf":
         raise TypeError(f"the function {label} must return numbers, but returned {shape.dtype}.")
     mechanism = FromFunction(function, _space(shape, num_outcomes, label))
     compiled = jax.jit(lambda k: mechanism.sample(k, database, 64))

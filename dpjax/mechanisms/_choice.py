@@ -30,7 +30,7 @@ class RandomizedResponse:
     name: ClassVar[str] = "randomized-response"
     source: ClassVar[str] = "Kairouz et al. 2016"
     level = epsilon_level
-    standard_region: ClassVar[None] = None
+    standard_region = None
     epsilon: float = 1.0
     num_categories: int = static(2)
 
@@ -75,7 +75,7 @@ class TwoPoint:
 
     name: ClassVar[str] = "two-point"
     source: ClassVar[str] = "Gorla et al., Theorem 1"
-    standard_region: ClassVar[None] = None
+    standard_region = None
     log_rarity: float = 20.0
     ratio: float = 5.0
 

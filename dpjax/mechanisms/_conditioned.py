@@ -29,8 +29,8 @@ class Exponential:
     name: ClassVar[str] = "exponential"
     source: ClassVar[str] = "Askin et al. 2022, experiment (d)"
     level = epsilon_level
-    output_space: ClassVar[RealSpace] = RealSpace(low=0.0)
-    standard_region: ClassVar[tuple[float, float]] = (0.0, 2.0)
+    output_space = RealSpace(low=0.0)
+    standard_region = (0.0, 2.0)
     epsilon: float = 1.0
 
     def __post_init__(self):
@@ -78,8 +78,8 @@ class TruncatedLaplace:
 
     name: ClassVar[str] = "truncated-laplace"
     source: ClassVar[str] = "Gorla et al., Table I"
-    output_space: ClassVar[RealSpace] = RealSpace(0.0, 1.0)
-    standard_region: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    output_space = RealSpace(0.0, 1.0)
+    standard_region = (0.0, 1.0)
     scale: float = 1.0
 
     def __post_init__(self):
@@ -120,8 +120,8 @@ class TruncatedGaussian:
 
     name: ClassVar[str] = "truncated-gaussian"
     source: ClassVar[str] = "Gorla et al., Table I"
-    output_space: ClassVar[RealSpace] = RealSpace(0.0, 1.0)
-    standard_region: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    output_space = RealSpace(0.0, 1.0)
+    standard_region = (0.0, 1.0)
     sigma: float = 1.0
 
     def __post_init__(self):

@@ -32,7 +32,7 @@ class ReportNoisyMax:
     name: ClassVar[str] = "report-noisy-max"
     source: ClassVar[str] = "Ding et al. 2018, Alg. 5"
     level = epsilon_level
-    standard_region: ClassVar[None] = None
+    standard_region = None
     epsilon: float = 1.0
     num_queries: int = static(6)
 
@@ -69,7 +69,7 @@ class ReportNoisyMax2:
     name: ClassVar[str] = "report-noisy-max-2"
     source: ClassVar[str] = "Ding et al. 2018, Alg. 6"
     level = epsilon_level
-    standard_region: ClassVar[None] = None
+    standard_region = None
     epsilon: float = 1.0
     num_queries: int = static(6)
 
@@ -105,8 +105,8 @@ class ReportNoisyMax3:
 
     name: ClassVar[str] = "report-noisy-max-3"
     source: ClassVar[str] = "Ding et al. 2018, Alg. 7 (wrong)"
-    output_space: ClassVar[RealSpace] = RealSpace()
-    standard_region: ClassVar[tuple[float, float]] = (-1.0, 3.0)
+    output_space = RealSpace()
+    standard_region = (-1.0, 3.0)
     epsilon: float = 1.0
     num_queries: int = static(6)
 
@@ -142,8 +142,8 @@ class ReportNoisyMax4:
 
     name: ClassVar[str] = "report-noisy-max-4"
     source: ClassVar[str] = "Ding et al. 2018, Alg. 8 (wrong)"
-    output_space: ClassVar[RealSpace] = RealSpace()
-    standard_region: ClassVar[tuple[float, float]] = (0.0, 4.0)
+    output_space = RealSpace()
+    standard_region = (0.0, 4.0)
     epsilon: float = 1.0
     num_queries: int = static(6)
 
@@ -180,8 +180,8 @@ class ContinuousNoisyMax:
     name: ClassVar[str] = "continuous-noisy-max"
     source: ClassVar[str] = "Askin et al. 2022, Example 1"
     level = epsilon_level
-    output_space: ClassVar[RealSpace] = RealSpace()
-    standard_region: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    output_space = RealSpace()
+    standard_region = (-1.0, 1.0)
     epsilon: float = 1.0
     num_queries: int = static(3)
 
@@ -214,7 +214,7 @@ class FiniteExponential:
     name: ClassVar[str] = "finite-exponential"
     source: ClassVar[str] = "McSherry, Talwar 2007"
     level = epsilon_level
-    standard_region: ClassVar[None] = None
+    standard_region = None
     epsilon: float = 1.0
     num_queries: int = static(6)
 

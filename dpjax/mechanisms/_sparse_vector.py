@@ -104,7 +104,7 @@ class SVT1:
     name: ClassVar[str] = "svt1"
     source: ClassVar[str] = "Lyu et al. 2017, Alg. 1"
     level = epsilon_level
-    standard_region: ClassVar[None] = None
+    standard_region = None
     epsilon: float = 1.0
     threshold: float = 1.0
     num_queries: int = static(10)
@@ -150,7 +150,7 @@ class SVT2:
     name: ClassVar[str] = "svt2"
     source: ClassVar[str] = "Lyu et al. 2017, Alg. 2"
     level = epsilon_level
-    standard_region: ClassVar[None] = None
+    standard_region = None
     epsilon: float = 1.0
     threshold: float = 1.0
     num_queries: int = static(10)
@@ -196,7 +196,7 @@ class SVT4:
 
     name: ClassVar[str] = "svt4"
     source: ClassVar[str] = "Lyu et al. 2017, Alg. 4 (wrong)"
-    standard_region: ClassVar[None] = None
+    standard_region = None
     epsilon: float = 1.0
     threshold: float = 1.0
     num_queries: int = static(10)
@@ -253,8 +253,8 @@ class SVT5:
     name: ClassVar[str] = "svt5"
     source: ClassVar[str] = "Lyu et al. 2017, Alg. 5 (wrong)"
     max_positives: ClassVar[int] = 1
-    level: ClassVar[float] = math.inf
-    standard_region: ClassVar[None] = None
+    level = math.inf
+    standard_region = None
     noise: ClassVar[Noise] = Noise(2, 0, 0, False)
     epsilon: float = 1.0
     threshold: float = 1.0
@@ -296,7 +296,7 @@ class SVT6:
     name: ClassVar[str] = "svt6"
     source: ClassVar[str] = "Lyu et al. 2017, Alg. 6 (wrong)"
     max_positives: ClassVar[int] = 1
-    standard_region: ClassVar[None] = None
+    standard_region = None
     noise: ClassVar[Noise] = Noise(2, 2, 0, False)
     epsilon: float = 1.0
     threshold: float = 1.0

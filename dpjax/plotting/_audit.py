@@ -45,7 +45,7 @@ def plot_audit(result: AuditResult, path: str | Path | None = None) -> Any:
         above, curve["points"], curve["density"], curve["neighbor_density"], discrete=discrete
     )
     loss_panel(below, curve["points"], curve["loss"], discrete=discrete)
-    _mark_witness(below, result, discrete)
+    _mark_witness(below, result, curve["points"], discrete=discrete)
     for axes in (above, below):  # last, since a fixed limit stops the automatic ones
         axes.set_ylim(bottom=0)
     below.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
@@ -108,8 +108,8 @@ def loss_panel(
     axes.set_ylabel("privacy loss")
 
 
-def _mark_witness(axes: Any, result: AuditResult, discrete: bool) -> None:
-    output, points = result.witness.output, result.curve["points"]
+def _mark_witness(axes: Any, result: AuditResult, points: list, *, discrete: bool) -> None:
+    output = result.witness.output
     at = points.index(output) if discrete and output in points else output
     if isinstance(at, int | float) and result.estimate is not None:
         axes.plot([at], [result.estimate], "o", color="black", label="estimate at the witness")
@@ -131,5 +131,5 @@ def _place(axes: Any, points: Sequence, discrete: bool) -> np.ndarray:
         return np.asarray(points, float)
     place = np.arange(len(points))
     shown = place if len(points) <= _MANY_OUTCOMES else place[:: -(-len(points) // 10)]
-    axes.set_xticks(shown, [str(points[i]) for i in shown])
+    axes.set_xticks(shown, [str(points[i]) for i in shown.tolist()])
     return place
