@@ -48,7 +48,8 @@ class Lattice(NamedTuple):
 def lattice_counts(lattice: Lattice, num_nodes: int) -> Reducer:
     """Counts real samples in the fine bins of a lattice; samples outside it are left out.
 
-    The carry is int32 of shape [num_nodes * fine + 1]; its last entry holds what lay outside.
+    The carry is int32 of shape [num_nodes * fine + 1]; its last entry takes what does not count
+    (samples outside, and the padding of the last block) and means nothing.
     """
     num_bins = num_nodes * _FINE
 
