@@ -2,7 +2,8 @@
 
 Samples are counted in bins that are `_FINE` times finer than the lattice, with one integer scatter
 a draw, then shared linearly between the two nearest nodes and convolved with the kernel. Against
-the direct sum the error is about (spacing / bandwidth)^2 / 8 times the curvature of the kernel; it
+the direct sum the error is about (spacing / bandwidth)^2 / 8 times the curvature of the kernel, and
+of first order in spacing / bandwidth next to a sample at which the kernel has a kink or an edge; it
 is refused where the bandwidth spans fewer than `MIN_NODES_PER_BANDWIDTH` nodes.
 
 References:
