@@ -157,7 +157,7 @@ def test_the_region_of_reals_moves_with_them():
     assert box.num_points == 5
     assert prepared.region_text(box) == "[-1, 1] x [-1, 1] x [-1, 2]"
     point = prepared.relabel([0.0, 0.5, 1.0])
-    np.testing.assert_allclose(point, prepared.origin + [0.0, 0.5, 1.0])
+    np.testing.assert_allclose(point, prepared.origin + np.array([0.0, 0.5, 1.0]))
 
 
 def test_the_default_region_is_the_search_part_without_its_tails():
