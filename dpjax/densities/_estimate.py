@@ -10,7 +10,7 @@ from jax import Array
 
 from dpjax import _validate
 from dpjax._streaming import reduce_samples, stored_blocks
-from dpjax.densities._bandwidth import BandwidthRule, Silverman, as_rule, bandwidth_at
+from dpjax.densities._bandwidth import BandwidthRule, Fixed, Silverman, as_rule, bandwidth_at
 from dpjax.densities._direct import density_of_sums, kernel_sums
 from dpjax.densities._frequencies import category_counts
 from dpjax.densities._kernels import find_kernel
@@ -52,8 +52,9 @@ def truncated_kde(
         Densities of shape [p].
 
     Raises:
-        ValueError: Shapes disagree, there are fewer than two samples, values are not finite, the
-            method is binned with d > 1, or the lattice is too coarse for the bandwidth.
+        ValueError: Shapes disagree, there are fewer than two samples, values are not finite or (for
+            a rule) constant, the method is binned with d > 1, or the lattice is too coarse for the
+            bandwidth.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -74,6 +75,11 @@ def truncated_kde(
     origin = np.median(samples, axis=0)
     samples, points = (jnp.asarray(x - origin, jnp.result_type(float)) for x in (samples, points))
     rule = as_rule(bandwidth)
+    if not isinstance(rule, Fixed) and np.any(np.ptp(samples, axis=0) == 0):
+        raise ValueError(
+            "samples must vary on every axis for a bandwidth to be found, but were constant on one:"
+            " give bandwidth as a number."
+        )
     width = bandwidth_at(rule, rule.spread(samples), num_samples, dimension)
     if method == "direct":
         return _direct(samples, points, width, floor, profile)
@@ -117,7 +123,9 @@ def truncated_frequencies(samples: Any, num_categories: int, *, floor: float = 0
     if samples.ndim != 1 or len(samples) == 0:
         raise ValueError(f"samples must be a vector that is not empty, but had {samples.shape}.")
     reducer = category_counts(num_categories)
-    counts = _reduce(jnp.asarray(samples.astype(np.int32)), reducer).as_float()[:-1]
+    # Before they become int32, where 2^32 would be a 0.
+    category = np.where((samples >= 0) & (samples < num_categories), samples, num_categories)
+    counts = _reduce(jnp.asarray(category.astype(np.int32)), reducer).as_float()[:-1]
     return jnp.maximum(counts / len(samples), floor)
 
 
