@@ -210,6 +210,8 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
     if isinstance(bandwidth, str):
         _validate.one_of(RULES, bandwidth=bandwidth)
         return RULES[bandwidth]()
+    if bandwidth is None or isinstance(bandwidth, type):
+        raise TypeError(f"bandwidth must be a rule, a name or a number > 0, but was {bandwidth!r}.")
     if isinstance(bandwidth, BandwidthRule):
         return bandwidth
     _validate.positive(bandwidth=bandwidth)
