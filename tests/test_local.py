@@ -138,13 +138,13 @@ def test_mpl_of_outcomes_is_its_naive_twin():
     np.testing.assert_array_equal(found.confirmation.events.as_int(), counts)
 
 
-@pytest.mark.parametrize("letter", ["a", "b", "c"])
+@pytest.mark.parametrize("letter", ["a", "b"])
 def test_layout_never_changes_a_result(letter):
     cell = experiment(letter, 0.7)
     settings = dataclasses.replace(cell.settings, num_samples=2000, num_confirm=5000)
     cell = dataclasses.replace(cell, settings=settings)
     alone = run_bounds(cell, range(3), execution=ONE)
-    together = run_bounds(cell, range(3), execution=Execution(2, 4))
+    together = run_bounds(cell, range(3), execution=Execution(3, 10))
     for expected, actual in zip(alone, together, strict=True):
         np.testing.assert_array_equal(expected, actual)
 

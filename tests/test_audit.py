@@ -1,0 +1,245 @@
+"""The front door: results, verdicts, recorded outputs and refusals."""
+
+import dataclasses
+import json
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import mechanisms
+
+
+@pytest.fixture(scope="module")
+def laplace():
+    return dpjax.audit(mechanisms.Laplace(1.0), claim=0.5, key=3)
+
+
+def test_a_result_says_all(laplace):
+    assert laplace.verdict == "violated"
+    assert 0.85 < laplace.lower_bound < 1.0
+    # The estimate's standard error is 0.03 at most; seed fixed, 5 of them allowed.
+    assert abs(laplace.estimate - 1) < 0.15
+    assert laplace.witness.pair == "shift 1"
+    first, second = laplace.witness.densities
+    assert laplace.estimate == pytest.approx(abs(np.log(first / second)), rel=1e-6)
+    assert laplace.lower_bound == pytest.approx(
+        laplace.estimate - 1.6448536 * laplace.standard_error, rel=1e-5
+    )
+    assert len(laplace.pair_estimates) == 10
+    losses = [loss for _, loss in laplace.pair_estimates]
+    assert losses == sorted(losses, reverse=True)
+    assert {"dpjax", "jax", "numpy"} <= set(laplace.versions)
+    assert laplace.seed == 3 and laplace.device.startswith(jax.default_backend())
+    text = str(laplace)
+    assert "VIOLATED" in text and f"{laplace.lower_bound:.4f}" in text and "0.5" in text
+
+
+def test_a_result_goes_to_json_and_back(laplace):
+    text = laplace.to_json()
+    assert dpjax.AuditResult.from_json(text) == laplace
+    keys = "lower_bound estimate confidence verdict witness num_samples num_confirm seed"
+    assert set(keys.split()) <= set(json.loads(text))
+    with pytest.raises(ValueError, match="not an audit result"):
+        dpjax.AuditResult.from_json('{"a": 1}')
+
+
+def test_the_same_seed_gives_the_same_result(laplace):
+    again = dpjax.audit(mechanisms.Laplace(1.0), claim=0.5, key=dpjax._random.as_key(3))
+    assert again.lower_bound == laplace.lower_bound and again.witness == laplace.witness
+    other = dpjax.audit(mechanisms.Laplace(1.0), claim=0.5, key=4)
+    assert other.lower_bound != laplace.lower_bound
+
+
+def test_verdicts_do_not_overclaim(laplace):
+    fair = dpjax.audit(mechanisms.Laplace(1.0), claim=1.0, key=3)
+    assert fair.verdict == "not refuted" and "no proof" in fair.sentence
+    silent = dpjax.audit(mechanisms.Laplace(1.0), key=3)
+    assert silent.verdict == "no claim" and silent.claim is None
+    assert "above the claimed 0.5" in laplace.sentence
+
+
+def test_a_witness_on_the_floor_gets_an_exact_bound():
+    result = dpjax.audit(mechanisms.SVT5(0.7), claim=0.7, key=1)
+    assert result.verdict == "violated"
+    assert result.bound == "exact binomial" and result.standard_error is None
+    assert result.witness.on_floor and any("floor" in note for note in result.notes)
+    # Recomputed with the F quantile form of Clopper and Pearson's bounds.
+    from scipy.stats import f
+
+    n, alpha = result.num_confirm, 0.025
+    counts = sorted(result.witness.event_counts)
+    low = counts[1] / (
+        counts[1] + (n - counts[1] + 1) * f.isf(alpha, 2 * (n - counts[1] + 1), 2 * counts[1])
+    )
+    up = (counts[0] + 1) * f.isf(alpha, 2 * (counts[0] + 1), 2 * (n - counts[0]))
+    up = up / (n - counts[0] + up)
+    assert result.lower_bound == pytest.approx(np.log(low / up), rel=1e-6)
+
+
+def test_what_no_sampler_sees_is_not_refuted():
+    result = dpjax.audit(mechanisms.TwoPoint(log_rarity=25.0, ratio=6.0), claim=0.1)
+    assert result.verdict == "not refuted" and result.lower_bound == 0
+
+
+@pytest.mark.parametrize("name", sorted(mechanisms.CATALOGUE))
+def test_every_built_in_mechanism_is_audited(name):
+    from dpjax import reference
+
+    mechanism = mechanisms.CATALOGUE[name]()
+    result = dpjax.audit(mechanism, num_samples=2000, num_confirm=5000)
+    region = mechanism.standard_region
+    exact = reference.best_level(mechanism, mechanism.standard_pairs(), region)
+    # One bound a mechanism, seed fixed: at confidence 1 - 1e-6 the bound may not pass the truth.
+    strict = dpjax.audit(mechanism, num_samples=2000, num_confirm=5000, confidence=1 - 1e-6)
+    assert strict.lower_bound <= exact
+    assert strict.lower_bound <= result.lower_bound
+    assert dpjax.AuditResult.from_json(result.to_json()) == result
+
+
+def two_dimensional(key, database):
+    return database + jax.random.normal(key, (2,))
+
+
+def test_user_functions():
+    line = dpjax.audit(lambda key, x: x + jax.random.laplace(key), pairs=[(0.0, 1.0)], claim=0.5)
+    assert line.verdict == "violated" and any("pilot" in note for note in line.notes)
+    bit = dpjax.audit(
+        lambda key, x: jax.random.bernoulli(key, 0.2 + 0.5 * x).astype(int),
+        pairs=[(0.0, 1.0)],
+        num_outcomes=2,
+    )
+    assert abs(bit.estimate - np.log(3.5)) < 0.15
+    plane = dpjax.audit(
+        two_dimensional, pairs=[(np.zeros(2), np.ones(2))], region=([-1, -1], [2, 2]),
+        num_samples=4000, num_confirm=9000,
+    )  # fmt: skip
+    assert plane.mechanism == "two_dimensional" and len(plane.witness.output) == 2
+    # The loss is |t1 + t2 - 1|, at most 3 on the region; the bound is at confidence 0.95, seed 0.
+    assert 1 < plane.lower_bound < 3
+
+
+def test_a_region_that_needs_a_finer_lattice_gets_one():
+    result = dpjax.audit(mechanisms.Laplace(1.0), region=(-60.0, 60.0), claim=0.5)
+    assert result.settings["num_cells"] > 4096 and result.verdict == "violated"
+    with pytest.raises(ValueError, match=r"region is so wide"):
+        dpjax.audit(mechanisms.Laplace(1.0), region=(-1e6, 1e6))
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_recorded_reals_far_from_zero():
+    noise = rng().laplace(size=(2, 40_000))
+    near = dpjax.audit_samples(noise[0], noise[1] + 1, claim=0.5)
+    far = dpjax.audit_samples(1e9 + noise[0], 1e9 + noise[1] + 1, claim=0.5)
+    assert near.verdict == far.verdict == "violated"
+    assert far.lower_bound == pytest.approx(near.lower_bound, abs=1e-3)
+    assert far.witness.output == pytest.approx(1e9 + near.witness.output, abs=0.01)
+    assert near.lower_bound <= 1.1
+    assert near.witness.database == "x" and "reals" in near.notes[0]
+
+
+def test_recorded_labels_and_integers():
+    p, q = [0.6, 0.3, 0.1], [0.3, 0.3, 0.4]
+    labels = np.array(["yes", "no", "none"])
+    x, y = (labels[rng().choice(3, 5000, p=w)] for w in (p, q))
+    result = dpjax.audit_samples(x, y, claim=1.0)
+    assert result.witness.output == "none" and result.witness.larger == "neighbor"
+    assert abs(result.estimate - np.log(4)) < 0.3
+    assert dpjax.audit_samples(x, y, region=["yes"]).witness.output == "yes"
+    numbers = dpjax.audit_samples(rng().integers(0, 9, 900), rng().integers(0, 9, 900))
+    assert "outcomes" in numbers.notes[0]
+
+
+LAPLACE = mechanisms.Laplace(1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mechanisms.Laplace(0.0), r"epsilon must be a number > 0, but was 0\.0"),
+        (lambda: mechanisms.Laplace(float("nan")), r"epsilon must be .*finite.*nan"),
+        (lambda: mechanisms.Laplace("1"), r"epsilon must be a number > 0, but was '1'"),
+        (lambda: dpjax.audit(LAPLACE, num_samples=0), r"num_samples must be an integer >= 2"),
+        (lambda: dpjax.audit(LAPLACE, num_samples=2e4), r"num_samples must be an integer.*float"),
+        (lambda: dpjax.audit(LAPLACE, num_samples=9, num_confirm=9), r"num_confirm \(N\) must be"),
+        (lambda: dpjax.audit(LAPLACE, region=(1, 1)), r"region must have low < high"),
+        (lambda: dpjax.audit(LAPLACE, region=(0, np.inf)), r"region must have finite bounds"),
+        (lambda: dpjax.audit(LAPLACE, region=(50, 51)), r"region .* outside the support"),
+        (
+            lambda: dpjax.audit(mechanisms.TruncatedLaplace(1.0), region=(2, 3)),
+            r"region \[2, 3\] lies outside the support of the outputs, reals in \[0, 1\]",
+        ),
+        (lambda: dpjax.audit(mechanisms.ReportNoisyMax(), region=[]), r"region must hold .*one"),
+        (
+            lambda: dpjax.audit(mechanisms.ReportNoisyMax(), region=[6]),
+            r"region must hold .*0\.\.5",
+        ),
+        (lambda: dpjax.audit(LAPLACE, confidence=1.0), r"confidence must lie strictly between"),
+        (lambda: dpjax.audit(LAPLACE, claim=-1), r"claim must be a number > 0"),
+        (lambda: dpjax.audit(LAPLACE, key=1.5), r"key must be an integer seed or a typed key"),
+        (lambda: dpjax.audit(LAPLACE, kernel="gausian"), r"kernel 'gausian' .*did you mean 'gauss"),
+        (lambda: dpjax.audit(LAPLACE, bandwidth="scot"), r"bandwidth 'scot' .*did you mean 'scott"),
+        (lambda: dpjax.audit(LAPLACE, bandwidth=-1.0), r"bandwidth must be a number > 0"),
+        (lambda: dpjax.audit(LAPLACE, floor=-1.0), r"floor must be a number >= 0"),
+        (lambda: dpjax.audit(LAPLACE, pairs=[]), r"pairs must hold at least one"),
+        (lambda: dpjax.audit(LAPLACE, pairs=[(0, [1, 2])]), r"pairs must all have .* one shape"),
+        (lambda: dpjax.audit(LAPLACE, pairs=[([0], [1])]), r"pairs must hold single numbers"),
+        (
+            lambda: dpjax.audit(mechanisms.SVT2(), pairs=[([0.0, 1], [1, 1])]),
+            r"pairs must hold databases of 10 query answers",
+        ),
+        (lambda: dpjax.audit(lambda key, x: x, claim=1), r"pairs must be given"),
+        (lambda: dpjax.audit(3, pairs=[(0.0, 1.0)]), r"mechanism must be .*but was 3"),
+        (
+            lambda: dpjax.audit(lambda key, x: float(x), pairs=[(0.0, 1.0)]),
+            r"cannot be traced by JAX .*audit_samples",
+        ),
+        (
+            lambda: dpjax.audit(lambda key, x: jnp.zeros((2, 2)), pairs=[(0.0, 1.0)]),
+            r"must return one number or one vector",
+        ),
+        (
+            lambda: dpjax.audit(lambda key, x: x + np.random.normal(), pairs=[(0.0, 1.0)]),
+            r"different outputs .* for the same key",
+        ),
+        (lambda: dpjax.audit_samples([1.0] * 500, rng().normal(size=500)), r"x is constant"),
+        (
+            lambda: dpjax.audit_samples([1.0, np.nan] * 300, rng().normal(size=600)),
+            r"x must hold finite numbers, but 300 of 600",
+        ),
+        (lambda: dpjax.audit_samples(["a"] * 90, rng().normal(size=90)), r"x and y must be of one"),
+        (
+            lambda: dpjax.audit_samples(rng().normal(size=(500, 2)), rng().normal(size=500)),
+            r"one dimension",
+        ),
+        (
+            lambda: dpjax.audit_samples(rng().normal(size=100), rng().normal(size=100)),
+            r"at least 200 outputs each .*but the shorter had 100",
+        ),
+    ],
+)
+def test_bad_input_is_refused_with_a_sentence(call, message):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        call()
+    assert re.search(message, str(caught.value), re.S), str(caught.value)
+
+
+def test_results_are_plain(laplace):
+    """Nothing of JAX or NumPy stays in a result: it can be kept, sent and compared."""
+
+    def check(value):
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, list | tuple):
+            for item in value:
+                check(item)
+        else:
+            assert type(value) in (float, int, str, bool, type(None)), type(value)
+
+    check(dataclasses.asdict(laplace))
