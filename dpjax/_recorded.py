@@ -14,6 +14,7 @@ from dpjax.loss import Box, Region, as_region
 
 _MAX_DISTINCT = 1000
 _MIN_REAL, _MIN_DISCRETE = 200, 40
+_MIN_SEARCH = 10
 _ATOM_SHARE = 0.05
 _TAIL = 0.005
 
@@ -116,6 +117,12 @@ def prepare_samples(
             + ("" if discrete else "for a bandwidth and two parts")
             + f", but the shorter had {size}."
         )
+    count = int(size * search_fraction)
+    if count < _MIN_SEARCH:
+        raise ValueError(
+            f"search_fraction must leave at least {_MIN_SEARCH} outputs a side to search, but "
+            f"{search_fraction} of {size} left {count}."
+        )
     x, y = x[:size], y[:size]
     labels, origin = None, np.zeros(1)
     if discrete:
@@ -128,7 +135,6 @@ def prepare_samples(
         origin = np.atleast_1d(np.median(np.concatenate([x, y]), axis=0))
         x, y = x - origin, y - origin
         space = RealSpace() if dimension == 1 else VectorSpace(dimension)
-    count = int(size * search_fraction)
     generator = np.random.default_rng(np.asarray(jax.random.key_data(key)))
     search, confirm = [], []
     for side in (x, y):

@@ -10,6 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax._numerics import MAX_BLOCK
@@ -66,8 +67,8 @@ def reduce_samples(
     num_blocks = -(-num_samples // block_size)
     in_last_block = num_samples - (num_blocks - 1) * block_size
 
-    def step(carry: Carry, block: Array) -> tuple[Carry, None]:
-        return update(carry, draw(block), block), None
+    def step(block: Array, carry: Carry) -> Carry:
+        return update(carry, draw(block), block)
 
     def update(carry: Carry, samples: Array, block: Array | int) -> Carry:
         size = jnp.where(block == num_blocks - 1, in_last_block, block_size)
@@ -80,7 +81,8 @@ def reduce_samples(
     if first is not None:
         carry, start = update(carry, first, 0), 1
     with jax.named_scope("sample_blocks"):
-        return jax.lax.scan(step, carry, jnp.arange(start, num_blocks, dtype=jnp.int32))[0]
+        # The block number is counted, not scanned over: a list of them would grow with the samples.
+        return jax.lax.fori_loop(np.int32(start), np.int32(num_blocks), step, carry)
 
 
 def stored_blocks(samples: Array) -> Callable[[Array], Array]:

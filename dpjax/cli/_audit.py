@@ -47,7 +47,7 @@ def audit(
     confidence: float = typer.Option(0.95, help="Of the lower bound."),
     seed: int = typer.Option(0, help="The same seed gives the same result."),
     bandwidth: str = typer.Option(
-        "silverman", help="silverman, scott, hoelder, cross-validated, or a number."
+        "scott", help="silverman, scott, hoelder, cross-validated, or a number."
     ),
     floor: float = typer.Option(None, help="Densities below it are not believed."),
     kernel: str = typer.Option("gaussian", help="gaussian, laplace, epanechnikov or biweight."),

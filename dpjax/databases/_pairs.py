@@ -44,6 +44,13 @@ class Pairs:
                 f"one pair, but the shapes were {database.shape} and {neighbor.shape}."
             )
         dtype = np.int32 if database.dtype.kind == neighbor.dtype.kind == "i" else np.float32
+        limit = np.iinfo(np.int32).max
+        for name, side in (("database", database), ("neighbor", neighbor)):
+            if dtype is np.int32 and np.any(np.abs(side) > limit):
+                raise ValueError(
+                    f"pairs.{name} must hold integers that fit an int32, at most {limit} in size: "
+                    "write larger ones as reals."
+                )
         # The library follows jax's default float type, which is float64 where x64 is on.
         if dtype is np.float32 and jax.config.read("jax_enable_x64"):
             dtype = np.float64

@@ -15,7 +15,8 @@ from dpjax._streaming import Reducer
 def category_counts(num_categories: int, offset: int = 0) -> Reducer:
     """Counts of the integers offset .. offset + num_categories - 1; others are left out.
 
-    The carry is a WideCount of shape [num_categories + 1]; its last entry holds the others.
+    The carry is a WideCount of shape [num_categories + 1]; its last entry takes what does not count
+    (the others, and the padding of the last block) and means nothing.
     """
 
     def init() -> WideCount:

@@ -2,7 +2,8 @@
 
 Samples are counted in bins that are `_FINE` times finer than the lattice, with one integer scatter
 a draw, then shared linearly between the two nearest nodes and convolved with the kernel. Against
-the direct sum the error is about (spacing / bandwidth)^2 / 8 times the curvature of the kernel; it
+the direct sum the error is about (spacing / bandwidth)^2 / 8 times the curvature of the kernel, and
+of first order in spacing / bandwidth next to a sample at which the kernel has a kink or an edge; it
 is refused where the bandwidth spans fewer than `MIN_NODES_PER_BANDWIDTH` nodes.
 
 References:
@@ -48,7 +49,8 @@ class Lattice(NamedTuple):
 def lattice_counts(lattice: Lattice, num_nodes: int) -> Reducer:
     """Counts real samples in the fine bins of a lattice; samples outside it are left out.
 
-    The carry is int32 of shape [num_nodes * fine + 1]; its last entry holds what lay outside.
+    The carry is int32 of shape [num_nodes * fine + 1]; its last entry takes what does not count
+    (samples outside, and the padding of the last block) and means nothing.
     """
     num_bins = num_nodes * _FINE
 

@@ -13,7 +13,8 @@ from jax import Array
 from dpjax._numerics import WideCount, to_fixed_point
 from dpjax._streaming import Reducer, reduce_samples
 from dpjax.densities import Kernel, as_vectors, find_kernel, kernel_values
-from dpjax.estimators._search import PairSearch, confirm_bandwidth
+from dpjax.estimators._penalty import confirm_bandwidth
+from dpjax.estimators._search import PairSearch
 from dpjax.estimators._settings import LocalSettings
 from dpjax.estimators._sources import CONFIRM, Source
 from dpjax.loss import Box, Outcomes, Region

@@ -4,7 +4,6 @@ References:
     Askin, Kutta, Dette (2022), Algorithm 3.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -26,15 +25,13 @@ from dpjax.densities import (
     robust_spread,
     smooth_counts,
 )
+from dpjax.estimators._penalty import kernel_penalty, outcome_penalty
 from dpjax.estimators._settings import LocalSettings
 from dpjax.estimators._sources import SEARCH, Source
 from dpjax.loss import Box, Outcomes, Region, largest_loss, product_grid
 
 _FLOOR_COUNT = 20
 """The default floor is this many draws' worth of density."""
-
-_PENALTY = 1.645
-"""Standard errors, of each stage, that the objective "lower-bound" takes off the loss."""
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
 """Grid points per axis of the refinement around the best grid point, by dimension."""
@@ -115,7 +112,7 @@ def _search_outcomes(
     floor = _FLOOR_COUNT / n if settings.floor is None else settings.floor
     outcomes = region.low + jnp.arange(region.size, dtype=jnp.int32)
     curves = Curves(outcomes, densities, jnp.asarray(region.allowed))
-    penalty = _penalty(densities, floor, settings, excess=2.0, draws=(n, settings.num_confirm))
+    penalty = outcome_penalty(densities, floor, settings)
     return _best(curves, floor, jnp.zeros(2), penalty)
 
 
@@ -132,7 +129,8 @@ def _search_binned(source: Source, pair: Array, region: Box, settings: LocalSett
     nodes = lattice.nodes(num_nodes)
     allowed = (nodes >= region.low[0]) & (nodes <= region.high[0])
     curves = Curves(nodes, jnp.stack(densities), allowed)
-    best = _best(curves, floor, spread, _kernel_penalty(curves, floor, spread, settings))
+    penalty = kernel_penalty(curves.densities, floor, spread, settings, dimension=1)
+    best = _best(curves, floor, spread, penalty)
     return best._replace(nodes_per_bandwidth=jnp.min(bandwidths) / lattice.spacing)
 
 
@@ -148,7 +146,8 @@ def _search_direct(source: Source, pair: Array, region: Box, settings: LocalSett
         return Curves(points, jnp.stack(densities), jnp.ones(points.shape[0], bool))
 
     def best_of(curves: Curves) -> PairSearch:
-        return _best(curves, floor, spread, _kernel_penalty(curves, floor, spread, settings))
+        penalty = kernel_penalty(curves.densities, floor, spread, settings, region.dimension)
+        return _best(curves, floor, spread, penalty)
 
     coarse = estimate(region.grid())
     best = best_of(coarse)
@@ -191,44 +190,6 @@ def _rounded(values: Array) -> Array:
     """
     mantissa, exponent = jnp.frexp(values)
     return jnp.ldexp(jnp.round(mantissa * 4096) / 4096, exponent)
-
-
-def _kernel_penalty(
-    curves: Curves, floor: Any, spread: Array, settings: LocalSettings
-) -> Array | float:
-    kernel, dimension = find_kernel(settings.kernel), jnp.atleast_2d(curves.points.T).shape[0]
-    sizes = (settings.num_samples, settings.num_confirm)
-    bandwidths = (
-        bandwidth_at(settings.bandwidth, jnp.mean(spread), settings.num_samples, dimension),
-        confirm_bandwidth(spread, settings, dimension),
-    )
-    draws = [
-        size * bandwidth**dimension / kernel.roughness(dimension)
-        for size, bandwidth in zip(sizes, bandwidths, strict=True)
-    ]
-    return _penalty(curves.densities, floor, settings, excess=0.0, draws=draws)
-
-
-def _penalty(
-    densities: Array, floor: Any, settings: LocalSettings, *, excess: float, draws: Sequence
-) -> Array | float:
-    """What both stages' standard errors, sqrt((1 / f + 1 / f' - excess) / draws), take off."""
-    if settings.objective == "loss":
-        return 0.0
-    truncated = jnp.maximum(densities, floor)
-    unit = jnp.sqrt(jnp.sum(1 / truncated, axis=0) - excess)
-    return _PENALTY * unit * sum(1 / jnp.sqrt(size) for size in draws)
-
-
-def confirm_bandwidth(spread: Array, settings: LocalSettings, dimension: int) -> Array:
-    """The one bandwidth of both sides in the confirm stage, from the spreads [2] of the search."""
-    return bandwidth_at(
-        settings.bandwidth,
-        jnp.mean(spread),
-        settings.num_confirm,
-        dimension,
-        settings.confirm_undersmoothing,
-    )
 
 
 def _best(curves: Curves, floor: Any, spread: Array, penalty: Array | float) -> PairSearch:

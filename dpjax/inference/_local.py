@@ -108,6 +108,9 @@ def local_bounds(
                 truncated, num_confirm, kernel.bandwidth, kernel.roughness, kernel.dimension
             )
         normal = normal_lower_bound(estimate, error, confidence)
+    # A side of which nothing was seen again has no finite error: no bound can come of it, and the
+    # exact one would be a choice made after looking.
+    normal = np.where(np.isfinite(error), normal, 0.0)
     # Nothing seen at either side: inf - inf is 0.
     estimate = np.where(np.all(truncated == 0, axis=-1), 0.0, estimate)
 

@@ -49,13 +49,15 @@ def _read_numpy(path: Path) -> np.ndarray:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            content = np.load(path, allow_pickle=False)
-            if isinstance(content, np.ndarray):
-                return content
-            names = list(content)
-            if len(names) != 1:
-                raise ValueError(f"it must hold one array, but holds {names}")
-            return content[names[0]]
+            # The file is opened here, so that it is closed when NumPy gives up on it.
+            with path.open("rb") as file:
+                content = np.load(file, allow_pickle=False)
+                if isinstance(content, np.ndarray):
+                    return content
+                names = list(content)
+                if len(names) != 1:
+                    raise ValueError(f"it must hold one array, but holds {names}")
+                return content[names[0]]
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, UserWarning) as error:
         raise ValueError(f"samples file {path} cannot be read: {error}.") from None
 
@@ -88,10 +90,16 @@ def _read_text(path: Path, delimiter: str | None) -> np.ndarray:
     if numeric < len(rows) * widths.pop():
         raise ValueError(f"samples file {path} mixes numbers and other entries.")
     values = np.array(rows, dtype=float)
-    # Integers as they were written stay integers: outcomes, not reals.
-    if all(entry.strip().lstrip("+-").isdigit() for row in rows for entry in row):
-        values = values.astype(np.int64)
+    # Integers as they were written stay integers: outcomes, not reals. Past 2^53 a float would
+    # merge neighbours, past int64 it is all there is.
+    if all(_is_integer(entry) for row in rows for entry in row) and np.all(np.abs(values) < 2**63):
+        values = np.array([[int(entry) for entry in row] for row in rows], np.int64)
     return values[:, 0] if values.shape[1] == 1 else values
+
+
+def _is_integer(entry: str) -> bool:
+    digits = entry.strip()
+    return digits.removeprefix(digits[:1] if digits[:1] in ("+", "-") else "").isdecimal()
 
 
 def _is_number(entry: str) -> bool:

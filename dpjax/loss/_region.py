@@ -51,17 +51,22 @@ class Box:
     def __post_init__(self):
         if _validate.is_traced(self.low):
             return
-        low, high = (np.atleast_1d(np.asarray(x, float)) for x in (self.low, self.high))
-        _validate.increasing(low, high, name="region")
+        try:
+            low, high = (np.atleast_1d(np.asarray(x, float)) for x in (self.low, self.high))
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"region must have numbers as ends, but had {self.low!r} and {self.high!r}."
+            ) from None
         if low.ndim != 1 or low.shape != high.shape:
             raise ValueError(
                 f"region must have ends of one shape [d], but had {low.shape} and {high.shape}."
             )
+        _validate.increasing(low, high, name="region")
         dtype = jnp.result_type(float)
         object.__setattr__(self, "low", low.astype(dtype))
         object.__setattr__(self, "high", high.astype(dtype))
         # About two thousand points in all: finer grids move the bound by less than 0.004.
-        default = {1: 201, 2: 41, 3: 13}.get(len(low), 0)
+        default = {1: 201, 2: 41, 3: 13}.get(len(low), 2)
         num_points = self.num_points or default
         _validate.positive_int(at_least=2, num_points=num_points)
         object.__setattr__(self, "num_points", num_points)
@@ -115,9 +120,9 @@ def as_region(region: Any, space: OutputSpace) -> Region:
     else:
         try:
             low, high = region
-            box = Box(low, high)
-        except TypeError:
+        except (TypeError, ValueError):
             raise TypeError(f"region must be (low, high), but was {region!r}.") from None
+        box = Box(low, high)
     if isinstance(space, IntegerSpace):
         return _integer_region(box)
     if not isinstance(box, Box):
@@ -140,13 +145,18 @@ def as_region(region: Any, space: OutputSpace) -> Region:
 def _finite_region(region: Any, space: FiniteSpace) -> Outcomes:
     allowed = np.ones(space.size, bool)
     if isinstance(region, Outcomes):
-        return region
+        if region.low < 0 or region.low + region.size > space.size:
+            raise ValueError(
+                f"region must hold outcomes 0..{space.size - 1}, but counted {region.low}.."
+                f"{region.low + region.size - 1}."
+            )
+        return _not_empty(region)
     if region is not None:
         chosen = np.asarray(region)
+        if chosen.size == 0:
+            raise ValueError("region must hold at least one outcome, but was empty.")
         if chosen.dtype.kind not in "iu" or chosen.ndim != 1:
             raise TypeError(f"region must be a list of outcomes (integers), but was {region!r}.")
-        if len(chosen) == 0:
-            raise ValueError("region must hold at least one outcome, but was empty.")
         if chosen.min() < 0 or chosen.max() >= space.size:
             raise ValueError(
                 f"region must hold outcomes 0..{space.size - 1}, but was {region!r}: it lies "
@@ -158,10 +168,23 @@ def _finite_region(region: Any, space: FiniteSpace) -> Outcomes:
 
 def _integer_region(region: Region) -> Outcomes:
     if isinstance(region, Outcomes):
-        return region
+        return _not_empty(region)
+    if region.dimension != 1:
+        raise ValueError(
+            f"region must have dimension 1 as the outputs, but had {region.dimension}."
+        )
     low, high = int(np.ceil(region.low[0])), int(np.floor(region.high[0]))
     if low > high:
         raise ValueError(f"region {region} holds no integer.")
     if high - low >= 2**20:
         raise ValueError(f"region {region} holds more than 2^20 integers: narrow it.")
     return Outcomes(low, high - low + 1, np.ones(high - low + 1, bool))
+
+
+def _not_empty(region: Outcomes) -> Outcomes:
+    if np.shape(region.allowed) != (region.size,) or not np.any(region.allowed):
+        raise ValueError(
+            f"region must hold at least one outcome, and say of each of {region.size} whether it "
+            f"does, but allowed {int(np.sum(region.allowed))} of {np.size(region.allowed)}."
+        )
+    return region

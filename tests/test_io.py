@@ -1,0 +1,163 @@
+"""Files of recorded outputs: what is read is what was written, or one clear refusal."""
+
+import numpy as np
+import pytest
+
+from dpjax.io import read_samples
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        np.random.default_rng(0).normal(size=50),
+        np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32),
+        np.arange(-5, 45),
+        np.array([True, False, True]),
+        np.array(["yes", "no", "no"]),
+    ],
+    ids=["reals", "vectors", "integers", "booleans", "labels"],
+)
+def test_arrays_round_trip(tmp_path, samples):
+    np.save(tmp_path / "x.npy", samples)
+    np.savez(tmp_path / "x.npz", outputs=samples)
+    np.savez_compressed(tmp_path / "y.npz", samples)
+    (tmp_path / "y.npz").rename(tmp_path / "Y.NPZ")
+    for name in ("x.npy", "x.npz", "Y.NPZ"):
+        for path in (tmp_path / name, str(tmp_path / name)):
+            read = read_samples(path)
+            assert read.dtype == samples.dtype
+            np.testing.assert_array_equal(read, samples)
+
+
+@pytest.mark.parametrize(("suffix", "delimiter"), [("csv", ","), ("tsv", "\t"), ("txt", " ")])
+def test_text_round_trips(tmp_path, suffix, delimiter):
+    rng = np.random.default_rng(1)
+    tables = {
+        "reals": rng.normal(size=40) * 10.0 ** rng.integers(-30, 30, 40),
+        "vectors": rng.normal(size=(40, 3)),
+        "integers": rng.integers(-99, 99, 40),
+        "pairs": rng.integers(-99, 99, (40, 2)),
+    }
+    for name, samples in tables.items():
+        path = tmp_path / f"{name}.{suffix}"
+        np.savetxt(
+            path, samples, fmt="%d" if samples.dtype.kind == "i" else "%.17g", delimiter=delimiter
+        )
+        read = read_samples(path)
+        # 17 digits carry every bit of a float64.
+        assert read.dtype == samples.dtype
+        np.testing.assert_array_equal(read, samples)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("header.csv", "output\n1.5\n-2\n", [1.5, -2.0]),
+        ("headers.csv", "a,b\n1.5,2\n3,4\n", [[1.5, 2.0], [3.0, 4.0]]),
+        ("header.tsv", "a\tb\n1\t2\n3\t4\n", [[1, 2], [3, 4]]),
+        ("header.txt", "output\n1\n2\n", [1, 2]),
+        ("no-newline.csv", "1\n2", [1, 2]),
+        ("blank-lines.csv", "\n1\n\n2\n\n", [1, 2]),
+        ("blank-lines.txt", "  \n 1 \n\n2\n", [1, 2]),
+        ("windows.csv", "1.5\r\n2.5\r\n", [1.5, 2.5]),
+        ("byte-order-mark.csv", "\ufeff1\n2\n", [1, 2]),
+        ("signs.csv", "+1\n-2\n 3\n", [1, -2, 3]),
+        ("exponents.csv", "1e3\n-2.5E-1\n", [1000.0, -0.25]),
+        ("quoted.csv", '"1.5"\n"2"\n', [1.5, 2.0]),
+        ("labels.csv", "yes\nno\n yes \n", ["yes", "no", "yes"]),
+        ("one-number.csv", "7\n", [7]),
+        ("quoted-label.csv", '"a, b"\nc\n', ["a, b", "c"]),
+    ],
+)
+def test_text_as_people_write_it(tmp_path, name, text, expected):
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    read = read_samples(path)
+    assert read.tolist() == expected
+    assert read.dtype.kind == np.asarray(expected).dtype.kind
+
+
+def test_integers_of_any_size_are_what_was_written(tmp_path):
+    """A float64 holds integers up to 2^53 only."""
+    read = read_samples(write(tmp_path, "big.csv", f"{2**53 + 1}\n{-(2**62) - 1}\n"))
+    assert read.tolist() == [2**53 + 1, -(2**62) - 1]
+
+
+def test_written_nan_and_infinities_are_left_to_the_audit(tmp_path):
+    read = read_samples(write(tmp_path, "x.csv", "1\nnan\ninf\n"))
+    np.testing.assert_array_equal(read, [1, np.nan, np.inf])
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("empty.csv", "", "empty.csv holds no outputs"),
+        ("blank.txt", " \n\n", "blank.txt holds no outputs"),
+        ("ragged.csv", "1,2\n3\n", "one output a line, but its lines have 1 to 2 entries"),
+        ("ragged.txt", "1 2\n3 4 5\n", "one output a line, but its lines have 2 to 3 entries"),
+        ("mixed.csv", "1\n2\nthree\n", "mixed.csv mixes numbers and other entries"),
+        ("gap.csv", "1,2\n3,\n", "gap.csv mixes numbers and other entries"),
+        ("semicolons.csv", "1;2\n3;4\n5\n", "semicolons.csv mixes numbers and other entries"),
+        ("words.csv", "a,b\nc,d\n", "words.csv must have one label a line"),
+        ("x.parquet", "1\n", r"must end in \.npy, .* but ends in '\.parquet'"),
+        ("x", "1\n", r"must end in \.npy, .* but ends in ''"),
+        ("broken.npy", "1\n2\n", "broken.npy cannot be read"),
+        ("broken.npz", "PK not really", "broken.npz cannot be read"),
+        ("empty.npy", "", "empty.npy cannot be read"),
+    ],
+)
+def test_refused_contents(tmp_path, name, text, message):
+    with pytest.raises(ValueError, match=f"samples file .*{message}"):
+        read_samples(write(tmp_path, name, text))
+
+
+def test_refused_places(tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ValueError, match=r"folder\.csv is a folder; name the file in it"):
+        read_samples(tmp_path / "folder.csv")
+    with pytest.raises(FileNotFoundError, match=r"samples file .*none\.npy does not exist"):
+        read_samples(tmp_path / "none.npy")
+
+
+def test_refused_arrays(tmp_path):
+    np.savez(tmp_path / "two.npz", x=np.arange(3), y=np.arange(3))
+    with pytest.raises(ValueError, match=r"two\.npz cannot be read: .*one array.*'x', 'y'"):
+        read_samples(tmp_path / "two.npz")
+    np.savez(tmp_path / "none.npz")
+    with pytest.raises(ValueError, match=r"none\.npz cannot be read: .*one array.*\[\]"):
+        read_samples(tmp_path / "none.npz")
+    np.save(tmp_path / "empty.npy", np.zeros((0, 2)))
+    with pytest.raises(ValueError, match=r"empty\.npy holds no outputs"):
+        read_samples(tmp_path / "empty.npy")
+    # Unpickling would run whatever is in the file.
+    np.save(tmp_path / "pickled.npy", np.array([{"a": 1}, None], object), allow_pickle=True)
+    with pytest.raises(ValueError, match=r"pickled\.npy cannot be read"):
+        read_samples(tmp_path / "pickled.npy")
+    np.savez(tmp_path / "pickled.npz", x=np.array([{"a": 1}], object))
+    with pytest.raises(ValueError, match=r"pickled\.npz cannot be read"):
+        read_samples(tmp_path / "pickled.npz")
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz"])
+def test_files_cut_short(tmp_path, name):
+    path = tmp_path / name
+    (np.save if name.endswith("npy") else np.savez)(path, np.arange(1000))
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(ValueError, match=f"samples file .*{name} cannot be read"):
+        read_samples(path)
+
+
+def test_text_that_is_not_utf_8(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_bytes("é\nü\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"x\.csv cannot be read: .*utf-8"):
+        read_samples(path)

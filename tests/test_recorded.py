@@ -1,0 +1,213 @@
+"""Recorded outputs: numbered, split once, nothing lost, nothing used twice."""
+
+import re
+from collections import Counter
+
+import jax
+import numpy as np
+import pytest
+
+from dpjax._recorded import prepare_samples
+from dpjax._types import FiniteSpace, RealSpace, VectorSpace
+from dpjax.loss import Box
+
+RNG = np.random.default_rng(0)
+REALS = RNG.normal(size=1001), RNG.normal(1, size=1001)
+VECTORS = RNG.normal(size=(501, 3)), RNG.normal(size=(501, 3))
+INTEGERS = RNG.integers(3, 9, 400), RNG.integers(5, 12, 400)
+LABELS = RNG.choice(["no", "yes", "maybe"], 400), RNG.choice(["no", "yes"], 400)
+
+
+def prepare(x, y, *, discrete=None, search_fraction=0.3, seed=7):
+    return prepare_samples(
+        x, y, discrete=discrete, search_fraction=search_fraction, key=jax.random.key(seed)
+    )
+
+
+def parts(prepared, side):
+    return np.asarray(prepared.source.search[side]), np.asarray(prepared.source.confirm[side])
+
+
+# The split.
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.25, 0.4])
+def test_the_parts_of_reals_are_disjoint_and_together_everything(fraction):
+    """All values differ, so a multiset that is the whole has no output in both parts."""
+    prepared = prepare(*REALS, search_fraction=fraction)
+    for side in (0, 1):
+        search, confirm = parts(prepared, side)
+        assert len(search) == prepared.num_samples == int(1001 * fraction)
+        assert len(confirm) == prepared.num_confirm == 1001 - int(1001 * fraction)
+        expected = (REALS[side] - prepared.origin).astype(np.float32)
+        np.testing.assert_array_equal(np.sort(np.concatenate([search, confirm])), np.sort(expected))
+        assert not set(search.tolist()) & set(confirm.tolist())
+
+
+def test_rows_of_vectors_stay_together():
+    prepared = prepare(*VECTORS)
+    for side in (0, 1):
+        both = np.concatenate(parts(prepared, side))
+        expected = (VECTORS[side] - prepared.origin).astype(np.float32)
+        assert Counter(map(tuple, both.tolist())) == Counter(map(tuple, expected.tolist()))
+
+
+def test_outcomes_are_all_there_after_the_split():
+    for x, y in (INTEGERS, LABELS):
+        prepared = prepare(x, y)
+        for side, values in enumerate((x, y)):
+            both = np.concatenate(parts(prepared, side))
+            assert both.dtype == np.int32
+            assert Counter(prepared.labels[both].tolist()) == Counter(values.tolist())
+
+
+def test_the_key_alone_decides_the_split():
+    same, again, other = prepare(*REALS), prepare(*REALS), prepare(*REALS, seed=8)
+    for side in (0, 1):
+        for first, second in zip(parts(same, side), parts(again, side), strict=True):
+            np.testing.assert_array_equal(first, second)
+        assert not np.array_equal(parts(same, side)[0], parts(other, side)[0])
+
+
+def test_the_split_is_not_by_position_and_differs_between_the_sides():
+    """The mean position of 300 of 1000 has sd 14; 65 off either way is 4.5 of them (rate 7e-6)."""
+    x = np.arange(1000.0)
+    prepared = prepare(x, x)
+    first, second = (parts(prepared, side)[0] + prepared.origin for side in (0, 1))
+    for chosen in (first, second):
+        assert abs(chosen.mean() - 499.5) < 4.5 * np.sqrt(1000**2 / 12 / 300 * 0.7)
+    assert not np.array_equal(np.sort(first), np.sort(second))
+
+
+def test_the_longer_side_is_cut_and_said():
+    prepared = prepare(REALS[0], REALS[1][:900])
+    assert prepared.num_samples + prepared.num_confirm == 900
+    assert "x has 1001 outputs and y 900; the first 900 of each were used." in prepared.notes
+    assert "270 outputs a side searched, the other 630 confirmed." in prepared.notes
+
+
+# Kinds.
+
+
+@pytest.mark.parametrize(
+    ("sides", "discrete", "space"),
+    [
+        (REALS, None, RealSpace()),
+        (tuple(side[:, None] for side in REALS), None, RealSpace()),
+        (VECTORS, None, VectorSpace(3)),
+        (INTEGERS, None, FiniteSpace(9)),
+        (tuple(side.astype(float) for side in INTEGERS), None, FiniteSpace(9)),
+        (LABELS, None, FiniteSpace(3)),
+        (tuple(side.astype(object) for side in LABELS), None, FiniteSpace(3)),
+        (tuple(side > 6 for side in INTEGERS), None, FiniteSpace(2)),
+        (tuple(np.round(side, 2) for side in REALS), False, RealSpace()),
+        ((np.arange(1000), np.arange(1000) * 2), False, RealSpace()),
+        (REALS, True, FiniteSpace(2002)),
+    ],
+    ids=str,
+)
+def test_kinds(sides, discrete, space):
+    prepared = prepare(*sides, discrete=discrete)
+    assert prepared.space == space
+    assert (prepared.labels is None) != isinstance(space, FiniteSpace)
+
+
+def test_what_was_taken_for_what_is_said():
+    assert "Integers: taken as outcomes (9 distinct)." in prepare(*INTEGERS).notes
+    floats = prepare(*(side.astype(float) for side in INTEGERS))
+    assert any("Only 9 distinct numbers in 800" in note for note in floats.notes)
+    assert any("reals with a density" in note for note in prepare(*REALS).notes)
+
+
+def test_labels_come_back_in_the_callers_words():
+    prepared = prepare(*LABELS)
+    assert [prepared.relabel(i) for i in range(3)] == ["maybe", "no", "yes"]
+    region = prepared.region(["yes", "maybe"])
+    assert region.allowed.tolist() == [True, False, True]
+    assert prepared.region(None).allowed.tolist() == [True] * 3
+    numbers = prepare(*INTEGERS)
+    assert [numbers.relabel(i) for i in range(9)] == list(range(3, 12))
+    assert numbers.region([3, 11]).allowed.tolist() == [True] + [False] * 7 + [True]
+    with pytest.raises(ValueError, match=r"region must hold outcomes .*recorded, but had \[99\]"):
+        numbers.region([3, 99])
+
+
+# Reals.
+
+
+def test_a_large_location_keeps_its_digits():
+    """float32 at 1e9 is a lattice of 64: without the location it would be one value."""
+    prepared = prepare(*(1e9 + side for side in REALS))
+    for side in (0, 1):
+        both = np.concatenate(parts(prepared, side)).astype(float) + prepared.origin
+        # A float64 at 1e9 holds 1e-7, a float32 near 3 holds 2e-7.
+        np.testing.assert_allclose(np.sort(both) - 1e9, np.sort(REALS[side]), atol=1e-6)
+    region = prepared.region((1e9 - 1, 1e9 + 2))
+    np.testing.assert_allclose(region.low + prepared.origin, 1e9 - 1, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(region.high + prepared.origin, 1e9 + 2, rtol=0, atol=1e-6)
+    assert prepared.relabel(0.25) == pytest.approx(1e9 + 0.75, abs=0.1)
+
+
+def test_the_region_of_reals_moves_with_them():
+    prepared = prepare(*VECTORS)
+    for region in (([-1, -1, -1], [1, 1, 2]), Box([-1, -1, -1], [1, 1, 2], 5)):
+        box = prepared.region(region)
+        np.testing.assert_allclose(box.low + prepared.origin, [-1, -1, -1], atol=1e-6)
+        np.testing.assert_allclose(box.high + prepared.origin, [1, 1, 2], atol=1e-6)
+    assert box.num_points == 5
+    assert prepared.region_text(box) == "[-1, 1] x [-1, 1] x [-1, 2]"
+    point = prepared.relabel([0.0, 0.5, 1.0])
+    np.testing.assert_allclose(point, prepared.origin + np.array([0.0, 0.5, 1.0]))
+
+
+def test_the_default_region_is_the_search_part_without_its_tails():
+    prepared = prepare(*REALS)
+    pooled = np.sort(np.concatenate([parts(prepared, side)[0] for side in (0, 1)]))
+    box = prepared.region(None)
+    # 600 outputs, three of them below the 0.5% quantile and three above the other.
+    assert pooled[2] <= box.low[0] <= pooled[3]
+    assert pooled[-4] <= box.high[0] <= pooled[-3]
+
+
+# Refusals.
+
+NORMAL = REALS[0]
+
+
+def broken(value, at=5):
+    out = NORMAL.copy()
+    out[at] = value
+    return out
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "options", "error", "message"),
+    [
+        (broken(np.nan), NORMAL, {}, ValueError, "x must hold finite .* 1 of 1001 were NaN"),
+        (NORMAL, broken(np.inf), {}, ValueError, "y must hold finite .* 1 of 1001 were NaN"),
+        (np.ones(500), np.ones(500), {}, ValueError, "x and y hold one outcome only, 1.0"),
+        (np.ones(1001), NORMAL, {"discrete": False}, ValueError, r"x is constant \(1\.0\)"),
+        (NORMAL, np.ones(1001), {"discrete": False}, ValueError, r"y is constant \(1\.0\)"),
+        (broken(0.0, slice(0, 90)), NORMAL, {}, ValueError, "x holds the value 0 in 9% of"),
+        (NORMAL[:199], NORMAL, {}, ValueError, "at least 200 outputs .* the shorter had 199"),
+        (INTEGERS[0][:39], INTEGERS[1], {}, ValueError, "at least 40 outputs .* had 39"),
+        (LABELS[0], NORMAL, {}, TypeError, "of one kind, but were labels and numbers"),
+        (LABELS[0], LABELS[1], {"discrete": False}, TypeError, "labels cannot be reals"),
+        (VECTORS[0], NORMAL, {}, TypeError, re.escape("the shapes (501, 3), (1001,)")),
+        (VECTORS[0], VECTORS[1][:, :2], {}, TypeError, re.escape("(501, 3), (501, 2)")),
+        (*VECTORS, {"discrete": True}, ValueError, "discrete outputs must be a vector"),
+        (np.ones((9, 2, 2)), NORMAL, {}, ValueError, r"x must have the shape \[n\] or \[n, d\]"),
+        (3.0, NORMAL, {}, ValueError, r"x must have the shape \[n\] or \[n, d\], but had \(\)"),
+        (NORMAL + 1j, NORMAL, {}, TypeError, "x must hold numbers or labels, .* complex128"),
+        ([1, "a", None] * 99, NORMAL, {}, TypeError, "x must hold numbers or labels of one kind"),
+        ([[1.0], [1.0, 2.0]], NORMAL, {}, ValueError, "x must be one array of outputs"),
+        (np.array([["a", "b"]] * 99), LABELS[0], {}, TypeError, "x must be a vector of labels"),
+        (*REALS, {"search_fraction": 0.5}, ValueError, "search_fraction must be below 0.5"),
+        (*REALS, {"search_fraction": 0.0}, ValueError, "search_fraction must lie strictly"),
+        (*REALS, {"search_fraction": 1e-4}, ValueError, "at least 10 outputs .*of 1001 left 0"),
+        (np.array([]), np.array([]), {}, ValueError, "x and y must hold at least"),
+    ],
+)
+def test_refusals(x, y, options, error, message):
+    with pytest.raises(error, match=message):
+        prepare(x, y, **options)

@@ -1,0 +1,200 @@
+"""The loop over blocks counts every sample once, and its sums are exact at any size."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import _random
+from dpjax._numerics import FIXED_POINT, MAX_BLOCK, WideCount, to_fixed_point
+from dpjax._streaming import Reducer, block_size_for, reduce_samples, stored_blocks
+from dpjax.densities import Lattice, category_counts, find_kernel, kernel_sums, lattice_counts
+
+SIZES = (1, 2, 127, 128, 129, 8191, 8192, 8193, 16384, 16385, 20000, 20001, 24577)
+"""On both sides of the edges of a lane, of a block, and of two and three blocks."""
+
+
+def count_positions(size):
+    """A stream of 0, 1, 2, ... and a reducer that counts each of them (the rest at the end)."""
+    block_size = block_size_for(size)
+
+    def draw(block):
+        return block * block_size + jnp.arange(block_size, dtype=jnp.int32)
+
+    return draw, category_counts(size)
+
+
+# What counts.
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_sample_counts_exactly_once(size):
+    draw, reducer = count_positions(size)
+    counts = reduce_samples(draw, reducer, size).as_int()
+    assert counts[:-1].tolist() == [1] * size
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_first_block_that_is_drawn_already_changes_nothing(size):
+    draw, reducer = count_positions(size)
+    counts = reduce_samples(draw, reducer, size, first=draw(jnp.int32(0))).as_int()
+    assert counts[:-1].tolist() == [1] * size
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_stored_samples_come_back_once_and_in_order(size):
+    rng = np.random.default_rng(size)
+    rows = rng.integers(1, 1000, (size, 2)).astype(np.int32)
+    block_size = block_size_for(size)
+    for samples in (rows[:, 0], rows):
+        draw = stored_blocks(jnp.asarray(samples))
+        blocks = [np.asarray(draw(jnp.int32(b))) for b in range(-(-size // block_size))]
+        assert {len(block) for block in blocks} == {block_size}
+        together = np.concatenate(blocks)
+        np.testing.assert_array_equal(together[:size], samples)
+        assert not together[size:].any()
+
+
+def test_the_padding_of_the_last_block_does_not_reach_any_statistic():
+    """130 samples at 0 are stored as 256, whose padding would be at 0 as well."""
+    samples = jnp.zeros(130)
+    draw, kernel = stored_blocks(samples), find_kernel("gaussian")
+    lattice = Lattice(jnp.float32(-1.0), jnp.float32(0.25))
+    binned = np.asarray(reduce_samples(draw, lattice_counts(lattice, 8), 130))
+    assert binned[:-1].sum() == 130 and binned[4 * 8] == 130
+    sums = reduce_samples(draw, kernel_sums(jnp.zeros((1, 1)), jnp.float32(1.0), kernel), 130)
+    assert sums.as_int().tolist() == [130 * FIXED_POINT]
+
+
+def test_what_lies_outside_is_left_out():
+    draw = stored_blocks(jnp.array([-3, 2, 3, 5, 6, 2**31 - 1], jnp.int32))
+    counts = reduce_samples(draw, category_counts(4, offset=2), 6).as_int()
+    assert counts[:-1].tolist() == [1, 1, 0, 1]
+    reals = stored_blocks(jnp.array([-0.01, 0.0, 0.99, 1.0, 3e38, -3e38, jnp.nan, jnp.inf]))
+    lattice = Lattice(jnp.float32(0.0), jnp.float32(0.5))
+    binned = np.asarray(reduce_samples(reals, lattice_counts(lattice, 2), 8))
+    assert binned[0] == 1 and binned[15] == 1 and binned[:-1].sum() == 2
+
+
+# Grouping.
+
+
+def sum_of_words():
+    """Adds up the bits of all samples, which a single other sample changes."""
+
+    def update(carry, block, valid):
+        return carry + jnp.sum(jnp.where(valid, block, 0), dtype=jnp.uint32)
+
+    return Reducer(lambda: jnp.uint32(0), update)
+
+
+def test_samples_do_not_depend_on_how_runs_are_grouped():
+    size = 20_001
+
+    def run(key):
+        def draw(block):
+            noise = _random.laplace(_random.fold_in(key, block), block_size_for(size))
+            return jax.lax.bitcast_convert_type(noise, jnp.uint32)
+
+        return reduce_samples(draw, sum_of_words(), size)
+
+    def keys():
+        # Made anew each time: a key that is used twice is an error here, as it should be.
+        words = jnp.arange(12, dtype=jnp.uint32).reshape(6, 2)
+        return jax.random.wrap_key_data(words, impl="threefry2x32")
+
+    one_by_one = [int(jax.jit(run)(key)) for key in keys()]
+    assert len(set(one_by_one)) == 6
+    assert jax.vmap(run)(keys()).tolist() == one_by_one
+    assert jax.lax.map(run, keys(), batch_size=4).tolist() == one_by_one
+    by_hand = 0
+    for block in range(3):
+        noise = _random.laplace(_random.fold_in(keys()[0], block), block_size_for(size))
+        kept = np.asarray(noise)[: size - block * block_size_for(size)]
+        by_hand += int(kept.view(np.uint32).sum(dtype=np.uint64))
+    assert by_hand % 2**32 == one_by_one[0]
+
+
+@pytest.mark.parametrize("size", [*SIZES, 10**6, 123_456_789, 10**9])
+def test_block_sizes(size):
+    block_size = block_size_for(size)
+    num_blocks = -(-size // block_size)
+    assert block_size % 128 == 0 and 0 < block_size <= MAX_BLOCK
+    # No block is empty, and there are no more of them than need be.
+    assert (num_blocks - 1) * block_size < size <= num_blocks * block_size
+    assert num_blocks == -(-size // MAX_BLOCK)
+
+
+# Memory.
+
+REDUCERS = {
+    "categories": lambda: category_counts(100, offset=-50),
+    "lattice": lambda: lattice_counts(Lattice(jnp.float32(-9.0), jnp.float32(0.1)), 180),
+    "kernel": lambda: kernel_sums(
+        jnp.linspace(-1, 1, 21)[:, None], jnp.float32(0.1), find_kernel("gaussian")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REDUCERS)
+def test_memory_does_not_grow_with_the_number_of_samples(name):
+    def memory(size):
+        def run(key):
+            def draw(block):
+                noise = _random.laplace(_random.fold_in(key, block), block_size_for(size))
+                return noise.astype(jnp.int32) if name == "categories" else noise
+
+            return reduce_samples(draw, REDUCERS[name](), size)
+
+        compiled = jax.jit(run).lower(_random.as_key(0)).compile()
+        return compiled.memory_analysis().temp_size_in_bytes
+
+    # Blocks of 5120 samples and twice of 8192; all samples would be 400 MB.
+    small, middle, large = memory(10_000), memory(1_000_000), memory(100_000_000)
+    assert large <= 1.01 * middle
+    assert large <= 4 * small
+    assert large < 2**20
+
+
+# Exact sums.
+
+
+def test_wide_counts_are_exact_up_to_2_to_the_60():
+    add = jax.jit(lambda count, more: count.add(more))
+    count, exact = WideCount.zeros((3,)), np.zeros(3, object)
+    rng = np.random.default_rng(3)
+    for more in [[2**30, 2**30 - 1, 1]] * 5 + rng.integers(0, 2**30, (200, 3)).tolist():
+        count, exact = add(count, jnp.array(more, jnp.int32)), exact + np.array(more, object)
+        assert count.as_int().tolist() == exact.tolist()
+    assert exact.min() > 2**36
+    edge = WideCount(jnp.int32(2**30 - 1), jnp.int32(2**30 - 1))
+    assert int(edge.as_int()) == 2**60 - 1
+    assert int(edge.add(jnp.int32(1)).as_int()) == 2**60
+    assert int(edge.add(jnp.int32(2**30)).as_int()) == 2**60 + 2**30 - 1
+    assert float(edge.as_float()) == pytest.approx(2**60, rel=2**-22)
+    # A float32 counter stops at 2^24.
+    assert int(WideCount.zeros().add(jnp.int32(2**24)).add(jnp.int32(1)).as_int()) == 2**24 + 1
+
+
+def test_fixed_point_is_within_half_a_step_and_a_block_fits():
+    values = np.random.default_rng(0).random(10_000).astype(np.float32)
+    fixed = np.asarray(to_fixed_point(jnp.asarray(values)), np.int64)
+    assert np.abs(fixed / FIXED_POINT - values.astype(float)).max() <= 0.5 / FIXED_POINT
+    assert to_fixed_point(jnp.array([0.0, 1.0])).tolist() == [0, FIXED_POINT]
+    # A full block at the height of the kernel is what `add` takes, and no more.
+    assert MAX_BLOCK * FIXED_POINT <= 2**30
+    draw = stored_blocks(jnp.zeros(3 * MAX_BLOCK))
+    reducer = kernel_sums(jnp.zeros((1, 1)), jnp.float32(1.0), find_kernel("gaussian"))
+    assert reduce_samples(draw, reducer, 3 * MAX_BLOCK).as_int() == 3 * MAX_BLOCK * FIXED_POINT
+
+
+def test_kernel_sums_round_each_sample_by_half_a_step_at_most():
+    samples = np.random.default_rng(1).normal(size=5000).astype(np.float32)
+    points = np.array([-1.0, 0.0, 4.0], np.float32)
+    reducer = kernel_sums(jnp.asarray(points)[:, None], jnp.float32(0.5), find_kernel("gaussian"))
+    sums = reduce_samples(stored_blocks(jnp.asarray(samples)), reducer, 5000).as_int()
+    exact = np.exp(-0.5 * ((points[:, None].astype(float) - samples) / 0.5) ** 2).sum(axis=1)
+    # Half a step each, and float32 arithmetic: a few 2^-24 of values up to 1.
+    assert np.abs(sums / FIXED_POINT - exact).max() <= 5000 * (0.5 / FIXED_POINT + 2**-20)
+    # The errors are as good as random: far below the bound.
+    assert np.abs(sums / FIXED_POINT - exact).max() <= 10 * np.sqrt(5000 / 12) / FIXED_POINT
