@@ -25,17 +25,19 @@ from dpjax.plotting import (
     plot_empirical_curves,
     plot_empirical_densities,
     plot_empirical_noise,
+    save_figure,
 )
 from dpjax.report import write_empirical_report
 
 NUM_YEARS, NUM_LOCATIONS = 41, 10368
 
 
-def main(out_dir: str | Path = "results/empirical") -> dict[str, Any]:
+def main(out_dir: str | Path = "results/empirical", *, quick: bool = False) -> dict[str, Any]:
     """Runs both examples.
 
     Args:
         out_dir: Folder for the figures, the reports and `empirical.json`; made if need be.
+        quick: 60 locations instead of all.
 
     Returns:
         The figures that the README states.
@@ -44,7 +46,11 @@ def main(out_dir: str | Path = "results/empirical") -> dict[str, Any]:
     out.mkdir(parents=True, exist_ok=True)
     summary = {
         "generated": _example(
-            out, "generated", precipitation_like(), np.linspace(0, 0.25, 51), noise_epsilon=0.05
+            out,
+            "generated",
+            precipitation_like(60 if quick else NUM_LOCATIONS),
+            np.linspace(0, 0.25, 51),
+            noise_epsilon=0.05,
         )
     }
     grunfeld = _grunfeld()
@@ -63,10 +69,11 @@ def main(out_dir: str | Path = "results/empirical") -> dict[str, Any]:
     return summary
 
 
-def precipitation_like(seed: int = 0) -> np.ndarray:
-    """[41, 10368] generated annual totals in mm, in the paper's shape.
+def precipitation_like(num_locations: int = NUM_LOCATIONS, seed: int = 0) -> np.ndarray:
+    """[41, num_locations] generated annual totals in mm, in the paper's shape.
 
     Args:
+        num_locations: How many locations.
         seed: Seed of the generator.
 
     Returns:
@@ -74,10 +81,10 @@ def precipitation_like(seed: int = 0) -> np.ndarray:
     """
     rng = np.random.default_rng(seed)
     num_regions = 72
-    normal = rng.gamma(2.0, 480.0, NUM_LOCATIONS)
-    region = rng.integers(0, num_regions, NUM_LOCATIONS)
+    normal = rng.gamma(2.0, 480.0, num_locations)
+    region = rng.integers(0, num_regions, num_locations)
     regional = 0.08 * rng.standard_normal((NUM_YEARS, num_regions))[:, region]
-    own = 0.15 * rng.standard_normal((NUM_YEARS, NUM_LOCATIONS))
+    own = 0.15 * rng.standard_normal((NUM_YEARS, num_locations))
     return normal * np.exp(regional + own)
 
 
@@ -95,8 +102,8 @@ def _example(
         "noise": plot_empirical_noise(noise, num_draws=1_000_000),
     }
     for kind, figure in figures.items():
-        figure.savefig(out / f"{name}-{kind}.png")
-    write_empirical_report(out / f"{name}.html", result, noise)
+        save_figure(figure, out / f"{name}-{kind}.png")
+    write_empirical_report(result, out / f"{name}.html", noise)
     print(f"{result}\n{noise}\n({seconds:.2f} s)\n")
     below = [float(e) for e, r in zip(epsilons, result.total_risk, strict=True) if r <= 0.007]
     return {

@@ -285,3 +285,10 @@ def test_bad_arguments_are_named(change, words):
     arguments = {"databases": years(), "query": "mean", "epsilon": 0.5} | change
     with pytest.raises(ValueError, match=words):
         calibrate_noise(**arguments)
+
+
+def test_results_that_only_change_places_need_no_noise():
+    # Sums 1, 0, -1; 0, 1, -1 without the one and 1, -1, 0 without the other.
+    found = calibrate_noise(np.array([[1.0, 0], [-1, 1], [0, -1]]), "sum", epsilon=1, bandwidth=1.0)
+    assert found.wasserstein_infinity == found.scale == found.expected_error == 0
+    assert found.hausdorff_log_ratio == 0 and found.hausdorff_suffices

@@ -17,6 +17,7 @@ from dpjax.calibration._noise import (
 from dpjax.databases._panel_tables import as_panel
 from dpjax.estimators._empirical_bandwidth import DensityChoice, choose_density
 from dpjax.estimators._empirical_laplace import laplace_log_ratio
+from dpjax.estimators._empirical_result import plain
 from dpjax.estimators._empirical_samples import sample_query
 
 # Individuals per block of closed-form log ratios.
@@ -77,9 +78,9 @@ class NoiseCalibration:
         return float(result + self.sample(1)[0])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings under the names of the attributes."""
-        plain = {k: v for k, v in vars(self).items() if k != "noise"}
-        return plain | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}
+        """Plain numbers and strings under the names of the attributes, as strict JSON has them."""
+        values = plain({k: v for k, v in vars(self).items() if k != "noise"})
+        return values | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}
 
     def __str__(self) -> str:
         """The calibration in sentences."""
@@ -198,7 +199,8 @@ def calibrate_noise(
         rule=rule,
         wasserstein_infinity=largest,
         hausdorff=hausdorff,
-        hausdorff_log_ratio=_laplace_worst(first, without, hausdorff / epsilon),
+        # Results that only change places have one density, whatever the scale.
+        hausdorff_log_ratio=_laplace_worst(first, without, hausdorff / epsilon) if largest else 0.0,
         achieved_log_ratio=achieved,
         density=str(density),
         expected_error=chosen.expected_error,

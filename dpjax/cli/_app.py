@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from dpjax.cli import _audit, _empirical, _mechanisms
+from dpjax.cli import _audit, _empirical, _mechanisms, _reproduce
 
 app = typer.Typer(
     name="dpjax",
@@ -20,6 +20,7 @@ app = typer.Typer(
 _mechanisms.register(app)
 _audit.register(app)
 _empirical.register(app)
+_reproduce.register(app)
 
 
 def _version(asked: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from dpjax._result import VIOLATED, AuditResult
+from dpjax.cli._options import number_or_text, say_written, working
 
 
 def register(app: typer.Typer) -> None:
@@ -73,12 +74,12 @@ def audit(
         "claim": claim,
         "confidence": confidence,
         "key": seed,
-        "bandwidth": _number_or_text(bandwidth),
+        "bandwidth": number_or_text(bandwidth),
         "floor": floor,
         "kernel": kernel,
     }
     sizes = {"num_samples": num_samples, "num_confirm": num_confirm}
-    with _working():
+    with working("drawing and comparing outputs ..."):
         if samples is not None:
             result = _audit_files(samples, discrete, common)
         else:
@@ -95,7 +96,7 @@ def audit(
 
         write_report(result, report)
     print(result.to_json() if as_json else result)
-    _say_written(plot, report)
+    say_written(plot, report)
     raise typer.Exit(1 if result.verdict == VIOLATED else 0)
 
 
@@ -175,23 +176,3 @@ def _read_pairs(path: Path) -> Any:
             f"--pairs {path} must be JSON [[database, neighbor], ...] or an npz file with the "
             f"arrays database and neighbor: {error}."
         ) from None
-
-
-def _number_or_text(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _working() -> Any:
-    """A spinner on standard error, for people only."""
-    from rich.console import Console
-
-    return Console(stderr=True).status("drawing and comparing outputs ...")
-
-
-def _say_written(*paths: Path | None) -> None:
-    for path in paths:
-        if path is not None:
-            print(f"wrote {path}", file=sys.stderr)

@@ -1,12 +1,18 @@
 """`dpjax empirical`: empirical privacy of a query on a csv or Parquet file."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+
+from dpjax.cli._options import counting, number_or_text, say_written, working
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to an application."""
+    app.command("empirical")(empirical)
 
 
 def empirical(
@@ -43,58 +49,73 @@ def empirical(
     noise: Annotated[
         float | None, typer.Option(help="Also calibrate noise that reaches this epsilon.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    noise_kind: Annotated[
+        str | None, typer.Option(help="With --noise: laplace (default) or deconvolution.")
+    ] = None,
+    noise_rule: Annotated[
+        str | None,
+        typer.Option(
+            help="With --noise, what its scale rests on: wasserstein (default), smallest or "
+            "hausdorff."
+        ),
+    ] = None,
+    sensitivity: Annotated[
+        float | None,
+        typer.Option(
+            help="With --noise: global sensitivity of the query, to compare with the classical "
+            "Laplace mechanism. Default: the largest change seen."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
     report: Annotated[
-        Path | None, typer.Option(help="Write a report, with figures, to a .md or .html file.")
+        Path | None, typer.Option(help="Write a report with its figures (html or md).")
     ] = None,
 ) -> None:
-    """Estimate what a query gives away about each individual, from the data alone."""
+    """Estimates what a query gives away about each individual, from the data alone."""
+    wanted = {"noise": noise_kind, "rule": noise_rule, "sensitivity": sensitivity}
+    noise_options = {name: value for name, value in wanted.items() if value is not None}
+    if noise is None and noise_options:
+        raise ValueError(
+            "--noise-kind, --noise-rule and --sensitivity are for the noise that --noise asks for."
+        )
+    if report is not None:
+        from dpjax.report import check_report_path
+
+        check_report_path(report)
     from dpjax.calibration import calibrate_noise
     from dpjax.databases import as_panel
     from dpjax.estimators import empirical_privacy
-    from dpjax.report._empirical import check_report_path, write_empirical_report
 
     queries: Any = tuple(query or ["mean"])
     if len(queries) == 1:
         queries = queries[0]
-    try:
-        if report is not None:
-            check_report_path(report)
-        panel = as_panel(
-            data, database=database, individual=individual, value=value, missing=missing
-        )
-        density = {"kernel": kernel, "bandwidth": _number_or_name(bandwidth)}
+    density = {"kernel": kernel, "bandwidth": number_or_text(bandwidth)}
+    levels = _levels(epsilon or ["0:1:51"])
+    panel = as_panel(data, database=database, individual=individual, value=value, missing=missing)
+    with counting("leaving out individuals") as progress:
         result = empirical_privacy(
             panel,
             queries,
-            epsilon=_levels(epsilon or ["0:1:51"]),
+            epsilon=levels,
             adversary=adversary,
             num_buckets=num_buckets,
-            progress=_progress if sys.stderr.isatty() else None,
+            progress=progress,
             **density,
         )
-        calibration = None
-        if noise is not None:
-            calibration = calibrate_noise(panel, queries, epsilon=noise, **density)
-        if report is not None:
-            write_empirical_report(report, result, calibration)
-    except (ValueError, TypeError, ImportError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from None
+    calibration = None
+    if noise is not None:
+        with working("calibrating noise ..."):
+            calibration = calibrate_noise(panel, queries, epsilon=noise, **density, **noise_options)
+    if report is not None:
+        from dpjax.report import write_empirical_report
+
+        write_empirical_report(result, report, calibration)
     if as_json:
         extra = {} if calibration is None else {"noise": calibration.to_dict()}
-        typer.echo(json.dumps(result.to_dict() | extra, allow_nan=False))
-        return
-    typer.echo(str(result))
-    if calibration is not None:
-        typer.echo(f"\n{calibration}")
-    if report is not None:
-        typer.echo(f"\nreport: {report}")
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command to an application."""
-    app.command("empirical")(empirical)
+        print(json.dumps(result.to_dict() | extra, allow_nan=False))
+    else:
+        print(result if calibration is None else f"{result}\n\n{calibration}")
+    say_written(report)
 
 
 def _levels(texts: list[str]) -> np.ndarray:
@@ -112,16 +133,3 @@ def _levels(texts: list[str]) -> np.ndarray:
                 f"epsilon must be a number or FROM:TO:COUNT, as in 0:1:51, but was {text!r}."
             ) from None
     return np.array(levels)
-
-
-def _number_or_name(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _progress(done: int, total: int) -> None:
-    end = "\n" if done == total else ""
-    sys.stderr.write(f"\r{done} of {total}{end}")
-    sys.stderr.flush()

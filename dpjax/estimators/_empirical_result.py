@@ -96,7 +96,7 @@ class EmpiricalPrivacy:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, lists and strings under the names of the attributes."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
 
     def to_json(self, indent: int | None = None) -> str:
         """The result as strict JSON; numbers that are not finite become 'inf' and 'nan'."""
@@ -187,15 +187,16 @@ def worst_row(epsilons: np.ndarray, deltas: np.ndarray) -> int:
     return int(np.argmax(deltas[:, int(np.argmin(epsilons))]))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as strict JSON has it; numbers that are not finite become 'inf' and 'nan'."""
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if isinstance(value, IndependenceCheck | CoverageCheck | Bucket | DensityChoice):
-        return _plain(asdict(value))
+        return plain(asdict(value))
     if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
+        return {k: plain(v) for k, v in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if value is None or isinstance(value, bool | int | float | str):

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom
 
 from dpjax import _validate
 from dpjax.inference._assumptions import LipschitzOutputs
@@ -119,6 +118,9 @@ class SafetyCheck:
         """
         gaps = np.atleast_1d(self.gaps(counts))
         num_within = int(np.sum(gaps <= self.limit))
+        # Here, since scipy.stats costs more to import than the rest of the library.
+        from scipy.stats import binom
+
         # binom.cdf falls in the probability, so the least probability gives the largest p-value.
         vacuous = self.probability <= 0
         p_value = 1.0 if vacuous else float(binom.cdf(num_within, gaps.size, self.probability))

@@ -1,9 +1,10 @@
 """Figures without a display, and files that are written whole or not at all."""
 
-import os
-import tempfile
+import io
 from pathlib import Path
 from typing import Any
+
+from dpjax._files import write_whole
 
 _FORMATS = (".png", ".svg", ".pdf")
 
@@ -45,14 +46,9 @@ def save_figure(figure: Any, path: str | Path) -> Path:
         OSError: The folder is missing or cannot be written to.
     """
     path = check_figure_path(path)
-    handle, temporary = tempfile.mkstemp(suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    try:
-        figure.savefig(temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    content = io.BytesIO()
+    figure.savefig(content, format=path.suffix.lower()[1:])
+    write_whole({path: content.getvalue()})
     return path
 
 

@@ -11,8 +11,10 @@ from dpjax.calibration import NoiseCalibration
 from dpjax.estimators._empirical_ecdf import ecdf_knots
 from dpjax.estimators._empirical_mixture import Mixture
 from dpjax.estimators._empirical_result import EmpiricalPrivacy
+from dpjax.plotting._audit import DATABASE, NEIGHBOR
+from dpjax.plotting._canvas import new_figure
 
-_WITH, _WITHOUT = "#1f5fa8", "#d1603d"
+_WITH, _WITHOUT = DATABASE, NEIGHBOR
 
 
 def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:
@@ -27,11 +29,10 @@ def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:
     References:
         Burchard, Daoud, Dotterrer 2020, Figures 3 and 4.
     """
-    figure = _figure(9.0, 3.4)
+    figure, panels = new_figure(1, 2, size=(9, 3.4))
     order = np.argsort(result.epsilons)
-    panels = ((result.delta, "delta (worst individual)"), (result.total_risk, "total risk"))
-    for k, (values, name) in enumerate(panels, start=1):
-        axes = figure.add_subplot(1, 2, k)
+    shown = ((result.delta, "delta (worst individual)"), (result.total_risk, "total risk"))
+    for axes, (values, name) in zip(panels, shown, strict=True):
         axes.plot(result.epsilons[order], values[order], ".-", color=_WITH, markersize=3)
         if np.isfinite(result.epsilon_at_zero) and result.epsilon_at_zero <= result.epsilons.max():
             axes.axvline(result.epsilon_at_zero, color="0.5", linestyle=":")
@@ -71,8 +72,7 @@ def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
             "result must be of one query and without an adversary to draw one density, but had "
             f"{len(result.queries)} queries and {len(result.buckets)} buckets."
         )
-    figure = _figure(6.0, 3.6)
-    axes = figure.add_subplot()
+    figure, axes = new_figure(size=(7, 3.6))
     without = result.results_without_worst[:, 0]
     samples = (
         (result.results[:, 0], _WITH, "-", "with everybody"),
@@ -120,8 +120,7 @@ def plot_empirical_noise(
         Burchard, Daoud, Dotterrer 2020, Figure 1.
     """
     noise = calibration.noise
-    figure = _figure(6.0, 3.6)
-    axes = figure.add_subplot()
+    figure, axes = new_figure(size=(7, 3.6))
     draws = calibration.sample(num_draws, seed)
     moved = draws[draws != 0]
     title = f"{num_draws:,} draws of the noise"
@@ -146,12 +145,6 @@ def _widths(result: EmpiricalPrivacy, sample: np.ndarray) -> np.ndarray:
     if result.density is None or result.density.kernel == "ecdf" or not len(sample):
         return np.zeros(0)
     return result.density.widths(sample)
-
-
-def _figure(width: float, height: float) -> Any:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained", dpi=130)
 
 
 def _tidy(axes: Any) -> None:
