@@ -154,15 +154,15 @@ def test_cross_validation_finds_the_best_of_its_candidates(seed):
 def test_cross_validation_is_near_the_oracle_on_normal_data():
     """The bandwidth of least integrated squared error for a normal is 1.06 n^(-1/5).
 
-    Cross-validation by likelihood scatters about it by about n^(-1/10), 15% to 40%: the mean of
-    the logarithms of 30 has a standard error below 0.1, and a factor of 1.5 is allowed (0.405, more
-    than 4.4 errors: rate 1e-5).
+    The logarithm of one choice has a standard deviation of 0.24 (from 150 other samples), the mean
+    of 30 of 0.044. A factor of 1.27 is allowed, which is 5.4 of them, or 4.9 beside the bias of
+    -0.025 seen there: rate 1e-6.
     """
     rng, rule = np.random.default_rng(8), CrossValidated(num_pilot=512)
     find = jax.jit(lambda pilot: bandwidth_at(rule, rule.spread(pilot), 512, 1))
     found = [float(find(jnp.asarray(rng.normal(size=(512, 1)), jnp.float32))) for _ in range(30)]
     oracle = (4 / 3) ** 0.2 * 512**-0.2
-    assert abs(np.mean(np.log(found)) - math.log(oracle)) < math.log(1.5)
+    assert abs(np.mean(np.log(found)) - math.log(oracle)) < math.log(1.27)
     # It adapts: two narrow heaps far apart want far less than Silverman's rule gives.
     heaps = np.concatenate([rng.normal(-50, 1, 512), rng.normal(50, 1, 512)])
     heaps = jnp.asarray(rng.permutation(heaps), jnp.float32)[:, None]

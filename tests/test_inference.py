@@ -172,7 +172,7 @@ def test_coverage_sees_a_bound_that_knows_one_side_only():
 
 
 def test_normal_coverage_of_a_discrete_witness():
-    """At 5000 draws the normal bound is off by O(1 / sqrt(N p)) = 1% at most."""
+    """Enumerated: the skewness of 500 expected draws, 1 / sqrt(500) / 6, moves it by below 1%."""
     size, confidence, (p, q) = 5000, 0.95, (0.3, 0.1)
     k = np.arange(size + 1)
     outer = np.stack(np.broadcast_arrays(k[:, None], k[None, :]), axis=-1)[1100:1900, 300:700]
@@ -180,5 +180,17 @@ def test_normal_coverage_of_a_discrete_witness():
     bounds = local_bounds(found, np.zeros(outer.shape[:-1]), outer, None, size, confidence)
     held = bounds.lower_bound <= math.log(p / q)
     covered = stats.binom.pmf(k, size, p)[1100:1900] @ held @ stats.binom.pmf(k, size, q)[300:700]
-    # One side's variance alone would cover 0.89 or less, the two-sided quantile 0.975.
+    # The variance of q alone would cover 0.93 and of p 0.77, the two-sided quantile 0.975.
     assert 0.94 < covered < 0.96
+
+
+@pytest.mark.parametrize("direction", [(0.31, 0.29), (0.29, 0.31)])
+def test_normal_coverage_where_there_is_no_loss(direction):
+    """A bound on the absolute log-ratio is wrong on both sides, and would cover 0.90 only."""
+    size, k = 5000, np.arange(1300, 1701)
+    events = np.stack(np.broadcast_arrays(k[:, None], k[None, :]), axis=-1)
+    found = np.broadcast_to(direction, events.shape)
+    bounds = local_bounds(found, np.zeros(events.shape[:-1]), events, None, size, 0.95)
+    chance = stats.binom.pmf(k, size, 0.3)
+    assert chance.sum() == pytest.approx(1, abs=1e-8)
+    assert chance @ (bounds.lower_bound == 0) @ chance == pytest.approx(0.95, abs=0.005)

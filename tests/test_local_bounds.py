@@ -37,8 +37,11 @@ def test_an_ordinary_outcome():
     assert bounds.standard_error == pytest.approx(error, rel=1e-12)
     lower = math.log(29 / 11) - stats.norm.ppf(0.95) * error
     assert bounds.lower_bound == pytest.approx(lower, rel=1e-12)
-    # The sign of the loss is not part of the normal bound.
+    # Either side may be the larger one, but the search says which.
     assert of_outcomes([0.1, 0.3], [1100, 2900]).lower_bound == bounds.lower_bound
+    turned = of_outcomes([0.1, 0.3], [2900, 1100])
+    assert not turned.exact and turned.lower_bound == 0
+    assert turned.estimate == bounds.estimate
 
 
 def test_an_ordinary_point():

@@ -107,14 +107,18 @@ def local_bounds(
             error = kernel_standard_error(
                 truncated, num_confirm, kernel.bandwidth, kernel.roughness, kernel.dimension
             )
-        normal = normal_lower_bound(estimate, error, confidence)
+        # Signed, in the direction that the search found: the absolute value of a loss near 0 would
+        # be exceeded on both sides, with twice the error probability.
+        up = np.argmax(found, axis=-1)[..., None]
+        logs = np.log(truncated)
+        signed = np.take_along_axis(logs, up, -1) - np.take_along_axis(logs, 1 - up, -1)
+        normal = normal_lower_bound(signed[..., 0], error, confidence)
     # A side of which nothing was seen again has no finite error: no bound can come of it, and the
     # exact one would be a choice made after looking.
     normal = np.where(np.isfinite(error), normal, 0.0)
     # Nothing seen at either side: inf - inf is 0.
     estimate = np.where(np.all(truncated == 0, axis=-1), 0.0, estimate)
 
-    up = np.argmax(found, axis=-1)[..., None]
     larger = np.take_along_axis(events, up, axis=-1)[..., 0]
     smaller = np.take_along_axis(events, 1 - up, axis=-1)[..., 0]
     binomial = binomial_lower_bound(larger, smaller, num_confirm, confidence)

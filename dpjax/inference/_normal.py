@@ -80,7 +80,7 @@ def normal_lower_bound(
     """LB = loss + Phi^-1(1 - confidence) * standard error, and at least 0.
 
     Args:
-        loss: Estimated losses >= 0.
+        loss: Estimated losses; log-ratios in a direction that was chosen without these draws.
         standard_error: Of the losses.
         confidence: Probability with which the bound is at most the true loss, asymptotically.
 
