@@ -106,8 +106,8 @@ def prepare_samples(
         discrete = _looks_discrete(x, y, notes)
     if len(x) != len(y):
         notes.append(
-            f"x has {len(x)} outputs and y {len(y)}; the first {min(len(x), len(y))} of each were "
-            "used."
+            f"x has {len(x)} outputs and y {len(y)}; {min(len(x), len(y))} of each, chosen at "
+            "random, were used."
         )
     size = min(len(x), len(y))
     needed = _MIN_DISCRETE if discrete else _MIN_REAL
@@ -123,7 +123,9 @@ def prepare_samples(
             f"search_fraction must leave at least {_MIN_SEARCH} outputs a side to search, but "
             f"{search_fraction} of {size} left {count}."
         )
-    x, y = x[:size], y[:size]
+    generator = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    # Before the longer side is cut: files are often sorted, or drift in time.
+    x, y = (generator.permutation(side)[:size] for side in (x, y))
     labels, origin = None, np.zeros(1)
     if discrete:
         x, y, labels = _number_outcomes(x, y)
@@ -135,15 +137,9 @@ def prepare_samples(
         origin = np.atleast_1d(np.median(np.concatenate([x, y]), axis=0))
         x, y = x - origin, y - origin
         space = RealSpace() if dimension == 1 else VectorSpace(dimension)
-    generator = np.random.default_rng(np.asarray(jax.random.key_data(key)))
-    search, confirm = [], []
-    for side in (x, y):
-        shuffled = jnp.asarray(
-            side[generator.permutation(size)],
-            jnp.int32 if discrete else jnp.result_type(float),
-        )
-        search.append(shuffled[:count])
-        confirm.append(shuffled[count:])
+    dtype = jnp.int32 if discrete else jnp.result_type(float)
+    search = [jnp.asarray(side[:count], dtype) for side in (x, y)]
+    confirm = [jnp.asarray(side[count:], dtype) for side in (x, y)]
     notes.append(f"{count} outputs a side searched, the other {size - count} confirmed.")
     return Prepared(
         Recorded((search[0], search[1]), (confirm[0], confirm[1])), space, labels, origin, notes

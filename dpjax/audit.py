@@ -19,11 +19,10 @@ from dpjax._recorded import prepare_samples
 from dpjax._result import AuditResult
 from dpjax._types import FiniteSpace
 from dpjax.databases import Pairs
-from dpjax.densities import BandwidthRule, as_rule
+from dpjax.densities import BandwidthRule, as_rule, find_kernel
 from dpjax.estimators import (
     LocalSettings,
     LocalStatistics,
-    lattice_too_coarse,
     mpl_recorded,
     mpl_runs,
 )
@@ -291,13 +290,14 @@ def _pilot_region(mechanism: Mechanism, pairs: Pairs, root: Any) -> Any:
 
 def _refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics, LocalSettings]:
     """Runs, with as many lattice nodes as the bandwidth needs; the settings say how many."""
+    needed = find_kernel(settings.kernel).min_nodes
     while True:
         statistics = jax.block_until_ready(run(settings))
         nodes = float(np.min(statistics.found.nodes_per_bandwidth))
-        if not lattice_too_coarse(nodes):
+        if nodes >= needed:
             return statistics, settings
         wanted = 2 * settings.num_cells
-        while wanted * nodes < 1.5 * settings.num_cells * 16 and wanted <= _MAX_CELLS:
+        while wanted * nodes < 1.5 * settings.num_cells * needed and wanted <= _MAX_CELLS:
             wanted *= 2
         if wanted > _MAX_CELLS:
             raise ValueError(

@@ -177,12 +177,12 @@ def test_binned_is_direct_for_ties_and_far_outliers(name):
 
 
 def test_the_coarsest_lattice_allowed_is_not_shifted():
-    """Sixteen nodes a bandwidth on smooth data: normals at 20000 equal steps of their quantile.
+    """Thirty-two nodes a bandwidth on smooth data: normals at 20000 equal steps of their quantile.
 
     Sharing a sample between nodes widens it by spacing^2 / 6, interpolation by spacing^2 / 8 on
-    average, 3e-4 of the density here; half of a fine bin to one side would be 5e-3.
+    average, 1e-4 of the density here; half of a fine bin to one side would be 2.5e-3.
     """
     samples = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
     points = np.linspace(-2.5, 2.5, 41)
-    actual = truncated_kde(samples, points, bandwidth=0.5, method="binned", num_cells=353)
+    actual = truncated_kde(samples, points, bandwidth=0.5, method="binned", num_cells=706)
     np.testing.assert_allclose(actual, stats.norm.pdf(points, scale=1.25**0.5), rtol=1e-3)

@@ -82,7 +82,9 @@ def test_the_split_is_not_by_position_and_differs_between_the_sides():
 def test_the_longer_side_is_cut_and_said():
     prepared = prepare(REALS[0], REALS[1][:900])
     assert prepared.num_samples + prepared.num_confirm == 900
-    assert "x has 1001 outputs and y 900; the first 900 of each were used." in prepared.notes
+    assert (
+        "x has 1001 outputs and y 900; 900 of each, chosen at random, were used." in prepared.notes
+    )
     assert "270 outputs a side searched, the other 630 confirmed." in prepared.notes
 
 

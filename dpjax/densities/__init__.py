@@ -20,7 +20,6 @@ from dpjax.densities._frequencies import category_counts as category_counts
 from dpjax.densities._kernels import KERNELS as KERNELS
 from dpjax.densities._kernels import Kernel as Kernel
 from dpjax.densities._kernels import find_kernel as find_kernel
-from dpjax.densities._lattice import MIN_NODES_PER_BANDWIDTH as MIN_NODES_PER_BANDWIDTH
 from dpjax.densities._lattice import Lattice as Lattice
 from dpjax.densities._lattice import lattice_counts as lattice_counts
 from dpjax.densities._lattice import smooth_counts as smooth_counts

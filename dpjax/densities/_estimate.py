@@ -15,7 +15,6 @@ from dpjax.densities._direct import density_of_sums, kernel_sums
 from dpjax.densities._frequencies import category_counts
 from dpjax.densities._kernels import find_kernel
 from dpjax.densities._lattice import (
-    MIN_NODES_PER_BANDWIDTH,
     Lattice,
     lattice_counts,
     smooth_counts,
@@ -89,9 +88,9 @@ def truncated_kde(
         )
     reach = profile.radius * width
     lattice = Lattice.covering(jnp.min(points), jnp.max(points), reach, num_cells)
-    if float(width) < MIN_NODES_PER_BANDWIDTH * float(lattice.spacing):
+    if float(width) < profile.min_nodes * float(lattice.spacing):
         raise ValueError(
-            f"num_cells must give {MIN_NODES_PER_BANDWIDTH} cells per bandwidth, but {num_cells} "
+            f"num_cells must give {profile.min_nodes} cells per bandwidth, but {num_cells} "
             f"gave {float(width / lattice.spacing):.2g}: raise it, or use method='direct'."
         )
     return _binned(samples[:, 0], points[:, 0], lattice, width, floor, profile, num_cells)

@@ -26,12 +26,15 @@ class Kernel:
         profile: r^2 -> k(r) in [0, 1], elementwise.
         radius: Distance past which k is below 2e-8 or 0.
         moment: (d, p) -> integral of k^p over R^d, for p = 1 and 2.
+        min_nodes: Lattice nodes per bandwidth that keep the binned estimate within about 1e-3 of
+            the direct one: few for a smooth kernel, many for one with a kink or an edge.
     """
 
     name: str
     profile: Callable[[Array], Array]
     radius: float
     moment: Callable[[int, int], float]
+    min_nodes: int
 
     def norm(self, dimension: int) -> float:
         """c_d, the height of K at 0."""
@@ -65,15 +68,17 @@ KERNELS: dict[str, Kernel] = {
             lambda r2: jnp.exp(-r2 / 2),
             6.0,
             lambda d, p: (2 * math.pi / p) ** (d / 2),
+            32,
         ),
         Kernel(
             "laplace",
             lambda r2: jnp.exp(-jnp.sqrt(r2)),
             18.0,
             lambda d, p: math.gamma(d + 1) * _ball(d) / p**d,
+            200,
         ),
-        Kernel("epanechnikov", lambda r2: jnp.maximum(1 - r2, 0), 1.0, _polynomial_moment(1)),
-        Kernel("biweight", lambda r2: jnp.maximum(1 - r2, 0) ** 2, 1.0, _polynomial_moment(2)),
+        Kernel("epanechnikov", lambda r2: jnp.maximum(1 - r2, 0), 1.0, _polynomial_moment(1), 200),
+        Kernel("biweight", lambda r2: jnp.maximum(1 - r2, 0) ** 2, 1.0, _polynomial_moment(2), 200),
     )
 }
 

@@ -4,7 +4,7 @@ Samples are counted in bins that are `_FINE` times finer than the lattice, with 
 a draw, then shared linearly between the two nearest nodes and convolved with the kernel. Against
 the direct sum the error is about (spacing / bandwidth)^2 / 8 times the curvature of the kernel, and
 of first order in spacing / bandwidth next to a sample at which the kernel has a kink or an edge; it
-is refused where the bandwidth spans fewer than `MIN_NODES_PER_BANDWIDTH` nodes.
+is refused where the bandwidth spans fewer nodes than the kernel needs (`Kernel.min_nodes`).
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 1; binning after Silverman (1982) and Wand (1994).
@@ -18,9 +18,6 @@ from jaxtyping import Bool, Float, Int
 
 from dpjax._streaming import Reducer
 from dpjax.densities._kernels import Kernel
-
-MIN_NODES_PER_BANDWIDTH = 16
-"""Below this many lattice nodes per bandwidth the estimate is refused."""
 
 _FINE = 8
 

@@ -12,7 +12,6 @@ from jax import Array
 
 from dpjax._streaming import reduce_samples
 from dpjax.densities import (
-    MIN_NODES_PER_BANDWIDTH,
     Kernel,
     Lattice,
     as_vectors,
@@ -207,8 +206,3 @@ def _best(curves: Curves, floor: Any, spread: Array, penalty: Array | float) -> 
         nodes_per_bandwidth=jnp.asarray(jnp.inf, curves.densities.dtype),
         curves=curves,
     )
-
-
-def lattice_too_coarse(nodes_per_bandwidth: Any) -> Any:
-    """Whether the binned method must be refused, elementwise."""
-    return nodes_per_bandwidth < MIN_NODES_PER_BANDWIDTH
