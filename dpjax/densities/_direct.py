@@ -25,7 +25,17 @@ def as_vectors(samples: Array) -> Float[Array, "block d"]:
 def kernel_values(
     samples: Float[Array, "block d"], point: Float[Array, " d"], bandwidth: Array, kernel: Kernel
 ) -> Float[Array, " block"]:
-    """k(|point - sample| / bandwidth) of each sample."""
+    """The kernel's profile k(|point - sample| / bandwidth) of each sample.
+
+    Args:
+        samples: [block] or [block, d].
+        point: [d].
+        bandwidth: Scalar.
+        kernel: Its profile is used, without the factor c_d / h^d.
+
+    Returns:
+        Values in [0, 1].
+    """
     # The reciprocal by hand: XLA takes it in some layouts of runs and divides in others, and the
     # last bits of the result must not depend on the layout.
     scaled = (as_vectors(samples) - point[None, :]) * (1 / bandwidth)
@@ -33,7 +43,16 @@ def kernel_values(
 
 
 def kernel_sums(points: Float[Array, "points d"], bandwidth: Array, kernel: Kernel) -> Reducer:
-    """Sums the kernel at every point over all samples, in fixed point; the carry is a WideCount."""
+    """Sums the kernel's profile at every point over all samples, in fixed point.
+
+    Args:
+        points: [points, d].
+        bandwidth: Scalar.
+        kernel: The kernel.
+
+    Returns:
+        A reducer whose carry is a WideCount [points], in units of 1 / FIXED_POINT.
+    """
 
     def init() -> WideCount:
         return WideCount.zeros((points.shape[0],))
@@ -54,7 +73,18 @@ def kernel_sums(points: Float[Array, "points d"], bandwidth: Array, kernel: Kern
 def density_of_sums(
     sums: WideCount, bandwidth: Array, kernel: Kernel, num_samples: int, dimension: int
 ) -> Float[Array, " points"]:
-    """The density estimate from the carry of `kernel_sums`."""
+    """The density estimate from the carry of `kernel_sums`.
+
+    Args:
+        sums: That carry.
+        bandwidth: The scalar it was summed with.
+        kernel: Likewise.
+        num_samples: How many samples were streamed.
+        dimension: d.
+
+    Returns:
+        Densities [points].
+    """
     scale = kernel.norm(dimension) / (num_samples * bandwidth**dimension)
     return sums.as_float() * (scale / FIXED_POINT)
 

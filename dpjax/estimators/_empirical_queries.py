@@ -46,7 +46,7 @@ def _over_panel(panel: Panel, weights: np.ndarray | None = None) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Count:
-    """Number of records."""
+    """The number of records in a database."""
 
     @property
     def name(self) -> str:

@@ -88,7 +88,16 @@ Region = Outcomes | Box
 
 
 def product_grid(low: Array, high: Array, num_points: int) -> Array:
-    """The product of equally spaced points on each axis, both ends included, [points^d, d]."""
+    """The product of equally spaced points on each axis, both ends included.
+
+    Args:
+        low: Lower ends [d].
+        high: Upper ends [d].
+        num_points: Points on each axis.
+
+    Returns:
+        [num_points^d, d].
+    """
     axes = [jnp.linspace(low[i], high[i], num_points) for i in range(low.shape[0])]
     return jnp.stack([g.ravel() for g in jnp.meshgrid(*axes, indexing="ij")], axis=-1)
 

@@ -1,0 +1,56 @@
+"""Every command and every piece of Python in the README runs, in its order, in one folder."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"^```(bash|python)\n(.*?)^```", TEXT, re.S | re.M)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("readme")
+
+
+def environment():
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONWARNINGS": "error", "DPJAX_CACHE_DIR": ""}
+
+
+def test_the_blocks_run(folder):
+    for language, code in BLOCKS:
+        lines = code.splitlines()
+        scripts = [line.split()[0] for line in lines if line.startswith("scripts/")]
+        for script in scripts:
+            assert os.access(ROOT / script, os.X_OK), script
+        code = "\n".join(line for line in lines if not line.startswith("scripts/"))
+        command = ["bash", "-euo", "pipefail"] if language == "bash" else [sys.executable]
+        done = subprocess.run(
+            [*command, "-c", code], cwd=folder, env=environment(), capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+
+
+def test_scripts_and_extras_that_it_names_exist():
+    for name in re.findall(r"`(scripts/\w+)`", TEXT):
+        assert os.access(ROOT / name, os.X_OK), name
+    project = (ROOT / "pyproject.toml").read_text()
+    for extra in ("cli", "plot", "report", "io", "cuda12", "cuda13", "tpu", "all"):
+        assert re.search(rf"^{extra} = ", project, re.M)
+
+
+@pytest.mark.skipif(
+    not (ROOT / ".venv" / ".installed").exists(), reason="scripts/demo would install an environment"
+)
+def test_the_demo_runs():
+    done = subprocess.run([ROOT / "scripts" / "demo"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("VIOLATED") == 2 and done.stdout.count("NOT REFUTED") == 1
+    for report in ("laplace.html", "noisy-histogram-2.html", "survey.html", "survey.png"):
+        assert (ROOT / "out" / report).stat().st_size > 1000
