@@ -3,6 +3,7 @@
 from importlib.metadata import version as _version
 
 from dpjax._batching import Execution as Execution
+from dpjax._rerun import rerun as rerun
 from dpjax._result import AuditResult as AuditResult
 from dpjax._result import Witness as Witness
 from dpjax.audit import audit as audit

@@ -67,6 +67,7 @@ class AuditResult:
         settings: All that changes the answer.
         notes: What a reader should know besides.
         curve: Points, densities on both sides and losses of the witness's pair, or None.
+        replay: Pairs and region as `dpjax.rerun` takes them; None for recorded outputs.
         versions: Of dpjax and what it stands on.
         device: Where it ran.
         seconds: Wall time, compilation included.
@@ -91,6 +92,7 @@ class AuditResult:
     settings: dict[str, Any]
     notes: tuple[str, ...] = ()
     curve: dict[str, list] | None = field(default=None, repr=False)
+    replay: dict[str, Any] | None = field(default=None, repr=False)
     versions: dict[str, str] = field(default_factory=dict, repr=False)
     device: str = ""
     seconds: float = 0.0

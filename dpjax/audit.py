@@ -16,6 +16,7 @@ from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution
 from dpjax._join import assemble, first_run
 from dpjax._recorded import prepare_samples
+from dpjax._replay import replay_of
 from dpjax._result import AuditResult
 from dpjax._types import FiniteSpace
 from dpjax.databases import Pairs
@@ -127,7 +128,7 @@ def audit(
         )
 
     statistics, settings = _refine_lattice(run, settings)
-    return assemble(
+    result = assemble(
         statistics,
         settings,
         region,
@@ -140,6 +141,7 @@ def audit(
         notes=notes,
         seconds=time.perf_counter() - start,
     )
+    return dataclasses.replace(result, replay=replay_of(pairs, region, num_outcomes))
 
 
 def audit_samples(

@@ -54,6 +54,34 @@ def test_the_same_seed_gives_the_same_result(laplace):
     assert other.lower_bound != laplace.lower_bound
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"mechanism": mechanisms.Laplace(1.0), "bandwidth": 0.2, "key": jax.random.key(5)},
+        {"mechanism": mechanisms.SVT2(0.7), "region": [0, 9, 10], "claim": 0.7},
+        {"mechanism": mechanisms.TwoSidedGeometric(1.0), "confidence": 0.9},
+    ],
+)
+def test_a_result_is_run_again_from_its_json(arguments):
+    sizes = {"num_samples": 2000, "num_confirm": 5000}
+    result = dpjax.audit(**arguments, **sizes)
+    again = dpjax.rerun(dpjax.AuditResult.from_json(result.to_json()))
+    assert dataclasses.replace(again, seconds=result.seconds) == result
+
+
+def test_what_cannot_be_run_again_says_why():
+    recorded = dpjax.audit_samples(rng().normal(size=300), rng().normal(size=300))
+    with pytest.raises(ValueError, match="recorded outputs"):
+        dpjax.rerun(recorded)
+    function = dpjax.audit(two_dimensional, pairs=[(np.zeros(2), np.ones(2))], **TINY)
+    with pytest.raises(ValueError, match="mechanism must be given"):
+        dpjax.rerun(function)
+    assert dpjax.rerun(function, two_dimensional).witness == function.witness
+
+
+TINY = {"num_samples": 300, "num_confirm": 600, "region": ([-1, -1], [2, 2])}
+
+
 def test_verdicts_do_not_overclaim(laplace):
     fair = dpjax.audit(mechanisms.Laplace(1.0), claim=1.0, key=3)
     assert fair.verdict == "not refuted" and "no proof" in fair.sentence
