@@ -1,20 +1,16 @@
 """Figures 2, 3, 4, 6 and 7 of the histogram paper, one file each.
 
-Run `python -m benchmarks.histogram_figures [--out DIR] [--runs 100]`; about a minute on 2 cores.
+Run `python -m benchmarks.histogram_figures [OUT_DIR]` or `dpjax reproduce histogram-figures`; about
+a minute on 2 cores.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
     Various Notions of Differential Privacy": Figures 2, 3, 4, 6, 7.
 """
 
-import argparse
+import sys
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import NullFormatter
 from scipy.optimize import brentq
@@ -22,25 +18,29 @@ from scipy.optimize import brentq
 from dpjax.estimators import Unplanned, histogram_ldp, histogram_rdp
 from dpjax.inference import plan, plan_safety
 from dpjax.mechanisms import TruncatedLaplace
+from dpjax.plotting import new_figure, save_figure
 from dpjax.reference import ExactTruncatedLaplace
 
 EXTREMES = [0.0, 1.0]
 
 
-def num_samples_against(order, lipschitz):
+def num_samples_against(order, lipschitz, num_points):
     """Figures 2 and 6: the planned n against each argument, the others fixed."""
     base = {"lipschitz": lipschitz, "precision": 0.5, "confidence": 0.9, "order": order}
     axes = {
-        "precision": np.geomspace(0.05, 2, 30),
-        "confidence": np.linspace(0.05, 0.99, 30),
-        "lipschitz": np.linspace(0.05, 1.9 if order is None else 1.2, 30),
+        "precision": np.geomspace(0.05, 2, num_points),
+        "confidence": np.linspace(0.05, 0.99, num_points),
+        "lipschitz": np.linspace(0.05, 1.9 if order is None else 1.2, num_points),
     }
     if order is not None:
-        axes["order"] = np.linspace(1.1, 6, 30)
-    figure, panels = plt.subplots(1, len(axes), figsize=(3.6 * len(axes), 3), sharey=True)
+        axes["order"] = np.linspace(1.1, 6, num_points)
+    figure, panels = new_figure(1, len(axes), size=(3.6 * len(axes), 3))
     for panel, (name, values) in zip(panels, axes.items(), strict=True):
         numbers = [plan(**{**base, name: float(v)}).num_samples for v in values]
         panel.semilogy(values, numbers)
+        if panel is not panels[0]:
+            panel.sharey(panels[0])
+            panel.tick_params(labelleft=False)
         panel.set_xlabel(name)
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("samples per input n")
@@ -49,12 +49,12 @@ def num_samples_against(order, lipschitz):
     return figure
 
 
-def estimates_against_n(scale, precision, confidence, order, num_runs):
+def estimates_against_n(scale, precision, confidence, order, num_runs, num_points):
     """Figures 3 and 7: mean, deviation and share within the precision, against n."""
     law = ExactTruncatedLaplace(scale)
     planned = plan(lipschitz=law.lipschitz, precision=precision, confidence=confidence, order=order)
     exact = law.epsilon if order is None else law.pair_renyi(0, 1, order)
-    numbers = np.unique(np.geomspace(4 * planned.num_intervals, 100_000, 14).astype(int))
+    numbers = np.unique(np.geomspace(4 * planned.num_intervals, 100_000, num_points).astype(int))
     means, deviations, shares = [], [], []
     for n in numbers.tolist():
         chosen, runs = Unplanned(planned.num_intervals, n), {"num_runs": num_runs}
@@ -70,7 +70,7 @@ def estimates_against_n(scale, precision, confidence, order, num_runs):
         shares.append(float((np.abs(estimates - exact) <= precision).filled(False).mean()))
     means, deviations = np.array(means), np.array(deviations)
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
+    figure, (left, right) = new_figure(1, 2, size=(9, 3.4))
     left.fill_between(
         numbers, exact - precision, exact + precision, color="gold", alpha=0.3, label="precision"
     )
@@ -100,20 +100,20 @@ def laplace_of_constant(lipschitz):
     return ExactTruncatedLaplace(scale)
 
 
-def safety_against_truth(num_runs=1000):
+def safety_against_truth(num_runs, num_points):
     """Figure 4: how often a run stays within the limit, against the true constant."""
     claim = ExactTruncatedLaplace(2.0).lipschitz
     raised, check = plan_safety(plan(lipschitz=claim, precision=0.5, confidence=0.8))
     edges = np.linspace(0, 1, raised.num_intervals + 1)
     rng = np.random.default_rng(4)
-    ratios = np.linspace(0.4, 3.0, 27)
+    ratios = np.linspace(0.4, 3.0, num_points)
     shares = []
     for ratio in ratios:
         law = laplace_of_constant(ratio * claim)
         rows = [np.diff(law.cdf(x, edges)) for x in EXTREMES]
         counts = [rng.multinomial(raised.num_samples, r / r.sum(), size=num_runs) for r in rows]
         shares.append(check.verdict(np.stack(counts, 1)).num_within / num_runs)
-    figure, axis = plt.subplots(figsize=(5.5, 3.4))
+    figure, axis = new_figure(size=(5.5, 3.4))
     axis.plot(ratios, shares, marker="o", markersize=3, label="share within the limit")
     axis.axhline(
         check.probability, color="firebrick", linestyle="--", label="least share if C is true"
@@ -128,25 +128,30 @@ def safety_against_truth(num_runs=1000):
     return figure
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("out"))
-    parser.add_argument("--runs", type=int, default=100)
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
+def main(out_dir: str | Path = "results/histogram-figures", *, quick: bool = False) -> list[Path]:
+    """Draws all figures.
+
+    Args:
+        out_dir: Folder for the files `figure_2.png` and so on; made if need be.
+        quick: Fewer runs and points.
+
+    Returns:
+        The files.
+    """
+    out = Path(out_dir)
+    out.mkdir(parents=True, exist_ok=True)
+    runs = {"num_runs": 10 if quick else 100, "num_points": 2 if quick else 14}
+    points = {"num_points": 6 if quick else 30}
+    safety = (100, 5) if quick else (1000, 27)
     figures = {
-        "figure_2": num_samples_against(None, 1.0),
-        "figure_3": estimates_against_n(1.0, 0.5, 0.8, None, options.runs),
-        "figure_4": safety_against_truth(),
-        "figure_6": num_samples_against(2.0, 0.5),
-        "figure_7": estimates_against_n(2.0, 0.5, 0.9, 2.0, options.runs),
+        "figure_2": num_samples_against(None, 1.0, **points),
+        "figure_3": estimates_against_n(1.0, 0.5, 0.8, None, **runs),
+        "figure_4": safety_against_truth(*safety),
+        "figure_6": num_samples_against(2.0, 0.5, **points),
+        "figure_7": estimates_against_n(2.0, 0.5, 0.9, 2.0, **runs),
     }
-    for name, figure in figures.items():
-        path = options.out / f"histogram_{name}.png"
-        figure.tight_layout()
-        figure.savefig(path, dpi=120)
-        print(path)
+    return [save_figure(figure, out / f"{name}.png") for name, figure in figures.items()]
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:2])

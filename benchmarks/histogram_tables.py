@@ -1,19 +1,23 @@
 """Tables I-V of the histogram paper: constants, mid-point pairs, theoretical and practical n.
 
-Run `python -m benchmarks.histogram_tables [--runs 1000] [--json FILE]`; about a minute on 2 cores.
+Run `python -m benchmarks.histogram_tables [OUT_DIR]` or `dpjax reproduce histogram-tables`; about a
+minute on 2 cores.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
     Various Notions of Differential Privacy": Tables I-V.
 """
 
-import argparse
 import json
+import sys
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks.histogram_practical import practical_num_samples
+from dpjax._files import write_whole
 from dpjax.estimators import Unplanned, histogram_ldp, histogram_rdp, midpoints
 from dpjax.inference import plan
 from dpjax.mechanisms import TruncatedLaplace
@@ -56,11 +60,11 @@ def table_1():
     return rows
 
 
-def table_2():
+def table_2(num_samples):
     """Estimates over all mid-point pairs at B = 1: the maximum, and 18 pairs as in the paper."""
     inputs = midpoints(0, 1, 91)
     start = time.perf_counter()
-    result = histogram_ldp(TruncatedLaplace(1.0), inputs, Unplanned(91, 1_863_132), key=0)
+    result = histogram_ldp(TruncatedLaplace(1.0), inputs, Unplanned(91, num_samples), key=0)
     seconds = time.perf_counter() - start
     first, second = result.witness()
     ends = result.levels[0, 89]
@@ -73,10 +77,10 @@ def table_2():
     return {"seconds": seconds, "num_pairs": len(result.pairs), "rows": rows}
 
 
-def table_4():
+def table_4(num_samples):
     """Renyi levels over all mid-point pairs at B = 3.5, order 2."""
     inputs = midpoints(0, 1, 20)
-    result = histogram_rdp(TruncatedLaplace(3.5), inputs, Unplanned(20, 2_000_000), 0, order=2)
+    result = histogram_rdp(TruncatedLaplace(3.5), inputs, Unplanned(20, num_samples), 0, order=2)
     first, second = result.witness()
     exact = ExactTruncatedLaplace(3.5).pair_renyi(0, 1, 2)
     return {
@@ -91,7 +95,7 @@ def table_of_n(printed, precisions, confidence, order, num_runs):
     for parameter, practical in printed.items():
         scale = 1 / parameter if order is None else parameter
         law = ExactTruncatedLaplace(scale)
-        for precision, theirs in zip(precisions, practical, strict=True):
+        for precision, theirs in zip(precisions, practical, strict=False):
             row = {"parameter": parameter, "precision": precision, "n": None}
             if law.lipschitz < 2:
                 planned = plan(
@@ -120,17 +124,26 @@ def show(title, rows):
         print("  ".join(f"{cell:>12.12}" for cell in cells))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=1000, help="runs behind a practical n")
-    parser.add_argument("--json", help="also write the tables to this file")
-    options = parser.parse_args()
+def main(
+    out_dir: str | Path = "results/histogram-tables", *, quick: bool = False
+) -> dict[str, Any]:
+    """Computes all tables, prints them and writes them to `tables.json`.
+
+    Args:
+        out_dir: Folder for the file; made if need be.
+        quick: Fewer draws and runs, and only the two coarsest precisions.
+
+    Returns:
+        The tables, as in the file.
+    """
+    num_runs = 100 if quick else 1000
+    precisions = (1.0, 0.5) if quick else (1.0, 0.5, 0.1, 0.05)
     tables = {
         "table_1": table_1(),
-        "table_2": table_2(),
-        "table_3": table_of_n(PRINTED_3, (1.0, 0.5, 0.1, 0.05), 0.8, None, options.runs),
-        "table_4": table_4(),
-        "table_5": table_of_n(PRINTED_5, (1.0, 0.5, 0.1), 0.9, 2.0, options.runs),
+        "table_2": table_2(20_000 if quick else 1_863_132),
+        "table_3": table_of_n(PRINTED_3, precisions, 0.8, None, num_runs),
+        "table_4": table_4(20_000 if quick else 2_000_000),
+        "table_5": table_of_n(PRINTED_5, precisions[:3], 0.9, 2.0, num_runs),
     }
     show("Table I: constants on [0, 1]", tables["table_1"])
     seconds, pairs = tables["table_2"]["seconds"], tables["table_2"]["num_pairs"]
@@ -140,10 +153,11 @@ def main():
     show("Table V: Renyi of order 2, confidence 0.9, by scale", tables["table_5"])
     ratios = np.array([row["ratio"] for name in ("table_3", "table_5") for row in tables[name]])
     print(f"\npractical n: {ratios.min():.2f} to {ratios.max():.2f} times the printed one")
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(tables, file, indent=1)
+    out = Path(out_dir)
+    out.mkdir(parents=True, exist_ok=True)
+    write_whole({out / "tables.json": json.dumps(tables, indent=1) + "\n"})
+    return tables
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:2])

@@ -2,7 +2,8 @@
 
 The number of draws comes first; then the leak is put on an event so rare that all draws of both
 inputs miss it with probability 95 %. Nothing an estimator does with what it saw can find it. Run
-`scripts/impossibility [--samples 20000] [--ratio 40] [--runs 20] [--json]`.
+`scripts/impossibility [--samples 20000] [--ratio 40] [--runs 20] [--json]`, or `dpjax reproduce
+impossibility` for the same in a file.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -12,12 +13,14 @@ References:
 import argparse
 import json
 import math
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from dpjax import audit, empirical_privacy
+from dpjax._files import write_whole
 from dpjax._result import finite_or_none
 from dpjax.estimators import Unplanned, histogram_ldp, histogram_rdp
 from dpjax.inference import blind_spot, plan, plan_finite, safety_check, unseen_log_rarity
@@ -129,8 +132,49 @@ def demonstrate(num_samples, ratio, num_runs):
     return rows
 
 
-def main():
-    """The command line."""
+def as_json(rows, num_samples):
+    """One JSON object; it has no infinity."""
+    finite = [{**row, "truth": finite_or_none(row["truth"])} for row in rows]
+    return json.dumps({"rows": finite, "blind_spot": blind_spot(num_samples)}, indent=1)
+
+
+def as_text(rows, num_samples, num_runs):
+    """A table for people, and what it means."""
+    lines = [f"{num_samples} draws at each input, {num_runs} runs", ""]
+    lines.append(f"{'estimator':<22}{'mechanism':<22}{'truth':>7}  {'answers':<18}note")
+    for row in rows:
+        numbers = [value for value in row["answers"] if value is not None]
+        failed = len(row["answers"]) - len(numbers)
+        text = f"{min(numbers):.2f} to {max(numbers):.2f}" if numbers else ""
+        text += f"{', ' if numbers else ''}{failed} failed" if failed else ""
+        lines.append(
+            f"{row['estimator']:<22}{row['mechanism']:<22}{row['truth']:>7.2f}  {text:<18}"
+            f"{row['note']}"
+        )
+    return "\n".join([*lines, "", blind_spot(num_samples)])
+
+
+def main(out_dir: str | Path = "results/impossibility", *, quick: bool = False) -> list[dict]:
+    """Runs every estimator, prints what it answered and writes it to `impossibility.json`.
+
+    Args:
+        out_dir: Folder for the file; made if need be.
+        quick: A tenth of the draws, and two runs.
+
+    Returns:
+        One row per estimator and mechanism.
+    """
+    num_samples, num_runs = (2_000, 2) if quick else (20_000, 20)
+    rows = demonstrate(num_samples, 40.0, num_runs)
+    print(as_text(rows, num_samples, num_runs))
+    out = Path(out_dir)
+    out.mkdir(parents=True, exist_ok=True)
+    write_whole({out / "impossibility.json": as_json(rows, num_samples) + "\n"})
+    return rows
+
+
+def command_line():
+    """Prints only, at any size."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--samples", type=int, default=20_000, help="draws at each input")
     parser.add_argument("--ratio", type=float, default=40.0, help="the hidden level")
@@ -139,23 +183,10 @@ def main():
     options = parser.parse_args()
     rows = demonstrate(options.samples, options.ratio, options.runs)
     if options.json:
-        # JSON has no infinity.
-        rows = [{**row, "truth": finite_or_none(row["truth"])} for row in rows]
-        print(json.dumps({"rows": rows, "blind_spot": blind_spot(options.samples)}))
-        return
-    print(f"{options.samples} draws at each input, {options.runs} runs\n")
-    print(f"{'estimator':<22}{'mechanism':<22}{'truth':>7}  {'answers':<18}note")
-    for row in rows:
-        numbers = [value for value in row["answers"] if value is not None]
-        failed = len(row["answers"]) - len(numbers)
-        text = f"{min(numbers):.2f} to {max(numbers):.2f}" if numbers else ""
-        text += f"{', ' if numbers else ''}{failed} failed" if failed else ""
-        print(
-            f"{row['estimator']:<22}{row['mechanism']:<22}{row['truth']:>7.2f}  {text:<18}"
-            f"{row['note']}"
-        )
-    print(f"\n{blind_spot(options.samples)}")
+        print(as_json(rows, options.samples))
+    else:
+        print(as_text(rows, options.samples, options.runs))
 
 
 if __name__ == "__main__":
-    main()
+    command_line()

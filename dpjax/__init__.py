@@ -2,6 +2,8 @@
 
 from importlib.metadata import version as _version
 
+from dpjax._audit_histogram import HistogramAudit as HistogramAudit
+from dpjax._audit_histogram import audit_histogram as audit_histogram
 from dpjax._batching import Execution as Execution
 from dpjax._rerun import rerun as rerun
 from dpjax._result import AuditResult as AuditResult
@@ -18,6 +20,15 @@ from dpjax.estimators import HostQuery as HostQuery
 from dpjax.estimators import JaxQuery as JaxQuery
 from dpjax.estimators import LocalSettings as LocalSettings
 from dpjax.estimators import empirical_privacy as empirical_privacy
+from dpjax.estimators import histogram_ldp as histogram_ldp
+from dpjax.estimators import histogram_rdp as histogram_rdp
+from dpjax.estimators import midpoints as midpoints
+from dpjax.inference import Plan as Plan
+from dpjax.inference import blind_spot as blind_spot
+from dpjax.inference import plan as plan
+from dpjax.inference import plan_finite as plan_finite
+from dpjax.inference import plan_safety as plan_safety
+from dpjax.inference import safety_check as safety_check
 from dpjax.loss import Box as Box
 from dpjax.loss import privacy_loss as privacy_loss
 from dpjax.mechanisms import from_function as from_function

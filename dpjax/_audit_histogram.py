@@ -9,10 +9,7 @@ References:
     Various Notions of Differential Privacy": Algorithms 1-4, Theorem 3.
 """
 
-import dataclasses
-import json
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,8 +17,18 @@ import numpy as np
 from dpjax import _validate
 from dpjax._batching import Execution
 from dpjax._errors import Status
+from dpjax._histogram_result import HistogramAudit
+from dpjax._provenance import (
+    device,
+    name_of,
+    numbers_of_process,
+    parameters_of,
+    seed_of,
+    versions,
+)
 from dpjax._result import NO_CLAIM, NOT_REFUTED, VIOLATED
 from dpjax._types import FiniteSpace, RealSpace
+from dpjax.databases import Pairs
 from dpjax.estimators import HistogramResult, histogram_ldp, histogram_rdp, midpoints
 from dpjax.inference import (
     FiniteOutputs,
@@ -38,77 +45,6 @@ from dpjax.mechanisms import Mechanism, from_function
 _SAFETY_PROBABILITY = 0.96
 
 
-@dataclass(frozen=True)
-class HistogramAudit:
-    """What a histogram audit found. Plain numbers and texts.
-
-    Attributes:
-        estimate: The LDP epsilon (or Renyi level); None where the run failed.
-        lower_bound: estimate - precision, at least 0; None where the run failed.
-        upper_bound: estimate + precision; None where the run failed.
-        precision: Half the width of the interval between them.
-        confidence: Least probability that the truth lies between them, if the assumption is true.
-        order: alpha of a Renyi level, or None for LDP.
-        status: "OK" or "EMPTY_INTERVAL".
-        verdict: "violated", "not refuted" or "no claim".
-        sentence: The verdict, or why there is none, in words.
-        claim: The level that was claimed, or None.
-        witness: The two inputs with the largest level, as nested lists.
-        num_pairs: Pairs that were compared.
-        num_failed: Pairs with an empty interval.
-        assumption: What the guarantee rests on, in words.
-        safety_p_value: Of the assumption, by the counts of this run (Theorem 3); None where there
-            are no densities, or too few samples to say.
-        plan: Samples, intervals and inputs.
-        blind_spot: What no black-box audit can rule out.
-        seconds: Wall time, compilation included.
-    """
-
-    estimate: float | None
-    lower_bound: float | None
-    upper_bound: float | None
-    precision: float
-    confidence: float
-    order: float | None
-    status: str
-    verdict: str
-    sentence: str
-    claim: float | None
-    witness: Any
-    num_pairs: int
-    num_failed: int
-    assumption: str
-    safety_p_value: float | None
-    plan: dict[str, Any]
-    blind_spot: str
-    seconds: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Nested dicts and lists, as JSON holds them."""
-        return dataclasses.asdict(self)
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """One JSON object."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
-    def __str__(self) -> str:
-        what = "LDP epsilon" if self.order is None else f"Renyi level of order {self.order:g}"
-        found = "none"
-        if self.estimate is not None:
-            found = f"{self.estimate:.4f} in [{self.lower_bound:.4f}, {self.upper_bound:.4f}]"
-        lines = [
-            f"  {self.verdict.upper()}: {self.sentence}",
-            f"  {what:<12} {found}, confidence {self.confidence:g}",
-            f"  assumed      {self.assumption}",
-            f"  draws        {self.plan['num_samples']} at each of {self.plan['num_inputs']} "
-            f"inputs, {self.plan['num_intervals']} intervals; {self.num_failed} of "
-            f"{self.num_pairs} pairs failed",
-        ]
-        if self.safety_p_value is not None:
-            lines.append(f"  safety check p = {self.safety_p_value:.3g} for the assumption")
-        return "\n".join([*lines, "", self.blind_spot])
-
-
 def audit_histogram(
     mechanism: Any,
     *,
@@ -120,7 +56,7 @@ def audit_histogram(
     output_interval: tuple[float, float] | None = None,
     num_outcomes: int | None = None,
     precision: float | None = None,
-    confidence: float = 0.95,
+    confidence: float | None = 0.95,
     num_samples: int | None = None,
     order: float | None = None,
     bound: str = "published",
@@ -141,8 +77,9 @@ def audit_histogram(
         output_interval: (low, high) of the outputs, where the mechanism does not state it.
         num_outcomes: For a function with outcomes 0 .. num_outcomes - 1.
         precision: Largest error; 0.5 where num_samples is not given either.
-        confidence: Least probability of that precision.
-        num_samples: Draws at each input, in place of a precision.
+        confidence: Least probability of that precision; None where both `precision` and
+            `num_samples` are given, which it then follows from.
+        num_samples: Draws at each input, in place of a precision or a confidence.
         order: alpha of a Renyi level; LDP if None.
         bound: "published" or "all-intervals"; see `dpjax.inference.plan`.
         claim: A level to compare with.
@@ -176,11 +113,18 @@ def audit_histogram(
         example = inputs[0] if input_interval is None else input_interval[0]
         mechanism = from_function(mechanism, example, num_outcomes=num_outcomes)
     space = mechanism.output_space
+    interval = None
     if isinstance(space, FiniteSpace):
-        if least_probability is None or inputs is None:
+        if least_probability is None:
             raise ValueError(
-                "least_probability and inputs must be given for finitely many outputs, but were "
-                f"{least_probability!r} and {inputs!r}."
+                "least_probability must be given for finitely many outputs, but was not."
+            )
+        if inputs is None:
+            raise ValueError("input_interval is not accepted for finitely many outputs.")
+        if any(x is not None for x in (lipschitz, input_lipschitz, output_interval)):
+            raise ValueError(
+                "lipschitz, input_lipschitz and output_interval are for outputs in an interval, "
+                f"but the mechanism has {space.size} outputs: give least_probability alone."
             )
         planned = plan_finite(
             num_outputs=space.size,
@@ -191,10 +135,16 @@ def audit_histogram(
     else:
         if lipschitz is None:
             raise ValueError("lipschitz must be given for outputs in an interval, but was not.")
-        low, high = output_interval or (getattr(space, "low", 0), getattr(space, "high", 1))
+        if least_probability is not None:
+            raise ValueError(
+                "least_probability is for finitely many outputs, but they are "
+                f"{space}: give lipschitz alone."
+            )
+        interval = output_interval or (getattr(space, "low", 0), getattr(space, "high", 1))
+        width = interval[1] - interval[0]
         planned = plan(
             lipschitz=lipschitz,
-            width=high - low if isinstance(space, RealSpace) and np.isfinite(high - low) else 1.0,
+            width=width if isinstance(space, RealSpace) and np.isfinite(width) else 1.0,
             input_lipschitz=input_lipschitz,
             input_width=None if input_interval is None else input_interval[1] - input_interval[0],
             num_inputs=None if inputs is None else len(inputs),
@@ -206,7 +156,13 @@ def audit_histogram(
     result = run(
         mechanism, inputs, planned, key, output_interval=output_interval, execution=execution
     )
-    return _assemble(result, planned, claim, time.perf_counter() - start)
+    settings = {
+        "inputs": result.inputs.tolist(),
+        "output_interval": None if interval is None else [float(end) for end in interval],
+        **numbers_of_process(),
+    }
+    seconds = time.perf_counter() - start
+    return _assemble(mechanism, result, planned, claim, seed_of(key), settings, seconds)
 
 
 def _inputs(mechanism: Any, inputs: Any, input_interval: Any) -> Any:
@@ -222,12 +178,22 @@ def _inputs(mechanism: Any, inputs: Any, input_interval: Any) -> Any:
         raise ValueError(
             "inputs (or input_interval) must be given for a mechanism that is not built in."
         )
-    pairs = mechanism.standard_pairs()
+    return inputs_of(mechanism.standard_pairs())
+
+
+def inputs_of(pairs: Pairs) -> np.ndarray:
+    """Every database of the pairs once, in increasing order."""
     return np.unique(np.concatenate([pairs.database, pairs.neighbor]), axis=0)
 
 
 def _assemble(
-    result: HistogramResult, planned: Plan, claim: float | None, seconds: float
+    mechanism: Mechanism,
+    result: HistogramResult,
+    planned: Plan,
+    claim: float | None,
+    seed: Any,
+    settings: dict[str, Any],
+    seconds: float,
 ) -> HistogramAudit:
     estimate = None if result.status is Status.EMPTY_INTERVAL else float(result.estimates[0])
     bounds = None
@@ -254,6 +220,12 @@ def _assemble(
         safety_p_value=None if safety is None else safety.p_value,
         plan=planned.to_dict(),
         blind_spot=blind_spot(planned.num_samples),
+        mechanism=name_of(mechanism),
+        parameters=parameters_of(mechanism),
+        seed=seed,
+        settings=settings,
+        versions=versions(),
+        device=device(),
         seconds=seconds,
     )
 

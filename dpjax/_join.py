@@ -1,16 +1,14 @@
 """Joins the estimators (JAX) with inference (NumPy), and makes the result of an audit of both."""
 
-import platform
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from typing import Any
 
 import jax
 import numpy as np
-import scipy
 
 from dpjax._errors import Status
 from dpjax._numerics import FIXED_POINT
+from dpjax._provenance import device, numbers_of_process, versions
 from dpjax._result import AuditResult, Witness, finite_or_none, judge
 from dpjax.databases import Pairs
 from dpjax.densities import find_kernel
@@ -42,11 +40,12 @@ def bounds_of(
     """
     confirmation = statistics.confirmation
     kernel_sums = None
-    sums = confirmation.kernel_sum
-    if sums is not None and isinstance(region, Box):
+    sums, squares = confirmation.kernel_sum, confirmation.kernel_sum_of_squares
+    if sums is not None and squares is not None and isinstance(region, Box):
         kernel = find_kernel(settings.kernel)
         kernel_sums = KernelSums(
             total=sums.as_int() / FIXED_POINT,
+            squares=squares.as_int() / FIXED_POINT,
             bandwidth=np.asarray(confirmation.bandwidth),
             height=kernel.norm(region.dimension),
             roughness=kernel.roughness(region.dimension),
@@ -76,6 +75,7 @@ def assemble(
     notes: Sequence[str],
     seconds: float,
     relabel: Callable[[Any], Any] = lambda output: output,
+    region_text: str | None = None,
 ) -> AuditResult:
     """The result of one run (statistics without the axis of runs).
 
@@ -91,6 +91,7 @@ def assemble(
         seed: As the caller gave it.
         notes: To begin with.
         seconds: Wall time.
+        region_text: The region in the caller's words, where they are not the estimators'.
         relabel: Turns an outcome or a point of the statistics into what the caller knows it as.
 
     Raises:
@@ -99,7 +100,7 @@ def assemble(
     curves = jax.tree.map(np.asarray, statistics.found.curves)
     if not np.any(curves.densities[:, curves.allowed]):
         raise ValueError(
-            f"region {region} lies outside the support of the outputs: none of the "
+            f"region {region_text or region} lies outside the support of the outputs: none of the "
             f"{settings.num_samples} draws at either side of the chosen pair fell into it."
         )
     bounds = bounds_of(statistics, settings, region, confidence)
@@ -127,15 +128,15 @@ def assemble(
         mechanism=mechanism,
         parameters=parameters,
         pair_estimates=tuple((pairs.labels[i], float(losses[i])) for i in order),
-        region=str(region),
+        region=region_text or str(region),
         num_samples=settings.num_samples,
         num_confirm=settings.num_confirm,
         seed=seed,
         settings=_settings(settings),
         notes=tuple(notes),
         curve=_curve(curves, float(statistics.found.floor), relabel),
-        versions=_versions(),
-        device=f"{jax.devices()[0].platform}: {jax.devices()[0].device_kind}",
+        versions=versions(),
+        device=device(),
         seconds=seconds,
     )
 
@@ -208,19 +209,8 @@ def _settings(settings: LocalSettings) -> dict[str, Any]:
         "floor": None if settings.floor is None else float(settings.floor),
         "kernel": settings.kernel,
         "method": settings.method,
+        "objective": settings.objective,
         "num_cells": settings.num_cells,
         "undersmoothing": settings.confirm_undersmoothing,
-        "dtype": str(np.dtype(jax.numpy.result_type(float))),
-        "generator": "threefry2x32",
-    }
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "dpjax": version("dpjax"),
-        "jax": jax.__version__,
-        "jaxlib": version("jaxlib"),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "python": platform.python_version(),
+        **numbers_of_process(),
     }

@@ -52,6 +52,11 @@ class Prepared:
         if self.labels is not None:
             if region is None:
                 return as_region(None, self.space)
+            if isinstance(region, str) or not hasattr(region, "__iter__"):
+                raise TypeError(
+                    "region must be a list of outcomes for outputs that are labels, but was "
+                    f"{region!r}."
+                )
             numbers = {_python(label): i for i, label in enumerate(self.labels)}
             unknown = [label for label in region if label not in numbers]
             if unknown:
@@ -73,6 +78,10 @@ class Prepared:
         """The region in the caller's coordinates."""
         if isinstance(region, Box):
             return str(Box(region.low + self.origin, region.high + self.origin))
+        if self.labels is not None:
+            chosen = [str(_python(self.labels[i])) for i in np.flatnonzero(region.allowed)]
+            rest = f", ... ({len(chosen)} in all)" if len(chosen) > 6 else ""
+            return "{" + ", ".join(chosen[:6]) + rest + "}"
         return str(region)
 
     def relabel(self, output: Any) -> Any:

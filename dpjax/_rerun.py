@@ -56,6 +56,7 @@ def rerun(result: AuditResult, mechanism: Any = None) -> AuditResult:
         floor=settings["floor"],
         kernel=settings["kernel"],
         method=settings["method"],
+        objective=settings["objective"],
     )
 
 

@@ -152,13 +152,15 @@ class AuditResult:
     def __str__(self) -> str:
         witness = self.witness
         estimate = "infinite" if self.estimate is None else f"{self.estimate:.4f}"
+        if self.witness.on_floor:
+            estimate = "none, since a density is at the floor"
         error = (
             "" if self.standard_error is None else f" (standard error {self.standard_error:.4f})"
         )
         first, second = witness.densities
         kind = "density" if witness.bandwidth is not None else "probability"
         lines = [
-            f"{self.mechanism}{_parameters(self.parameters)}",
+            f"{self.mechanism}{parameters_text(self.parameters)}",
             f"  {self.verdict.upper()}: {self.sentence}",
             f"  lower bound  {self.lower_bound:.4f}, confidence {self.confidence:g} ({self.bound})",
             f"  estimate     {estimate}{error}",
@@ -190,7 +192,8 @@ def finite_or_none(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _parameters(parameters: dict[str, Any]) -> str:
+def parameters_text(parameters: dict[str, Any]) -> str:
+    """The parameters of a mechanism in parentheses, or nothing where there are none."""
     inside = ", ".join(
         f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items()
     )

@@ -15,6 +15,7 @@ import numpy as np
 from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution
 from dpjax._join import assemble, first_run
+from dpjax._provenance import name_of, parameters_of, seed_of
 from dpjax._recorded import prepare_samples
 from dpjax._replay import replay_of
 from dpjax._result import AuditResult
@@ -31,7 +32,7 @@ from dpjax.loss import as_region
 from dpjax.mechanisms import Mechanism, from_function
 
 _MAX_CELLS = 2**18
-_PILOT = 2  # the stage number of the draws that set a default region; see SEARCH and CONFIRM
+_CONSTANT = 1e-9  # a bandwidth this small against the region is that of a constant
 _PILOT_SAMPLES = 4096
 _PILOT_TAIL = 0.005
 
@@ -51,6 +52,7 @@ def audit(
     floor: float | None = None,
     kernel: str = "gaussian",
     method: str = "auto",
+    objective: str = "lower-bound",
     execution: Execution | None = None,
 ) -> AuditResult:
     """A lower confidence bound on the epsilon of a mechanism, with a witness.
@@ -76,6 +78,7 @@ def audit(
         floor: tau; see `dpjax.LocalSettings`.
         kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
         method: "binned", "direct" or "auto".
+        objective: What the search maximises: "lower-bound", or "loss" as in the paper.
         execution: Layout on the machine; never changes the result.
 
     Returns:
@@ -98,6 +101,7 @@ def audit(
         floor=floor,
         kernel=kernel,
         method=method,
+        objective=objective,
     )
     pairs = _pairs_of(mechanism, pairs)
     mechanism = _mechanism_of(mechanism, pairs, num_outcomes)
@@ -135,9 +139,9 @@ def audit(
         pairs=pairs,
         confidence=confidence,
         claim=claim,
-        mechanism=getattr(mechanism, "name", None) or _function_name(mechanism),
-        parameters=_parameters(mechanism),
-        seed=_seed(key),
+        mechanism=name_of(mechanism),
+        parameters=parameters_of(mechanism),
+        seed=seed_of(key),
         notes=notes,
         seconds=time.perf_counter() - start,
     )
@@ -158,6 +162,7 @@ def audit_samples(
     floor: float | None = None,
     kernel: str = "gaussian",
     method: str = "auto",
+    objective: str = "lower-bound",
     name: str = "recorded outputs",
 ) -> AuditResult:
     """A lower confidence bound on epsilon from recorded outputs at two neighbouring databases.
@@ -179,6 +184,7 @@ def audit_samples(
         floor: As in `audit`.
         kernel: As in `audit`.
         method: As in `audit`.
+        objective: As in `audit`.
         name: What the outputs are called in the result.
 
     Returns:
@@ -203,6 +209,7 @@ def audit_samples(
         floor=floor,
         kernel=kernel,
         method=method,
+        objective=objective,
     )
     region = data.region(region)
     statistics, settings = _refine_lattice(
@@ -218,22 +225,21 @@ def audit_samples(
         claim=claim,
         mechanism=name,
         parameters={},
-        seed=_seed(key),
+        seed=seed_of(key),
         notes=data.notes,
         seconds=time.perf_counter() - start,
         relabel=data.relabel,
+        region_text=data.region_text(region),
     )
     witness = dataclasses.replace(result.witness, database="x", neighbor="y")
     settings_kept = {**result.settings, "search_fraction": search_fraction}
-    return dataclasses.replace(
-        result, witness=witness, settings=settings_kept, region=data.region_text(region)
-    )
+    return dataclasses.replace(result, witness=witness, settings=settings_kept)
 
 
 def _check_common(confidence: float, claim: float | None) -> None:
     _validate.open_unit(confidence=confidence)
     if claim is not None:
-        _validate.positive(claim=claim)
+        _validate.non_negative(claim=claim)
 
 
 def _pairs_of(mechanism: Any, pairs: Any) -> Pairs:
@@ -247,7 +253,16 @@ def _pairs_of(mechanism: Any, pairs: Any) -> Pairs:
 
 
 def _mechanism_of(mechanism: Any, pairs: Pairs, num_outcomes: int | None) -> Mechanism:
+    if isinstance(mechanism, str):
+        raise TypeError(
+            f"mechanism must be a mechanism or a function, but was the name {mechanism!r}: make "
+            f"one with dpjax.mechanisms.find_mechanism({mechanism!r})()."
+        )
     if isinstance(mechanism, Mechanism):
+        if num_outcomes is not None:
+            raise ValueError(
+                "num_outcomes is for functions; a mechanism states its outputs by itself."
+            )
         return mechanism
     return from_function(mechanism, pairs.database[0], num_outcomes=num_outcomes)
 
@@ -267,10 +282,10 @@ def _check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
 
 def _pilot_region(mechanism: Mechanism, pairs: Pairs, root: Any) -> Any:
     """The range of the inner 99% of outputs over all databases, from draws of its own."""
+    pilot = _random.fold_in(root, _random.stable_hash("pilot"))
 
     def outputs(database: Any, side: int) -> Any:
-        keys = _random.fold_in(_random.fold_in(root, side), _PILOT)
-        return mechanism.sample(keys, database, _PILOT_SAMPLES)
+        return mechanism.sample(_random.fold_in(pilot, side), database, _PILOT_SAMPLES)
 
     sides = [
         jax.jit(jax.vmap(outputs, in_axes=(0, None)))(jnp.asarray(side), number)
@@ -298,6 +313,11 @@ def _refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics,
         nodes = float(np.min(statistics.found.nodes_per_bandwidth))
         if nodes >= needed:
             return statistics, settings
+        if not nodes > _CONSTANT * needed:
+            raise ValueError(
+                "the outputs hold NaN or an infinity, or are constant at one of the databases, so "
+                "they have no density: return finite reals, or integers with num_outcomes."
+            )
         wanted = 2 * settings.num_cells
         while wanted * nodes < 1.5 * settings.num_cells * needed and wanted <= _MAX_CELLS:
             wanted *= 2
@@ -308,21 +328,3 @@ def _refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics,
                 "method='direct'."
             )
         settings = dataclasses.replace(settings, num_cells=wanted)
-
-
-def _parameters(mechanism: Any) -> dict[str, Any]:
-    if not hasattr(mechanism, "standard_pairs"):
-        return {}
-    values = {f.name: getattr(mechanism, f.name) for f in dataclasses.fields(mechanism)}
-    return {k: v if isinstance(v, int) else float(v) for k, v in values.items()}
-
-
-def _function_name(mechanism: Any) -> str:
-    function = getattr(mechanism, "function", mechanism)
-    return getattr(function, "__name__", type(function).__name__)
-
-
-def _seed(key: Any) -> Any:
-    if hasattr(key, "dtype") and jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key):
-        return [int(word) for word in np.asarray(jax.random.key_data(key))]
-    return int(key)

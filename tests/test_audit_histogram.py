@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from dpjax._audit_histogram import audit_histogram
+from dpjax import HistogramAudit, audit_histogram
 from dpjax.mechanisms import Laplace, RandomizedResponse, TruncatedLaplace
 from dpjax.reference import ExactTruncatedLaplace
 
@@ -22,9 +22,30 @@ def test_standard_pair_of_a_built_in_mechanism():
     assert found.witness == [0.0, 1.0]
     assert found.safety_p_value == 1.0
     assert "cannot rule out" in found.blind_spot
+    assert HistogramAudit.from_json(found.to_json()).to_dict() == found.to_dict()
+    assert found.row()["mechanism"] == "truncated-laplace"
     row = json.loads(found.to_json())
+    assert row["seed"] == 0 and row["parameters"] == {"scale": 2.0}
+    assert row["settings"]["inputs"] == [0.0, 1.0]
+    assert row["settings"]["output_interval"] == [0.0, 1.0]
     assert row["plan"]["num_intervals"] == 12
     assert "not refuted".upper() in str(found)
+
+
+def test_what_is_no_result_is_refused():
+    with pytest.raises(ValueError, match="not a histogram audit"):
+        HistogramAudit.from_json("{}")
+
+
+def test_the_confidence_of_a_precision_and_a_number_of_samples():
+    found = audit_histogram(
+        TruncatedLaplace(2.0),
+        lipschitz=LAW.lipschitz,
+        precision=0.5,
+        num_samples=100_000,
+        confidence=None,
+    )
+    assert 0.8 < found.confidence < 1
 
 
 def test_all_inputs_of_an_interval_and_a_false_claim():
@@ -90,7 +111,9 @@ def test_a_failed_run_has_no_number():
     ("mechanism", "given", "message"),
     [
         (TruncatedLaplace(1.0), {}, "lipschitz must be given"),
-        (RandomizedResponse(1.0), {}, "least_probability and inputs must be given"),
+        (RandomizedResponse(1.0), {}, "least_probability must be given"),
+        (RandomizedResponse(1.0), {"least_probability": 0.1, "lipschitz": 1.0}, "has 2 outputs"),
+        (TruncatedLaplace(2.0), {"lipschitz": 1.0, "least_probability": 0.1}, "finitely many"),
         (Laplace(1.0), {"lipschitz": 1.0}, "output_interval must be given"),
         (lambda key, x: x, {"lipschitz": 1.0}, r"inputs \(or input_interval\) must be given"),
         (

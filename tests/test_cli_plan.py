@@ -1,24 +1,36 @@
 """The command `plan`: its JSON keys, its text, its errors."""
 
 import json
+import sys
+from typing import NamedTuple
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from dpjax.cli._plan import register
+from dpjax.cli import _app
 from dpjax.inference import plan
 
 WORKED = ["--lipschitz", "1.58", "--width", "1", "--precision", "0.5", "--confidence", "0.8"]
 RATE = ["--rate", "1e8"]
 
 
+class Done(NamedTuple):
+    exit_code: int
+    output: str
+    error: str
+
+
 @pytest.fixture
-def run():
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    register(app)
-    return lambda *arguments: CliRunner().invoke(app, ["plan", *RATE, *arguments])
+def run(monkeypatch, capsys):
+    """The command as a terminal has it: (arguments) -> exit code and both streams."""
+    monkeypatch.setenv("DPJAX_CACHE_DIR", "")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dpjax", "plan", *RATE, *arguments])
+        with pytest.raises(SystemExit) as ended:
+            _app.run()
+        return Done(ended.value.code or 0, *capsys.readouterr())
+
+    return call
 
 
 def test_json_has_the_numbers_of_the_plan(run):
@@ -81,10 +93,16 @@ def test_text_is_for_people(run):
             ["--num-outputs", "4", "--precision", "1", "--confidence", "0.8"],
             "least_probability must be",
         ),
+        ([*WORKED, "--num-outputs", "4"], "which have no --lipschitz"),
+        ([*WORKED, "--least-probability", "0.1"], "give --num-outputs too"),
+        ([*WORKED, "--order", "1"], "order must be"),
+        ([*WORKED, "--input-lipschitz", "1"], "input_lipschitz and input_width are given together"),
+        ([*WORKED, "--num-samples", "10"], "exactly two of precision"),
+        ([*WORKED, "--rate", "0"], "draws_per_second must be a number > 0"),
     ],
 )
 def test_errors_are_one_sentence(run, arguments, message):
-    # The application's `run` prints it and exits with 2.
-    error = run(*arguments).exception
-    assert isinstance(error, ValueError | TypeError)
-    assert message in str(error)
+    done = run(*arguments)
+    assert done.exit_code == 2 and done.output == ""
+    assert done.error.startswith("error: ") and done.error.count("\n") == 1
+    assert message in done.error

@@ -18,7 +18,7 @@ def of_outcomes(found, events, floor=0.001, confidence=0.95):
 
 
 def of_reals(found, totals, floor=0.001, events=(50, 50), bandwidth=0.1):
-    kernel = KernelSums(totals, bandwidth, HEIGHT, ROUGHNESS, 1)
+    kernel = KernelSums(totals, np.asarray(totals) / 2**0.5, bandwidth, HEIGHT, ROUGHNESS, 1)
     return local_bounds(found, floor, events, kernel, SIZE, 0.95)
 
 
@@ -57,7 +57,7 @@ def test_an_ordinary_point():
 
 def test_two_dimensions():
     totals, height, roughness = np.array([3000.0, 1200.0]), 1 / (2 * math.pi), 1 / (4 * math.pi)
-    kernel = KernelSums(totals, 0.5, height, roughness, 2)
+    kernel = KernelSums(totals, totals / 2, 0.5, height, roughness, 2)
     bounds = local_bounds([0.3, 0.1], 0.0, [50, 50], kernel, SIZE, 0.95)
     density = totals * height / (SIZE * 0.25)
     error = math.sqrt(roughness * np.sum(1 / density) / (SIZE * 0.25))
@@ -146,7 +146,7 @@ def test_runs_are_independent_of_their_stack():
         for together, alone in zip(stacked, one, strict=True):
             np.testing.assert_array_equal(together[i], alone)
     bandwidth = np.array([0.1, 0.2, 0.3])
-    kernel = KernelSums(events / 9.0, bandwidth, HEIGHT, ROUGHNESS, 1)
+    kernel = KernelSums(events / 9.0, events / 9.0 / 2**0.5, bandwidth, HEIGHT, ROUGHNESS, 1)
     stacked = local_bounds(found, floor, events, kernel, SIZE, 0.95)
     for i in range(3):
         one = of_reals(found[i], events[i] / 9.0, floor[i], events[i], bandwidth[i])
@@ -158,3 +158,12 @@ def test_runs_are_independent_of_their_stack():
 def test_refused_confidence(confidence):
     with pytest.raises((ValueError, TypeError), match=r"confidence must .* between 0 and 1"):
         of_outcomes([0.3, 0.1], [2900, 1100], confidence=confidence)
+
+
+def test_an_atom_has_the_variance_of_its_counts():
+    """All mass within a bandwidth at one place: k is 1 or 0, and the error that of frequencies."""
+    counts = np.array([600.0, 300.0])
+    kernel = KernelSums(counts, counts, 0.1, HEIGHT, ROUGHNESS, 1)
+    bounds = local_bounds([1.0, 0.5], 0.001, [600, 300], kernel, SIZE, 0.95)
+    exact = math.sqrt(sum((1 - c / SIZE) / c for c in counts))
+    assert bounds.standard_error == pytest.approx(exact, rel=1e-12)

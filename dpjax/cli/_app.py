@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from dpjax.cli import _audit, _empirical, _mechanisms, _reproduce
+from dpjax.cli import _audit, _empirical, _mechanisms, _plan, _reproduce
 
 app = typer.Typer(
     name="dpjax",
@@ -19,6 +19,7 @@ app = typer.Typer(
 )
 _mechanisms.register(app)
 _audit.register(app)
+_plan.register(app)
 _empirical.register(app)
 _reproduce.register(app)
 

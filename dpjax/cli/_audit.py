@@ -1,15 +1,18 @@
 """`dpjax audit`: a built-in mechanism, a JAX function, or two files of outputs."""
 
-import importlib
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from dpjax._result import VIOLATED, AuditResult
+from dpjax.cli._audit_histogram import audit_by_histogram, check_method, write_report
 from dpjax.cli._options import number_or_text, say_written, working
+from dpjax.cli._subject import mechanism_and_pairs
+
+# Headings of `dpjax audit --help`.
+_LOCAL = "Options of --method local"
+_HISTOGRAM = "Options of --method histogram"
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +21,13 @@ def register(app: typer.Typer) -> None:
 
 
 def audit(
+    context: typer.Context,
     name: str = typer.Argument(None, help="A built-in mechanism; `dpjax mechanisms` lists them."),
+    method: str = typer.Option(
+        "local",
+        help="local: a lower bound without assumptions; histogram: an interval for densities "
+        "that are assumed smooth.",
+    ),
     epsilon: float = typer.Option(None, help="The mechanism's epsilon parameter."),
     param: list[str] = typer.Option(
         [], metavar="NAME=VALUE", help="Another parameter of the mechanism; repeatable."
@@ -27,38 +36,86 @@ def audit(
         None, metavar="MODULE:NAME", help="A JAX function (key, database) -> output."
     ),
     pairs: Path = typer.Option(
-        None, help="File of neighbouring databases: JSON [[database, neighbor], ...] or npz."
+        None, help="File of neighbouring databases: JSON pairs (database, neighbor), or npz."
     ),
     num_outcomes: int = typer.Option(
         None, help="For a function that returns outcomes 0..NUM_OUTCOMES - 1."
     ),
     samples: tuple[Path, Path] = typer.Option(
-        None, metavar="X Y", help="Two files of recorded outputs (npy, npz, csv, tsv, txt)."
+        None,
+        metavar="X Y",
+        help="Two files of recorded outputs (npy, npz, csv, tsv, txt).",
+        rich_help_panel=_LOCAL,
     ),
     discrete: bool = typer.Option(
-        None, "--discrete/--continuous", help="What recorded outputs are; found out if not said."
+        None,
+        "--discrete/--continuous",
+        help="What recorded outputs are; found out if not said.",
+        rich_help_panel=_LOCAL,
     ),
     region: tuple[float, float] = typer.Option(
-        None, metavar="LOW HIGH", help="Where outputs are compared."
+        None,
+        metavar="LOW HIGH",
+        help="Where outputs are compared; for histograms, the interval that holds them all.",
     ),
-    claim: float = typer.Option(None, help="The epsilon that is claimed."),
-    num_samples: int = typer.Option(20_000, help="n, draws a side and pair to search."),
-    num_confirm: int = typer.Option(50_000, help="N > n, fresh draws a side to confirm."),
-    confidence: float = typer.Option(0.95, help="Of the lower bound."),
+    claim: float = typer.Option(None, help="The epsilon (or Renyi level) that is claimed."),
+    num_samples: int = typer.Option(
+        20_000,
+        help="n, draws a side and pair to search; for histograms, at each input, in place of "
+        "--precision.",
+    ),
+    num_confirm: int = typer.Option(
+        50_000, help="N > n, fresh draws a side to confirm.", rich_help_panel=_LOCAL
+    ),
+    confidence: float = typer.Option(0.95, help="Of the lower bound, or of the interval."),
     seed: int = typer.Option(0, help="The same seed gives the same result."),
     bandwidth: str = typer.Option(
-        "scott", help="silverman, scott, hoelder, cross-validated, or a number."
+        "scott",
+        help="silverman, scott, hoelder, cross-validated, or a number.",
+        rich_help_panel=_LOCAL,
     ),
-    floor: float = typer.Option(None, help="Densities below it are not believed."),
-    kernel: str = typer.Option("gaussian", help="gaussian, laplace, epanechnikov or biweight."),
+    floor: float = typer.Option(
+        None, help="Densities below it are not believed.", rich_help_panel=_LOCAL
+    ),
+    kernel: str = typer.Option(
+        "gaussian", help="gaussian, laplace, epanechnikov or biweight.", rich_help_panel=_LOCAL
+    ),
+    lipschitz: float = typer.Option(
+        None,
+        help="C: steepest slope of a density in the output, assumed.",
+        rich_help_panel=_HISTOGRAM,
+    ),
+    least_probability: float = typer.Option(
+        None,
+        help="Below the probability of every output, assumed; for finitely many outputs.",
+        rich_help_panel=_HISTOGRAM,
+    ),
+    precision: float = typer.Option(
+        None, help="Largest error; 0.5 if not given.", rich_help_panel=_HISTOGRAM
+    ),
+    order: float = typer.Option(
+        None, help="Order of Renyi privacy; LDP without it.", rich_help_panel=_HISTOGRAM
+    ),
+    input_lipschitz: float = typer.Option(
+        None,
+        help="D: steepest slope of a density in the input, assumed; covers all inputs.",
+        rich_help_panel=_HISTOGRAM,
+    ),
+    input_width: float = typer.Option(
+        None, help="With D: the inputs are all of [0, INPUT_WIDTH].", rich_help_panel=_HISTOGRAM
+    ),
+    bound: str = typer.Option(
+        "published", help="Union bound: published or all-intervals.", rich_help_panel=_HISTOGRAM
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead."),
-    plot: Path = typer.Option(None, help="Write a figure (png, svg, pdf)."),
+    plot: Path = typer.Option(None, help="Write a figure (png, svg, pdf).", rich_help_panel=_LOCAL),
     report: Path = typer.Option(None, help="Write a report (html or md)."),
 ) -> None:
-    """Audits a mechanism: a lower confidence bound on its epsilon, with a witness.
+    """Audits a mechanism: a confidence bound on its epsilon, with a witness.
 
     Exits with 0 if the claim is not refuted or none was given, 1 if it is violated, 2 on bad input.
     """
+    given = check_method(context, method)
     if sum(source is not None for source in (name, function, samples)) != 1:
         raise ValueError("name one thing to audit: a mechanism, --function or --samples.")
     if plot is not None:
@@ -69,11 +126,10 @@ def audit(
         from dpjax.report import check_report_path
 
         check_report_path(report)
-    common: dict[str, Any] = {
+    common: dict[str, Any] = {"claim": claim, "confidence": confidence, "key": seed}
+    local: dict[str, Any] = {
+        **common,
         "region": region,
-        "claim": claim,
-        "confidence": confidence,
-        "key": seed,
         "bandwidth": number_or_text(bandwidth),
         "floor": floor,
         "kernel": kernel,
@@ -81,98 +137,49 @@ def audit(
     sizes = {"num_samples": num_samples, "num_confirm": num_confirm}
     with working("drawing and comparing outputs ..."):
         if samples is not None:
-            result = _audit_files(samples, discrete, common)
+            _refuse_with_samples(given)
+            result = _audit_files(samples, discrete, local)
         else:
-            mechanism, pairs_given = _mechanism(name, epsilon, param, function, pairs)
-            import dpjax
+            mechanism, pairs_given = mechanism_and_pairs(name, epsilon, param, function, pairs)
+            if method == "histogram":
+                result = audit_by_histogram(
+                    mechanism,
+                    pairs_given,
+                    given,
+                    output_interval=region,
+                    num_outcomes=num_outcomes,
+                    **common,
+                )
+            else:
+                import dpjax
 
-            result = dpjax.audit(
-                mechanism, pairs=pairs_given, num_outcomes=num_outcomes, **sizes, **common
-            )
-    if plot is not None:
+                result = dpjax.audit(
+                    mechanism, pairs=pairs_given, num_outcomes=num_outcomes, **sizes, **local
+                )
+    if plot is not None and isinstance(result, AuditResult):
         result.plot(plot)
     if report is not None:
-        from dpjax.report import write_report
-
         write_report(result, report)
     print(result.to_json() if as_json else result)
     say_written(plot, report)
     raise typer.Exit(1 if result.verdict == VIOLATED else 0)
 
 
+def _refuse_with_samples(given: dict[str, Any]) -> None:
+    for option in ("epsilon", "param", "pairs", "num_outcomes", "num_samples", "num_confirm"):
+        if option in given:
+            raise ValueError(
+                f"--{option.replace('_', '-')} is for mechanisms; --samples brings its outputs "
+                "along and splits them itself."
+            )
+
+
 def _audit_files(
-    samples: tuple[Path, Path], discrete: bool | None, common: dict[str, Any]
+    samples: tuple[Path, Path], discrete: bool | None, local: dict[str, Any]
 ) -> AuditResult:
     import dpjax
     from dpjax.io import read_samples
 
     x, y = (read_samples(path) for path in samples)
     title = f"{samples[0].name} / {samples[1].name}"
-    return dpjax.audit_samples(x, y, discrete=discrete, name=title, **common)
-
-
-def _mechanism(
-    name: str | None, epsilon: float | None, param: list[str], function: str | None, pairs: Any
-) -> tuple[Any, Any]:
-    given = None if pairs is None else _read_pairs(pairs)
-    if function is not None:
-        if epsilon is not None or param:
-            raise ValueError("--epsilon and --param are for built-in mechanisms, not --function.")
-        return _import_function(function), given
-    import dataclasses
-
-    from dpjax._errors import nearest
-    from dpjax.mechanisms import find_mechanism
-
-    cls = find_mechanism(name or "")
-    fields = {field.name: field for field in dataclasses.fields(cls)}
-    settings = [] if epsilon is None else [f"epsilon={epsilon!r}"]
-    values: dict[str, Any] = {}
-    for setting in settings + list(param):
-        key, _, text = setting.partition("=")
-        key = key.replace("-", "_")
-        if key not in fields:
-            raise ValueError(f"{name} has no parameter {key!r}; {nearest(key, list(fields))}.")
-        kind = int if isinstance(fields[key].default, int) else float
-        try:
-            values[key] = kind(text)
-        except ValueError:
-            raise ValueError(
-                f"--param {key} must be {'an integer' if kind is int else 'a number'}, but was "
-                f"{text!r}."
-            ) from None
-    return cls(**values), given
-
-
-def _import_function(path: str) -> Any:
-    module, _, attribute = path.partition(":")
-    if not module or not attribute:
-        raise ValueError(f"--function must be MODULE:NAME, but was {path!r}.")
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        found = importlib.import_module(module)
-    except ImportError as error:
-        raise ValueError(f"--function {path!r}: the module cannot be imported: {error}.") from None
-    try:
-        return getattr(found, attribute)
-    except AttributeError:
-        raise ValueError(f"--function {path!r}: the module has no {attribute!r}.") from None
-
-
-def _read_pairs(path: Path) -> Any:
-    import numpy as np
-
-    from dpjax.databases import Pairs
-
-    if not path.is_file():
-        raise ValueError(f"--pairs {path} is not a file.")
-    try:
-        if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as content:
-                return Pairs(content["database"], content["neighbor"])
-        return Pairs.of(json.loads(path.read_text()))
-    except (KeyError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"--pairs {path} must be JSON [[database, neighbor], ...] or an npz file with the "
-            f"arrays database and neighbor: {error}."
-        ) from None
+    return dpjax.audit_samples(x, y, discrete=discrete, name=title, **local)

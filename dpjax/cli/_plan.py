@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     lipschitz: float = typer.Option(None, help="C: steepest slope of a density in the output."),
-    width: float = typer.Option(1.0, help="W: length of the output interval."),
+    width: float = typer.Option(None, help="W: length of the output interval; 1 if not given."),
     precision: float = typer.Option(None, help="Largest error of the estimate wanted."),
     confidence: float = typer.Option(None, help="Least probability of that precision."),
     num_samples: int = typer.Option(
@@ -47,18 +47,22 @@ def plan(
         "bound": bound,
     }
     if num_outputs is None:
+        if least_probability is not None:
+            raise ValueError("--least-probability is for finite outputs: give --num-outputs too.")
         planned = plan_lipschitz(
             lipschitz=lipschitz,
-            width=width,
+            width=1.0 if width is None else width,
             input_lipschitz=input_lipschitz,
             input_width=input_width,
             num_inputs=num_inputs,
             **asked,
         )
     else:
-        if lipschitz is not None or input_lipschitz is not None:
+        intervals = (lipschitz, width, input_lipschitz, input_width)
+        if any(value is not None for value in intervals):
             raise ValueError(
-                "--num-outputs is for finite outputs: they have no --lipschitz constant."
+                "--num-outputs is for finite outputs, which have no --lipschitz, --width, "
+                "--input-lipschitz or --input-width."
             )
         planned = plan_finite(
             num_outputs=num_outputs,

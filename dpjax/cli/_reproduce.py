@@ -23,7 +23,12 @@ class Reproduction(NamedTuple):
 
 
 REPRODUCTIONS = {
+    "figures123": Reproduction("figures123", "Askin et al. 2022, Figures 1 to 3"),
+    "table2": Reproduction("table2", "Askin et al. 2022, Table II"),
     "empirical": Reproduction("empirical", "Burchard et al. 2020, Figures 1 and 3 to 5"),
+    "histogram-tables": Reproduction("histogram_tables", "Gorla et al., Tables I to V"),
+    "histogram-figures": Reproduction("histogram_figures", "Gorla et al., Figures 2 to 4, 6 and 7"),
+    "impossibility": Reproduction("impossibility", "Gorla et al., Theorems 1 and 5"),
 }
 """Name on the command line -> script; `main` writes its files into the folder it is given."""
 

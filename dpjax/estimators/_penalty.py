@@ -69,5 +69,6 @@ def _standard_errors(
     if settings.objective == "loss":
         return 0.0
     truncated = jnp.maximum(densities, floor)
-    unit = jnp.sqrt(jnp.sum(1 / truncated, axis=0) - excess)
+    # A floor above 1 would make frequencies that leave no variance at all.
+    unit = jnp.sqrt(jnp.maximum(jnp.sum(1 / truncated, axis=0) - excess, 0))
     return unit * sum(1 / jnp.sqrt(size) for size in draws)

@@ -29,8 +29,8 @@ from dpjax.estimators._settings import LocalSettings
 from dpjax.estimators._sources import SEARCH, Source
 from dpjax.loss import Box, Outcomes, Region, largest_loss, product_grid
 
-_FLOOR_COUNT = 20
-"""The default floor is this many draws' worth of density."""
+_FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
+"""The default floor is this many draws' worth of density, and at most this share of all draws."""
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
 """Grid points per axis of the refinement around the best grid point, by dimension."""
@@ -108,7 +108,7 @@ def _search_outcomes(
         reduce_samples(d, reducer, n).as_float()[:-1] for d in _streams(source, pair, settings)
     ]
     densities = jnp.stack(counts) / n
-    floor = _FLOOR_COUNT / n if settings.floor is None else settings.floor
+    floor = _floor_share(n) if settings.floor is None else settings.floor
     outcomes = region.low + jnp.arange(region.size, dtype=jnp.int32)
     curves = Curves(outcomes, densities, jnp.asarray(region.allowed))
     penalty = outcome_penalty(densities, floor, settings)
@@ -177,8 +177,12 @@ def _first_look(source: Source, pair: Array, settings: LocalSettings) -> tuple:
     floor = settings.floor
     if floor is None:
         scale = _rounded(jnp.mean(jnp.stack([robust_spread(pilot) for pilot in pilots])))
-        floor = _FLOOR_COUNT / (settings.num_samples * scale**dimension)
+        floor = _floor_share(settings.num_samples) / scale**dimension
     return draws, first, spread, bandwidths, floor
+
+
+def _floor_share(num_samples: int) -> float:
+    return min(_FLOOR_COUNT / num_samples, _LARGEST_FLOOR)
 
 
 def _rounded(values: Array) -> Array:

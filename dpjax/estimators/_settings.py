@@ -20,8 +20,9 @@ class LocalSettings:
         num_confirm: N > n, fresh draws at each side of the chosen pair.
         bandwidth: Rule of the search stage; the confirm stage uses its mean over both sides. Wider
             than the paper's Silverman, Scott's rule gives a smaller error and a tighter bound.
-        floor: tau, below which a density is not believed; None for 20 draws' worth: 20 / n for
-            frequencies, 20 / (n s^d) for densities of data with spread s in d dimensions.
+        floor: tau, below which a density is not believed; None for 20 draws' worth, q = 20 / n
+            and at most 0.01, for frequencies, and q / s^d for densities of data with spread s in d
+            dimensions.
         kernel: Name of the kernel.
         method: "binned" (d = 1), "direct", or "auto" for the first that applies.
         num_cells: Lattice nodes of the binned method.

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._binomial import binomial_lower_bound
 from dpjax.inference._normal import (
     frequency_standard_error,
+    kernel_exact_standard_error,
     kernel_standard_error,
     normal_lower_bound,
 )
@@ -25,6 +26,7 @@ class KernelSums(NamedTuple):
 
     Attributes:
         total: [..., 2] sums of k over the confirm draws.
+        squares: [..., 2] sums of k^2.
         bandwidth: [...] h.
         height: K(0) = c_d, so that densities are total c_d / (N h^d).
         roughness: Integral of K^2.
@@ -32,6 +34,7 @@ class KernelSums(NamedTuple):
     """
 
     total: ArrayLike
+    squares: ArrayLike
     bandwidth: ArrayLike
     height: float
     roughness: float
@@ -104,8 +107,16 @@ def local_bounds(
         if kernel is None:
             error = frequency_standard_error(truncated, num_confirm)
         else:
-            error = kernel_standard_error(
-                truncated, num_confirm, kernel.bandwidth, kernel.roughness, kernel.dimension
+            # The paper's form takes the density as flat across a bandwidth. At an atom, or at any
+            # spike narrower than that, it is too small, and the sample variance of k is right.
+            total, squares = (np.asarray(x, np.float64) for x in (kernel.total, kernel.squares))
+            error = np.fmax(
+                kernel_standard_error(
+                    truncated, num_confirm, kernel.bandwidth, kernel.roughness, kernel.dimension
+                ),
+                kernel_exact_standard_error(
+                    total / num_confirm, squares / num_confirm, num_confirm
+                ),
             )
         # Signed, in the direction that the search found: the absolute value of a loss near 0 would
         # be exceeded on both sides, with twice the error probability.

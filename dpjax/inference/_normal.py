@@ -36,8 +36,9 @@ def kernel_standard_error(
 ) -> NDArray[np.float64]:
     """Standard error of |ln(f / f')|: sqrt(R (1 / f + 1 / f') / (N h^d)), R the integral of K^2.
 
-    It leaves out the -f^2 terms of the exact variance, so it is a little too large (the true one
-    is 0.93 to 0.97 of it in the paper's experiments): the bound is then on the safe side.
+    It leaves out the -f^2 terms of the exact variance, so where the density is smooth it is a
+    little too large (the true one is 0.93 to 0.97 of it in the paper's experiments). Where mass
+    sits on a scale below h, as at an atom, it is too small; `kernel_exact_standard_error` is not.
 
     Args:
         densities: [..., 2], above 0.

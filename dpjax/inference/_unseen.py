@@ -55,21 +55,23 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
     return -math.log(unseen_probability(2 * num_samples, chance))
 
 
-def blind_spot(num_samples: int) -> str:
-    """A paragraph for reports: what this number of draws leaves open.
+def blind_spot(num_samples: int, seen: str = "draws") -> str:
+    """The paragraph of every report on what no black-box audit can rule out.
 
     Args:
-        num_samples: n, draws at each input.
+        num_samples: n, draws at each input, or databases.
+        seen: What was counted, in one word: "draws" or "databases".
 
     Returns:
         Plain text.
     """
     rare = unseen_probability(num_samples, 0.05)
+    number = str(num_samples) if num_samples < 10_000 else f"{num_samples:.3g}"
     return (
         "What this audit cannot rule out: it saw the mechanism only through its outputs. An event "
-        f"of probability {rare:.1e} or less at every input stays unseen in {num_samples:.3g} draws "
-        "with a chance of at least 5 %, and on such an event the mechanism may leak without limit. "
-        "No black-box method escapes this. A lower bound stays true, but a small estimate shows "
-        "that the mechanism is private only under an assumption on its densities (a Lipschitz "
+        f"of probability {rare:.1e} or less at every input stays unseen in {number} {seen} with a "
+        "chance of at least 5 %, and on such an event the mechanism may leak without limit. No "
+        "black-box method escapes this. A lower bound stays true, but a small estimate shows that "
+        "the mechanism is private only under an assumption on its densities (a Lipschitz "
         "constant, or a least probability), which outputs can refute but never confirm."
     )

@@ -12,6 +12,7 @@ import numpy as np
 from dpjax._files import write_whole
 from dpjax.calibration import NoiseCalibration
 from dpjax.estimators import EmpiricalPrivacy
+from dpjax.inference import blind_spot
 from dpjax.report._files import check_report_path, render
 
 _CURVE_ROWS = 15
@@ -57,6 +58,7 @@ def render_empirical_report(
         noise=noise,
         figures=figures or {},
         captions=CAPTIONS,
+        blind_spot=blind_spot(result.num_databases, "databases"),
         without_figures=figures is None,
         settings=json.dumps(result.to_dict()["settings"], indent=2),
     )
