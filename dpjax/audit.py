@@ -243,6 +243,11 @@ def _check_common(confidence: float, claim: float | None) -> None:
 
 
 def _pairs_of(mechanism: Any, pairs: Any) -> Pairs:
+    if isinstance(mechanism, str):
+        raise TypeError(
+            f"mechanism must be a mechanism or a function, but was the name {mechanism!r}: make "
+            f"one with dpjax.mechanisms.find_mechanism({mechanism!r})()."
+        )
     if pairs is not None:
         return Pairs.of(pairs)
     if hasattr(mechanism, "standard_pairs"):
@@ -253,11 +258,6 @@ def _pairs_of(mechanism: Any, pairs: Any) -> Pairs:
 
 
 def _mechanism_of(mechanism: Any, pairs: Pairs, num_outcomes: int | None) -> Mechanism:
-    if isinstance(mechanism, str):
-        raise TypeError(
-            f"mechanism must be a mechanism or a function, but was the name {mechanism!r}: make "
-            f"one with dpjax.mechanisms.find_mechanism({mechanism!r})()."
-        )
     if isinstance(mechanism, Mechanism):
         if num_outcomes is not None:
             raise ValueError(
