@@ -239,6 +239,10 @@ LAPLACE = mechanisms.Laplace(1.0)
             lambda: dpjax.audit(mechanisms.TruncatedLaplace(1.0), region=(2, 3)),
             r"region \[2, 3\] lies outside the support of the outputs, reals in \[0, 1\]",
         ),
+        (
+            lambda: dpjax.audit(mechanisms.TwoSidedGeometric(), region=(2**31 - 5, 2**31 + 5)),
+            r"reaches past 2\^24",
+        ),
         (lambda: dpjax.audit(mechanisms.ReportNoisyMax(), region=[]), r"region must hold .*one"),
         (
             lambda: dpjax.audit(mechanisms.ReportNoisyMax(), region=[6]),

@@ -182,6 +182,11 @@ def _integer_region(region: Region) -> Outcomes:
         raise ValueError(
             f"region must have dimension 1 as the outputs, but had {region.dimension}."
         )
+    if np.max(np.abs([region.low[0], region.high[0]])) > 2**24:
+        raise ValueError(
+            f"region {region} reaches past 2^24, where its ends are no longer exact integers: "
+            "subtract a constant from the outputs."
+        )
     low, high = int(np.ceil(region.low[0])), int(np.floor(region.high[0]))
     if low > high:
         raise ValueError(f"region {region} holds no integer.")
