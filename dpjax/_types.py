@@ -1,4 +1,4 @@
-"""What an output of a mechanism can be: the four output spaces."""
+"""What an output of a mechanism can be: the output spaces."""
 
 import math
 from dataclasses import dataclass
@@ -53,4 +53,21 @@ class VectorSpace:
         return f"real vectors ({self.dimension})"
 
 
-OutputSpace = FiniteSpace | IntegerSpace | RealSpace | VectorSpace
+@dataclass(frozen=True)
+class MixedSpace:
+    """A label and a real: outputs with atoms beside a continuous part.
+
+    Drawn as floats of shape [num_samples, 2]. Column 0 is a label 0, ..., num_labels - 1, as a
+    whole number; column 1 the real that came with it, and 0 where the label stands alone (an atom).
+    """
+
+    num_labels: int
+
+    def __post_init__(self):
+        _validate.positive_int(at_least=2, num_labels=self.num_labels)
+
+    def __str__(self) -> str:
+        return f"mixed ({self.num_labels} labels, each with a real or alone)"
+
+
+OutputSpace = FiniteSpace | IntegerSpace | RealSpace | VectorSpace | MixedSpace
