@@ -2,19 +2,30 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from statistics import median
 
 from benchmarks.speed.harness import Entry, Goal, spread_of
 from dpjax.sweeps import EXPERIMENTS
 
-_COMPILE = """
-import json, resource, sys, time
+# Not ru_maxrss: a new process starts with its parent's.
+_PEAK = """
+def peak():
+    try:
+        with open("/proc/self/status") as file:
+            lines = [line for line in file if line.startswith("VmHWM")]
+    except OSError:
+        return None
+    return round(int(lines[0].split()[1]) / 1024)
+"""
+
+_COMPILE = (
+    _PEAK
+    + """
+import json, sys, time
 from dpjax.sweeps import LEVELS, experiment, run_bounds
 cell = experiment(sys.argv[1], LEVELS[-1])
 start = time.perf_counter()
@@ -23,11 +34,21 @@ first = time.perf_counter() - start
 start = time.perf_counter()
 run_bounds(cell, [1])
 second = time.perf_counter() - start
-memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps([first - second, memory]))
+print(json.dumps([first - second, peak()]))
 """
+)
 
-_AUDIT = "from dpjax.cli import main; main()"
+_AUDIT = (
+    _PEAK
+    + """
+from dpjax.cli import main
+try:
+    main()
+except SystemExit as ended:
+    print(peak())
+    raise
+"""
+)
 
 
 def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry], list[Goal]]:
@@ -36,8 +57,8 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry]
     entries = _imports(rounds) + _audits(rounds)
     for letter in letters or ("a" if quick else "".join(EXPERIMENTS)):
         answer = _python(_COMPILE, letter, environment={"DPJAX_CACHE_DIR": ""})
-        seconds, kilobytes = json.loads(answer)
-        facts = {"peak memory, MB": round(kilobytes / 1024)}
+        seconds, megabytes = json.loads(answer)
+        facts = {"peak memory, MB": megabytes}
         entries.append(
             Entry("startup", "compile", letter, seconds, 0.0, 1, seconds, "program", facts)
         )
@@ -48,7 +69,9 @@ def _imports(rounds: int) -> list[Entry]:
     times: dict[str, list[float]] = {"jax": [], "dpjax": []}
     for _ in range(rounds):
         for name in times:
-            times[name].append(_timed(lambda name=name: _python(f"import {name}")))
+            start = time.perf_counter()
+            _python(f"import {name}")
+            times[name].append(time.perf_counter() - start)
     entries = [_entry("import", f"import {name}", each) for name, each in times.items()]
     more = entries[1].seconds - entries[0].seconds
     spread = max(entry.spread for entry in entries)
@@ -60,21 +83,19 @@ def _imports(rounds: int) -> list[Entry]:
 
 def _audits(rounds: int) -> list[Entry]:
     """`dpjax audit laplace` in a fresh process, without and with its compiled code on disk."""
-    cold, warm = [], []
+    times: dict[str, list[float]] = {"cold": [], "warm": []}
+    memory: dict[str, str] = {}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             settings = {"DPJAX_CACHE_DIR": folder}
-
-            def audit(settings=settings) -> None:
-                _python(_AUDIT, "audit", "laplace", "--json", environment=settings)
-
-            cold.append(_timed(audit))
-            warm.append(_timed(audit))
-    # The largest child so far: an upper end of what one audit takes.
-    memory = round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+            for name in times:
+                start = time.perf_counter()
+                printed = _python(_AUDIT, "audit", "laplace", "--json", environment=settings)
+                times[name].append(time.perf_counter() - start)
+                memory[name] = printed.split()[-1]
     return [
-        _entry("audit laplace", "cold", cold, {"peak memory, MB": memory}),
-        _entry("audit laplace", "warm", warm, {"peak memory, MB": memory}),
+        _entry("audit laplace", name, each, {"peak memory, MB": memory[name]})
+        for name, each in times.items()
     ]
 
 
@@ -83,12 +104,6 @@ def _entry(case: str, name: str, times: list[float], facts: dict | None = None) 
         "startup", case, name, median(times), spread_of(times), len(times), times[0], "process",
         facts or {},
     )  # fmt: skip
-
-
-def _timed(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def _python(program: str, *arguments: str, environment: dict[str, str] | None = None) -> str:
