@@ -33,7 +33,7 @@ HISTOGRAM_CASES = {"figure3": (1.0, 91, None), "figure7": (2.0, 81, 2.0)}
 """Figure -> scale B, planned m for the precision 0.5 (Tables III and V), and order."""
 
 
-def figure_4(runs: int, only: Iterable[str], objective: str = "loss") -> list[Cell]:
+def figure_4(runs: int, only: Iterable[str], quick: bool, objective: str = "loss") -> list[Cell]:
     """Eight algorithms at three levels, with the paper's search or (lower-bound) dpjax's own."""
     return [
         experiment(letter, level, objective=objective, num_runs=runs)
@@ -42,7 +42,7 @@ def figure_4(runs: int, only: Iterable[str], objective: str = "loss") -> list[Ce
     ]
 
 
-def figure_5(runs: int, only: Iterable[str]) -> list[Cell]:
+def figure_5(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
     """One database against all of its neighbourhood."""
     level = DATA_CENTRIC_LEVEL
     cases = {
@@ -69,7 +69,7 @@ def neighborhood(center: list[float], values: tuple[float, ...]) -> Pairs:
     return Pairs(np.tile(center, (len(others), 1)), np.array(others), tuple(map(str, others)))
 
 
-def figure_6(runs: int, only: Iterable[str]) -> list[Cell]:
+def figure_6(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
     """DPL's estimates against n, with the paper's search and with dpjax's own."""
     cases = {
         "continuous-noisy-max": (
@@ -97,30 +97,33 @@ def figure_6(runs: int, only: Iterable[str]) -> list[Cell]:
         for name, (mechanism, pairs) in cases.items()
         if name in _chosen(only, cases)
         for objective, bandwidth in searches.items()
-        for size in SIZES
+        for size in (SIZES[::9] if quick else SIZES)
     ]
 
 
-def table_2(runs: int, only: Iterable[str]) -> list[Cell]:
+def table_2(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
     """One run at a time of every algorithm, for its seconds."""
     return [experiment(letter, 1.5, num_runs=runs) for letter in _chosen(only, EXPERIMENTS)]
 
 
-def histogram_figures(runs: int, only: Iterable[str]) -> list[Cell]:
+def histogram_figures(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
     """Estimates against n at the planned number of intervals: LDP (Figure 3), Renyi (Figure 7)."""
     cells = []
     for name in _chosen(only, HISTOGRAM_CASES):
         scale, m, order = HISTOGRAM_CASES[name]
-        for size in np.unique(np.geomspace(4 * m, 100_000, 12).astype(int)).tolist():
+        for size in np.unique(
+            np.geomspace(4 * m, 100_000, 3 if quick else 12).astype(int)
+        ).tolist():
             cells.append(_histogram_cell(f"{name} n={size}", scale, m, size, (0, 1), order, runs))
     return cells
 
 
-def histogram_tables(runs: int, only: Iterable[str]) -> list[Cell]:
+def histogram_tables(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
     """All pairs of mid-points: LDP at B = 1 (Table II), Renyi of order 2 at B = 3.5 (Table IV)."""
     cases = {"table2": (1.0, 91, 1_863_132, None), "table4": (3.5, 20, 2_000_000, 2.0)}
+    share = 100 if quick else 1
     return [
-        _histogram_cell(name, scale, k, size, midpoints(0, 1, k), order, runs)
+        _histogram_cell(name, scale, k, size // share, midpoints(0, 1, k), order, runs)
         for name, (scale, k, size, order) in cases.items()
         if name in _chosen(only, cases)
     ]
@@ -148,14 +151,14 @@ class Preset(NamedTuple):
     """A sweep by name.
 
     Attributes:
-        cells: (runs, names of the parts or none for all) -> cells.
+        cells: (runs, names of the parts or none for all, quick) -> cells.
         runs: Runs a cell, as in the paper.
         quick_runs: Enough to see the shape.
         block_runs: Runs a block, the full sweep's.
         what: The figure or table.
     """
 
-    cells: Callable[[int, Iterable[str]], list[Cell]]
+    cells: Callable[[int, Iterable[str], bool], list[Cell]]
     runs: int
     quick_runs: int
     block_runs: int
@@ -195,7 +198,7 @@ def preset(
         runs: Runs a cell; the paper's if None.
         only: Parts: letters of Figure 4 and Table II, mechanisms of Figures 5 and 6, figures and
             tables of the histogram paper. All if empty.
-        quick: Few runs, in small blocks.
+        quick: Few runs, in small blocks, at fewer sample sizes.
         seed: Of all draws.
 
     Raises:
@@ -206,7 +209,7 @@ def preset(
     found = PRESETS[name]
     num_runs = runs if runs is not None else found.quick_runs if quick else found.runs
     _validate.positive_int(runs=num_runs)
-    cells = found.cells(num_runs, tuple(only))
+    cells = found.cells(num_runs, tuple(only), quick)
     block_runs = min(found.block_runs, 10) if quick else found.block_runs
     return SweepSpec(name, tuple(cells), seed=seed, block_runs=block_runs)
 
