@@ -32,7 +32,7 @@ import numpy as np
 from benchmarks.speed.harness import Contender, by_name, machine, measure, ratio
 from benchmarks.speed.overhead import draw_and_sum
 from dpjax._files import write_whole
-from dpjax.sweeps import EXPERIMENTS, LEVELS, Experiment, experiment, run_bounds
+from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, experiment, run_bounds
 
 INTEGER_OPERATIONS = 79
 """Of one Threefry-2x32-20 call, which is one draw of noise."""
@@ -68,7 +68,7 @@ CHIPS = {
 """Part of a device's name -> its throughput."""
 
 
-def outputs_of(cell: Experiment) -> int:
+def outputs_of(cell: Cell) -> int:
     """Outputs that one run of an experiment draws."""
     pairs = len(cell.pairs.database)
     return 2 * (pairs * cell.settings.num_samples + cell.settings.num_confirm)

@@ -155,7 +155,7 @@ def test_mpl_and_overhead_in_small():
 
 def test_the_twin_draws_what_runs_draw():
     cell = experiment("b", 0.7)
-    name = _random.stable_hash("b 0.7")
+    name = _random.stable_hash(cell.id)
     source = Drawn(
         cell.mechanism,
         jnp.asarray(cell.pairs.database),

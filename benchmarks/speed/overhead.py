@@ -16,7 +16,7 @@ from dpjax import _random
 from dpjax._batching import Execution, default_execution, map_batched
 from dpjax._streaming import Reducer, reduce_samples
 from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn
-from dpjax.sweeps import EXPERIMENTS, LEVELS, Experiment, experiment, run_bounds
+from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, experiment, run_bounds
 
 LIMITS = {letter: 1.3 if letter in "abcd" else 1.15 for letter in EXPERIMENTS}
 """Quotients that were aimed at."""
@@ -47,9 +47,9 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry]
     return entries, goals
 
 
-def draw_and_sum(cell: Experiment, runs: Any, execution: Execution | None = None) -> Array:
+def draw_and_sum(cell: Cell, runs: Any, execution: Execution | None = None) -> Array:
     """Sums of all outputs of some runs, [runs] floats, drawn as `run_bounds` draws them."""
-    name = _random.stable_hash(f"{cell.letter} {cell.epsilon!r}")
+    name = _random.stable_hash(cell.id)
     return _sums(
         cell.mechanism,
         jnp.asarray(cell.pairs.database),

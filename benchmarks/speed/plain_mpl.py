@@ -16,12 +16,12 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
-from dpjax.sweeps import Experiment
+from dpjax.sweeps import Cell
 
 NUM_CELLS = 4096
 
 
-def lower_bound(cell: Experiment, rng: np.random.Generator, confidence: float = 0.95) -> float:
+def lower_bound(cell: Cell, rng: np.random.Generator, confidence: float = 0.95) -> float:
     """One run of MPL.
 
     Args:
@@ -33,9 +33,10 @@ def lower_bound(cell: Experiment, rng: np.random.Generator, confidence: float = 
         LB, by the normal quantile, at least 0.
     """
     settings = cell.settings
-    draw = DRAWS[cell.letter]
+    letter = cell.label[0]
+    draw = DRAWS[letter]
     pairs = list(zip(np.asarray(cell.pairs.database), np.asarray(cell.pairs.neighbor), strict=True))
-    search = _search_reals if cell.letter in "acd" else _search_outcomes
+    search = _search_reals if letter in "acd" else _search_outcomes
     found = [
         search(cell, [draw(cell, rng, side, settings.num_samples) for side in pair])
         for pair in pairs
@@ -59,7 +60,7 @@ def lower_bound(cell: Experiment, rng: np.random.Generator, confidence: float = 
     return max(abs(np.log(f / g)) + ndtri(1 - confidence) * error, 0.0)
 
 
-def _search_outcomes(cell: Experiment, samples: list) -> tuple[float, int, None]:
+def _search_outcomes(cell: Cell, samples: list) -> tuple[float, int, None]:
     """The largest loss of a pair, the outcome where it is, and no spread."""
     size = cell.region.size
     shares = [np.bincount(s, minlength=size) / len(s) for s in samples]
@@ -69,7 +70,7 @@ def _search_outcomes(cell: Experiment, samples: list) -> tuple[float, int, None]
     return loss[place], place, None
 
 
-def _search_reals(cell: Experiment, samples: list) -> tuple[float, float, float]:
+def _search_reals(cell: Cell, samples: list) -> tuple[float, float, float]:
     """The largest loss of a pair, the point where it is, and the spread of Silverman's rule."""
     low, high = float(cell.region.low[0]), float(cell.region.high[0])
     spreads = [_spread(s) for s in samples]
@@ -131,7 +132,7 @@ def _continuous_noisy_max(cell, rng, answers, size):
 
 
 def _exponential(cell, rng, statistic, size):
-    rate = _rate(cell.epsilon)
+    rate = _rate(float(cell.mechanism.epsilon))
     below = -np.expm1(-rate * statistic)
     u = rng.random(size) * (1 + below)
     magnitude = rng.random(size)
@@ -170,4 +171,4 @@ DRAWS: dict[str, Callable] = {
     "g": _sparse_vector,
     "h": _sparse_vector,
 }
-"""Letter -> (cell, rng, database, size) -> outputs."""
+"""Letter, the first of the label -> (cell, rng, database, size) -> outputs."""

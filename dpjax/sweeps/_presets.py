@@ -1,0 +1,222 @@
+"""The sweeps behind the figures and tables of the papers.
+
+References:
+    Askin, Kutta, Dette (2022), Figures 4 to 6 and Table II; Gorla et al., Figures 3 and 7.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from dpjax import _validate, mechanisms
+from dpjax._errors import nearest
+from dpjax.databases import Pairs
+from dpjax.densities import Scott, Silverman
+from dpjax.estimators import LocalSettings, midpoints
+from dpjax.mechanisms import TruncatedLaplace
+from dpjax.sweeps._cell import Cell, HistogramSettings
+from dpjax.sweeps._experiments import EXPERIMENTS, LEVELS, experiment
+from dpjax.sweeps._spec import SweepSpec
+
+SEED = 2022
+
+DATA_CENTRIC_LEVEL = 1.5
+"""eps0 of Figures 5 and 6."""
+
+SIZES = tuple(range(5_000, 50_001, 5_000))
+"""n in Figure 6."""
+
+HISTOGRAM_CASES = {"figure3": (1.0, 91, None), "figure7": (2.0, 81, 2.0)}
+"""Figure -> scale B, planned m for the precision 0.5 (Tables III and V), and order."""
+
+
+def figure_4(runs: int, only: Iterable[str], quick: bool, objective: str = "loss") -> list[Cell]:
+    """Eight algorithms at three levels, with the paper's search or (lower-bound) dpjax's own."""
+    return [
+        experiment(letter, level, objective=objective, num_runs=runs)
+        for letter in _chosen(only, EXPERIMENTS)
+        for level in LEVELS
+    ]
+
+
+def figure_5(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
+    """One database against all of its neighbourhood."""
+    level = DATA_CENTRIC_LEVEL
+    cases = {
+        "report-noisy-max": (
+            mechanisms.ReportNoisyMax(epsilon=level),
+            neighborhood([0.0] * 6, (0.0, 1.0)),
+        ),
+        "continuous-noisy-max": (
+            mechanisms.ContinuousNoisyMax(epsilon=level),
+            neighborhood([0.5] * 3, (0.0, 0.5, 1.0)),
+        ),
+    }
+    settings = experiment("b", level).settings
+    return [
+        Cell(mechanism, settings, pairs=pairs, num_runs=runs, label=name)
+        for name, (mechanism, pairs) in cases.items()
+        if name in _chosen(only, cases)
+    ]
+
+
+def neighborhood(center: list[float], values: tuple[float, ...]) -> Pairs:
+    """One database against every other vector of the values."""
+    others = [v for v in itertools.product(values, repeat=len(center)) if list(v) != center]
+    return Pairs(np.tile(center, (len(others), 1)), np.array(others), tuple(map(str, others)))
+
+
+def figure_6(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
+    """DPL's estimates against n, with the paper's search and with dpjax's own."""
+    cases = {
+        "continuous-noisy-max": (
+            mechanisms.ContinuousNoisyMax(epsilon=DATA_CENTRIC_LEVEL),
+            Pairs([[0.0] * 3], [[1.0] * 3]),
+        ),
+        "exponential": (mechanisms.Exponential(epsilon=DATA_CENTRIC_LEVEL), Pairs([1.0], [2.0])),
+    }
+    searches = {"loss": Silverman(), "lower-bound": Scott()}
+    return [
+        Cell(
+            mechanism,
+            LocalSettings(
+                num_samples=size,
+                num_confirm=10 * size,  # DPL has no confirm stage
+                floor=1e-3,
+                objective=objective,
+                bandwidth=bandwidth,
+            ),
+            pairs=pairs,
+            estimator="dpl",
+            num_runs=runs,
+            label=f"{name} {objective} n={size}",
+        )
+        for name, (mechanism, pairs) in cases.items()
+        if name in _chosen(only, cases)
+        for objective, bandwidth in searches.items()
+        for size in (SIZES[::9] if quick else SIZES)
+    ]
+
+
+def table_2(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
+    """One run at a time of every algorithm, for its seconds."""
+    return [experiment(letter, 1.5, num_runs=runs) for letter in _chosen(only, EXPERIMENTS)]
+
+
+def histogram_figures(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
+    """Estimates against n at the planned number of intervals: LDP (Figure 3), Renyi (Figure 7)."""
+    cells = []
+    for name in _chosen(only, HISTOGRAM_CASES):
+        scale, m, order = HISTOGRAM_CASES[name]
+        for size in np.unique(
+            np.geomspace(4 * m, 100_000, 3 if quick else 12).astype(int)
+        ).tolist():
+            cells.append(_histogram_cell(f"{name} n={size}", scale, m, size, (0, 1), order, runs))
+    return cells
+
+
+def histogram_tables(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
+    """All pairs of mid-points: LDP at B = 1 (Table II), Renyi of order 2 at B = 3.5 (Table IV)."""
+    cases = {"table2": (1.0, 91, 1_863_132, None), "table4": (3.5, 20, 2_000_000, 2.0)}
+    share = 100 if quick else 1
+    return [
+        _histogram_cell(name, scale, k, size // share, midpoints(0, 1, k), order, runs)
+        for name, (scale, k, size, order) in cases.items()
+        if name in _chosen(only, cases)
+    ]
+
+
+def _histogram_cell(
+    label: str,
+    scale: float,
+    num_intervals: int,
+    num_samples: int,
+    inputs: Iterable[float],
+    order: float | None,
+    runs: int,
+) -> Cell:
+    return Cell(
+        TruncatedLaplace(scale),
+        HistogramSettings(num_intervals, num_samples, tuple(inputs), order),
+        estimator="histogram",
+        num_runs=runs,
+        label=label,
+    )
+
+
+class Preset(NamedTuple):
+    """A sweep by name.
+
+    Attributes:
+        cells: (runs, names of the parts or none for all, quick) -> cells.
+        runs: Runs a cell, as in the paper.
+        quick_runs: Enough to see the shape.
+        block_runs: Runs a block, the full sweep's.
+        what: The figure or table.
+    """
+
+    cells: Callable[[int, Iterable[str], bool], list[Cell]]
+    runs: int
+    quick_runs: int
+    block_runs: int
+    what: str
+
+
+PRESETS = {
+    "fig4": Preset(figure_4, 1000, 50, 50, "Askin et al. 2022, Figure 4, with the paper's search"),
+    "fig4-tight": Preset(
+        partial(figure_4, objective="lower-bound"),
+        1000,
+        50,
+        50,
+        "Askin et al. 2022, Figure 4, with dpjax's own search",
+    ),
+    "fig5": Preset(figure_5, 1000, 50, 50, "Askin et al. 2022, Figure 5"),
+    "fig6": Preset(figure_6, 1000, 50, 50, "Askin et al. 2022, Figure 6"),
+    "table2": Preset(table_2, 20, 3, 1, "Askin et al. 2022, Table II: seconds of single runs"),
+    "histogram-figures": Preset(histogram_figures, 100, 20, 20, "Gorla et al., Figures 3 and 7"),
+    "histogram-tables": Preset(histogram_tables, 1, 1, 1, "Gorla et al., Tables II and IV"),
+}
+"""Name on the command line -> sweep."""
+
+
+def preset(
+    name: str,
+    *,
+    runs: int | None = None,
+    only: Iterable[str] = (),
+    quick: bool = False,
+    seed: int = SEED,
+) -> SweepSpec:
+    """The sweep behind a figure or a table.
+
+    Args:
+        name: Of `PRESETS`.
+        runs: Runs a cell; the paper's if None.
+        only: Parts: letters of Figure 4 and Table II, mechanisms of Figures 5 and 6, figures and
+            tables of the histogram paper. All if empty.
+        quick: Few runs, in small blocks, at fewer sample sizes.
+        seed: Of all draws.
+
+    Raises:
+        ValueError: An unknown name or part, or runs below 1.
+    """
+    if name not in PRESETS:
+        raise ValueError(f"preset {name!r} is not known; {nearest(name, [*PRESETS])}.")
+    found = PRESETS[name]
+    num_runs = runs if runs is not None else found.quick_runs if quick else found.runs
+    _validate.positive_int(runs=num_runs)
+    cells = found.cells(num_runs, tuple(only), quick)
+    block_runs = min(found.block_runs, 10) if quick else found.block_runs
+    return SweepSpec(name, tuple(cells), seed=seed, block_runs=block_runs)
+
+
+def _chosen(only: Iterable[str], known: Iterable[str]) -> list[str]:
+    known, only = list(known), list(only)
+    for part in only:
+        if part not in known:
+            raise ValueError(f"only: part {part!r} is not known; {nearest(part, known)}.")
+    return [part for part in known if not only or part in only]
