@@ -26,6 +26,9 @@ from dpjax.inference._levels import ldp_levels, renyi_levels
 from dpjax.sweeps._cell import Cell
 from dpjax.sweeps._law_counts import law_counts, run_words
 
+# Op by op, the unrolled rounds take longer than a block's other host work.
+_fold_in = jax.jit(_random.fold_in)
+
 Columns = dict[str, Any]
 """Column -> one entry a run."""
 
@@ -99,7 +102,7 @@ def run_bounds(
 
 
 def _cell_key(cell: Cell, key: Any) -> Array:
-    return _random.fold_in(_random.as_key(key), _random.stable_hash(cell.id))
+    return _fold_in(_random.as_key(key), np.uint32(_random.stable_hash(cell.id)))
 
 
 def _launch_mpl(cell: Cell, runs: Array, key: Array, execution: Execution, devices: Any) -> Any:

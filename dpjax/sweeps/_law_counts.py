@@ -16,6 +16,7 @@ from dpjax import _random
 from dpjax.mechanisms import TruncatedGaussian, TruncatedLaplace
 
 
+@jax.jit
 def run_words(key: Array, runs: Array) -> Array:
     """The words of every run's key, uint32 [runs, 2]."""
     keys = jax.vmap(lambda run: _random.fold_in(key, run))(runs)
