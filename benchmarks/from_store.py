@@ -15,10 +15,16 @@ from dpjax.sweeps import Store, preset, run_sweep
 
 
 def filled(
-    out_dir: str | Path, name: str, *, runs: int | None, only: Iterable[str], quick: bool
+    out_dir: str | Path,
+    name: str,
+    *,
+    quick: bool,
+    runs: int | None = None,
+    only: Iterable[str] = (),
+    folder: str = "store",
 ) -> Store:
-    """The store of a preset in OUT_DIR/store, with every run that was missing."""
-    store = Store.create(Path(out_dir) / "store", preset(name, runs=runs, only=only, quick=quick))
+    """The store of a preset in a folder of OUT_DIR, with every run that was missing."""
+    store = Store.create(Path(out_dir) / folder, preset(name, runs=runs, only=only, quick=quick))
     with showing(store.spec) as progress:
         run_sweep(store, progress=progress, report=lambda text: print(text, file=sys.stderr))
     return store

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 from dpjax import _random
 from dpjax._batching import Execution, default_execution
@@ -30,6 +31,7 @@ from dpjax.sweeps import (
     run_sweep,
 )
 from dpjax.sweeps import _store as store_module
+from dpjax.sweeps._law_counts import law_counts, run_words
 
 SMALL = LocalSettings(num_samples=500, num_confirm=1000, floor=1e-3)
 FINITE = Cell(RandomizedResponse(1.0), SMALL, num_runs=7, label="responses")
@@ -305,3 +307,23 @@ def test_presets():
         preset("fig4", only=["z"])
     with pytest.raises(ValueError, match="preset 'fig44' is not known; did you mean 'fig4'"):
         preset("fig44")
+
+
+def test_counts_from_the_law_are_multinomial():
+    """1000 runs of 400 draws into 3 intervals: sums against their law, p >= 1e-5."""
+    settings = HistogramSettings(3, 400, (0.0, 1.0))
+    words = run_words(_random.as_key(1), jnp.arange(1000, dtype=jnp.int32))
+    counts = law_counts(TruncatedLaplace(1.0), settings, words)
+    assert counts.shape == (1000, 2, 3) and np.all(counts.sum(axis=-1) == 400)
+    # P(interval) in closed form: the density at 0 is e^-y / (1 - e^-1).
+    edges = np.linspace(0, 1, 4)
+    cdf = -np.expm1(-edges) / -np.expm1(-1)
+    for side, probabilities in ((0, np.diff(cdf)), (1, np.diff(cdf)[::-1])):
+        total = counts[:, side].sum(axis=0)
+        assert chisquare(total, probabilities * total.sum()).pvalue > 1e-5
+    # Runs are independent: the variance over runs is the binomial one, to five standard errors.
+    p = np.diff(cdf)[0]
+    spread = counts[:, 0, 0].var() / (400 * p * (1 - p))
+    assert abs(spread - 1) < 5 * np.sqrt(2 / 1000)
+    with pytest.raises(TypeError, match="truncated-laplace"):
+        law_counts(Laplace(1.0), settings, words)

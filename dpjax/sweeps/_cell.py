@@ -54,8 +54,14 @@ class HistogramSettings:
             raise ValueError(f"order must be above 1, but was {self.order}.")
 
 
-ESTIMATORS = {"mpl": LocalSettings, "dpl": LocalSettings, "histogram": HistogramSettings}
-"""Estimator -> what its settings are: MPL's lower bound, DPL's estimate, the histogram estimate."""
+ESTIMATORS = {
+    "mpl": LocalSettings,
+    "dpl": LocalSettings,
+    "histogram": HistogramSettings,
+    "histogram-law": HistogramSettings,
+}
+"""Estimator -> what its settings are: MPL's lower bound, DPL's estimate, the histogram estimate,
+and the same on counts from the exact law of a truncated mechanism."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +73,7 @@ class Cell:
         settings: Of the estimator.
         pairs: To search; None for the mechanism's standard pairs (and for histograms).
         region: C; None for the mechanism's standard region.
-        estimator: "mpl", "dpl" or "histogram".
+        estimator: "mpl", "dpl", "histogram" or "histogram-law".
         confidence: Of MPL's bound.
         num_runs: Runs 0, ..., num_runs - 1.
         label: For people; the cell's identity does not depend on it.
@@ -95,7 +101,7 @@ class Cell:
                 f"settings of the estimator {self.estimator!r} must be "
                 f"{ESTIMATORS[self.estimator].__name__}, but were {type(self.settings).__name__}."
             )
-        if self.estimator != "histogram":
+        if self._searches_pairs:
             object.__setattr__(self, "pairs", self._pairs())
             region = self.region
             if region is None:
@@ -103,6 +109,11 @@ class Cell:
             region = as_region(region, self.mechanism.output_space)
             object.__setattr__(self, "region", region)
         object.__setattr__(self, "label", self.label or self.mechanism_name)
+
+    @property
+    def _searches_pairs(self) -> bool:
+        """Histograms compare their inputs with each other instead, on all of the outputs."""
+        return isinstance(self.settings, LocalSettings)
 
     def _pairs(self) -> Pairs:
         if self.pairs is not None:
@@ -143,7 +154,7 @@ class Cell:
         }
         if self.estimator == "mpl":
             content["confidence"] = float(self.confidence)
-        if self.estimator != "histogram":
+        if self._searches_pairs:
             content["pairs"] = pairs_to_plain(self.pairs, self.mechanism)
             content["region"] = region_to_plain(self.region, self.mechanism)
         return content

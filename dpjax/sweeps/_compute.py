@@ -24,6 +24,10 @@ from dpjax.estimators._histogram import all_pairs_of, count_outputs, output_inte
 from dpjax.inference import LocalBounds
 from dpjax.inference._levels import ldp_levels, renyi_levels
 from dpjax.sweeps._cell import Cell
+from dpjax.sweeps._law_counts import law_counts, run_words
+
+# Op by op, the unrolled rounds take longer than a block's other host work.
+_fold_in = jax.jit(_random.fold_in)
 
 Columns = dict[str, Any]
 """Column -> one entry a run."""
@@ -98,7 +102,7 @@ def run_bounds(
 
 
 def _cell_key(cell: Cell, key: Any) -> Array:
-    return _random.fold_in(_random.as_key(key), _random.stable_hash(cell.id))
+    return _fold_in(_random.as_key(key), np.uint32(_random.stable_hash(cell.id)))
 
 
 def _launch_mpl(cell: Cell, runs: Array, key: Array, execution: Execution, devices: Any) -> Any:
@@ -125,6 +129,10 @@ def _launch_counts(cell: Cell, runs: Array, key: Array, execution: Execution, de
         num_intervals=settings.num_intervals,
         num_samples=settings.num_samples,
     )
+
+
+def _launch_law(cell: Cell, runs: Array, key: Array, execution: Execution, devices: Any) -> Any:
+    return run_words(key, runs)
 
 
 def _local(cell: Cell) -> tuple:
@@ -203,14 +211,22 @@ def _finish_dpl(cell: Cell, search: PairSearch) -> Columns:
     }
 
 
-def _finish_counts(cell: Cell, counted: WideCount) -> Columns:
+def _finish_drawn(cell: Cell, counted: WideCount) -> Columns:
     counts = counted.as_int()[..., :-1]  # the last entry holds what lies outside, and padding
-    settings = cell.settings
-    if np.any(counts.sum(axis=-1) < settings.num_samples):
+    if np.any(counts.sum(axis=-1) < cell.settings.num_samples):
         raise ValueError(
             f"the mechanism of {cell.label!r} gave outputs outside of its stated interval, where "
             "the histogram estimators are not defined."
         )
+    return _finish_counts(cell, counts)
+
+
+def _finish_law(cell: Cell, words: Any) -> Columns:
+    return _finish_counts(cell, law_counts(cell.mechanism, cell.settings, words))
+
+
+def _finish_counts(cell: Cell, counts: np.ndarray) -> Columns:
+    settings = cell.settings
     pairs = all_pairs_of(len(settings.inputs))
     if settings.order is None:
         levels = ldp_levels(counts, pairs)
@@ -236,5 +252,6 @@ def _outputs(point: Any) -> list[list[float]]:
 _ESTIMATORS = {
     "mpl": _Estimator(_launch_mpl, _finish_mpl),
     "dpl": _Estimator(_launch_dpl, _finish_dpl),
-    "histogram": _Estimator(_launch_counts, _finish_counts),
+    "histogram": _Estimator(_launch_counts, _finish_drawn),
+    "histogram-law": _Estimator(_launch_law, _finish_law),
 }

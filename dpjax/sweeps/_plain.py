@@ -1,7 +1,7 @@
 """Mechanisms, pairs, regions and settings as plain words and numbers, and back."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -25,6 +25,15 @@ def check_entries(what: str, content: Mapping[str, Any], names: tuple[str, ...])
     for name in content:
         if name not in names:
             raise ValueError(f"{what} has no entry {name!r}; known: {', '.join(names)}.")
+
+
+def chosen_parts(only: Iterable[str], known: Iterable[str]) -> list[str]:
+    """The known parts that were asked for, in their own order; all if none was."""
+    known, only = list(known), list(only)
+    for part in only:
+        if part not in known:
+            raise ValueError(f"only: part {part!r} is not known; {nearest(part, known)}.")
+    return [part for part in known if not only or part in only]
 
 
 def mechanism_name(mechanism: Any) -> str:

@@ -1,7 +1,7 @@
 """The sweeps behind the figures and tables of the papers.
 
 References:
-    Askin, Kutta, Dette (2022), Figures 4 to 6 and Table II; Gorla et al., Figures 3 and 7.
+    Askin, Kutta, Dette (2022), Figures 4 to 6 and Table II.
 """
 
 import itertools
@@ -15,10 +15,11 @@ from dpjax import _validate, mechanisms
 from dpjax._errors import nearest
 from dpjax.databases import Pairs
 from dpjax.densities import Scott, Silverman
-from dpjax.estimators import LocalSettings, midpoints
-from dpjax.mechanisms import TruncatedLaplace
-from dpjax.sweeps._cell import Cell, HistogramSettings
+from dpjax.estimators import LocalSettings
+from dpjax.sweeps._cell import Cell
 from dpjax.sweeps._experiments import EXPERIMENTS, LEVELS, experiment
+from dpjax.sweeps._plain import chosen_parts
+from dpjax.sweeps._presets_histogram import histogram_figures, histogram_tables, practical_sizes
 from dpjax.sweeps._spec import SweepSpec
 
 SEED = 2022
@@ -29,15 +30,12 @@ DATA_CENTRIC_LEVEL = 1.5
 SIZES = tuple(range(5_000, 50_001, 5_000))
 """n in Figure 6."""
 
-HISTOGRAM_CASES = {"figure3": (1.0, 91, None), "figure7": (2.0, 81, 2.0)}
-"""Figure -> scale B, planned m for the precision 0.5 (Tables III and V), and order."""
-
 
 def figure_4(runs: int, only: Iterable[str], quick: bool, objective: str = "loss") -> list[Cell]:
     """Eight algorithms at three levels, with the paper's search or (lower-bound) dpjax's own."""
     return [
         experiment(letter, level, objective=objective, num_runs=runs)
-        for letter in _chosen(only, EXPERIMENTS)
+        for letter in chosen_parts(only, EXPERIMENTS)
         for level in LEVELS
     ]
 
@@ -59,7 +57,7 @@ def figure_5(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
     return [
         Cell(mechanism, settings, pairs=pairs, num_runs=runs, label=name)
         for name, (mechanism, pairs) in cases.items()
-        if name in _chosen(only, cases)
+        if name in chosen_parts(only, cases)
     ]
 
 
@@ -95,7 +93,7 @@ def figure_6(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
             label=f"{name} {objective} n={size}",
         )
         for name, (mechanism, pairs) in cases.items()
-        if name in _chosen(only, cases)
+        if name in chosen_parts(only, cases)
         for objective, bandwidth in searches.items()
         for size in (SIZES[::9] if quick else SIZES)
     ]
@@ -103,48 +101,7 @@ def figure_6(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
 
 def table_2(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
     """One run at a time of every algorithm, for its seconds."""
-    return [experiment(letter, 1.5, num_runs=runs) for letter in _chosen(only, EXPERIMENTS)]
-
-
-def histogram_figures(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
-    """Estimates against n at the planned number of intervals: LDP (Figure 3), Renyi (Figure 7)."""
-    cells = []
-    for name in _chosen(only, HISTOGRAM_CASES):
-        scale, m, order = HISTOGRAM_CASES[name]
-        for size in np.unique(
-            np.geomspace(4 * m, 100_000, 3 if quick else 12).astype(int)
-        ).tolist():
-            cells.append(_histogram_cell(f"{name} n={size}", scale, m, size, (0, 1), order, runs))
-    return cells
-
-
-def histogram_tables(runs: int, only: Iterable[str], quick: bool) -> list[Cell]:
-    """All pairs of mid-points: LDP at B = 1 (Table II), Renyi of order 2 at B = 3.5 (Table IV)."""
-    cases = {"table2": (1.0, 91, 1_863_132, None), "table4": (3.5, 20, 2_000_000, 2.0)}
-    share = 100 if quick else 1
-    return [
-        _histogram_cell(name, scale, k, size // share, midpoints(0, 1, k), order, runs)
-        for name, (scale, k, size, order) in cases.items()
-        if name in _chosen(only, cases)
-    ]
-
-
-def _histogram_cell(
-    label: str,
-    scale: float,
-    num_intervals: int,
-    num_samples: int,
-    inputs: Iterable[float],
-    order: float | None,
-    runs: int,
-) -> Cell:
-    return Cell(
-        TruncatedLaplace(scale),
-        HistogramSettings(num_intervals, num_samples, tuple(inputs), order),
-        estimator="histogram",
-        num_runs=runs,
-        label=label,
-    )
+    return [experiment(letter, 1.5, num_runs=runs) for letter in chosen_parts(only, EXPERIMENTS)]
 
 
 class Preset(NamedTuple):
@@ -154,7 +111,8 @@ class Preset(NamedTuple):
         cells: (runs, names of the parts or none for all, quick) -> cells.
         runs: Runs a cell, as in the paper.
         quick_runs: Enough to see the shape.
-        block_runs: Runs a block, the full sweep's.
+        block_runs: Runs a block.
+        quick_block_runs: Runs a block of the quick variant.
         what: The figure or table.
     """
 
@@ -162,23 +120,37 @@ class Preset(NamedTuple):
     runs: int
     quick_runs: int
     block_runs: int
+    quick_block_runs: int
     what: str
 
 
 PRESETS = {
-    "fig4": Preset(figure_4, 1000, 50, 50, "Askin et al. 2022, Figure 4, with the paper's search"),
+    "fig4": Preset(
+        figure_4, 1000, 50, 50, 10, "Askin et al. 2022, Figure 4, with the paper's search"
+    ),
     "fig4-tight": Preset(
         partial(figure_4, objective="lower-bound"),
         1000,
         50,
         50,
+        10,
         "Askin et al. 2022, Figure 4, with dpjax's own search",
     ),
-    "fig5": Preset(figure_5, 1000, 50, 50, "Askin et al. 2022, Figure 5"),
-    "fig6": Preset(figure_6, 1000, 50, 50, "Askin et al. 2022, Figure 6"),
-    "table2": Preset(table_2, 20, 3, 1, "Askin et al. 2022, Table II: seconds of single runs"),
-    "histogram-figures": Preset(histogram_figures, 100, 20, 20, "Gorla et al., Figures 3 and 7"),
-    "histogram-tables": Preset(histogram_tables, 1, 1, 1, "Gorla et al., Tables II and IV"),
+    "fig5": Preset(figure_5, 1000, 50, 50, 10, "Askin et al. 2022, Figure 5"),
+    "fig6": Preset(figure_6, 1000, 50, 50, 10, "Askin et al. 2022, Figure 6"),
+    "table2": Preset(table_2, 20, 3, 1, 1, "Askin et al. 2022, Table II: seconds of single runs"),
+    "histogram-figures": Preset(
+        histogram_figures, 100, 20, 20, 20, "Gorla et al., Figures 3 and 7"
+    ),
+    "histogram-tables": Preset(histogram_tables, 1, 1, 1, 1, "Gorla et al., Tables II and IV"),
+    "histogram-practical": Preset(
+        practical_sizes,
+        1000,
+        100,
+        1000,
+        100,
+        "Gorla et al., Tables III and V: the n that is enough",
+    ),
 }
 """Name on the command line -> sweep."""
 
@@ -210,13 +182,5 @@ def preset(
     num_runs = runs if runs is not None else found.quick_runs if quick else found.runs
     _validate.positive_int(runs=num_runs)
     cells = found.cells(num_runs, tuple(only), quick)
-    block_runs = min(found.block_runs, 10) if quick else found.block_runs
+    block_runs = found.quick_block_runs if quick else found.block_runs
     return SweepSpec(name, tuple(cells), seed=seed, block_runs=block_runs)
-
-
-def _chosen(only: Iterable[str], known: Iterable[str]) -> list[str]:
-    known, only = list(known), list(only)
-    for part in only:
-        if part not in known:
-            raise ValueError(f"only: part {part!r} is not known; {nearest(part, known)}.")
-    return [part for part in known if not only or part in only]

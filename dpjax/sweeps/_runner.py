@@ -182,20 +182,24 @@ def _run_on(
                 break
 
     submit()
-    while running:
-        ready, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
-        for future in ready:
-            block = running.pop(future)
-            if not future.cancelled():
-                done(block, _result(future, block))
-        if should_stop():
-            # What has not begun is given up; what runs is waited for.
-            waiting = iter(())
-            for future in list(running):
-                if future.cancel():
-                    del running[future]
-        elif ready:
-            submit()
+    try:
+        while running:
+            ready, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+            for future in ready:
+                block = running.pop(future)
+                if not future.cancelled():
+                    done(block, _result(future, block))
+            if should_stop():
+                # What has not begun is given up; what runs is waited for.
+                waiting = iter(())
+                for future in list(running):
+                    if future.cancel():
+                        del running[future]
+            elif ready:
+                submit()
+    finally:
+        for future in running:
+            future.cancel()
 
 
 def _result(future: Future, block: Block) -> bytes:
