@@ -90,8 +90,8 @@ def test_the_identity_is_what_sets_the_law():
 
 def test_ids_are_the_same_in_every_process():
     # Written down: a change of the form gives every sweep other noise and needs a new version.
-    assert FINITE.id == "randomized-response-d3303f73fde5"
-    assert preset("fig4").cells[0].id == "laplace-d28042cd486e"
+    assert FINITE.id == "randomized-response-424aff75667f"
+    assert preset("fig4").cells[0].id == "laplace-374159aee44f"
 
 
 @pytest.mark.parametrize(
@@ -327,3 +327,9 @@ def test_counts_from_the_law_are_multinomial():
     assert abs(spread - 1) < 5 * np.sqrt(2 / 1000)
     with pytest.raises(TypeError, match="truncated-laplace"):
         law_counts(Laplace(1.0), settings, words)
+
+
+def test_a_lattice_that_is_too_coarse_is_refused(tmp_path):
+    cell = Cell(Laplace(0.5), SMALL, region=(-900.0, 900.0), label="wide")
+    with pytest.raises(ValueError, match=r"num_cells of 'wide' must give .* raise it"):
+        compute(cell, range(2), 0)()

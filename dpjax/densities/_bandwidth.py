@@ -228,32 +228,34 @@ def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
     The geometric mean over axes; the standard deviation alone where half of the data are tied.
     """
     deviation = _deviation(pilot)
-    lower, upper = _quantiles(pilot, (0.25, 0.75))
+    lower, upper = _quartiles(pilot, deviation)
     width = num_widths * (upper - lower) / 1.34
     spread = jnp.where(width > 0, jnp.minimum(deviation, width), deviation)
     return jnp.exp(jnp.mean(jnp.log(spread)))
 
 
-def _quantiles(pilot: Array, levels: tuple[float, ...]) -> list[Array]:
-    """Quantiles of each axis by bisection on counts: on CPU eight times faster than XLA's sort.
+def _quartiles(pilot: Array, deviation: Array) -> list[Array]:
+    """Quartiles of each axis by bisection on counts: on CPU much faster than XLA's sort.
 
-    Exact to 2^-24 of the range, which is far inside the sampling error of a pilot.
+    They lie within sqrt(3) deviations of the mean (Cantelli), and are exact to 2^-14 of that.
     """
     size = pilot.shape[0]
     # XLA vectorises sums of floats on CPU, not of integers; a float32 counts exactly to 2^24.
     counter = pilot.dtype if size <= 2**24 else jnp.int32
-    low, high = jnp.min(pilot, axis=0), jnp.max(pilot, axis=0)
+    mean, reach = jnp.mean(pilot, axis=0), 1.75 * deviation
 
     def halve(_, bounds):
         middle = [(a + b) / 2 for a, b in bounds]
         above = [
-            jnp.sum((pilot <= m[None, :]).astype(counter), axis=0) >= math.ceil(level * size)
-            for m, level in zip(middle, levels, strict=True)
+            jnp.sum((pilot <= m[None, :]).astype(counter), axis=0) >= needed
+            for m, needed in zip(
+                middle, (math.ceil(size / 4), math.ceil(3 * size / 4)), strict=True
+            )
         ]
         return [
             (jnp.where(up, a, m), jnp.where(up, m, b))
             for (a, b), m, up in zip(bounds, middle, above, strict=True)
         ]
 
-    bounds = jax.lax.fori_loop(0, 24, halve, [(low, high) for _ in levels])
+    bounds = jax.lax.fori_loop(0, 15, halve, [(mean - reach, mean + reach)] * 2)
     return [b for _, b in bounds]

@@ -19,6 +19,7 @@ from dpjax._batching import Execution, default_execution
 from dpjax._errors import Status
 from dpjax._join import bounds_of
 from dpjax._numerics import WideCount
+from dpjax.densities import find_kernel
 from dpjax.estimators import LocalStatistics, PairSearch, dpl_runs, mpl_runs
 from dpjax.estimators._histogram import all_pairs_of, count_outputs, output_interval_of
 from dpjax.inference import LocalBounds
@@ -182,7 +183,19 @@ def _split_program(
     )
 
 
+def _check_lattice(cell: Cell, nodes_per_bandwidth: Any) -> None:
+    """A sweep's settings are fixed, so a lattice that is too coarse is refused, not refined."""
+    needed = find_kernel(cell.settings.kernel).min_nodes
+    fewest = float(np.min(nodes_per_bandwidth))
+    if not fewest >= needed:
+        raise ValueError(
+            f"num_cells of {cell.label!r} must give {needed} lattice nodes a bandwidth, but "
+            f"{cell.settings.num_cells} gave {fewest:.2g}: raise it, or narrow the region."
+        )
+
+
 def _finish_mpl(cell: Cell, statistics: LocalStatistics) -> Columns:
+    _check_lattice(cell, statistics.found.nodes_per_bandwidth)
     bounds = bounds_of(statistics, cell.settings, cell.region, cell.confidence)
     return {
         "lower_bound": bounds.lower_bound,
@@ -195,6 +208,7 @@ def _finish_mpl(cell: Cell, statistics: LocalStatistics) -> Columns:
 
 
 def _finish_dpl(cell: Cell, search: PairSearch) -> Columns:
+    _check_lattice(cell, search.nodes_per_bandwidth)
     best = np.argmax(search.score, axis=1)
 
     def chosen(leaf: Any) -> np.ndarray:
