@@ -19,6 +19,7 @@ _EXACT = 2**53
 """Integers up to here are floats without loss."""
 
 _SHOWN = 80
+_MAX_LABELS = 2**20
 
 
 class Outputs(NamedTuple):
@@ -93,7 +94,7 @@ class Encoder:
     def __init__(self, source: str, *, special: str = "outcomes", bits: int | str | None = None):
         _validate.one_of(("outcomes", "error"), special=special)
         check_bits(bits)
-        self._source, self._special, self._bits = source, special, bits
+        self.source, self._special, self._bits = source, special, bits
         self._numbers: dict[Any, int] = {}
         self.names: list[str] = ["a number"]
         self.dimension: int | None = None
@@ -118,7 +119,7 @@ class Encoder:
             return self._alone(numbers[places])
         if isinstance(raw, np.ndarray) and raw.dtype.kind != "O":
             raise TypeError(
-                f"{self._source} must give numbers or labels, but gave an array of the dtype "
+                f"{self.source} must give numbers or labels, but gave an array of the dtype "
                 f"{raw.dtype} and the shape {list(raw.shape)}."
             )
         return self._encode_objects(list(raw))
@@ -126,14 +127,14 @@ class Encoder:
     def _encode_numbers(self, raw: np.ndarray) -> Outputs:
         if raw.ndim not in (1, 2):
             raise ValueError(
-                f"{self._source} must give numbers of the shape [n] or [n, d], but gave the shape "
+                f"{self.source} must give numbers of the shape [n] or [n, d], but gave the shape "
                 f"{list(raw.shape)}."
             )
         rows = raw.reshape(len(raw), -1)
         self._check_dimension(rows.shape[1])
         if raw.dtype.kind in "iu" and np.any(np.abs(rows.astype(np.float64)) > _EXACT):
             if rows.shape[1] > 1:
-                raise ValueError(f"{self._source} gave vectors of integers above 2^53.")
+                raise ValueError(f"{self.source} gave vectors of integers above 2^53.")
             return self._encode_objects([int(value) for value in rows[:, 0]])
         # -0.0 + 0.0 is 0.0: the two zeros are one number.
         values = rows.astype(np.float64) + 0.0
@@ -160,7 +161,7 @@ class Encoder:
         lengths = sorted({len(row) for row in rows if row is not None})
         if len(lengths) > 1:
             raise ValueError(
-                f"{self._source} must give outputs of one length, but gave {lengths} numbers: "
+                f"{self.source} must give outputs of one length, but gave {lengths} numbers: "
                 "return a label for each kind of answer, or vectors of one length."
             )
         if not lengths:
@@ -191,8 +192,8 @@ class Encoder:
             hash(item)
         except TypeError:
             raise TypeError(
-                f"{self._source} must give numbers, vectors or labels, but gave "
-                f"{_short(item)} ({type(item).__name__})."
+                f"{self.source} must give numbers, vectors or labels, but gave "
+                f"{_short(repr(item))} ({type(item).__name__})."
             ) from None
         return self._label_of(item)
 
@@ -206,14 +207,19 @@ class Encoder:
         # The type is part of the name: 1, True and 1.0 are one key of a dict.
         key = (type(label).__name__, label)
         if key not in self._numbers:
+            if len(self.names) > _MAX_LABELS:
+                raise ValueError(
+                    f"{self.source} gave more than {_MAX_LABELS} distinct labels: give numbers, or "
+                    "group the labels."
+                )
             self._numbers[key] = len(self.names)
-            self.names.append(_short(label) if text is None else text)
+            self.names.append(_short(repr(label)) if text is None else text)
         return self._numbers[key]
 
     def _special_label(self, text: str) -> int:
         if self._special == "error":
             raise ValueError(
-                f"{self._source} gave the outcome {text!r}, which special='error' refuses; with "
+                f"{self.source} gave the outcome {text!r}, which special='error' refuses; with "
                 "special='outcomes' it counts as an outcome of its own."
             )
         return self._label_of(_Special(text), text)
@@ -223,7 +229,7 @@ class Encoder:
             self.dimension = dimension
         if dimension != self.dimension:
             raise ValueError(
-                f"{self._source} must give outputs of one length, but gave {self.dimension} "
+                f"{self.source} must give outputs of one length, but gave {self.dimension} "
                 f"number(s) an output at first and {dimension} later."
             )
 
@@ -231,7 +237,7 @@ class Encoder:
         self, raw: np.ndarray, labels: np.ndarray, values: np.ndarray, alone: np.ndarray
     ) -> None:
         if raw.shape[1] != 1:
-            raise ValueError(f"bits is for single reals, but {self._source} gave vectors.")
+            raise ValueError(f"bits is for single reals, but {self.source} gave vectors.")
         finite = ~alone
         zero = finite & (values[:, 0] == 0)
         negative = zero & np.signbit(raw[:, 0].astype(np.float64))
@@ -304,8 +310,7 @@ def _text_of_strange(row: np.ndarray) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def _short(item: Any) -> str:
-    text = item if isinstance(item, str) else repr(item)
+def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
@@ -315,7 +320,7 @@ def preview(raw: Sequence[Any] | np.ndarray) -> str:
         return f"an array of {raw.dtype} of the shape {list(raw.shape)}"
     if isinstance(raw, list | tuple):
         return f"a {type(raw).__name__} of length {len(raw)}"
-    return f"{_short(raw)} ({type(raw).__name__})"
+    return f"{_short(repr(raw))} ({type(raw).__name__})"
 
 
 def preview_database(database: Any) -> str:

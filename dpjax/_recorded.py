@@ -97,12 +97,7 @@ def prepare_samples(
     x: Any, y: Any, *, discrete: bool | None, search_fraction: float, key: jax.Array
 ) -> Prepared:
     """Checks two sides of recorded outputs and splits them; arguments as `audit_samples`."""
-    _validate.open_unit(search_fraction=search_fraction)
-    if search_fraction >= 0.5:
-        raise ValueError(
-            f"search_fraction must be below 0.5, but was {search_fraction}: the confirm part must "
-            "be the larger one."
-        )
+    check_search_fraction(search_fraction)
     x, y = _array("x", x), _array("y", y)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
         raise TypeError(
@@ -153,6 +148,16 @@ def prepare_samples(
     return Prepared(
         Recorded((search[0], search[1]), (confirm[0], confirm[1])), space, labels, origin, notes
     )
+
+
+def check_search_fraction(search_fraction: float) -> None:
+    """Refuses a share of the outputs that is no share, or leaves too few to confirm."""
+    _validate.open_unit(search_fraction=search_fraction)
+    if search_fraction >= 0.5:
+        raise ValueError(
+            f"search_fraction must be below 0.5, but was {search_fraction}: the confirm part must "
+            "be the larger one."
+        )
 
 
 def _array(name: str, values: Any) -> np.ndarray:

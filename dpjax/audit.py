@@ -16,9 +16,11 @@ from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution
 from dpjax._join import assemble, first_run
 from dpjax._provenance import name_of, parameters_of, seed_of
-from dpjax._recorded import prepare_samples
+from dpjax._recorded import check_search_fraction, prepare_samples
 from dpjax._replay import replay_of
+from dpjax._outputs import HostSource, RecordedSource
 from dpjax._result import AuditResult
+from dpjax._streamed import audit_host, audit_recordings
 from dpjax._types import FiniteSpace
 from dpjax.databases import Pairs
 from dpjax.densities import BandwidthRule, as_rule, find_kernel
@@ -53,6 +55,7 @@ def audit(
     kernel: str = "gaussian",
     method: str = "auto",
     objective: str = "lower-bound",
+    delta: float = 0.0,
     execution: Execution | None = None,
 ) -> AuditResult:
     """A lower confidence bound on the epsilon of a mechanism, with a witness.
@@ -94,6 +97,24 @@ def audit(
     start = time.perf_counter()
     root = _random.as_key(key)
     _check_common(confidence, claim)
+    _validate.non_negative(delta=delta)
+    if isinstance(mechanism, HostSource):
+        _refuse_density_options(region, bandwidth, floor, kernel, method, objective, num_outcomes)
+        _validate.positive_int(num_samples=num_samples, num_confirm=num_confirm)
+        if pairs is None:
+            raise ValueError("pairs must be given: a list of (database, neighbor).")
+        return audit_host(
+            mechanism,
+            pairs,
+            num_samples=num_samples,
+            num_confirm=num_confirm,
+            confidence=confidence,
+            claim=claim,
+            delta=delta,
+            key=root,
+            seed=seed_of(key),
+        )
+    _refuse_delta(delta)
     settings = LocalSettings(
         num_samples=num_samples,
         num_confirm=num_confirm,
@@ -163,6 +184,7 @@ def audit_samples(
     kernel: str = "gaussian",
     method: str = "auto",
     objective: str = "lower-bound",
+    delta: float = 0.0,
     name: str = "recorded outputs",
 ) -> AuditResult:
     """A lower confidence bound on epsilon from recorded outputs at two neighbouring databases.
@@ -201,6 +223,23 @@ def audit_samples(
     start = time.perf_counter()
     root = _random.as_key(key)
     _check_common(confidence, claim)
+    _validate.non_negative(delta=delta)
+    if isinstance(x, RecordedSource) and isinstance(y, RecordedSource):
+        _refuse_density_options(region, bandwidth, floor, kernel, method, objective)
+        check_search_fraction(search_fraction)
+        return audit_recordings(
+            x,
+            y,
+            discrete=discrete,
+            search_fraction=search_fraction,
+            confidence=confidence,
+            claim=claim,
+            delta=delta,
+            key=root,
+            seed=seed_of(key),
+            name=name,
+        )
+    _refuse_delta(delta)
     data = prepare_samples(x, y, discrete=discrete, search_fraction=search_fraction, key=root)
     settings = LocalSettings(
         num_samples=data.num_samples,
@@ -234,6 +273,41 @@ def audit_samples(
     witness = dataclasses.replace(result.witness, database="x", neighbor="y")
     settings_kept = {**result.settings, "search_fraction": search_fraction}
     return dataclasses.replace(result, witness=witness, settings=settings_kept)
+
+
+def _refuse_density_options(
+    region: Any,
+    bandwidth: Any,
+    floor: Any,
+    kernel: str,
+    method: str,
+    objective: str,
+    num_outcomes: int | None = None,
+) -> None:
+    """Options of density estimates, given where all outputs are counted in cells."""
+    given = {
+        "region": region is not None,
+        "bandwidth": bandwidth != "scott",
+        "floor": floor is not None,
+        "kernel": kernel != "gaussian",
+        "method": method != "auto",
+        "objective": objective != "lower-bound",
+        "num_outcomes": num_outcomes is not None,
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise ValueError(
+                f"{option} is for density estimates of JAX mechanisms and of arrays: outputs of "
+                "Python functions, programs and recordings are counted in cells, all of them."
+            )
+
+
+def _refuse_delta(delta: float) -> None:
+    if delta:
+        raise ValueError(
+            f"delta must be 0 for a density estimate, but was {delta}: it is for Python functions, "
+            "programs and recordings, whose outputs are counted in cells."
+        )
 
 
 def _check_common(confidence: float, claim: float | None) -> None:

@@ -43,6 +43,7 @@ def choose_event(
     confidence: float,
     *,
     allowed: ArrayLike | None = None,
+    delta: float = 0.0,
 ) -> Event:
     """The set of cells whose exact lower bound on fresh draws is expected to be largest.
 
@@ -56,6 +57,7 @@ def choose_event(
         num_confirm: N, fresh draws a side that will be counted.
         confidence: Of the bound.
         allowed: bool [cells], the cells that an event may hold; all if None.
+        delta: As in `event_lower_bound`.
 
     Returns:
         One event for each entry of the leading axes. Its cells are never all of them.
@@ -100,6 +102,7 @@ def choose_event(
         _wilson(first_smaller, smaller_draws, _SHRINKAGE)[1],
         num_confirm,
         confidence,
+        delta,
     )
     shape = predicted.shape
     flat = predicted.reshape(*shape[:-2], -1)
@@ -119,7 +122,11 @@ def choose_event(
 
 
 def predicted_bound(
-    larger: ArrayLike, smaller: ArrayLike, num_confirm: int, confidence: float
+    larger: ArrayLike,
+    smaller: ArrayLike,
+    num_confirm: int,
+    confidence: float,
+    delta: float = 0.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The exact lower bound to be expected of an event with known probabilities.
 
@@ -128,6 +135,7 @@ def predicted_bound(
         smaller: q, at the other side.
         num_confirm: N, draws a side.
         confidence: Of the bound.
+        delta: As in `event_lower_bound`.
 
     Returns:
         The bound, possibly below 0, and the share of the error at which it is largest; both of the
@@ -141,7 +149,7 @@ def predicted_bound(
         for tried in _SHARES:
             low, _ = _wilson(p, num_confirm, -ndtri(tried * significance))
             _, high = _wilson(q, num_confirm, -ndtri((1 - tried) * significance))
-            bound = np.log(low) - np.log(high)
+            bound = np.log(np.maximum(low - delta, 0)) - np.log(high)
             better = bound > best
             best = np.where(better, bound, best)
             share = np.where(better, tried, share)
