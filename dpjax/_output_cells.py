@@ -15,6 +15,9 @@ import numpy as np
 
 from dpjax._outputs import Outputs
 
+PILOT = 2**16
+"""Outputs a side that lay the cells, at most."""
+
 _MAX_LABELS = 2**16
 _MAX_CELLS = 2**18
 _MAX_ATOMS = {1: 512, 2: 12, 3: 4}
@@ -81,14 +84,51 @@ class OutputCells:
         cell[boxes] = self.num_alone + place
         return cell
 
-    def count(self, outputs: Outputs) -> np.ndarray:
-        """int64 [size], how often each cell happened."""
-        return np.bincount(self.index(outputs), minlength=self.size)
+    def count(self, outputs: Outputs, part: np.ndarray, num_parts: int) -> np.ndarray:
+        """How often each cell happened in each part.
 
-    def describe(self, mask: np.ndarray) -> str:
-        """The event that the output lies in one of the cells of bool [size], in words."""
+        Args:
+            outputs: n of them.
+            part: [n], the number of the part of each.
+            num_parts: How many parts there are.
+
+        Returns:
+            int64 [num_parts, size].
+        """
+        place = self.index(outputs) + self.size * part
+        return np.bincount(place, minlength=num_parts * self.size).reshape(num_parts, self.size)
+
+    def groups(self, width: int) -> np.ndarray:
+        """Coarser cells: so many neighbouring bins as one, but each atom and label for itself.
+
+        Args:
+            width: How many bins.
+
+        Returns:
+            int64 [size], from 0 without gaps: the coarser cell of each cell.
+        """
+        box = np.zeros(1, np.int64)
+        for edges, atoms in zip(self.edges, self.atoms, strict=True):
+            alone = np.concatenate([[False], np.isin(edges, atoms)])
+            # A bin starts a group where it or its left neighbour is an atom, or the group is full.
+            starts = alone | np.concatenate([[True], alone[:-1]])
+            starts |= np.arange(len(starts)) % width == 0
+            bins = np.cumsum(starts) - 1
+            box = (box[:, None] * (bins[-1] + 1) + bins).ravel()
+        rank = np.arange(len(self.boxed))[:, None] * (box.max() + 1)
+        return np.concatenate([np.arange(self.num_alone), self.num_alone + (rank + box).ravel()])
+
+    def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:
+        """The event that the output lies in one of the cells of bool [size], in words.
+
+        Args:
+            mask: Of the cells.
+            whole: Whether to name every part with all digits, so that the event can be counted
+                again, rather than the first few parts.
+        """
         if mask.sum() * 2 > self.size and not mask.all():
-            return "not: " + self.describe(~mask)
+            return "not: " + self.describe(~mask, whole=whole)
+        words = _Words(whole)
         boxes = mask[self.num_alone :].reshape(len(self.boxed), *self.shape)
         parts = [
             "some other label" if number == len(self.names) else self.names[number]
@@ -97,31 +137,29 @@ class OutputCells:
         described: dict[str, list[str]] = {}
         for number, chosen in zip(self.boxed, boxes, strict=True):
             if chosen.any():
-                described.setdefault(self._describe_box(chosen), []).append(self.names[number])
+                text = self._describe_boxes(chosen, words)
+                described.setdefault(text, []).append(self.names[number])
         for text, names in described.items():
-            only = list(names) == [self.names[0]]
-            label = "" if only else f" with the label {_listed(names, 'or')}"
-            parts.append(f"a number {text}{label}")
-        return f"the output is {_listed(parts, 'or')}"
+            only = names == [self.names[0]]
+            parts.append(f"a number {text}" + ("" if only else f" with {words.listed(names)}"))
+        return f"the output is {words.listed(parts)}"
 
-    def _describe_box(self, chosen: np.ndarray) -> str:
-        """The numbers of one label, by the smallest box around them where there are several."""
+    def _describe_boxes(self, chosen: np.ndarray, words: "_Words") -> str:
+        """The numbers beside one label; of vectors one entry after the other."""
+        axis = len(self.shape) - chosen.ndim
         if chosen.ndim == 1:
-            return _listed(self._runs(0, chosen), "or")
+            return words.listed(self._runs(axis, chosen, words))
+        # Bins of the first entry that go with the same boxes of the others.
+        rows = chosen.reshape(len(chosen), -1)
         texts = []
-        for axis in range(chosen.ndim):
-            others = tuple(i for i in range(chosen.ndim) if i != axis)
-            used = chosen.any(axis=others)
-            if not used.all():
-                texts.append(f"entry {axis} {_listed(self._runs(axis, used), 'or')}")
-        exact = int(chosen.sum()) == int(
-            np.prod([chosen.any(axis=tuple(set(range(chosen.ndim)) - {i})).sum()
-                     for i in range(chosen.ndim)])
-        )  # fmt: skip
-        inside = " and ".join(texts) or "of any kind"
-        return inside if exact else f"in {int(chosen.sum())} boxes, all with {inside}"
+        for pattern in np.unique(rows[rows.any(axis=1)], axis=0):
+            same = np.all(rows == pattern, axis=1)
+            first = words.listed(self._runs(axis, same, words))
+            others = self._describe_boxes(pattern.reshape(chosen.shape[1:]), words)
+            texts.append(f"{first} and then {others}")
+        return words.listed(texts, "; or ")
 
-    def _runs(self, axis: int, chosen: np.ndarray) -> list[str]:
+    def _runs(self, axis: int, chosen: np.ndarray, words: "_Words") -> list[str]:
         edges, atoms = self.edges[axis], set(self.atoms[axis].tolist())
         change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
         texts = []
@@ -131,14 +169,32 @@ class OutputCells:
             if low is None and high is None:
                 texts.append("of any size")
             elif stop - start == 1 and low in atoms:
-                texts.append(f"equal to {low:.10g}")
+                texts.append(f"equal to {words.number(low)}")
             elif low is None:
-                texts.append(f"below {high:.6g}")
+                texts.append(f"below {words.number(high)}")
             elif high is None:
-                texts.append(f"of at least {low:.6g}")
+                texts.append(f"of at least {words.number(low)}")
             else:
-                texts.append(f"in [{low:.6g}, {high:.6g})")
+                texts.append(f"in [{words.number(low)}, {words.number(high)})")
         return texts
+
+
+class _Words:
+    """Lists and numbers, in short or in whole."""
+
+    def __init__(self, whole: bool):
+        self._whole = whole
+
+    def number(self, value: float | None) -> str:
+        return f"{value:.17g}" if self._whole else f"{value:.6g}"
+
+    def listed(self, parts: Sequence[str], joint: str = " or ") -> str:
+        parts = list(parts)
+        if len(parts) > _SHOWN and not self._whole:
+            parts = [*parts[:_SHOWN], f"{len(parts) - _SHOWN} more such sets"]
+        if len(parts) == 1 or joint != " or ":
+            return joint.join(parts)
+        return f"{', '.join(parts[:-1])} or {parts[-1]}"
 
 
 def lay_cells(
@@ -219,9 +275,3 @@ def _edges(numbers: Sequence[np.ndarray], atoms: np.ndarray, dimension: int) -> 
     # As values that were seen, so that an edge is never between two neighbouring floats.
     quantiles = [np.quantile(side, levels, method="nearest") for side in sides]
     return np.unique(np.concatenate([*quantiles, atoms, np.nextafter(atoms, np.inf)]))
-
-
-def _listed(parts: Sequence[str], joint: str) -> str:
-    if len(parts) > _SHOWN:
-        parts = [*parts[:_SHOWN], f"one of {len(parts) - _SHOWN} more such sets"]
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {joint} {parts[-1]}"

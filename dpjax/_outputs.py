@@ -304,9 +304,7 @@ def lowest_set_bit(values: np.ndarray) -> np.ndarray:
 
 def _text_of_strange(row: np.ndarray) -> str:
     """NaN and infinities by their names; "number" for what stands beside them in a vector."""
-    names = [
-        "NaN" if math.isnan(v) else ("number" if math.isfinite(v) else f"{v:+}") for v in row
-    ]
+    names = ["NaN" if math.isnan(v) else ("number" if math.isfinite(v) else f"{v:+}") for v in row]
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 

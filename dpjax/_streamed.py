@@ -1,29 +1,24 @@
-"""Audits of outputs that come in batches from the host: counted as they come, bounded exactly.
+"""Audits of mechanisms of the host: outputs are counted as they come, and bounded exactly.
 
-A pilot lays cells, the search part is counted in them and chooses a pair and an event, and the
-confirm part counts that event alone. Nothing but a batch and the counts is in memory.
+A pilot lays cells, the draws that search are counted in them and choose a pair and an event, and
+fresh draws count that event alone. Nothing but a few batches and the counts is in memory.
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
 
-from dpjax._output_cells import OutputCells, lay_cells
-from dpjax._outputs import Encoder, HostSource, Outputs, RecordedSource
-from dpjax._streamed_result import Found, host_pairs, streamed_result
-from dpjax.inference import choose_event
+from dpjax._output_cells import PILOT, OutputCells, lay_cells
+from dpjax._output_events import Found, choose_in_cells
+from dpjax._outputs import Encoder, HostSource, Outputs
 from dpjax._result import AuditResult
+from dpjax._streamed_result import host_pairs, streamed_result
 
-_PILOT = 2**16
-"""Outputs a side that lay the cells."""
-
-_MIN_SIDE, _MIN_SEARCH = 40, 10
 _SEARCH_SHARE = 0.3
 """Of a time limit, for the search."""
 
@@ -95,63 +90,6 @@ def audit_host(
     )
 
 
-def audit_recordings(
-    x: RecordedSource,
-    y: RecordedSource,
-    *,
-    discrete: bool | None,
-    search_fraction: float,
-    confidence: float,
-    claim: float | None,
-    delta: float,
-    key: jax.Array,
-    seed: Any,
-    name: str,
-) -> AuditResult:
-    """Audits recorded outputs in two passes over them; arguments as `dpjax.audit_samples`.
-
-    Raises:
-        ValueError: There are too few outputs, or they cannot be compared.
-    """
-    start = time.perf_counter()
-    encoder = Encoder("the recording")
-    parts = [
-        _Split(recording, name_of_side, key, side, search_fraction)
-        for side, (recording, name_of_side) in enumerate(((x, "x"), (y, "y")))
-    ]
-    pilots = [part.pilot(encoder) for part in parts]
-    if pilots[0].values.shape[1] != pilots[1].values.shape[1]:
-        raise TypeError(
-            "x and y must have outputs of one dimension, but had "
-            f"{[pilot.values.shape[1] for pilot in pilots]} numbers an output."
-        )
-    cells = lay_cells(pilots, encoder.names, discrete=discrete)
-    counts = [part.counts(encoder, cells) for part in parts]
-    search = np.stack([side[0] for side in counts])
-    num_confirm = int(min(side[1].sum() for side in counts))
-    event = choose_event(search, num_confirm, confidence, delta=delta)
-    confirmed = [(int(side[1] @ event.cells), int(side[1].sum())) for side in counts]
-    notes = [
-        f"{side}: {count[0].sum()} outputs searched, the other {count[1].sum()} confirmed."
-        for side, count in zip("xy", counts, strict=True)
-    ]
-    notes += _notes_of_atoms(cells, pilots)
-    return streamed_result(
-        [Found(cells, search, event)],
-        0,
-        confirmed,
-        pairs=host_pairs([("x", "y")], ("recorded pair",)),
-        mechanism=name,
-        confidence=confidence,
-        claim=claim,
-        delta=delta,
-        seed=seed,
-        settings={"search_fraction": search_fraction, "discrete": discrete},
-        notes=notes,
-        seconds=time.perf_counter() - start,
-    )
-
-
 def _search(
     batches: list[Iterator[Outputs]],
     encoder: Encoder,
@@ -160,23 +98,21 @@ def _search(
     delta: float,
 ) -> Found:
     """Lays cells by the first outputs of both sides, counts all, and chooses an event."""
-    pilots = [_first(side, _PILOT) for side in batches]
+    pilots = [_first(side, PILOT) for side in batches]
     joined = [_joined(pilot) for pilot in pilots]
     width = encoder.dimension or 1
     joined = [o._replace(values=_widened(o.values, width)) for o in joined]
     cells = lay_cells(joined, encoder.names)
-    counts = np.stack(
-        [
-            sum((cells.count(batch) for batch in rest), cells.count(pilot))
-            for pilot, rest in zip(joined, batches, strict=True)
-        ]
+    halves = np.zeros((2, 2, cells.size), np.int64)
+    for side, (pilot, rest) in enumerate(zip(joined, batches, strict=True)):
+        for batch in chain([pilot], rest):
+            halves[:, side] += cells.count(batch, np.arange(len(batch.labels)) % 2, 2)
+    return Found(
+        cells, halves.sum(axis=0), choose_in_cells(cells, halves, num_confirm, confidence, delta)
     )
-    return Found(cells, counts, choose_event(counts, num_confirm, confidence, delta=delta))
 
 
-def _in_event(
-    batches: Iterable[Outputs], cells: OutputCells, mask: np.ndarray
-) -> tuple[int, int]:
+def _in_event(batches: Iterable[Outputs], cells: OutputCells, mask: np.ndarray) -> tuple[int, int]:
     """How many outputs lie in the event, of how many."""
     inside = total = 0
     for batch in batches:
@@ -277,83 +213,6 @@ class _Drawn:
         self._seen.add(place)
 
 
-class _Split:
-    """A recording, each output of which belongs to the search or to the confirm part.
-
-    The part of an output is decided by random words at its number in a counter-based generator
-    under the audit's key, so every pass sees the same split, whatever the chunks are.
-
-    References:
-        Salmon, Moraes, Dror, Shaw (2011): Philox-4x64.
-    """
-
-    def __init__(
-        self, recording: RecordedSource, name: str, key: jax.Array, side: int, fraction: float
-    ):
-        self._recording, self._name = recording, name
-        words = [int(word) for word in np.asarray(jax.random.key_data(key))]
-        self._key = np.array([words[0] << 32 | words[1], side], np.uint64)
-        self._limit = np.uint64(int(fraction * 2**64))
-
-    def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        start = 0
-        for chunk in self._recording.chunks():
-            yield chunk, random_words(self._key, start, len(chunk))
-            start += len(chunk)
-
-    def pilot(self, encoder: Encoder) -> Outputs:
-        """The outputs of the search part with the smallest words, which are a random choice."""
-        kept: list[tuple[np.ndarray, np.ndarray]] = []
-        size = total = searching = 0
-        for chunk, words in self._numbered():
-            total += len(chunk)
-            chosen = words < self._limit
-            searching += int(chosen.sum())
-            kept.append((chunk[chosen], words[chosen]))
-            size += int(chosen.sum())
-            if size > 4 * _PILOT:
-                kept = [_smallest(kept)]
-                size = _PILOT
-        if total < _MIN_SIDE or searching < _MIN_SEARCH:
-            raise ValueError(
-                f"{self._name} must hold at least {_MIN_SIDE} outputs, {_MIN_SEARCH} of them to "
-                f"search, but held {total}, of which {searching} searched."
-            )
-        return encoder.encode(_smallest(kept)[0])
-
-    def counts(self, encoder: Encoder, cells: OutputCells) -> np.ndarray:
-        """int64 [2, cells]: of the search and of the confirm part."""
-        counts = np.zeros((2, cells.size), np.int64)
-        for chunk, words in self._numbered():
-            place = cells.index(encoder.encode(chunk)) + cells.size * (words >= self._limit)
-            counts += np.bincount(place, minlength=2 * cells.size).reshape(2, -1)
-        return counts
-
-
-def _smallest(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    outputs, words = (np.concatenate(column) for column in zip(*parts, strict=True))
-    if len(words) > _PILOT:
-        first = np.argpartition(words, _PILOT)[:_PILOT]
-        outputs, words = outputs[first], words[first]
-    return outputs, words
-
-
-def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
-    """Words start .. start + count - 1 of a stream that can be entered anywhere.
-
-    Args:
-        key: uint64 [2].
-        start: Number of the first word.
-        count: How many.
-
-    Returns:
-        uint64 [count].
-    """
-    # Philox makes four words of one value of its counter.
-    generator = np.random.Philox(key=key, counter=start // 4)
-    return generator.random_raw(start % 4 + count)[start % 4 :]
-
-
 def _affordable(wanted: int, drawn: int, start: float, budget: float, notes: list[str]) -> int:
     """Draws a side for which there is time, decided before the first of them."""
     spent = time.perf_counter() - start
@@ -365,21 +224,3 @@ def _affordable(wanted: int, drawn: int, start: float, budget: float, notes: lis
         f"For the time limit of {budget:g} s, {possible} outputs a side confirmed, not {wanted}."
     )
     return possible
-
-
-def _notes_of_atoms(cells: OutputCells, pilots: list[Outputs]) -> list[str]:
-    """Says where reals were found to have atoms, which a density would not show."""
-    notes = []
-    for atoms in cells.atoms:
-        shares = [
-            np.isin(pilot.values[~pilot.alone], atoms).mean() if (~pilot.alone).any() else 0.0
-            for pilot in pilots
-        ]
-        if len(atoms) and max(shares) < 0.999:
-            shown = ", ".join(f"{atom:g}" for atom in atoms[:3])
-            notes.append(
-                f"Numbers that happen often ({shown}{', ...' if len(atoms) > 3 else ''}: "
-                f"{shares[0]:.1%} of x, {shares[1]:.1%} of y) were counted apart from the density "
-                "around them."
-            )
-    return notes

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpjax._output_cells import OutputCells
+from dpjax._output_events import Found
 from dpjax._provenance import versions
 from dpjax._result import AuditResult, Witness, finite_or_none, judge
 from dpjax.databases import Pairs
-from dpjax.inference import Event, event_lower_bound
+from dpjax.inference import event_lower_bound
 
 _CURVE_CELLS = 60
 _SHOWN = 2000
@@ -28,20 +29,6 @@ class HostPairs(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.labels)
-
-
-class Found(NamedTuple):
-    """What the search knows about one pair.
-
-    Attributes:
-        cells: The partition.
-        counts: int64 [2, cells] of the search part.
-        event: That was chosen.
-    """
-
-    cells: OutputCells
-    counts: np.ndarray
-    event: Event
 
 
 def host_pairs(pairs: Any, labels: Sequence[str] = ()) -> HostPairs:
@@ -132,7 +119,7 @@ def streamed_result(
             larger=("database", "neighbor")[larger],
             on_floor=False,
             floor=0.0,
-            event=text,
+            event=cells.describe(event.cells, whole=True),
             event_counts=(confirmed[0][0], confirmed[1][0]),
             bandwidth=None,
         ),

@@ -15,12 +15,13 @@ import numpy as np
 from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution
 from dpjax._join import assemble, first_run
+from dpjax._outputs import HostSource, RecordedSource
 from dpjax._provenance import name_of, parameters_of, seed_of
 from dpjax._recorded import check_search_fraction, prepare_samples
 from dpjax._replay import replay_of
-from dpjax._outputs import HostSource, RecordedSource
 from dpjax._result import AuditResult
-from dpjax._streamed import audit_host, audit_recordings
+from dpjax._streamed import audit_host
+from dpjax._streamed_files import audit_recordings
 from dpjax._types import FiniteSpace
 from dpjax.databases import Pairs
 from dpjax.densities import BandwidthRule, as_rule, find_kernel
@@ -65,7 +66,8 @@ def audit(
 
     Args:
         mechanism: A mechanism of `dpjax.mechanisms`, or a JAX function (key, database) -> output
-            that draws one output.
+            that draws one output; or a `dpjax.HostMechanism` or `dpjax.CommandMechanism`, whose
+            outputs are counted in cells, with an exact bound.
         pairs: `dpjax.Pairs` or a list of (database, neighbor); a built-in mechanism's standard
             pairs if None.
         region: Where outputs are compared: (low, high) for numbers and vectors, a list of outcomes
@@ -82,6 +84,8 @@ def audit(
         kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
         method: "binned", "direct" or "auto".
         objective: What the search maximises: "lower-bound", or "loss" as in the paper.
+        delta: Of (epsilon, delta)-differential privacy, for mechanisms of the host: the bound is
+            then on epsilon at this delta.
         execution: Layout on the machine; never changes the result.
 
     Returns:
@@ -192,8 +196,10 @@ def audit_samples(
     The outputs are split once, at random, into a part that searches and a part that confirms.
 
     Args:
-        x: Independent outputs at the database: numbers of shape [n] or [n, d], or labels.
-        y: Independent outputs at its neighbor.
+        x: Independent outputs at the database: numbers of shape [n] or [n, d], or labels; or a
+            `dpjax.Recording`, whose files may be larger than memory and whose outputs are counted
+            in cells, with an exact bound.
+        y: Independent outputs at its neighbor, of the same form.
         region: (low, high) for numbers, a list of outcomes for labels; the range of the search
             part, or all outcomes, if None.
         discrete: Whether the outputs are outcomes rather than reals; found out if None, and said
@@ -207,6 +213,7 @@ def audit_samples(
         kernel: As in `audit`.
         method: As in `audit`.
         objective: As in `audit`.
+        delta: As in `audit`, for recordings.
         name: What the outputs are called in the result.
 
     Returns:

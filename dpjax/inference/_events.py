@@ -21,6 +21,10 @@ _SHRINKAGE = 1.0
 """Standard errors of the search by which a ratio is shrunk before it is believed."""
 
 
+_JUDGED_SHRINKAGE = 2.0
+"""Of the sets, where other draws judge them: the best of many is still better than it is."""
+
+
 class Event(NamedTuple):
     """A set of cells whose counts will be confirmed; leading axes are those of the counts.
 
@@ -44,6 +48,7 @@ def choose_event(
     *,
     allowed: ArrayLike | None = None,
     delta: float = 0.0,
+    judge: ArrayLike | None = None,
 ) -> Event:
     """The set of cells whose exact lower bound on fresh draws is expected to be largest.
 
@@ -58,6 +63,9 @@ def choose_event(
         confidence: Of the bound.
         allowed: bool [cells], the cells that an event may hold; all if None.
         delta: As in `event_lower_bound`.
+        judge: Integers of the shape of `counts` from other draws of the search stage. The sets are
+            then made by `counts` and judged by these, so that no set looks good because of the
+            draws that made it; by `counts` if None.
 
     Returns:
         One event for each entry of the leading axes. Its cells are never all of them.
@@ -80,6 +88,13 @@ def choose_event(
     draws = counts.sum(axis=-1)
     if np.any(draws <= 0):
         raise ValueError("counts must hold at least one draw at each side.")
+    judges = counts if judge is None else np.asarray(judge, np.float64)
+    judge_draws = judges.sum(axis=-1)
+    if judges.shape != counts.shape or np.any(judge_draws <= 0):
+        raise ValueError(
+            f"judge must have the shape of counts, {counts.shape}, and hold draws at each side, "
+            f"but had {judges.shape}."
+        )
     # Axis -2 becomes the direction: in entry s, side s is the likelier one.
     larger, smaller = counts, counts[..., ::-1, :]
     larger_draws, smaller_draws = draws[..., None], draws[..., ::-1, None]
@@ -91,15 +106,19 @@ def choose_event(
         allowed = np.asarray(allowed, bool)
         # Behind all others, and without draws, so that adding one changes nothing.
         score = np.where(allowed, score, -np.inf)
-        larger, smaller = larger * allowed, smaller * allowed
+        judges = judges * allowed
+    # Sets are judged by what need not be what they were made of.
+    larger, smaller = judges, judges[..., ::-1, :]
+    larger_draws, smaller_draws = judge_draws[..., None], judge_draws[..., ::-1, None]
     order = np.argsort(-score, axis=-1, kind="stable")
     first_larger, first_smaller = (
         np.cumsum(np.take_along_axis(side, order, -1), axis=-1)[..., :-1]
         for side in (larger, smaller)
     )
+    shrinkage = _SHRINKAGE if judge is None else _JUDGED_SHRINKAGE
     predicted, share = predicted_bound(
-        _wilson(first_larger, larger_draws, _SHRINKAGE)[0],
-        _wilson(first_smaller, smaller_draws, _SHRINKAGE)[1],
+        _wilson(first_larger, larger_draws, shrinkage)[0],
+        _wilson(first_smaller, smaller_draws, shrinkage)[1],
         num_confirm,
         confidence,
         delta,

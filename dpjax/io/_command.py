@@ -142,7 +142,9 @@ class CommandMechanism:
 
     def _run_one(self, text: str, num_samples: int, seed: int) -> str:
         lines, code, last = self._run(text, num_samples, seed)
-        strange = "error: timeout" if code is None else (f"error: exit status {code}" if code else "")
+        strange = (
+            "error: timeout" if code is None else (f"error: exit status {code}" if code else "")
+        )
         if strange:
             if self.special == "error":
                 raise ValueError(

@@ -147,8 +147,10 @@ def _draw(
                 "return an array or a list, or be used with batched=False."
             )
         batch = np.asarray(batch)
-    if isinstance(batch, np.ndarray) and batch.ndim == 0 or len(batch) != num_samples:
-        raise ValueError(f"the function {name} was asked for {asked} but returned {preview(batch)}.")
+    if (isinstance(batch, np.ndarray) and batch.ndim == 0) or len(batch) != num_samples:
+        raise ValueError(
+            f"the function {name} was asked for {asked} but returned {preview(batch)}."
+        )
     return batch
 
 
@@ -163,7 +165,8 @@ def _draw_one(
             return Raised(f"error: {type(error).__name__}")
         raise ValueError(
             f"the function {name} raised {type(error).__name__} at the database "
-            f"{preview_database(database)}: {error}. With special='outcomes' an exception is an outcome."
+            f"{preview_database(database)}: {error}. With special='outcomes' an exception is an "
+            "outcome."
         ) from error
 
 

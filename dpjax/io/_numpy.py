@@ -66,7 +66,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
                 yield pick(np.frombuffer(content, dtype).reshape(count, *shape[1:]))
 
 
-def _header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
+def _header(file: Any) -> tuple[Any, bool, np.dtype]:
     # The message of NumPy for other magic bytes advises to unpickle, which runs what is in a file.
     try:
         version = npy.read_magic(file)

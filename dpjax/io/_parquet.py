@@ -19,9 +19,7 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "Parquet files need pyarrow: pip install 'dpjax[io]'."
-        ) from None
+        raise ModuleNotFoundError("Parquet files need pyarrow: pip install 'dpjax[io]'.") from None
     try:
         file = pq.ParquetFile(path)
     except pa.ArrowInvalid as error:
@@ -63,5 +61,7 @@ def _array(batch, names: list[str]) -> np.ndarray:
     if len(columns) == 1:
         return columns[0]
     if any(values.dtype.kind == "U" for values in columns):
-        raise ValueError(f"it has several columns, {names}, not all of numbers: name the one to use")
+        raise ValueError(
+            f"it has several columns, {names}, not all of numbers: name the one to use"
+        )
     return np.stack(columns, axis=1)

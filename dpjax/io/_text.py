@@ -81,9 +81,7 @@ def _place_of(column: str | int | None, names: list[str]) -> int | None:
 def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
     width = 1 if place is not None else len(rows[0])
     entries = (
-        [entry for row in rows for entry in row]
-        if place is None
-        else [row[place] for row in rows]
+        [entry for row in rows for entry in row] if place is None else [row[place] for row in rows]
     )
     values = as_numbers(entries)
     if values is not None:
