@@ -5,7 +5,7 @@ them. The search part's counts choose an event, and the confirm part's bound it 
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -32,8 +32,11 @@ def audit_recordings(
     key: jax.Array,
     seed: Any,
     name: str,
+    notes: Sequence[str] = (),
 ) -> AuditResult:
-    """Audits recorded outputs in two passes over them; arguments as `dpjax.audit_samples`.
+    """Audits recorded outputs in two passes over them.
+
+    Arguments are those of `dpjax.audit_samples`, and notes to begin with.
 
     Raises:
         ValueError: There are too few outputs, or they cannot be compared.
@@ -56,11 +59,14 @@ def audit_recordings(
     num_confirm = int(min(side[2].sum() for side in counts))
     event = choose_in_cells(cells, halves, num_confirm, confidence, delta)
     confirmed = [(int(side[2] @ event.cells), int(side[2].sum())) for side in counts]
-    notes = [
-        f"{side}: {count[:2].sum()} outputs searched, the other {count[2].sum()} confirmed."
-        for side, count in zip("xy", counts, strict=True)
+    said = [
+        *notes,
+        *(
+            f"{side}: {count[:2].sum()} outputs searched, the other {count[2].sum()} confirmed."
+            for side, count in zip("xy", counts, strict=True)
+        ),
     ]
-    notes += _notes_of_atoms(cells, pilots)
+    said += _notes_of_atoms(cells, pilots)
     return streamed_result(
         [Found(cells, halves.sum(axis=0), event)],
         0,
@@ -72,7 +78,7 @@ def audit_recordings(
         delta=delta,
         seed=seed,
         settings={"search_fraction": search_fraction, "discrete": discrete},
-        notes=notes,
+        notes=said,
         seconds=time.perf_counter() - start,
     )
 

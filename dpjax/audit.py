@@ -17,7 +17,7 @@ from dpjax._batching import Execution, default_execution
 from dpjax._join import assemble, first_run
 from dpjax._outputs import HostSource, RecordedSource
 from dpjax._provenance import name_of, parameters_of, seed_of
-from dpjax._recorded import check_search_fraction, prepare_samples
+from dpjax._recorded import check_search_fraction, held_where_mixed, prepare_samples
 from dpjax._replay import replay_of
 from dpjax._result import AuditResult
 from dpjax._streamed import audit_host
@@ -231,6 +231,10 @@ def audit_samples(
     root = _random.as_key(key)
     _check_common(confidence, claim)
     _validate.non_negative(delta=delta)
+    note: list[str] = []
+    plain = not isinstance(x, RecordedSource) and discrete is None and region is None
+    if plain and (held := held_where_mixed(x, y)) is not None:
+        x, y, note = held[0], held[1], [held[2]]
     if isinstance(x, RecordedSource) and isinstance(y, RecordedSource):
         _refuse_density_options(region, bandwidth, floor, kernel, method, objective)
         check_search_fraction(search_fraction)
@@ -245,6 +249,7 @@ def audit_samples(
             key=root,
             seed=seed_of(key),
             name=name,
+            notes=note,
         )
     _refuse_delta(delta)
     data = prepare_samples(x, y, discrete=discrete, search_fraction=search_fraction, key=root)

@@ -46,7 +46,14 @@ class Recording:
     column: str | int | None = None
 
     def __post_init__(self):
+        seen: set[Path] = set()
         for path in self.paths:
+            if path.resolve() in seen:
+                raise ValueError(
+                    f"samples file {path} is named twice: outputs that are counted twice are not "
+                    "independent."
+                )
+            seen.add(path.resolve())
             if path.is_dir():
                 raise ValueError(f"samples file {path} is a folder; name the file in it.")
             if not path.exists():
