@@ -22,8 +22,11 @@ from dpjax._streamed_result import host_pairs, streamed_result
 _SEARCH_SHARE = 0.3
 """Of a time limit, for the search."""
 
-_REPEAT_NATS = 30.0
-"""A batch less likely than e^-30 to happen twice by chance did not happen by chance."""
+_BEGINNINGS = (100, 1000)
+"""So many first outputs of batches are compared."""
+
+_REPEAT_NATS = 40.0
+"""What is less likely than e^-40 to happen twice by chance did not happen by chance."""
 
 _STAGES = {"search": 0, "confirm": 1}
 
@@ -196,21 +199,23 @@ class _Drawn:
 
     def _watch(self, outputs: Outputs, pair: int, side: int) -> None:
         values = outputs.values[:, 0] + 1j * outputs.labels
-        counts = np.unique(values, return_counts=True)[1]
         constant = self._constant.get((pair, side), True)
-        self._constant[pair, side] = constant and len(counts) == 1
-        shares = counts / counts.sum()
-        if -np.sum(counts * np.log(shares)) < _REPEAT_NATS:
-            return
-        digest = blake2b(outputs.labels.tobytes() + outputs.values.tobytes(), digest_size=16)
-        place = (pair, side, digest.digest())
-        if place in self._seen:
-            raise ValueError(
-                f"{self._encoder.source} gave the same batch of {len(outputs.labels)} outputs "
-                "twice, so its draws are not independent: it must not set a fixed seed (or one of "
-                "the time in seconds), and must draw anew at every call; or let it take a seed."
-            )
-        self._seen.add(place)
+        self._constant[pair, side] = constant and bool(np.all(values == values[0]))
+        for size in _BEGINNINGS:
+            counts = np.unique(values[:size], return_counts=True)[1]
+            # No distribution gives these outputs a larger probability than their own frequencies.
+            nats = -np.sum(counts * np.log(counts / counts.sum()))
+            if size > len(values) or nats < _REPEAT_NATS:
+                continue
+            content = outputs.labels[:size].tobytes() + outputs.values[:size].tobytes()
+            place = (pair, side, blake2b(content, digest_size=16).digest())
+            if place in self._seen:
+                raise ValueError(
+                    f"{self._encoder.source} gave two batches with the same first {size} outputs, "
+                    "so its draws are not independent: it must not set a fixed seed (or one of the "
+                    "time in seconds), and must draw anew at every call; or let it take a seed."
+                )
+            self._seen.add(place)
 
 
 def _affordable(wanted: int, drawn: int, start: float, budget: float, notes: list[str]) -> int:
