@@ -13,13 +13,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.densities._cell_words import describe_axis, describe_product
+from dpjax.densities._cell_words import describe_product
 
 _NUM_ATOMS = 3
 """Cells of a float axis that hold NaN, -infinity and +infinity."""
 
 _MANY_EDGES = 256
 """From here on a binary search for the cell is faster than comparing with every edge."""
+
+_GROUP_WIDTHS = (2, 4, 8, 16, 32)
+"""Neighbouring bins that are looked at together."""
 
 MAX_CELLS = 2**21
 """More cells than this are refused."""
@@ -97,9 +100,13 @@ class CellAxis:
         atom = xp.where(xp.isnan(values), np.int32(0), infinite)
         return xp.where(xp.isfinite(values), bins, np.int32(self.num_bins) + atom)
 
-    def describe(self, mask: np.ndarray) -> str:
-        """The event of the cells of bool [size], in words."""
-        return describe_axis(self, mask)
+    def groups(self, width: int) -> np.ndarray:
+        """int64 [size], numbers of groups: `width` neighbouring bins each; others stay alone."""
+        if self.labels is not None:
+            return np.arange(self.size)
+        inner = 1 + np.arange(self.num_bins - 2) // width
+        last = inner[-1] if inner.size else 0
+        return np.concatenate([[0], inner, last + 1 + np.arange(self.size - self.num_bins + 1)])
 
 
 @jax.tree_util.register_dataclass
@@ -129,6 +136,32 @@ class Cells:
     def size(self) -> int:
         """How many cells there are."""
         return int(np.prod(self.shape))
+
+    def positions(self) -> list[np.ndarray]:
+        """The place of each cell along each ordered axis, float64 [size]; NaN for atoms."""
+        found = []
+        for number, axis in enumerate(self.axes):
+            if axis.labels is None and axis.num_bins > 2:
+                place = np.where(np.arange(axis.size) < axis.num_bins, np.arange(axis.size), np.nan)
+                shape = [-1 if i == number else 1 for i in range(len(self.axes))]
+                found.append(np.broadcast_to(place.reshape(shape), self.shape).ravel())
+        return found
+
+    def coarser(self) -> list[np.ndarray]:
+        """Groups of neighbouring cells, int64 [size] each, from narrow to wide."""
+        widest = (
+            max(axis.num_bins for axis in self.axes if axis.labels is None)
+            if any(axis.labels is None for axis in self.axes)
+            else 0
+        )
+        found = []
+        for width in (w for w in _GROUP_WIDTHS if 2 * w <= widest):
+            cell = np.zeros((), np.int64)
+            for axis in self.axes:
+                group = axis.groups(width)
+                cell = cell[..., None] * (int(group.max()) + 1) + group
+            found.append(cell.ravel())
+        return found
 
     def index(self, outputs: Any) -> Any:
         """int32 [n], the cell of each output of shape [n] or [n, d], for NumPy and jnp arrays."""

@@ -59,47 +59,8 @@ def binomial_lower_bound(
         ValueError: The confidence is not strictly between 0 and 1.
     """
     _validate.open_unit(confidence=confidence)
-    return event_lower_bound(larger, smaller, num_samples, num_samples, confidence)
-
-
-def event_lower_bound(
-    larger_count: ArrayLike,
-    smaller_count: ArrayLike,
-    larger_trials: int,
-    smaller_trials: int,
-    confidence: float,
-    share: ArrayLike = 0.5,
-    delta: float = 0.0,
-) -> NDArray[np.float64]:
-    """Exact lower bound on epsilon from fresh counts of one event at both sides.
-
-    P(E) <= e^epsilon P'(E) + delta for every event, so epsilon is at least ln of a lower bound of
-    P(E) - delta, less ln of an upper bound of P'(E). The event, the side that is taken as likelier
-    and the share must not depend on these counts.
-
-    Args:
-        larger_count: How often the event happened on the side that was expected to be likelier.
-        smaller_count: How often on the other side.
-        larger_trials: Draws on the likelier side.
-        smaller_trials: Draws on the other side.
-        confidence: Probability with which the bound is at most epsilon, at least.
-        share: Part of the error that the likelier side's bound may use, strictly between 0 and 1.
-        delta: Of (epsilon, delta)-differential privacy; 0 for pure.
-
-    Returns:
-        Float64 of the shape of the counts, at least 0.
-
-    Raises:
-        ValueError: The confidence or the share is not strictly between 0 and 1, or delta is not at
-            least 0.
-
-    References:
-        Clopper, Pearson (1934).
-    """
-    _validate.open_unit(confidence=confidence, share=share)
-    _validate.non_negative(delta=delta)
-    error, share = 1 - confidence, np.asarray(share, np.float64)
-    lower, _ = clopper_pearson(larger_count, larger_trials, error * share)
-    _, upper = clopper_pearson(smaller_count, smaller_trials, error * (1 - share))
+    significance = (1 - confidence) / 2
+    lower, _ = clopper_pearson(larger, num_samples, significance)
+    _, upper = clopper_pearson(smaller, num_samples, significance)
     with np.errstate(divide="ignore"):
-        return np.maximum(np.log(np.maximum(lower - delta, 0.0)) - np.log(upper), 0.0)
+        return np.maximum(np.log(lower) - np.log(upper), 0.0)
