@@ -118,6 +118,17 @@ class OutputCells:
         rank = np.arange(len(self.boxed))[:, None] * (box.max() + 1)
         return np.concatenate([np.arange(self.num_alone), self.num_alone + (rank + box).ravel()])
 
+    def positions(self) -> list[np.ndarray]:
+        """Lines along which the boxes lie: the bins of each number, and of vectors their sum.
+
+        Returns:
+            Arrays [size], NaN for labels that stand alone.
+        """
+        bins = list(np.indices(self.shape).reshape(len(self.shape), -1))
+        lines = bins if len(bins) == 1 else [*bins, sum(bins)]
+        alone = np.full(self.num_alone, np.nan)
+        return [np.concatenate([alone, np.tile(line, len(self.boxed))]) for line in lines]
+
     def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:
         """The event that the output lies in one of the cells of bool [size], in words.
 

@@ -7,7 +7,7 @@ import numpy as np
 from dpjax._output_cells import OutputCells
 from dpjax.inference import Event, choose_event
 
-_GROUPS = (1, 3, 9, 27)
+_GROUPS = (3, 9, 27)
 """Neighbouring bins that are tried as one."""
 
 
@@ -41,12 +41,13 @@ def choose_in_cells(
         confidence: Of the bound.
         delta: As in `event_lower_bound`.
     """
-    events = []
-    for width in _GROUPS:
-        group = cells.groups(width)
-        first, second = (
-            np.stack([np.bincount(group, weights=side) for side in half]) for half in halves
-        )
-        event = choose_event(first, num_confirm, confidence, delta=delta, judge=second)
-        events.append(event._replace(cells=event.cells[group]))
-    return max(events, key=lambda event: float(event.predicted))
+    first, second = halves
+    return choose_event(
+        first,
+        num_confirm,
+        confidence,
+        delta=delta,
+        judge=second,
+        coarser=[cells.groups(width) for width in _GROUPS],
+        positions=cells.positions(),
+    )

@@ -15,9 +15,10 @@ import numpy as np
 from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution
 from dpjax._join import assemble, first_run
+from dpjax._mixed import held_where_mixed
 from dpjax._outputs import HostSource, RecordedSource
 from dpjax._provenance import name_of, parameters_of, seed_of
-from dpjax._recorded import check_search_fraction, held_where_mixed, prepare_samples
+from dpjax._recorded import check_search_fraction, prepare_samples
 from dpjax._replay import replay_of
 from dpjax._result import AuditResult
 from dpjax._streamed import audit_host
