@@ -8,7 +8,7 @@ References:
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -70,10 +70,7 @@ class EventRuns(NamedTuple):
 def cells_of(
     space: OutputSpace,
     region: Region,
-    *,
     pilot: Any = None,
-    origin: Any = 0.0,
-    labels: tuple[str, ...] | None = None,
 ) -> Cells:
     """The cells in which an audit counts outputs.
 
@@ -82,14 +79,12 @@ def cells_of(
         region: Where the cells are fine; all outputs are counted, those outside of it in tails.
         pilot: Outputs that are not used again, [n] or [n, d]: values that repeat in them have cells
             of their own. None if there are none.
-        origin: Unused for outcomes; see `Cells`.
-        labels: Of outcomes, or None.
 
     Returns:
         One cell an outcome, or equal intervals of the region on each axis with tails.
     """
     if isinstance(region, Outcomes):
-        return outcome_cells(region.size, region.low, labels)
+        return outcome_cells(region.size, region.low)
     dimension = region.dimension
     edges = []
     for axis in range(dimension):
@@ -110,10 +105,12 @@ def cells_of(
 def _around(pilot: np.ndarray | None) -> np.ndarray:
     """Edges that part the values which repeat in a pilot from all others."""
     if pilot is None:
-        return np.zeros(0, np.float32)
+        return np.zeros(0)
     values, counts = np.unique(pilot[np.isfinite(pilot)], return_counts=True)
     atoms = values[counts >= max(_ATOM_SHARE * len(pilot), 3)][:100]
-    return np.concatenate([atoms, np.nextafter(atoms, np.inf, dtype=atoms.dtype)])
+    # Beside 0, the smallest number that is not flushed to 0 by a device.
+    smallest = np.finfo(atoms.dtype).tiny
+    return np.concatenate([atoms, np.where(atoms == 0, smallest, np.nextafter(atoms, np.inf))])
 
 
 def allowed_cells(cells: Cells, region: Region) -> np.ndarray | None:
@@ -156,7 +153,12 @@ def event_runs(
     events = _choose(counts, cells, num_confirm, confidence, allowed)
     pair = np.argmax(events.predicted, axis=-1)
     rows = np.arange(len(pair))
-    event = Event(*(entry[rows, pair] for entry in events))
+    event = Event(
+        events.cells[rows, pair],
+        events.larger[rows, pair],
+        events.share[rows, pair],
+        events.predicted[rows, pair],
+    )
     confirmed = event_counts_runs(
         *drawn,
         num_confirm,
@@ -226,7 +228,7 @@ def assemble_exact(
     region: str,
     notes: Sequence[str],
     start: float,
-    shift: Callable[[Cells], Cells] = lambda cells: cells,
+    named: Cells | None = None,
 ) -> AuditResult:
     """The result of one run.
 
@@ -245,7 +247,7 @@ def assemble_exact(
         region: In words.
         notes: To begin with.
         start: `time.perf_counter()` when the audit began.
-        shift: Turns cells into the caller's coordinates.
+        named: The same cells in the caller's words and coordinates, where those are others.
     """
     index, larger = int(found.pair[0]), int(found.event.larger[0])
     lower_bound = float(found.lower_bound[0])
@@ -256,7 +258,8 @@ def assemble_exact(
         estimate = float(
             np.log(np.float64(shares[larger])) - np.log(np.float64(shares[1 - larger]))
         )
-    text = shift(cells).describe(found.event.cells[0])
+    named = named or cells
+    text = named.describe(found.event.cells[0])
     order = np.argsort(-found.predicted[0], kind="stable")
     return AuditResult(
         lower_bound=lower_bound,
@@ -295,7 +298,7 @@ def assemble_exact(
             **numbers_of_process(),
         },
         notes=(*notes, "An event was counted: the bound is exact at every sample size."),
-        curve=_curve(found, shift(cells)),
+        curve=_curve(found, named),
         versions=versions(),
         device=device(),
         seconds=time.perf_counter() - start,
@@ -313,9 +316,8 @@ def _curve(found: EventRuns, cells: Cells) -> dict | None:
     shares = counts[:, seen] / counts.sum(axis=1, keepdims=True)
     low = 0.5 / counts.sum(axis=1, keepdims=True)
     loss = np.abs(np.diff(np.log(np.maximum(shares, low)), axis=0))[0]
-    one = np.eye(cells.size, dtype=bool)
     return {
-        "points": [cells.describe(one[i]).removeprefix("the output is ") for i in seen],
+        "points": [cells.name_of(i).removeprefix("the output is ") for i in seen.tolist()],
         "density": shares[0].tolist(),
         "neighbor_density": shares[1].tolist(),
         "loss": loss.tolist(),

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dpjax._outputs import RecordedSource
+
 _ATOM_SHARE = 0.05
 _FEW_VALUES = 100
 """So few distinct numbers are outcomes, not atoms in a density."""
@@ -28,7 +30,7 @@ class Held:
         yield self.outputs
 
 
-def held_where_mixed(x: Any, y: Any) -> tuple[Held, Held, str] | None:
+def held_where_mixed(x: Any, y: Any) -> tuple[Held, Held, list[str]] | None:
     """Both sides as recordings, where they have no density and are no labels of one kind.
 
     Args:
@@ -38,6 +40,8 @@ def held_where_mixed(x: Any, y: Any) -> tuple[Held, Held, str] | None:
     Returns:
         The recordings, and what was found; None where one method fits all outputs.
     """
+    if isinstance(x, RecordedSource) or isinstance(y, RecordedSource):
+        return None
     sides = [_as_objects_where_mixed(side) for side in (x, y)]
     for name, side in zip("xy", sides, strict=True):
         found = _mixture(side)
@@ -46,7 +50,7 @@ def held_where_mixed(x: Any, y: Any) -> tuple[Held, Held, str] | None:
                 f"{name} {found}, so there is no density for all of its outputs: all were counted "
                 "in cells, with an exact bound."
             )
-            return Held(sides[0], "x"), Held(sides[1], "y"), note
+            return Held(sides[0], "x"), Held(sides[1], "y"), [note]
     return None
 
 

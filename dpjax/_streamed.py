@@ -5,7 +5,7 @@ fresh draws count that event alone. Nothing but a few batches and the counts is 
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import chain
 from typing import Any
@@ -13,11 +13,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from dpjax import _validate
 from dpjax._output_cells import PILOT, OutputCells, lay_cells
 from dpjax._output_events import Found, choose_in_cells
 from dpjax._outputs import Encoder, HostSource, Outputs
 from dpjax._result import AuditResult
-from dpjax._streamed_result import host_pairs, streamed_result
+from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
 
 _SEARCH_SHARE = 0.3
 """Of a time limit, for the search."""
@@ -35,47 +36,56 @@ def audit_host(
     source: HostSource,
     pairs: Any,
     *,
+    notes: Sequence[str],
+    no_region: Any,
+    no_outcomes: Any,
     num_samples: int,
     num_confirm: int,
     confidence: float,
+    num_claims: int,
     claim: float | None,
     delta: float,
     key: jax.Array,
     seed: Any,
 ) -> AuditResult:
-    """Audits a mechanism of the host; arguments as `dpjax.audit`.
+    """Audits a mechanism of the host.
+
+    Arguments are those of `dpjax.audit`, notes to begin with, and two that must not be given.
 
     Raises:
         ValueError: The mechanism failed, repeats itself, or gives what cannot be compared.
     """
     start = time.perf_counter()
+    refuse_foreign(region=no_region, num_outcomes=no_outcomes)
+    _validate.positive_int(num_samples=num_samples, num_confirm=num_confirm)
+    own_confidence = 1 - (1 - confidence) / num_claims
     pairs = host_pairs(pairs)
     words = tuple(int(word) for word in np.asarray(jax.random.key_data(key)))
     encoder = source.encoder()
     progress = _Progress(source.progress, 2 * len(pairs) * num_samples + 2 * num_confirm)
-    notes = []
+    said = list(notes)
     with source.opened() as draw:
         drawn = _Drawn(draw, encoder, pairs, words, progress)
         budget = source.time_limit
         each = None if budget is None else _SEARCH_SHARE * budget / (2 * len(pairs))
         found = [
             _search([drawn.batches(p, side, "search", num_samples, each) for side in (0, 1)],
-                    encoder, num_confirm, confidence, delta)
+                    encoder, num_confirm, own_confidence, delta)
             for p in range(len(pairs))
         ]  # fmt: skip
         best = int(np.argmax([f.event.predicted for f in found]))
         if budget is not None:
-            num_confirm = _affordable(num_confirm, progress.done, start, budget, notes)
+            num_confirm = _affordable(num_confirm, progress.done, start, budget, said)
         cells, mask = found[best].cells, found[best].event.cells
         confirmed = [
             _in_event(drawn.batches(best, side, "confirm", num_confirm, None), cells, mask)
             for side in (0, 1)
         ]
     if not source.replayable:
-        notes.append(
+        said.append(
             "The mechanism draws its own randomness, so this audit cannot be replayed bit for bit."
         )
-    notes += drawn.notes(best)
+    said += drawn.notes(best)
     options = ("batched", "batch_size", "special", "bits", "time_limit")
     return streamed_result(
         found,
@@ -84,11 +94,12 @@ def audit_host(
         pairs=pairs,
         mechanism=source.name,
         confidence=confidence,
+        num_claims=num_claims,
         claim=claim,
         delta=delta,
         seed=seed,
         settings={name: getattr(source, name) for name in options if hasattr(source, name)},
-        notes=notes,
+        notes=said,
         seconds=time.perf_counter() - start,
     )
 

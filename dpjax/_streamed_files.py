@@ -14,8 +14,9 @@ import numpy as np
 from dpjax._output_cells import PILOT, OutputCells, lay_cells
 from dpjax._output_events import Found, choose_in_cells
 from dpjax._outputs import Encoder, Outputs, RecordedSource
+from dpjax._recorded import check_search_fraction
 from dpjax._result import AuditResult
-from dpjax._streamed_result import host_pairs, streamed_result
+from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
 
 _MIN_SIDE, _MIN_SEARCH = 40, 10
 
@@ -23,25 +24,37 @@ _MIN_SIDE, _MIN_SEARCH = 40, 10
 def audit_recordings(
     x: RecordedSource,
     y: RecordedSource,
+    notes: Sequence[str] = (),
     *,
+    more_notes: Sequence[str],
+    no_region: Any,
     discrete: bool | None,
     search_fraction: float,
     confidence: float,
+    num_claims: int,
     claim: float | None,
     delta: float,
     key: jax.Array,
     seed: Any,
     name: str,
-    notes: Sequence[str] = (),
 ) -> AuditResult:
     """Audits recorded outputs in two passes over them.
 
-    Arguments are those of `dpjax.audit_samples`, and notes to begin with.
+    Arguments are those of `dpjax.audit_samples`, notes to begin with, and the region, which must
+    not be given.
 
     Raises:
         ValueError: There are too few outputs, or they cannot be compared.
     """
     start = time.perf_counter()
+    check_search_fraction(search_fraction)
+    refuse_foreign(region=no_region)
+    for side, source in (("x", x), ("y", y)):
+        if not isinstance(source, RecordedSource):
+            raise TypeError(
+                f"x and y must both be recordings, but {side} was {type(source).__name__}."
+            )
+    own_confidence = 1 - (1 - confidence) / num_claims
     encoder = Encoder("the recording")
     parts = [
         _Split(recording, name_of_side, key, side, search_fraction)
@@ -57,10 +70,11 @@ def audit_recordings(
     counts = [part.counts(encoder, cells) for part in parts]
     halves = np.stack([side[:2] for side in counts], axis=1)
     num_confirm = int(min(side[2].sum() for side in counts))
-    event = choose_in_cells(cells, halves, num_confirm, confidence, delta)
+    event = choose_in_cells(cells, halves, num_confirm, own_confidence, delta)
     confirmed = [(int(side[2] @ event.cells), int(side[2].sum())) for side in counts]
     said = [
         *notes,
+        *more_notes,
         *(
             f"{side}: {count[:2].sum()} outputs searched, the other {count[2].sum()} confirmed."
             for side, count in zip("xy", counts, strict=True)
@@ -74,6 +88,7 @@ def audit_recordings(
         pairs=host_pairs([("x", "y")], ("recorded pair",)),
         mechanism=name,
         confidence=confidence,
+        num_claims=num_claims,
         claim=claim,
         delta=delta,
         seed=seed,

@@ -53,6 +53,20 @@ def host_pairs(pairs: Any, labels: Sequence[str] = ()) -> HostPairs:
     return HostPairs(([row[0] for row in rows], [row[1] for row in rows]), names)
 
 
+def refuse_foreign(**options: Any) -> None:
+    """Options that outputs of the host do not have, where one of them was given.
+
+    Raises:
+        ValueError: One is not None.
+    """
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} is for JAX mechanisms and for arrays: outputs of Python functions, "
+                "programs and recordings are counted in cells, all of them."
+            )
+
+
 def streamed_result(
     found: Sequence[Found],
     best: int,
@@ -61,6 +75,7 @@ def streamed_result(
     pairs: HostPairs,
     mechanism: str,
     confidence: float,
+    num_claims: int,
     claim: float | None,
     delta: float,
     seed: Any,
@@ -76,7 +91,8 @@ def streamed_result(
         confirmed: (outputs in the event, of how many) at the database and at its neighbor.
         pairs: That were searched.
         mechanism: Name for people.
-        confidence: Of the bound.
+        confidence: Of all claims together.
+        num_claims: How many claims are made with this confidence.
         claim: Epsilon to compare with, or None.
         delta: The part of the probability that the claim leaves out.
         seed: As the caller gave it.
@@ -89,7 +105,13 @@ def streamed_result(
     (inside, trials), (other, other_trials) = confirmed[larger], confirmed[1 - larger]
     lower_bound = float(
         event_lower_bound(
-            inside, other, trials, other_trials, confidence, float(event.share), delta=delta
+            inside,
+            other,
+            trials,
+            other_trials,
+            1 - (1 - confidence) / num_claims,
+            float(event.share),
+            delta=delta,
         )
     )
     verdict, sentence = judge(lower_bound, claim, confidence)
@@ -134,6 +156,8 @@ def streamed_result(
         seed=seed,
         settings={
             **settings,
+            "guarantee": "exact",
+            "num_claims": num_claims,
             "delta": delta,
             "num_cells": cells.size,
             "confirmed": [confirmed[0][1], confirmed[1][1]],

@@ -132,6 +132,17 @@ def audit(
     kernel: str = typer.Option(
         "gaussian", help="gaussian, laplace, epanechnikov or biweight.", rich_help_panel=_LOCAL
     ),
+    guarantee: str = typer.Option(
+        "normal",
+        help="normal: at one output, asymptotic; exact: of an event, at every sample size and for "
+        "every kind of output.",
+        rich_help_panel=_LOCAL,
+    ),
+    num_claims: int = typer.Option(
+        1,
+        help="How many audits' bounds shall hold together with the confidence.",
+        rich_help_panel=_LOCAL,
+    ),
     lipschitz: float = typer.Option(
         None,
         help="C: steepest slope of a density in the output, assumed.",
@@ -187,6 +198,8 @@ def audit(
         "bandwidth": number_or_text(bandwidth),
         "floor": floor,
         "kernel": kernel,
+        "guarantee": guarantee,
+        "num_claims": num_claims,
     }
     sizes = {"num_samples": num_samples, "num_confirm": num_confirm}
     _refuse_foreign(given, samples is not None, host is not None or command is not None, method)
@@ -196,13 +209,22 @@ def audit(
         with counting("outputs drawn") as progress:
             options = {"progress": progress} | _host_options(given)
             mechanism, pairs_given = host_and_pairs(host, command, pairs, options)
-            result = dpjax.audit(mechanism, pairs=pairs_given, delta=delta, **sizes, **common)
+            result = dpjax.audit(
+                mechanism,
+                pairs=pairs_given,
+                delta=delta,
+                num_claims=num_claims,
+                **sizes,
+                **common,
+            )
     elif samples is not None:
+        in_memory = given.get("guarantee") == "normal" or any(o in given for o in _OF_DENSITIES)
         with working("reading and comparing outputs ..."):
             result = _audit_files(
                 samples,
                 column,
-                local if any(option in given for option in _OF_DENSITIES) else common,
+                in_memory,
+                local if in_memory else {**common, "num_claims": num_claims},
                 discrete=discrete,
                 search_fraction=search_fraction,
                 delta=delta,
@@ -255,6 +277,8 @@ def _refuse_foreign(given: dict[str, Any], samples: bool, host: bool, method: st
     for option, owner in foreign.items():
         if option in given:
             raise ValueError(f"--{option.replace('_', '-')} is for {owner}.")
+    if host and given.get("guarantee") == "normal":
+        raise ValueError("--guarantee must be exact for outputs of the host, but was normal.")
     if method != "local" and (host or samples):
         raise ValueError(f"--method {method} is for JAX mechanisms, not for outputs of the host.")
 
@@ -269,14 +293,18 @@ def _host_options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _audit_files(
-    samples: tuple[str, str], column: str | None, local: dict[str, Any], **options: Any
+    samples: tuple[str, str],
+    column: str | None,
+    in_memory: bool,
+    settings: dict[str, Any],
+    **options: Any,
 ) -> AuditResult:
+    """Files are counted in chunks; the local approach's densities and regions need arrays."""
     import dpjax
     from dpjax.io import read_samples
 
     x, y = (dpjax.Recording(where, column) for where in samples)
     title = f"{x.name} / {y.name}"
-    if "bandwidth" in local:
-        # A density estimate, which is asked for by one of its options, needs arrays.
+    if in_memory:
         x, y = (read_samples(where, column) for where in samples)
-    return dpjax.audit_samples(x, y, name=title, **options, **local)
+    return dpjax.audit_samples(x, y, name=title, **options, **settings)

@@ -94,6 +94,10 @@ def _run(axis: Any, start: int, stop: int) -> list[str]:
         return [f"below {high:.6g}"]
     if high is None:
         return [f"at least {low:.6g}"]
+    if np.nextafter(np.float32(low), np.float32(np.inf)) >= np.float32(high) or (
+        low == 0 and (high <= np.finfo(np.float32).tiny)
+    ):
+        return [f"{low:.8g}"]
     return [f"in [{low:.6g}, {high:.6g})"]
 
 

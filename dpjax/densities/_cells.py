@@ -18,9 +18,6 @@ from dpjax.densities._cell_words import describe_product
 _NUM_ATOMS = 3
 """Cells of a float axis that hold NaN, -infinity and +infinity."""
 
-_MANY_EDGES = 256
-"""From here on a binary search for the cell is faster than comparing with every edge."""
-
 _GROUP_WIDTHS = (2, 4, 8, 16, 32)
 """Neighbouring bins that are looked at together."""
 
@@ -89,8 +86,7 @@ class CellAxis:
             place = xp.where(inside, values - edges[0], 0).astype(np.int32) + 1
             bins = xp.where(inside, place, xp.where(values < edges[0], 0, self.num_bins - 1))
         elif xp is jnp:
-            method = "scan" if self.num_bins > _MANY_EDGES else "compare_all"
-            bins = jnp.searchsorted(edges, values, side="right", method=method)
+            bins = jnp.searchsorted(edges, values, side="right", method="scan")
         else:
             bins = np.searchsorted(edges, values, side="right")
         bins = bins.astype(np.int32)
@@ -179,12 +175,19 @@ class Cells:
             raise ValueError(f"mask must have the shape [{self.size}], but had {mask.shape}.")
         return describe_product(self.axes, mask.reshape(self.shape))
 
-    def rename(self, *names: str) -> "Cells":
-        """The same cells with other names for the axes, one each."""
+    def name_of(self, cell: int) -> str:
+        """The event that the output lies in one cell, in words."""
+        mask = np.zeros(self.size, bool)
+        mask[cell] = True
+        return self.describe(mask)
+
+    def shifted(self, origin: Any) -> "Cells":
+        """The cells of outputs + origin, [axes], with float64 edges: to describe, not to count."""
+        axes = zip(self.axes, np.broadcast_to(origin, len(self.axes)), strict=True)
         return Cells(
             tuple(
-                dataclasses.replace(axis, name=name)
-                for axis, name in zip(self.axes, names, strict=True)
+                dataclasses.replace(axis, edges=np.asarray(axis.edges, np.float64) + by)
+                for axis, by in axes
             )
         )
 

@@ -31,4 +31,5 @@ from dpjax.estimators._local import mpl_runs as mpl_runs
 from dpjax.estimators._search import Curves as Curves
 from dpjax.estimators._search import PairSearch as PairSearch
 from dpjax.estimators._settings import LocalSettings as LocalSettings
+from dpjax.estimators._settings import check_sizes as check_sizes
 from dpjax.estimators._sources import Recorded as Recorded

@@ -25,6 +25,9 @@ _NEGLIGIBLE = 1e-5
 _STEP, _LARGEST_STEP = 0.02, 0.01
 """Steps between values of ln q: in its standard errors, and at most."""
 
+_EVERY = 16
+"""The bound is first found with every so-manieth q, and then made true of all."""
+
 _MOST_STEPS, _MOST_POINTS = 400, 4096
 """Of q; and of a sum over counts, which are taken in blocks where there are more."""
 
@@ -58,7 +61,8 @@ def ratio_lower_bound(
     if larger == 0:
         return 0.0
     quantile = max(-float(ndtri(significance)), 0.5)
-    observed = float(ratio_order(larger, smaller, larger_trials, smaller_trials, quantile))
+    trials = (larger_trials, smaller_trials)
+    observed = float(ratio_order(larger, smaller, *trials, quantile))
     outside = _NUISANCE_SHARE * significance
     low_q, high_q = (float(x) for x in clopper_pearson(smaller, smaller_trials, outside / 2))
     # With no count the range begins at 0: the bound below takes its first part as q = 0.
@@ -68,24 +72,32 @@ def ratio_lower_bound(
     num_steps = min(math.ceil(width / step), _MOST_STEPS)
     step = width / num_steps
     q = low_q * np.exp(step * np.arange(num_steps))
-    tail = _Tail(
-        lower_q=np.concatenate([[0.0], q]) if smaller == 0 else q,
-        upper_q=np.concatenate([[low_q], q]) if smaller == 0 else q,
-        observed=observed,
-        trials=(larger_trials, smaller_trials),
-        quantile=quantile,
-        negligible=_NEGLIGIBLE * significance,
+    lower_q = np.concatenate([[0.0], q]) if smaller == 0 else q
+    upper_q = np.concatenate([[low_q], q]) if smaller == 0 else q
+    quantile_and_cut = quantile, _NEGLIGIBLE * significance
+    few, all_q = (
+        _Tail(lower_q[::every], upper_q[::every], observed, trials, *quantile_and_cut)
+        for every in (_EVERY, 1)
     )
     allowed = significance - outside
+    unit = math.sqrt(1 / larger + 1 / max(smaller, 1))
+    bound = _crossing(few, allowed, observed, unit)
+    back = _TOLERANCE * unit
+    while bound > 0 and all_q.probability(math.exp(bound)) > allowed:
+        bound, back = bound - back, 2 * back
+    return max(bound - step, 0.0)
+
+
+def _crossing(tail: "_Tail", allowed: float, start: float, unit: float) -> float:
+    """About the largest log ratio at which the tail is not above `allowed`, or 0."""
 
     def too_likely(log_ratio: float) -> bool:
         return tail.probability(math.exp(log_ratio)) > allowed
 
-    unit = math.sqrt(1 / larger + 1 / max(smaller, 1))
     reach = _FIRST_GUESS * unit
-    low, high = max(observed - reach, 0.0), max(observed, 0.0) + reach
+    low, high = max(start - reach, 0.0), max(start, 0.0) + reach
     while too_likely(low):
-        if low <= step:
+        if low == 0:
             return 0.0
         reach *= 2
         low, high = max(low - reach, 0.0), low
@@ -95,7 +107,7 @@ def ratio_lower_bound(
     while high - low > _TOLERANCE * unit:
         middle = (low + high) / 2
         low, high = (low, middle) if too_likely(middle) else (middle, high)
-    return max(low - step, 0.0)
+    return low
 
 
 class _Tail:
