@@ -278,7 +278,7 @@ def test_a_change_of_shape_is_said():
 
 
 def test_options_of_densities_are_refused():
-    with pytest.raises(ValueError, match="bandwidth is for density estimates"):
+    with pytest.raises(ValueError, match="bandwidth is of density estimates"):
         dpjax.audit(HostMechanism(noisy), pairs=PAIR, bandwidth=0.1)
     with pytest.raises(ValueError, match="pairs must be given"):
         dpjax.audit(HostMechanism(noisy))
