@@ -20,8 +20,8 @@ def refuse_lost_outcomes(outputs: np.ndarray, size: int) -> None:
         raise ValueError(
             f"num_outcomes is {size}, but the function returned {int(outside[0])} and others "
             f"outside of 0 .. {size - 1} in {outside.size / outputs.size:.2%} of a pilot's "
-            "outputs: give a larger num_outcomes, or use guarantee='exact', which counts all others "
-            "as one."
+            "outputs: give a larger num_outcomes, or use guarantee='exact', which counts all "
+            "others as one."
         )
 
 

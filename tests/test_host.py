@@ -191,6 +191,15 @@ def test_the_two_zeros_are_one_unless_bits_are_looked_at():
     assert audit(zeros, bits="lowest", num_samples=1000, num_confirm=2000).lower_bound > 4
 
 
+def test_the_bits_of_a_float32_are_its_own():
+    encoder = Encoder("it", bits=2)
+    values = np.array([1.0, 1.0 + 2.0**-23, 1.0 + 2.0**-22], np.float32)
+    names = [encoder.names[label] for label in encoder.encode(values).labels]
+    assert names == ["lowest 2 bits 00", "lowest 2 bits 01", "lowest 2 bits 10"]
+    doubled = [encoder.names[label] for label in encoder.encode(values.astype(float)).labels]
+    assert set(doubled) == {"lowest 2 bits 00"}
+
+
 # Batches, workers, seeds.
 
 

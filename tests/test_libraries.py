@@ -20,7 +20,7 @@ BROKEN = ("Laplace, lowest set bits",)
 def test_claims_hold_and_their_halves_do_not(library):
     pytest.importorskip(library)
     for case in LIBRARIES[library]():
-        result = audited(case, scale=0.1 if case.delta else 0.3, confidence=1 - 1e-6)
+        result = audited(case, scale=0.02 if case.delta else 0.2, confidence=1 - 1e-6)
         if library == "diffprivlib" and case.name in BROKEN:
             assert result.verdict == "violated", case.name
             continue
