@@ -24,7 +24,8 @@ def rerun(result: AuditResult, mechanism: Any = None) -> AuditResult:
         compute alike.
 
     Raises:
-        ValueError: The result is of recorded outputs, of a mechanism of the host, or of a function that was not given.
+        ValueError: The result is of recorded outputs, of a mechanism of the host, or of a function
+            that was not given.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4.
