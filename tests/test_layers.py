@@ -16,7 +16,7 @@ LAYERS = {
     "_result": 5, "_histogram_result": 5, "_provenance": 5, "_join": 5, "_exact": 5, "_recorded": 5,
     "_replay": 5, "_rerun": 5, "audit": 5,
     "_audit_histogram": 5, "reference": 5,
-    "io": 6, "sweeps": 6,
+    "io": 6, "sweeps": 6, "testing": 6,
     "plotting": 7, "report": 7, "cli": 7,
 }  # fmt: skip
 STRANGERS = [("mechanisms", "densities"), ("densities", "mechanisms"), ("inference", "estimators")]
