@@ -111,7 +111,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if not rows:
         return
     terminalreporter.section("dpjax audits")
-    line = "{:<28} {:>9} {:>12} {:>11} {:>12} {:>8}  {}"
+    line = "{:<28} {:>9} {:>9} {:>11} {:>9} {:>8}  {}"
     terminalreporter.line(
         line.format(
             "mechanism", "claim", "lower bound", "detectable", "draws", "seconds", "verdict"

@@ -52,15 +52,7 @@ def test_the_message_has_all_that_a_developer_needs(message):
 
 def test_the_replay_draws_the_same_again(message, capsys):
     code = "\n".join(line[4:] for line in message.split("  replay\n")[1].splitlines())
-    exec(
-        code.replace(
-            "from test_testing import",
-            "from tests.test_testing import"
-            if "tests.test_testing" in sys.modules
-            else "from test_testing import",
-        ),
-        {},
-    )
+    exec(code, {})
     bound = message.split("lower bound  ")[1].split(",")[0]
     assert f"lower bound  {bound}," in capsys.readouterr().out
 
@@ -71,16 +63,16 @@ def test_a_private_mechanism_is_not_shown_to_be_otherwise():
 
 
 def test_the_rate_of_false_alarms_is_that_of_the_confidence():
-    """At a confidence of one half, 40 seeds: at most 20 + 4.3 sqrt(10) fail (1e-5)."""
+    """At a confidence of one half, more than 26 of 30 seeds fail in 4 of 1e6 tries."""
     failed = 0
-    for seed in range(40):
+    for seed in range(30):
         try:
             testing.assert_private(
                 Laplace(1.0), 1.0, pairs=PAIRS, num_draws=4_000, confidence=0.5, seed=seed
             )
         except AssertionError:
             failed += 1
-    assert 1 <= failed <= 33
+    assert 1 <= failed <= 26
 
 
 @pytest.mark.parametrize(
@@ -154,7 +146,7 @@ def run_pytest(folder, *arguments):
 def test_the_plugin_in_a_project(tmp_path):
     """A scale that is 20% too small is caught, the right one passes, and both are in the table."""
     (tmp_path / "test_project.py").write_text(PROJECT)
-    done = run_pytest(tmp_path, "--dpjax-budget", "24")
+    done = run_pytest(tmp_path, "--dpjax-budget", "12")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 2 passed" in done.stdout
     assert "too_small is not 1-differentially private" in done.stdout

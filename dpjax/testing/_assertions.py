@@ -17,6 +17,7 @@ DEFAULT_DRAWS = 400_000
 """Draws in all, where neither draws nor seconds are given."""
 
 _MOST_PAIRS_SHOWN = 12
+"""More pairs than this are not written into a replay."""
 
 
 def assert_private(
@@ -125,12 +126,7 @@ def _audit(
     session = getattr(sys.modules.get("pytest_dpjax"), "SESSION", None)
     if session is not None and session.budget is not None:
         num_draws, seconds = None, session.next_share()
-    given = (
-        mechanism.standard_pairs()
-        if pairs is None and hasattr(mechanism, "standard_pairs")
-        else pairs
-    )
-    num_pairs = max(len(given.database if hasattr(given, "database") else given or [0]), 1)
+    num_pairs = _num_pairs(mechanism, pairs)
 
     def run(sizes: Sizes) -> AuditResult:
         return audit(
@@ -161,6 +157,14 @@ def _audit(
             verdict=result.verdict,
         )
     return result
+
+
+def _num_pairs(mechanism: Any, pairs: Any) -> int:
+    if pairs is None and hasattr(mechanism, "standard_pairs"):
+        pairs = mechanism.standard_pairs()
+    if pairs is None:
+        return 1
+    return max(len(getattr(pairs, "database", pairs)), 1)
 
 
 def _violation(result: AuditResult, mechanism: Any, options: dict[str, Any]) -> str:
@@ -222,14 +226,12 @@ def _replay(result: AuditResult, mechanism: Any, options: dict[str, Any]) -> str
         "guarantee": "exact",
         **options,
     }
-    replay = result.replay or {}
+    replay, call = result.replay or {}, "print(dpjax.audit(mechanism"
     if len(replay.get("labels", ())) <= _MOST_PAIRS_SHOWN and "database" in replay:
         sides = zip(replay["database"], replay["neighbor"], strict=True)
         arguments = {"pairs": list(sides), **arguments}
     elif not hasattr(mechanism, "standard_pairs"):
         lines.append("pairs = ...  # those of the test")
-    lines.append("print(dpjax.audit(mechanism" + ("" if "pairs" in arguments else ", pairs=pairs"))
-    if "pairs" not in arguments and hasattr(mechanism, "standard_pairs"):
-        lines[-1] = "print(dpjax.audit(mechanism"
-    lines[-1] += "".join(f",\n    {name}={value!r}" for name, value in arguments.items()) + "))"
+        call += ", pairs=pairs"
+    lines.append(call + "".join(f",\n    {k}={v!r}" for k, v in arguments.items()) + "))")
     return "\n".join(f"    {line}" for text in lines for line in text.split("\n"))
