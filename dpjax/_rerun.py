@@ -24,15 +24,17 @@ def rerun(result: AuditResult, mechanism: Any = None) -> AuditResult:
         compute alike.
 
     Raises:
-        ValueError: The result is of recorded outputs, or of a function that was not given.
+        ValueError: The result is of recorded outputs, of a mechanism of the host, or of a function
+            that was not given.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4.
     """
     if result.replay is None:
         raise ValueError(
-            "result is of recorded outputs, which it does not hold: call dpjax.audit_samples with "
-            f"the same outputs and key={result.seed!r}."
+            "result is of recorded outputs or of a mechanism of the host, which it does not hold: "
+            "call dpjax.audit_samples with the same outputs, or dpjax.audit with the same "
+            f"mechanism, and key={result.seed!r}."
         )
     if mechanism is None:
         if result.mechanism not in CATALOGUE:
@@ -42,8 +44,12 @@ def rerun(result: AuditResult, mechanism: Any = None) -> AuditResult:
             )
         mechanism = CATALOGUE[result.mechanism](**result.parameters)
     settings = result.settings
-    prefix = "bandwidth_"
-    rule = {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)}
+    options: dict[str, Any] = {}
+    if settings["guarantee"] == "normal":
+        prefix = "bandwidth_"
+        rule = {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)}
+        options = {name: settings[name] for name in ("floor", "kernel", "method", "objective")}
+        options["bandwidth"] = getattr(densities, settings["bandwidth"])(**rule)
     return audit(
         mechanism,
         **arguments_of(result.replay),
@@ -52,11 +58,9 @@ def rerun(result: AuditResult, mechanism: Any = None) -> AuditResult:
         confidence=result.confidence,
         claim=result.claim,
         key=_key_of(result.seed),
-        bandwidth=getattr(densities, settings["bandwidth"])(**rule),
-        floor=settings["floor"],
-        kernel=settings["kernel"],
-        method=settings["method"],
-        objective=settings["objective"],
+        guarantee=settings["guarantee"],
+        num_claims=settings["num_claims"],
+        **options,
     )
 
 

@@ -293,7 +293,9 @@ LAPLACE = mechanisms.Laplace(1.0)
         ),
         (lambda: dpjax.audit_samples([1.0] * 500, rng().normal(size=500)), r"x is constant"),
         (
-            lambda: dpjax.audit_samples([1.0, np.nan] * 300, rng().normal(size=600)),
+            lambda: dpjax.audit_samples(
+                [1.0, np.nan] * 300, rng().normal(size=600), discrete=False
+            ),
             r"x must hold finite numbers, but 300 of 600",
         ),
         (lambda: dpjax.audit_samples(["a"] * 90, rng().normal(size=90)), r"x and y must be of one"),
