@@ -68,6 +68,8 @@ def assemble(
     *,
     pairs: Pairs,
     confidence: float,
+    own_confidence: float,
+    num_claims: int,
     claim: float | None,
     mechanism: str,
     parameters: dict[str, Any],
@@ -84,7 +86,9 @@ def assemble(
         settings: Of the run.
         region: Of the run.
         pairs: That were searched.
-        confidence: Of the bound.
+        confidence: Of all claims together.
+        own_confidence: Of this bound alone.
+        num_claims: How many claims there are.
         claim: Epsilon to compare with, or None.
         mechanism: Name for people.
         parameters: Of the mechanism.
@@ -103,7 +107,7 @@ def assemble(
             f"region {region_text or region} lies outside the support of the outputs: none of the "
             f"{settings.num_samples} draws at either side of the chosen pair fell into it."
         )
-    bounds = bounds_of(statistics, settings, region, confidence)
+    bounds = bounds_of(statistics, settings, region, own_confidence)
     lower_bound = float(bounds.lower_bound)
     verdict, sentence = judge(lower_bound, claim, confidence)
     notes = list(notes)
@@ -132,7 +136,7 @@ def assemble(
         num_samples=settings.num_samples,
         num_confirm=settings.num_confirm,
         seed=seed,
-        settings=_settings(settings),
+        settings={"guarantee": "normal", "num_claims": num_claims, **_settings(settings)},
         notes=tuple(notes),
         curve=_curve(curves, float(statistics.found.floor), relabel),
         versions=versions(),

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpjax import _validate
 from dpjax._types import FiniteSpace, RealSpace, VectorSpace
+from dpjax.densities import Cells, outcome_cells
 from dpjax.estimators import Recorded
 from dpjax.loss import Box, Region, as_region
 
@@ -66,7 +67,8 @@ class Prepared:
             return as_region([numbers[label] for label in region], self.space)
         if region is None:
             pooled = np.concatenate([np.asarray(part) for part in self.source.search])
-            low, high = np.quantile(pooled, [_TAIL, 1 - _TAIL], axis=0)
+            pooled = np.where(np.isfinite(pooled), pooled, np.nan)
+            low, high = np.nanquantile(pooled, [_TAIL, 1 - _TAIL], axis=0)
             return as_region((low, high), self.space)
         checked = as_region(region, self.space)
         assert isinstance(checked, Box)
@@ -84,6 +86,13 @@ class Prepared:
             return "{" + ", ".join(chosen[:6]) + rest + "}"
         return str(region)
 
+    def named(self, cells: Cells) -> Cells:
+        """The cells in the caller's words and coordinates."""
+        if self.labels is None:
+            return cells.shifted(self.origin)
+        labels = [str(_python(label)) for label in self.labels]
+        return outcome_cells(len(labels), labels=tuple(labels))
+
     def relabel(self, output: Any) -> Any:
         """An outcome or a point in the caller's words."""
         if self.labels is not None:
@@ -94,16 +103,25 @@ class Prepared:
 
 
 def prepare_samples(
-    x: Any, y: Any, *, discrete: bool | None, search_fraction: float, key: jax.Array
+    x: Any,
+    y: Any,
+    *,
+    discrete: bool | None,
+    search_fraction: float,
+    key: jax.Array,
+    densities: bool = True,
 ) -> Prepared:
-    """Checks two sides of recorded outputs and splits them; arguments as `audit_samples`."""
+    """Checks two sides of recorded outputs and splits them; arguments as `audit_samples`.
+
+    With `densities`, reals must have some: atoms, NaN and infinities are refused.
+    """
     _validate.open_unit(search_fraction=search_fraction)
     if search_fraction >= 0.5:
         raise ValueError(
             f"search_fraction must be below 0.5, but was {search_fraction}: the confirm part must "
             "be the larger one."
         )
-    x, y = _array("x", x), _array("y", y)
+    x, y = _array("x", x, finite=densities), _array("y", y, finite=densities)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
         raise TypeError(
             f"x and y must have outputs of one dimension, but had the shapes {x.shape}, {y.shape}."
@@ -140,10 +158,11 @@ def prepare_samples(
         x, y, labels = _number_outcomes(x, y)
         space: FiniteSpace | RealSpace | VectorSpace = FiniteSpace(max(len(labels), 2))
     else:
-        _check_reals(x, y)
+        _check_reals(x, y, densities=densities)
         dimension = 1 if x.ndim == 1 else x.shape[1]
         # Reals become float32: without their location, so that their digits are kept.
-        origin = np.atleast_1d(np.median(np.concatenate([x, y]), axis=0))
+        pooled = np.concatenate([x, y]).astype(float)
+        origin = np.atleast_1d(np.nanmedian(np.where(np.isfinite(pooled), pooled, np.nan), axis=0))
         x, y = x - origin, y - origin
         space = RealSpace() if dimension == 1 else VectorSpace(dimension)
     dtype = jnp.int32 if discrete else jnp.result_type(float)
@@ -155,7 +174,7 @@ def prepare_samples(
     )
 
 
-def _array(name: str, values: Any) -> np.ndarray:
+def _array(name: str, values: Any, *, finite: bool) -> np.ndarray:
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -164,7 +183,7 @@ def _array(name: str, values: Any) -> np.ndarray:
         array = array[:, 0]
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} must have the shape [n] or [n, d], but had {array.shape}.")
-    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+    if finite and array.dtype.kind == "f" and not np.all(np.isfinite(array)):
         bad = int(np.sum(~np.isfinite(array)))
         raise ValueError(
             f"{name} must hold finite numbers, but {bad} of {array.size} were NaN or infinite."
@@ -221,9 +240,13 @@ def _number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return numbers[: len(x)].astype(np.int32), numbers[len(x) :].astype(np.int32), labels
 
 
-def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
+def _check_reals(x: np.ndarray, y: np.ndarray, *, densities: bool) -> None:
     if x.dtype.kind in "US":
         raise TypeError("labels cannot be reals: leave discrete out, or say discrete=True.")
+    if not np.all(np.isfinite(np.concatenate([x, y])).any(axis=0)):
+        raise ValueError("x and y must hold some finite numbers in every column.")
+    if not densities:
+        return
     for name, side in (("x", x), ("y", y)):
         for column in side.reshape(len(side), -1).T:
             values, counts = np.unique(column, return_counts=True)

@@ -42,8 +42,12 @@ def rerun(result: AuditResult, mechanism: Any = None) -> AuditResult:
             )
         mechanism = CATALOGUE[result.mechanism](**result.parameters)
     settings = result.settings
-    prefix = "bandwidth_"
-    rule = {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)}
+    options: dict[str, Any] = {}
+    if settings["guarantee"] == "normal":
+        prefix = "bandwidth_"
+        rule = {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)}
+        options = {name: settings[name] for name in ("floor", "kernel", "method", "objective")}
+        options["bandwidth"] = getattr(densities, settings["bandwidth"])(**rule)
     return audit(
         mechanism,
         **arguments_of(result.replay),
@@ -52,11 +56,9 @@ def rerun(result: AuditResult, mechanism: Any = None) -> AuditResult:
         confidence=result.confidence,
         claim=result.claim,
         key=_key_of(result.seed),
-        bandwidth=getattr(densities, settings["bandwidth"])(**rule),
-        floor=settings["floor"],
-        kernel=settings["kernel"],
-        method=settings["method"],
-        objective=settings["objective"],
+        guarantee=settings["guarantee"],
+        num_claims=settings["num_claims"],
+        **options,
     )
 
 

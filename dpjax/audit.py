@@ -14,27 +14,32 @@ import numpy as np
 
 from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution
+from dpjax._exact import allowed_cells, assemble_exact, cells_of, event_recorded, event_runs
 from dpjax._join import assemble, first_run
 from dpjax._provenance import name_of, parameters_of, seed_of
 from dpjax._recorded import prepare_samples
 from dpjax._replay import replay_of
 from dpjax._result import AuditResult
-from dpjax._types import FiniteSpace
+from dpjax._types import FiniteSpace, MixedSpace
 from dpjax.databases import Pairs
-from dpjax.densities import BandwidthRule, as_rule, find_kernel
+from dpjax.densities import BandwidthRule, Cells, as_rule, find_kernel
 from dpjax.estimators import (
     LocalSettings,
     LocalStatistics,
+    check_sizes,
     mpl_recorded,
     mpl_runs,
 )
-from dpjax.loss import as_region
+from dpjax.loss import Region, as_region
 from dpjax.mechanisms import Mechanism, from_function
+
+GUARANTEES = ("normal", "exact")
 
 _MAX_CELLS = 2**18
 _CONSTANT = 1e-9  # a bandwidth this small against the region is that of a constant
 _PILOT_SAMPLES = 4096
 _PILOT_TAIL = 0.005
+_PILOT_NOTE = "The region was set from the range of a pilot's outputs."
 
 
 def audit(
@@ -53,6 +58,8 @@ def audit(
     kernel: str = "gaussian",
     method: str = "auto",
     objective: str = "lower-bound",
+    guarantee: str = "normal",
+    num_claims: int = 1,
     execution: Execution | None = None,
 ) -> AuditResult:
     """A lower confidence bound on the epsilon of a mechanism, with a witness.
@@ -79,6 +86,11 @@ def audit(
         kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
         method: "binned", "direct" or "auto".
         objective: What the search maximises: "lower-bound", or "loss" as in the paper.
+        guarantee: "normal" for the local approach's bound at one output, which is asymptotic; or
+            "exact" for that of an event, which holds at every sample size, for every kind of
+            output. With it, num_confirm may be any size, and the region is where cells are fine.
+        num_claims: How many audits' bounds shall hold together with the confidence; each is made
+            with an error of (1 - confidence) / num_claims.
         execution: Layout on the machine; never changes the result.
 
     Returns:
@@ -89,11 +101,48 @@ def audit(
         TypeError: An argument is of the wrong kind.
 
     References:
-        Askin, Kutta, Dette (2022), Algorithm 4.
+        Askin, Kutta, Dette (2022), Algorithm 4; for "exact", Buehler (1957).
     """
     start = time.perf_counter()
     root = _random.as_key(key)
     _check_common(confidence, claim)
+    own_confidence = _own_confidence(confidence, guarantee, num_claims)
+    if guarantee == "exact":
+        _refuse_density_options(bandwidth, floor, kernel, method, objective)
+        check_sizes(num_samples=num_samples, num_confirm=num_confirm)
+        pairs = _pairs_of(mechanism, pairs)
+        mechanism = _mechanism_of(mechanism, pairs, num_outcomes)
+        _check_shape(mechanism, pairs)
+        region, cells, notes = _exact_cells(mechanism, pairs, region, root)
+        found = event_runs(
+            mechanism,
+            pairs,
+            cells,
+            [0],
+            num_samples=num_samples,
+            num_confirm=num_confirm,
+            confidence=own_confidence,
+            key=root,
+            execution=execution or default_execution(),
+            allowed=allowed_cells(cells, region),
+        )
+        result = assemble_exact(
+            found,
+            cells,
+            pairs=pairs,
+            num_samples=num_samples,
+            num_confirm=num_confirm,
+            confidence=confidence,
+            num_claims=num_claims,
+            claim=claim,
+            mechanism=name_of(mechanism),
+            parameters=parameters_of(mechanism),
+            seed=seed_of(key),
+            region=str(region),
+            notes=notes + _claims_note(confidence, num_claims),
+            start=start,
+        )
+        return dataclasses.replace(result, replay=replay_of(pairs, region, num_outcomes))
     settings = LocalSettings(
         num_samples=num_samples,
         num_confirm=num_confirm,
@@ -106,13 +155,18 @@ def audit(
     pairs = _pairs_of(mechanism, pairs)
     mechanism = _mechanism_of(mechanism, pairs, num_outcomes)
     _check_shape(mechanism, pairs)
-    notes = []
+    notes = _claims_note(confidence, num_claims)
     space = mechanism.output_space
+    if isinstance(space, MixedSpace):
+        raise ValueError(
+            f"guarantee must be 'exact' for outputs that are {space}: beside an atom there is no "
+            "density, and the normal bound is one of densities."
+        )
     if region is None:
         region = getattr(mechanism, "standard_region", None)
     if region is None and not isinstance(space, FiniteSpace):
-        region = _pilot_region(mechanism, pairs, root)
-        notes.append("The region was set from the range of a pilot's outputs.")
+        region = _inner_range(_pilot_outputs(mechanism, pairs, root), finite=True)
+        notes.append(_PILOT_NOTE)
     region = as_region(region, space)
     execution = execution or default_execution()
 
@@ -138,6 +192,8 @@ def audit(
         region,
         pairs=pairs,
         confidence=confidence,
+        own_confidence=own_confidence,
+        num_claims=num_claims,
         claim=claim,
         mechanism=name_of(mechanism),
         parameters=parameters_of(mechanism),
@@ -163,6 +219,8 @@ def audit_samples(
     kernel: str = "gaussian",
     method: str = "auto",
     objective: str = "lower-bound",
+    guarantee: str = "normal",
+    num_claims: int = 1,
     name: str = "recorded outputs",
 ) -> AuditResult:
     """A lower confidence bound on epsilon from recorded outputs at two neighbouring databases.
@@ -185,6 +243,8 @@ def audit_samples(
         kernel: As in `audit`.
         method: As in `audit`.
         objective: As in `audit`.
+        guarantee: As in `audit`. With "exact", atoms, NaN and infinities among reals are outcomes.
+        num_claims: As in `audit`.
         name: What the outputs are called in the result.
 
     Returns:
@@ -196,12 +256,46 @@ def audit_samples(
         TypeError: Outputs of two kinds or dimensions.
 
     References:
-        Askin, Kutta, Dette (2022), Algorithm 4.
+        Askin, Kutta, Dette (2022), Algorithm 4; for "exact", Buehler (1957).
     """
     start = time.perf_counter()
     root = _random.as_key(key)
     _check_common(confidence, claim)
-    data = prepare_samples(x, y, discrete=discrete, search_fraction=search_fraction, key=root)
+    own_confidence = _own_confidence(confidence, guarantee, num_claims)
+    if guarantee == "exact":
+        _refuse_density_options(bandwidth, floor, kernel, method, objective)
+    data = prepare_samples(
+        x,
+        y,
+        discrete=discrete,
+        search_fraction=search_fraction,
+        key=root,
+        densities=guarantee == "normal",
+    )
+    pairs = Pairs([0], [1], ("recorded pair",))
+    notes = data.notes + _claims_note(confidence, num_claims)
+    if guarantee == "exact":
+        region = data.region(region)
+        pilot = np.concatenate([np.asarray(part) for part in data.source.search])
+        cells = cells_of(data.space, region, pilot)
+        result = assemble_exact(
+            event_recorded(data.source, cells, own_confidence, allowed_cells(cells, region)),
+            cells,
+            pairs=pairs,
+            num_samples=data.num_samples,
+            num_confirm=data.num_confirm,
+            confidence=confidence,
+            num_claims=num_claims,
+            claim=claim,
+            mechanism=name,
+            parameters={},
+            seed=seed_of(key),
+            region=data.region_text(region),
+            notes=notes,
+            start=start,
+            named=data.named(cells),
+        )
+        return _as_recorded(result, search_fraction)
     settings = LocalSettings(
         num_samples=data.num_samples,
         num_confirm=data.num_confirm,
@@ -220,20 +314,60 @@ def audit_samples(
         statistics,
         settings,
         region,
-        pairs=Pairs([0], [1], ("recorded pair",)),
+        pairs=pairs,
         confidence=confidence,
+        own_confidence=own_confidence,
+        num_claims=num_claims,
         claim=claim,
         mechanism=name,
         parameters={},
         seed=seed_of(key),
-        notes=data.notes,
+        notes=notes,
         seconds=time.perf_counter() - start,
         relabel=data.relabel,
         region_text=data.region_text(region),
     )
+    return _as_recorded(result, search_fraction)
+
+
+def _as_recorded(result: AuditResult, search_fraction: float) -> AuditResult:
     witness = dataclasses.replace(result.witness, database="x", neighbor="y")
-    settings_kept = {**result.settings, "search_fraction": search_fraction}
-    return dataclasses.replace(result, witness=witness, settings=settings_kept)
+    settings = {**result.settings, "search_fraction": search_fraction}
+    return dataclasses.replace(result, witness=witness, settings=settings)
+
+
+def _own_confidence(confidence: float, guarantee: str, num_claims: int) -> float:
+    """What each of several bounds needs, so that they hold together (Bonferroni)."""
+    _validate.one_of(GUARANTEES, guarantee=guarantee)
+    _validate.positive_int(num_claims=num_claims)
+    return confidence if num_claims == 1 else 1 - (1 - confidence) / num_claims
+
+
+def _claims_note(confidence: float, num_claims: int) -> list[str]:
+    if num_claims == 1:
+        return []
+    error = (1 - confidence) / num_claims
+    return [
+        f"This bound alone errs with a probability of at most {error:.3g}, so that {num_claims} "
+        f"such bounds hold together with confidence {confidence:g} (Bonferroni)."
+    ]
+
+
+def _refuse_density_options(
+    bandwidth: Any, floor: Any, kernel: str, method: str, objective: str
+) -> None:
+    """Options of density estimates mean nothing where outputs are counted in cells."""
+    given = {
+        "bandwidth": bandwidth != "scott",
+        "floor": floor is not None,
+        "kernel": kernel != "gaussian",
+        "method": method != "auto",
+        "objective": objective != "lower-bound",
+    }
+    for option in (name for name, is_given in given.items() if is_given):
+        raise ValueError(
+            f"{option} is of density estimates: it must be left out with guarantee='exact'."
+        )
 
 
 def _check_common(confidence: float, claim: float | None) -> None:
@@ -280,8 +414,28 @@ def _check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
         raise ValueError(f"pairs must hold single numbers for this mechanism, but had {shape}.")
 
 
-def _pilot_region(mechanism: Mechanism, pairs: Pairs, root: Any) -> Any:
-    """The range of the inner 99% of outputs over all databases, from draws of its own."""
+def _exact_cells(
+    mechanism: Mechanism, pairs: Pairs, region: Any, root: Any
+) -> tuple[Region, Cells, list[str]]:
+    """Region, cells and notes of an audit by events."""
+    space = mechanism.output_space
+    if isinstance(space, FiniteSpace):
+        region = as_region(region, space)
+        return region, cells_of(space, region), []
+    notes = []
+    pilot = _pilot_outputs(mechanism, pairs, root)
+    if region is None:
+        region = getattr(mechanism, "standard_region", None)
+    if region is None:
+        numbers = pilot[:, 1:] if isinstance(space, MixedSpace) else pilot
+        region = _inner_range(numbers, finite=False)
+        notes.append(_PILOT_NOTE)
+    region = as_region(region, space)
+    return region, cells_of(space, region, pilot), notes
+
+
+def _pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Any) -> np.ndarray:
+    """Outputs over all databases, [n] or [n, d], from draws of their own."""
     pilot = _random.fold_in(root, _random.stable_hash("pilot"))
 
     def outputs(database: Any, side: int) -> Any:
@@ -291,18 +445,26 @@ def _pilot_region(mechanism: Mechanism, pairs: Pairs, root: Any) -> Any:
         jax.jit(jax.vmap(outputs, in_axes=(0, None)))(jnp.asarray(side), number)
         for number, side in enumerate((pairs.database, pairs.neighbor))
     ]
-    pooled = np.concatenate([np.asarray(side).reshape(-1, *side.shape[2:]) for side in sides])
-    if not np.all(np.isfinite(pooled)):
+    return np.concatenate([np.asarray(side).reshape(-1, *side.shape[2:]) for side in sides])
+
+
+def _inner_range(outputs: np.ndarray, *, finite: bool) -> Any:
+    """The range of the inner 99% of outputs; with `finite` all must be, and have a width."""
+    usable = outputs[np.isfinite(outputs.reshape(len(outputs), -1)).all(axis=1)]
+    if len(usable) < len(outputs) and finite:
         raise ValueError(
-            "the mechanism returned NaN or an infinity in a pilot: its outputs must be finite."
+            "the mechanism returned NaN or an infinity in a pilot: its outputs must be finite for "
+            "the normal bound; guarantee='exact' counts them as outcomes."
         )
-    low, high = np.quantile(pooled, [_PILOT_TAIL, 1 - _PILOT_TAIL], axis=0)
-    if np.any(low >= high):
+    if len(usable) == 0:
+        usable = np.zeros((1, *outputs.shape[1:]))
+    low, high = np.quantile(usable, [_PILOT_TAIL, 1 - _PILOT_TAIL], axis=0)
+    if np.any(low >= high) and finite:
         raise ValueError(
             "the mechanism returned a constant in a pilot: it is not a real-valued one; return "
-            "integers and give num_outcomes."
+            "integers and give num_outcomes, or use guarantee='exact'."
         )
-    return low, high
+    return np.where(low < high, low, low - 1), np.where(low < high, high, high + 1)
 
 
 def _refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics, LocalSettings]:

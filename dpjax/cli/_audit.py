@@ -80,6 +80,17 @@ def audit(
     kernel: str = typer.Option(
         "gaussian", help="gaussian, laplace, epanechnikov or biweight.", rich_help_panel=_LOCAL
     ),
+    guarantee: str = typer.Option(
+        "normal",
+        help="normal: at one output, asymptotic; exact: of an event, at every sample size and for "
+        "every kind of output.",
+        rich_help_panel=_LOCAL,
+    ),
+    num_claims: int = typer.Option(
+        1,
+        help="How many audits' bounds shall hold together with the confidence.",
+        rich_help_panel=_LOCAL,
+    ),
     lipschitz: float = typer.Option(
         None,
         help="C: steepest slope of a density in the output, assumed.",
@@ -133,6 +144,8 @@ def audit(
         "bandwidth": number_or_text(bandwidth),
         "floor": floor,
         "kernel": kernel,
+        "guarantee": guarantee,
+        "num_claims": num_claims,
     }
     sizes = {"num_samples": num_samples, "num_confirm": num_confirm}
     with working("drawing and comparing outputs ..."):

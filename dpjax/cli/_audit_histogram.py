@@ -12,7 +12,17 @@ if TYPE_CHECKING:
     from dpjax import HistogramAudit
 
 METHODS = ("local", "histogram")
-ONLY_LOCAL = ("samples", "discrete", "num_confirm", "bandwidth", "floor", "kernel", "plot")
+ONLY_LOCAL = (
+    "samples",
+    "discrete",
+    "num_confirm",
+    "bandwidth",
+    "floor",
+    "kernel",
+    "guarantee",
+    "num_claims",
+    "plot",
+)
 ONLY_HISTOGRAM = (
     "lipschitz",
     "least_probability",

@@ -14,6 +14,10 @@ from dpjax.estimators._empirical_queries import Variance as Variance
 from dpjax.estimators._empirical_result import EmpiricalPrivacy as EmpiricalPrivacy
 from dpjax.estimators._empirical_samples import HostQuery as HostQuery
 from dpjax.estimators._empirical_samples import JaxQuery as JaxQuery
+from dpjax.estimators._events import cell_counts_recorded as cell_counts_recorded
+from dpjax.estimators._events import cell_counts_runs as cell_counts_runs
+from dpjax.estimators._events import event_counts_recorded as event_counts_recorded
+from dpjax.estimators._events import event_counts_runs as event_counts_runs
 from dpjax.estimators._histogram import HistogramResult as HistogramResult
 from dpjax.estimators._histogram import Unplanned as Unplanned
 from dpjax.estimators._histogram import draws_per_second as draws_per_second
@@ -27,4 +31,5 @@ from dpjax.estimators._local import mpl_runs as mpl_runs
 from dpjax.estimators._search import Curves as Curves
 from dpjax.estimators._search import PairSearch as PairSearch
 from dpjax.estimators._settings import LocalSettings as LocalSettings
+from dpjax.estimators._settings import check_sizes as check_sizes
 from dpjax.estimators._sources import Recorded as Recorded

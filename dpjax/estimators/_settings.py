@@ -50,16 +50,12 @@ class LocalSettings:
     undersmoothing: float | None = field(default=None, metadata={"static": True})
 
     def __post_init__(self):
-        _validate.positive_int(at_least=2, num_samples=self.num_samples)
-        _validate.positive_int(at_least=2, num_confirm=self.num_confirm)
+        check_sizes(num_samples=self.num_samples, num_confirm=self.num_confirm)
         if self.num_confirm <= self.num_samples:
             raise ValueError(
                 f"num_confirm (N) must be larger than num_samples (n), but was {self.num_confirm} "
                 f"<= {self.num_samples}: the bound is only valid when the confirm stage is finer."
             )
-        for name, value in (("num_samples", self.num_samples), ("num_confirm", self.num_confirm)):
-            if value >= 2**31:
-                raise ValueError(f"{name} must be below 2^31, but was {value}.")
         _validate.one_of(KERNELS, kernel=self.kernel)
         _validate.one_of(("auto", "binned", "direct"), method=self.method)
         _validate.one_of(("lower-bound", "loss"), objective=self.objective)
@@ -76,3 +72,11 @@ class LocalSettings:
             return self.undersmoothing
         nu = math.log(self.num_confirm) / math.log(self.num_samples) - 1
         return max(0.02, 1.01 * nu / (6 * (1 + nu)))
+
+
+def check_sizes(**sizes: int) -> None:
+    """Numbers of draws must be integers in [2, 2^31); raises as `_validate.positive_int` does."""
+    _validate.positive_int(at_least=2, **sizes)
+    for name, value in sizes.items():
+        if value >= 2**31:
+            raise ValueError(f"{name} must be below 2^31, but was {value}.")

@@ -12,14 +12,14 @@ from dpjax import _validate
 
 
 def clopper_pearson(
-    counts: ArrayLike, num_samples: int, significance: float
+    counts: ArrayLike, num_samples: int, significance: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Exact one-sided bounds of binomial probabilities, each wrong with at most `significance`.
 
     Args:
         counts: Successes, integers in [0, num_samples].
         num_samples: Trials.
-        significance: Error probability of each of the two bounds.
+        significance: Error probability of each of the two bounds, a number or one a count.
 
     Returns:
         Lower and upper bounds, float64 of the shape of counts.
@@ -32,9 +32,9 @@ def clopper_pearson(
     """
     _validate.open_unit(significance=significance)
     k = np.asarray(counts, np.float64)
-    n = num_samples
-    lower = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, significance), 0.0)
-    upper = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - significance), 1.0)
+    n, error = num_samples, np.asarray(significance, np.float64)
+    lower = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, error), 0.0)
+    upper = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - error), 1.0)
     return lower, upper
 
 

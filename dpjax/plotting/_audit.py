@@ -46,6 +46,8 @@ def plot_audit(result: AuditResult, path: str | Path | None = None) -> Any:
     )
     loss_panel(below, curve["points"], curve["loss"], discrete=discrete)
     _mark_witness(below, result, curve["points"], discrete=discrete)
+    if "event" in curve:
+        _shade_event((above, below), curve["event"])
     for axes in (above, below):  # last, since a fixed limit stops the automatic ones
         axes.set_ylim(bottom=0)
     below.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
@@ -122,6 +124,13 @@ def _mark_witness(axes: Any, result: AuditResult, points: list, *, discrete: boo
     )
     if result.claim is not None:
         axes.axhline(result.claim, color=CLAIM, linewidth=1, label=f"claim {result.claim:g}")
+
+
+def _shade_event(panels: Sequence[Any], event: Sequence[bool]) -> None:
+    """The cells of a counted event as a band behind both panels."""
+    for axes in panels:
+        for place in np.flatnonzero(event):
+            axes.axvspan(place - 0.5, place + 0.5, color=CLAIM, alpha=0.15, linewidth=0)
 
 
 def _place(axes: Any, points: Sequence, discrete: bool) -> np.ndarray:
