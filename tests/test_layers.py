@@ -14,7 +14,7 @@ LAYERS = {
     "loss": 3,
     "estimators": 4, "inference": 4, "calibration": 4,
     "_result": 5, "_histogram_result": 5, "_provenance": 5, "_join": 5, "_exact": 5, "_recorded": 5,
-    "_replay": 5, "_rerun": 5, "audit": 5,
+    "_replay": 5, "_rerun": 5, "audit": 5, "_pair_search": 5,
     "_audit_histogram": 5, "reference": 5,
     "io": 6, "sweeps": 6,
     "plotting": 7, "report": 7, "cli": 7,

@@ -100,12 +100,21 @@ def two_counts_two_noises(key, counts):
 
 
 COUNTS = databases.Pairs(np.zeros((3, 2)), np.array([[0.0, 1], [1, 0], [1, 1]]))
+EXACT = {"guarantee": "exact"}
 BOX = ([-1.5, -1.5], [2.5, 2.5])
 
 WRONG = (
     Entry("noisy histogram 2", mechanisms.NoisyHistogram2(0.5), 0.5, True, "level 2"),
     Entry("report noisy max 3", mechanisms.ReportNoisyMax3(), 1.0, True, "level 3"),
     Entry("report noisy max 4", mechanisms.ReportNoisyMax4(), 1.0, True, "no level"),
+    Entry(
+        "sparse vector 3", mechanisms.SVT3(num_queries=5), 1.0, True, "level 2.5", None, 30_000,
+        100_000, EXACT,
+    ),
+    Entry(
+        "sparse vectors 3 and 4 in parallel", mechanisms.SVT3And4(), 2.0, True, "level 6.75", None,
+        20_000, 60_000, EXACT,
+    ),
     Entry("sparse vector 4", mechanisms.SVT4(), 1.0, True, "level 1.75", None, 10_000, 40_000),
     Entry("sparse vector 5", mechanisms.SVT5(), 1.0, True, "no level"),
     Entry("sparse vector 6", mechanisms.SVT6(), 1.0, True, "level 5", None, 20_000, 60_000),
@@ -147,6 +156,15 @@ RIGHT = (
     Entry("continuous noisy max", mechanisms.ContinuousNoisyMax(), 1.0, False, "level 1"),
     Entry("report noisy max 1", mechanisms.ReportNoisyMax(), 1.0, False, "level 1, not attained"),
     Entry("report noisy max 2", mechanisms.ReportNoisyMax2(), 1.0, False, "level 1"),
+    Entry(
+        "numerical sparse vector", mechanisms.NumericalSVT(), 1.0, False, "level 1, not attained",
+        None, 10_000, 40_000, EXACT,
+    ),
+    Entry(
+        "prefix sums", mechanisms.PrefixSum(), 3.0, False, "level 3", None, 5_000, 20_000, EXACT
+    ),
+    Entry("one-time RAPPOR", mechanisms.OneTimeRappor(0.9), 0.803, False, "level 0.8027"),
+    Entry("subset selection", mechanisms.SubsetSelection(), 1.0, False, "level 1"),
     Entry("sparse vector 1", mechanisms.SVT1(), 1.0, False, "level 1", None, 10_000, 40_000),
     Entry(
         "sparse vector 4, corrected", mechanisms.SVT4.at_level(1.0), 1.0, False, "level 1", None,
