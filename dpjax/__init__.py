@@ -31,6 +31,9 @@ from dpjax.inference import plan as plan
 from dpjax.inference import plan_finite as plan_finite
 from dpjax.inference import plan_safety as plan_safety
 from dpjax.inference import safety_check as safety_check
+from dpjax.io import CommandMechanism as CommandMechanism
+from dpjax.io import HostMechanism as HostMechanism
+from dpjax.io import Recording as Recording
 from dpjax.loss import Box as Box
 from dpjax.loss import privacy_loss as privacy_loss
 from dpjax.mechanisms import from_function as from_function

@@ -115,12 +115,7 @@ def prepare_samples(
 
     With `densities`, reals must have some: atoms, NaN and infinities are refused.
     """
-    _validate.open_unit(search_fraction=search_fraction)
-    if search_fraction >= 0.5:
-        raise ValueError(
-            f"search_fraction must be below 0.5, but was {search_fraction}: the confirm part must "
-            "be the larger one."
-        )
+    check_search_fraction(search_fraction)
     x, y = _array("x", x, finite=densities), _array("y", y, finite=densities)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
         raise TypeError(
@@ -172,6 +167,16 @@ def prepare_samples(
     return Prepared(
         Recorded((search[0], search[1]), (confirm[0], confirm[1])), space, labels, origin, notes
     )
+
+
+def check_search_fraction(search_fraction: float) -> None:
+    """Refuses a share of the outputs that is no share, or leaves too few to confirm."""
+    _validate.open_unit(search_fraction=search_fraction)
+    if search_fraction >= 0.5:
+        raise ValueError(
+            f"search_fraction must be below 0.5, but was {search_fraction}: the confirm part must "
+            "be the larger one."
+        )
 
 
 def _array(name: str, values: Any, *, finite: bool) -> np.ndarray:
@@ -228,6 +233,11 @@ def _number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarr
     if x.ndim == 2:
         raise ValueError("discrete outputs must be a vector: encode each row as one outcome.")
     labels, numbers = np.unique(np.concatenate([x, y]), return_inverse=True)
+    if len(labels) == len(x) + len(y) and labels.dtype.kind == "f":
+        raise ValueError(
+            f"all of the {len(labels)} outputs in x and y are distinct reals, so as outcomes there "
+            "is nothing to compare: leave discrete out, or say discrete=False."
+        )
     if len(labels) > 2**20:
         raise ValueError(
             f"x and y hold {len(labels)} distinct outcomes, more than 2^20: say discrete=False if "

@@ -16,10 +16,14 @@ from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution
 from dpjax._exact import allowed_cells, assemble_exact, cells_of, event_recorded, event_runs
 from dpjax._join import assemble, first_run
+from dpjax._mixed import held_where_mixed
+from dpjax._outputs import HostSource, RecordedSource
 from dpjax._provenance import name_of, parameters_of, seed_of
 from dpjax._recorded import prepare_samples
 from dpjax._replay import replay_of
 from dpjax._result import AuditResult
+from dpjax._streamed import audit_host
+from dpjax._streamed_files import audit_recordings
 from dpjax._types import FiniteSpace, MixedSpace
 from dpjax.databases import Pairs
 from dpjax.densities import BandwidthRule, Cells, as_rule, find_kernel
@@ -58,6 +62,7 @@ def audit(
     kernel: str = "gaussian",
     method: str = "auto",
     objective: str = "lower-bound",
+    delta: float = 0.0,
     guarantee: str = "normal",
     num_claims: int = 1,
     execution: Execution | None = None,
@@ -69,7 +74,8 @@ def audit(
 
     Args:
         mechanism: A mechanism of `dpjax.mechanisms`, or a JAX function (key, database) -> output
-            that draws one output.
+            that draws one output; or a `dpjax.HostMechanism` or `dpjax.CommandMechanism`, whose
+            outputs are counted in cells, with an exact bound.
         pairs: `dpjax.Pairs` or a list of (database, neighbor); a built-in mechanism's standard
             pairs if None.
         region: Where outputs are compared: (low, high) for numbers and vectors, a list of outcomes
@@ -86,6 +92,8 @@ def audit(
         kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
         method: "binned", "direct" or "auto".
         objective: What the search maximises: "lower-bound", or "loss" as in the paper.
+        delta: Of (epsilon, delta)-differential privacy, for mechanisms of the host: the bound is
+            then on epsilon at this delta.
         guarantee: "normal" for the local approach's bound at one output, which is asymptotic; or
             "exact" for that of an event, which holds at every sample size, for every kind of
             output. With it, num_confirm may be any size, and the region is where cells are fine.
@@ -107,6 +115,26 @@ def audit(
     root = _random.as_key(key)
     _check_common(confidence, claim)
     own_confidence = _own_confidence(confidence, guarantee, num_claims)
+    if isinstance(mechanism, HostSource):
+        _refuse_density_options(bandwidth, floor, kernel, method, objective)
+        if pairs is None:
+            raise ValueError("pairs must be given: a list of (database, neighbor).")
+        return audit_host(
+            mechanism,
+            pairs,
+            notes=_claims_note(confidence, num_claims),
+            no_region=region,
+            no_outcomes=num_outcomes,
+            num_samples=num_samples,
+            num_confirm=num_confirm,
+            confidence=confidence,
+            num_claims=num_claims,
+            claim=claim,
+            delta=delta,
+            key=root,
+            seed=seed_of(key),
+        )
+    _refuse_delta(delta)
     if guarantee == "exact":
         _refuse_density_options(bandwidth, floor, kernel, method, objective)
         check_sizes(num_samples=num_samples, num_confirm=num_confirm)
@@ -219,6 +247,7 @@ def audit_samples(
     kernel: str = "gaussian",
     method: str = "auto",
     objective: str = "lower-bound",
+    delta: float = 0.0,
     guarantee: str = "normal",
     num_claims: int = 1,
     name: str = "recorded outputs",
@@ -228,8 +257,10 @@ def audit_samples(
     The outputs are split once, at random, into a part that searches and a part that confirms.
 
     Args:
-        x: Independent outputs at the database: numbers of shape [n] or [n, d], or labels.
-        y: Independent outputs at its neighbor.
+        x: Independent outputs at the database: numbers of shape [n] or [n, d], or labels; or a
+            `dpjax.Recording`, whose files may be larger than memory and whose outputs are counted
+            in cells, with an exact bound.
+        y: Independent outputs at its neighbor, of the same form.
         region: (low, high) for numbers, a list of outcomes for labels; the range of the search
             part, or all outcomes, if None.
         discrete: Whether the outputs are outcomes rather than reals; found out if None, and said
@@ -243,6 +274,7 @@ def audit_samples(
         kernel: As in `audit`.
         method: As in `audit`.
         objective: As in `audit`.
+        delta: As in `audit`, for recordings.
         guarantee: As in `audit`. With "exact", atoms, NaN and infinities among reals are outcomes.
         num_claims: As in `audit`.
         name: What the outputs are called in the result.
@@ -262,6 +294,26 @@ def audit_samples(
     root = _random.as_key(key)
     _check_common(confidence, claim)
     own_confidence = _own_confidence(confidence, guarantee, num_claims)
+    mixed = None
+    if guarantee == "normal" and discrete is None and region is None:
+        mixed = held_where_mixed(x, y)
+    if isinstance(x, RecordedSource) or mixed is not None:
+        _refuse_density_options(bandwidth, floor, kernel, method, objective)
+        return audit_recordings(
+            *((x, y, []) if mixed is None else mixed),
+            more_notes=_claims_note(confidence, num_claims),
+            no_region=region,
+            discrete=discrete,
+            search_fraction=search_fraction,
+            confidence=confidence,
+            num_claims=num_claims,
+            claim=claim,
+            delta=delta,
+            key=root,
+            seed=seed_of(key),
+            name=name,
+        )
+    _refuse_delta(delta)
     if guarantee == "exact":
         _refuse_density_options(bandwidth, floor, kernel, method, objective)
     data = prepare_samples(
@@ -366,7 +418,16 @@ def _refuse_density_options(
     }
     for option in (name for name, is_given in given.items() if is_given):
         raise ValueError(
-            f"{option} is of density estimates: it must be left out with guarantee='exact'."
+            f"{option} is of density estimates: it must be left out where outputs are counted in "
+            "cells, with guarantee='exact' and for outputs of the host."
+        )
+
+
+def _refuse_delta(delta: float) -> None:
+    if delta:
+        raise ValueError(
+            f"delta must be 0 for a density estimate, but was {delta}: it is for Python functions, "
+            "programs and recordings, whose outputs are counted in cells."
         )
 
 

@@ -8,12 +8,14 @@ import dpjax
 ROOT = Path(dpjax.__file__).parent
 LAYERS = {
     "_types": 0, "_errors": 0, "_validate": 0, "_random": 0, "_numerics": 0, "_batching": 0,
-    "_files": 0,
+    "_files": 0, "_outputs": 0,
     "_streaming": 1, "databases": 1,
     "mechanisms": 2, "densities": 2,
     "loss": 3,
     "estimators": 4, "inference": 4, "calibration": 4,
     "_result": 5, "_histogram_result": 5, "_provenance": 5, "_join": 5, "_exact": 5, "_recorded": 5,
+    "_mixed": 5, "_output_cells": 5, "_output_events": 5, "_streamed": 5, "_streamed_files": 5,
+    "_streamed_result": 5,
     "_replay": 5, "_rerun": 5, "audit": 5, "_pair_search": 5,
     "_audit_histogram": 5, "reference": 5,
     "io": 6, "sweeps": 6,

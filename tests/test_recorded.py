@@ -104,7 +104,7 @@ def test_the_longer_side_is_cut_and_said():
         (tuple(side > 6 for side in INTEGERS), None, FiniteSpace(2)),
         (tuple(np.round(side, 2) for side in REALS), False, RealSpace()),
         ((np.arange(1000), np.arange(1000) * 2), False, RealSpace()),
-        (REALS, True, FiniteSpace(2002)),
+        (tuple(np.round(side, 2) for side in REALS), True, FiniteSpace(557)),
     ],
     ids=str,
 )

@@ -1,4 +1,4 @@
-"""`dpjax audit`: a built-in mechanism, a JAX function, or two files of outputs."""
+"""`dpjax audit`: a built-in mechanism, a function, a program, or files of outputs."""
 
 from pathlib import Path
 from typing import Any
@@ -7,12 +7,17 @@ import typer
 
 from dpjax._result import VIOLATED, AuditResult
 from dpjax.cli._audit_histogram import audit_by_histogram, check_method, write_report
-from dpjax.cli._options import number_or_text, say_written, working
-from dpjax.cli._subject import mechanism_and_pairs
+from dpjax.cli._options import counting, number_or_text, say_written, working
+from dpjax.cli._subject import host_and_pairs, mechanism_and_pairs
 
 # Headings of `dpjax audit --help`.
 _LOCAL = "Options of --method local"
 _HISTOGRAM = "Options of --method histogram"
+_HOST = "Options of --host and --command"
+_SAMPLES = "Options of --samples"
+
+_OF_HOST = ("one_by_one", "workers", "timeout", "time_limit", "bits", "special")
+_OF_DENSITIES = ("region", "bandwidth", "floor", "kernel")
 
 
 def register(app: typer.Typer) -> None:
@@ -41,17 +46,64 @@ def audit(
     num_outcomes: int = typer.Option(
         None, help="For a function that returns outcomes 0..NUM_OUTCOMES - 1."
     ),
-    samples: tuple[Path, Path] = typer.Option(
+    host: str = typer.Option(
+        None,
+        metavar="MODULE:NAME",
+        help="Any Python function (database, num_samples) -> outputs.",
+    ),
+    command: str = typer.Option(
+        None,
+        help="Any program that prints outputs, one a line, such as "
+        "'prog {database} {num_samples}'; without {num_samples} it is run once an output.",
+    ),
+    samples: tuple[str, str] = typer.Option(
         None,
         metavar="X Y",
-        help="Two files of recorded outputs (npy, npz, csv, tsv, txt).",
-        rich_help_panel=_LOCAL,
+        help="Recorded outputs at both databases (npy, npz, csv, tsv, txt, parquet): a file each, "
+        "or several with commas or a pattern.",
+    ),
+    column: str = typer.Option(
+        None,
+        help="The column of the outputs, by name or number from 0.",
+        rich_help_panel=_SAMPLES,
+    ),
+    search_fraction: float = typer.Option(
+        0.3, help="Share of the outputs that searches.", rich_help_panel=_SAMPLES
     ),
     discrete: bool = typer.Option(
         None,
         "--discrete/--continuous",
         help="What recorded outputs are; found out if not said.",
-        rich_help_panel=_LOCAL,
+        rich_help_panel=_SAMPLES,
+    ),
+    one_by_one: bool = typer.Option(
+        False,
+        "--one-by-one",
+        help="The function is (database) -> one output; an exception is then an outcome.",
+        rich_help_panel=_HOST,
+    ),
+    workers: int = typer.Option(
+        None, help="Processes that draw at the same time.", rich_help_panel=_HOST
+    ),
+    timeout: float = typer.Option(
+        None, help="Seconds that one run of the program may take.", rich_help_panel=_HOST
+    ),
+    time_limit: float = typer.Option(
+        None, help="Seconds of drawing in all; fewer draws to keep it.", rich_help_panel=_HOST
+    ),
+    bits: str = typer.Option(
+        None,
+        metavar="lowest|K",
+        help="Look at the lowest set bit of each real too, or at its K lowest mantissa bits.",
+        rich_help_panel=_HOST,
+    ),
+    special: str = typer.Option(
+        "outcomes",
+        help="What NaN, infinities, empty answers and exceptions are: outcomes or error.",
+        rich_help_panel=_HOST,
+    ),
+    delta: float = typer.Option(
+        0.0, help="Of (epsilon, delta)-DP; for --host, --command and --samples."
     ),
     region: tuple[float, float] = typer.Option(
         None,
@@ -127,8 +179,10 @@ def audit(
     Exits with 0 if the claim is not refuted or none was given, 1 if it is violated, 2 on bad input.
     """
     given = check_method(context, method)
-    if sum(source is not None for source in (name, function, samples)) != 1:
-        raise ValueError("name one thing to audit: a mechanism, --function or --samples.")
+    if sum(source is not None for source in (name, function, host, command, samples)) != 1:
+        raise ValueError(
+            "name one thing to audit: a mechanism, --function, --host, --command or --samples."
+        )
     if plot is not None:
         from dpjax.plotting import check_figure_path
 
@@ -148,11 +202,35 @@ def audit(
         "num_claims": num_claims,
     }
     sizes = {"num_samples": num_samples, "num_confirm": num_confirm}
-    with working("drawing and comparing outputs ..."):
-        if samples is not None:
-            _refuse_with_samples(given)
-            result = _audit_files(samples, discrete, local)
-        else:
+    _refuse_foreign(given, samples is not None, host is not None or command is not None, method)
+    if host is not None or command is not None:
+        import dpjax
+
+        with counting("outputs drawn") as progress:
+            options = {"progress": progress} | _host_options(given)
+            mechanism, pairs_given = host_and_pairs(host, command, pairs, options)
+            result = dpjax.audit(
+                mechanism,
+                pairs=pairs_given,
+                delta=delta,
+                num_claims=num_claims,
+                **sizes,
+                **common,
+            )
+    elif samples is not None:
+        in_memory = given.get("guarantee") == "normal" or any(o in given for o in _OF_DENSITIES)
+        with working("reading and comparing outputs ..."):
+            result = _audit_files(
+                samples,
+                column,
+                in_memory,
+                local if in_memory else {**common, "num_claims": num_claims},
+                discrete=discrete,
+                search_fraction=search_fraction,
+                delta=delta,
+            )
+    else:
+        with working("drawing and comparing outputs ..."):
             mechanism, pairs_given = mechanism_and_pairs(name, epsilon, param, function, pairs)
             if method == "histogram":
                 result = audit_by_histogram(
@@ -178,21 +256,55 @@ def audit(
     raise typer.Exit(1 if result.verdict == VIOLATED else 0)
 
 
-def _refuse_with_samples(given: dict[str, Any]) -> None:
-    for option in ("epsilon", "param", "pairs", "num_outcomes", "num_samples", "num_confirm"):
+def _refuse_foreign(given: dict[str, Any], samples: bool, host: bool, method: str) -> None:
+    """Options that what is audited does not have."""
+    foreign = {} if samples else {"column": "--samples", "search_fraction": "--samples"}
+    if not samples:
+        foreign["discrete"] = "--samples"
+    if not host:
+        foreign |= {option: "--host and --command" for option in _OF_HOST}
+    if not samples and not host:
+        foreign["delta"] = "--host, --command and --samples"
+    if host:
+        foreign |= {option: "density estimates" for option in (*_OF_DENSITIES, "num_outcomes")}
+    if host or samples:
+        foreign |= {option: "built-in mechanisms" for option in ("epsilon", "param")}
+    if samples:
+        foreign |= {
+            option: "mechanisms (--samples brings its outputs along and splits them itself)"
+            for option in ("pairs", "num_outcomes", "num_samples", "num_confirm")
+        }
+    for option, owner in foreign.items():
         if option in given:
-            raise ValueError(
-                f"--{option.replace('_', '-')} is for mechanisms; --samples brings its outputs "
-                "along and splits them itself."
-            )
+            raise ValueError(f"--{option.replace('_', '-')} is for {owner}.")
+    if host and given.get("guarantee") == "normal":
+        raise ValueError("--guarantee must be exact for outputs of the host, but was normal.")
+    if method != "local" and (host or samples):
+        raise ValueError(f"--method {method} is for JAX mechanisms, not for outputs of the host.")
+
+
+def _host_options(given: dict[str, Any]) -> dict[str, Any]:
+    options = {name: given[name] for name in _OF_HOST if name in given}
+    if options.pop("one_by_one", False):
+        options["batched"] = False
+    if str(options.get("bits", "")).isdecimal():
+        options["bits"] = int(options["bits"])
+    return options
 
 
 def _audit_files(
-    samples: tuple[Path, Path], discrete: bool | None, local: dict[str, Any]
+    samples: tuple[str, str],
+    column: str | None,
+    in_memory: bool,
+    settings: dict[str, Any],
+    **options: Any,
 ) -> AuditResult:
+    """Files are counted in chunks; the local approach's densities and regions need arrays."""
     import dpjax
     from dpjax.io import read_samples
 
-    x, y = (read_samples(path) for path in samples)
-    title = f"{samples[0].name} / {samples[1].name}"
-    return dpjax.audit_samples(x, y, discrete=discrete, name=title, **local)
+    x, y = (dpjax.Recording(where, column) for where in samples)
+    title = f"{x.name} / {y.name}"
+    if in_memory:
+        x, y = (read_samples(where, column) for where in samples)
+    return dpjax.audit_samples(x, y, name=title, **options, **settings)

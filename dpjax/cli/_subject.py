@@ -1,4 +1,4 @@
-"""What a command audits: a built-in mechanism by its name, or a function of the user's."""
+"""What a command audits: a built-in mechanism by its name, a function, or a program."""
 
 import importlib
 import json
@@ -52,35 +52,82 @@ def mechanism_and_pairs(
     return cls(**values), given
 
 
-def _import_function(path: str) -> Any:
+def host_and_pairs(
+    host: str | None, command: str | None, pairs: Path | None, options: dict[str, Any]
+) -> tuple[Any, Any]:
+    """A mechanism of the host, and its pairs of databases of any kind.
+
+    Args:
+        host: MODULE:NAME of a Python function, or None.
+        command: A program with its arguments, or None.
+        pairs: A file.
+        options: Of `dpjax.HostMechanism` or `dpjax.CommandMechanism`.
+
+    Raises:
+        ValueError: One of them is not of its form, or an option is for the other one.
+    """
+    import dpjax
+
+    kind = "--host" if host is not None else "--command"
+    if pairs is None:
+        raise ValueError(f"{kind} needs --pairs, a file with [[database, neighbor], ...].")
+    foreign = {"--host": "timeout", "--command": "batched"}[kind]
+    if foreign in options:
+        name = {"timeout": "--timeout is for --command", "batched": "--one-by-one is for --host"}
+        raise ValueError(f"{name[foreign]}, not {kind}.")
+    given = _read_pairs(pairs, any_kind=True)
+    if host is not None:
+        return dpjax.HostMechanism(_import_function(host, kind), **options), given
+    return dpjax.CommandMechanism(command or "", **options), given
+
+
+def _import_function(path: str, option: str = "--function") -> Any:
     module, _, attribute = path.partition(":")
     if not module or not attribute:
-        raise ValueError(f"--function must be MODULE:NAME, but was {path!r}.")
+        raise ValueError(f"{option} must be MODULE:NAME, but was {path!r}.")
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = importlib.import_module(module)
     except ImportError as error:
-        raise ValueError(f"--function {path!r}: the module cannot be imported: {error}.") from None
+        raise ValueError(f"{option} {path!r}: the module cannot be imported: {error}.") from None
     try:
         return getattr(found, attribute)
     except AttributeError:
-        raise ValueError(f"--function {path!r}: the module has no {attribute!r}.") from None
+        raise ValueError(f"{option} {path!r}: the module has no {attribute!r}.") from None
 
 
-def _read_pairs(path: Path) -> Any:
+def _read_pairs(path: Path, *, any_kind: bool = False) -> Any:
+    """Pairs of a file: stacked numbers, or, for mechanisms of the host, whatever JSON holds."""
+    import zipfile
+
     import numpy as np
 
     from dpjax.databases import Pairs
 
+    if path.is_dir():
+        raise ValueError(f"--pairs {path} is a folder; name the file in it.")
     if not path.is_file():
         raise ValueError(f"--pairs {path} is not a file.")
+    form = "JSON [[database, neighbor], ...] or an npz file with the arrays database and neighbor"
     try:
         if path.suffix == ".npz":
             with np.load(path, allow_pickle=False) as content:
-                return Pairs(content["database"], content["neighbor"])
-        return Pairs.of(json.loads(path.read_text()))
-    except (KeyError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"--pairs {path} must be JSON [[database, neighbor], ...] or an npz file with the "
-            f"arrays database and neighbor: {error}."
-        ) from None
+                database, neighbor = content["database"], content["neighbor"]
+            # Before a mechanism of the host, they keep their digits.
+            return (
+                list(zip(database, neighbor, strict=True))
+                if any_kind
+                else Pairs(database, neighbor)
+            )
+        content = json.loads(path.read_text(encoding="utf-8"))
+        rows = [tuple(row) for row in content if isinstance(row, list) and len(row) == 2]
+        if not isinstance(content, list) or not rows or len(rows) != len(content):
+            raise ValueError("it holds something else")
+        return rows if any_kind else Pairs.of(rows)
+    except KeyError as error:
+        raise ValueError(f"--pairs {path} must be {form}: it has no array {error}.") from None
+    except (ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
+        text = str(error).rstrip(".")
+        if "allow_pickle" in text or isinstance(error, zipfile.BadZipFile):
+            text = "it is no npz file of numbers"
+        raise ValueError(f"--pairs {path} must be {form}: {text}.") from None

@@ -1,0 +1,326 @@
+"""Outputs of any kind in one form: a label and, where there are some, numbers beside it.
+
+What is recorded, printed by a program or returned by a Python function may be numbers, vectors,
+labels, or now and then something else: NaN, an infinity, an empty answer, an exception. A crash
+that depends on the data is a leak like any other, so each of these is an outcome of its own.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from dpjax import _validate
+
+_EXACT = 2**53
+"""Integers up to here are floats without loss."""
+
+_SHOWN = 80
+_MAX_LABELS = 2**20
+
+
+class Outputs(NamedTuple):
+    """A batch of outputs.
+
+    Attributes:
+        labels: int32 [n], numbers of labels in an `Encoder`; 0 where an output is numbers only.
+        values: float64 [n, d], finite; zeros where the label stands alone.
+        alone: bool [n], where it does.
+    """
+
+    labels: np.ndarray
+    values: np.ndarray
+    alone: np.ndarray
+
+
+@runtime_checkable
+class HostSource(Protocol):
+    """A mechanism whose outputs come from the host: a Python function, a program.
+
+    Attributes:
+        name: For people.
+        replayable: Whether the same seeds give the same outputs.
+        time_limit: Seconds of drawing in one audit, or None.
+        progress: Called with (outputs so far, of how many), or None.
+    """
+
+    name: str
+    replayable: bool
+    time_limit: float | None
+    progress: Callable[[int, int], None] | None
+
+    def encoder(self) -> "Encoder":
+        """A new encoder of its outputs."""
+        ...
+
+    def opened(
+        self,
+    ) -> AbstractContextManager[Callable[[Any, int, tuple[int, ...]], Iterator[Any]]]:
+        """Within it, (database, num_samples, seed words) -> batches of raw outputs."""
+        ...
+
+
+@runtime_checkable
+class RecordedSource(Protocol):
+    """Recorded outputs that are read in chunks, as often as asked."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        ...
+
+    def chunks(self) -> Iterator[np.ndarray]:
+        """Arrays [n] or [n, d] of all outputs, in order; the same ones at each call."""
+        ...
+
+
+class Encoder:
+    """Turns raw outputs into `Outputs`, and knows what its labels are.
+
+    Args:
+        source: What the outputs are of, for messages.
+        special: "outcomes", or "error" to refuse NaN, infinities, empty answers and exceptions.
+        bits: "lowest" to look at the place of the lowest set bit of each real, a number k to look
+            at the k lowest bits of its mantissa, or None.
+
+    Raises:
+        ValueError: An option is not known.
+        TypeError: `bits` is of the wrong kind.
+    """
+
+    def __init__(self, source: str, *, special: str = "outcomes", bits: int | str | None = None):
+        _validate.one_of(("outcomes", "error"), special=special)
+        check_bits(bits)
+        self.source, self._special, self._bits = source, special, bits
+        self._numbers: dict[Any, int] = {}
+        self.names: list[str] = ["a number"]
+        self.dimension: int | None = None
+
+    def encode(self, raw: Any) -> Outputs:
+        """One batch.
+
+        Args:
+            raw: An array of shape [n] or [n, d], or a sequence of outputs: numbers, tuples or
+                lists of numbers, labels, None, `Raised`.
+
+        Raises:
+            ValueError: The outputs are of another length than those before, or a special outcome
+                was found that is to be an error.
+            TypeError: Outputs are neither numbers nor labels.
+        """
+        if isinstance(raw, np.ndarray) and raw.dtype.kind in "biuf":
+            return self._encode_numbers(raw)
+        if isinstance(raw, np.ndarray) and raw.dtype.kind in "US" and raw.ndim == 1:
+            kinds, places = np.unique(raw, return_inverse=True)
+            numbers = np.array([self._label_of(kind.item()) for kind in kinds], np.int32)
+            return self._alone(numbers[places])
+        if isinstance(raw, np.ndarray) and raw.dtype.kind != "O":
+            raise TypeError(
+                f"{self.source} must give numbers or labels, but gave an array of the dtype "
+                f"{raw.dtype} and the shape {list(raw.shape)}."
+            )
+        return self._encode_objects(list(raw))
+
+    def _encode_numbers(self, raw: np.ndarray) -> Outputs:
+        if raw.ndim not in (1, 2):
+            raise ValueError(
+                f"{self.source} must give numbers of the shape [n] or [n, d], but gave the shape "
+                f"{list(raw.shape)}."
+            )
+        rows = raw.reshape(len(raw), -1)
+        self._check_dimension(rows.shape[1])
+        if raw.dtype.kind in "iu" and np.any(np.abs(rows.astype(np.float64)) > _EXACT):
+            if rows.shape[1] > 1:
+                raise ValueError(f"{self.source} gave vectors of integers above 2^53.")
+            return self._encode_objects([int(value) for value in rows[:, 0]])
+        # -0.0 + 0.0 is 0.0: the two zeros are one number.
+        values = rows.astype(np.float64) + 0.0
+        labels = np.zeros(len(rows), np.int32)
+        alone = np.zeros(len(rows), bool)
+        strange = ~np.isfinite(values).all(axis=1)
+        for row in np.flatnonzero(strange):
+            labels[row] = self._special_label(_text_of_strange(values[row]))
+        values[strange], alone[strange] = 0.0, True
+        if self._bits is not None:
+            self._look_at_bits(rows, labels, values, alone)
+        return Outputs(labels, values, alone)
+
+    def _encode_objects(self, items: list[Any]) -> Outputs:
+        labels = np.zeros(len(items), np.int32)
+        rows: list[Any] = [None] * len(items)
+        for place, item in enumerate(items):
+            kind = self._classify(item)
+            if isinstance(kind, int):
+                labels[place] = kind
+            else:
+                rows[place] = kind
+        numeric = np.array([row is not None for row in rows], bool)
+        lengths = sorted({len(row) for row in rows if row is not None})
+        if len(lengths) > 1:
+            raise ValueError(
+                f"{self.source} must give outputs of one length, but gave {lengths} numbers: "
+                "return a label for each kind of answer, or vectors of one length."
+            )
+        if not lengths:
+            return self._alone(labels)
+        numbers = self._encode_numbers(np.array([row for row in rows if row is not None]))
+        values = np.zeros((len(items), lengths[0]))
+        alone = ~numeric
+        labels[numeric], values[numeric], alone[numeric] = numbers
+        return Outputs(labels, values, alone)
+
+    def _classify(self, item: Any) -> int | tuple[float, ...]:
+        """The number of a label, or the entries of a number or vector."""
+        if isinstance(item, Raised):
+            return self._special_label(str(item))
+        if isinstance(item, np.ndarray):
+            item = item.item() if item.ndim == 0 else tuple(item.tolist())
+        if item is None or (hasattr(item, "__len__") and len(item) == 0):
+            return self._special_label("empty")
+        if isinstance(item, Integral) and abs(int(item)) > _EXACT:
+            return self._label_of(int(item))
+        if isinstance(item, Real):
+            return (float(item),)
+        if isinstance(item, list):
+            item = tuple(item)
+        if isinstance(item, tuple) and all(isinstance(entry, Real) for entry in item):
+            return tuple(float(entry) for entry in item)
+        try:
+            hash(item)
+        except TypeError:
+            raise TypeError(
+                f"{self.source} must give numbers, vectors or labels, but gave "
+                f"{_short(repr(item))} ({type(item).__name__})."
+            ) from None
+        return self._label_of(item)
+
+    def _alone(self, labels: np.ndarray) -> Outputs:
+        values = np.zeros((len(labels), self.dimension or 1))
+        return Outputs(labels.astype(np.int32), values, np.ones(len(labels), bool))
+
+    def _label_of(self, label: Any, text: str | None = None) -> int:
+        if label == "":
+            return self._special_label("empty")
+        # The type is part of the name: 1, True and 1.0 are one key of a dict.
+        key = (type(label).__name__, label)
+        if key not in self._numbers:
+            if len(self.names) > _MAX_LABELS:
+                raise ValueError(
+                    f"{self.source} gave more than {_MAX_LABELS} distinct labels: give numbers, or "
+                    "group the labels."
+                )
+            self._numbers[key] = len(self.names)
+            self.names.append(_short(repr(label)) if text is None else text)
+        return self._numbers[key]
+
+    def _special_label(self, text: str) -> int:
+        if self._special == "error":
+            raise ValueError(
+                f"{self.source} gave the outcome {text!r}, which special='error' refuses; with "
+                "special='outcomes' it counts as an outcome of its own."
+            )
+        return self._label_of(_Special(text), text)
+
+    def _check_dimension(self, dimension: int) -> None:
+        if self.dimension is None:
+            self.dimension = dimension
+        if dimension != self.dimension:
+            raise ValueError(
+                f"{self.source} must give outputs of one length, but gave {self.dimension} "
+                f"number(s) an output at first and {dimension} later."
+            )
+
+    def _look_at_bits(
+        self, raw: np.ndarray, labels: np.ndarray, values: np.ndarray, alone: np.ndarray
+    ) -> None:
+        if raw.shape[1] != 1:
+            raise ValueError(f"bits is for single reals, but {self.source} gave vectors.")
+        finite = ~alone
+        zero = finite & (values[:, 0] == 0)
+        negative = zero & np.signbit(raw[:, 0].astype(np.float64))
+        alone |= zero
+        for rows, text in ((zero & ~negative, "0.0"), (negative, "-0.0")):
+            if rows.any():
+                labels[rows] = self._label_of(_Special(text), text)
+        rest = finite & ~zero
+        if self._bits == "lowest":
+            places, text = lowest_set_bit(values[rest, 0]), "lowest set bit 2^{}"
+        else:
+            width = int(self._bits or 0)
+            places = (values[rest, 0].view(np.int64) & ((1 << width) - 1)).astype(np.int64)
+            text = f"lowest {width} bits {{:0{width}b}}"
+        kinds, which = np.unique(places, return_inverse=True)
+        names = [text.format(int(kind)) for kind in kinds]
+        numbers = [self._label_of(_Special(name), name) for name in names]
+        labels[rest] = np.array(numbers, np.int32)[which]
+
+
+class Raised(str):
+    """An output that did not come: what happened instead, such as "error: ValueError"."""
+
+    __slots__ = ()
+
+
+class _Special(str):
+    """A label that is not the caller's text of the same letters."""
+
+    __slots__ = ()
+
+
+def check_bits(bits: Any) -> None:
+    """Refuses what `Encoder` does not take for `bits`; raises as it does."""
+    if isinstance(bits, str):
+        _validate.one_of(("lowest",), bits=bits)
+    elif bits is not None:
+        _validate.positive_int(bits=bits)
+        if bits > 8:
+            raise ValueError(f"bits must be at most 8 (2^8 labels), but was {bits}.")
+
+
+def lowest_set_bit(values: np.ndarray) -> np.ndarray:
+    """The exponent e of the largest power of two that divides each number: x = odd * 2^e.
+
+    A float64 near x is a multiple of its last place, and a sum is a multiple of the coarser of
+    its terms' places: so the lattice on which an output lies can tell the term that was added.
+
+    Args:
+        values: float64 [n], finite and not 0.
+
+    Returns:
+        int64 [n], between -1074 and 1023.
+
+    References:
+        Mironov (2012), "On significance of the least significant bits for differential privacy",
+        section 4.
+    """
+    fraction, exponent = np.frexp(values)
+    mantissa = np.abs(np.ldexp(fraction, 53)).astype(np.int64)
+    lowest = mantissa & -mantissa
+    return exponent.astype(np.int64) - 53 + np.frexp(lowest.astype(np.float64))[1] - 1
+
+
+def _text_of_strange(row: np.ndarray) -> str:
+    """NaN and infinities by their names; "number" for what stands beside them in a vector."""
+    names = ["NaN" if math.isnan(v) else ("number" if math.isfinite(v) else f"{v:+}") for v in row]
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def preview(raw: Sequence[Any] | np.ndarray) -> str:
+    """What a batch looks like, for messages: its type, its shape or length, its first entries."""
+    if isinstance(raw, np.ndarray):
+        return f"an array of {raw.dtype} of the shape {list(raw.shape)}"
+    if isinstance(raw, list | tuple):
+        return f"a {type(raw).__name__} of length {len(raw)}"
+    return f"{_short(repr(raw))} ({type(raw).__name__})"
+
+
+def preview_database(database: Any) -> str:
+    """A database in a message."""
+    return _short(repr(database))

@@ -1,0 +1,194 @@
+"""Audits of recorded outputs that may be larger than memory, in two passes over them.
+
+The first pass takes a pilot of the search part, which lays cells; the second counts both parts in
+them. The search part's counts choose an event, and the confirm part's bound it exactly.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax._output_cells import PILOT, OutputCells, lay_cells
+from dpjax._output_events import Found, choose_in_cells
+from dpjax._outputs import Encoder, Outputs, RecordedSource
+from dpjax._recorded import check_search_fraction
+from dpjax._result import AuditResult
+from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
+
+_MIN_SIDE, _MIN_SEARCH = 40, 10
+
+
+def audit_recordings(
+    x: RecordedSource,
+    y: RecordedSource,
+    notes: Sequence[str] = (),
+    *,
+    more_notes: Sequence[str],
+    no_region: Any,
+    discrete: bool | None,
+    search_fraction: float,
+    confidence: float,
+    num_claims: int,
+    claim: float | None,
+    delta: float,
+    key: jax.Array,
+    seed: Any,
+    name: str,
+) -> AuditResult:
+    """Audits recorded outputs in two passes over them.
+
+    Arguments are those of `dpjax.audit_samples`, notes to begin with, and the region, which must
+    not be given.
+
+    Raises:
+        ValueError: There are too few outputs, or they cannot be compared.
+    """
+    start = time.perf_counter()
+    check_search_fraction(search_fraction)
+    refuse_foreign(region=no_region)
+    for side, source in (("x", x), ("y", y)):
+        if not isinstance(source, RecordedSource):
+            raise TypeError(
+                f"x and y must both be recordings, but {side} was {type(source).__name__}."
+            )
+    own_confidence = 1 - (1 - confidence) / num_claims
+    encoder = Encoder("the recording")
+    parts = [
+        _Split(recording, name_of_side, key, side, search_fraction)
+        for side, (recording, name_of_side) in enumerate(((x, "x"), (y, "y")))
+    ]
+    pilots = [part.pilot(encoder) for part in parts]
+    if pilots[0].values.shape[1] != pilots[1].values.shape[1]:
+        raise TypeError(
+            "x and y must have outputs of one dimension, but had "
+            f"{[pilot.values.shape[1] for pilot in pilots]} numbers an output."
+        )
+    cells = lay_cells(pilots, encoder.names, discrete=discrete)
+    counts = [part.counts(encoder, cells) for part in parts]
+    halves = np.stack([side[:2] for side in counts], axis=1)
+    num_confirm = int(min(side[2].sum() for side in counts))
+    event = choose_in_cells(cells, halves, num_confirm, own_confidence, delta)
+    confirmed = [(int(side[2] @ event.cells), int(side[2].sum())) for side in counts]
+    said = [
+        *notes,
+        *more_notes,
+        *(
+            f"{side}: {count[:2].sum()} outputs searched, the other {count[2].sum()} confirmed."
+            for side, count in zip("xy", counts, strict=True)
+        ),
+    ]
+    said += _notes_of_atoms(cells, pilots)
+    return streamed_result(
+        [Found(cells, halves.sum(axis=0), event)],
+        0,
+        confirmed,
+        pairs=host_pairs([("x", "y")], ("recorded pair",)),
+        mechanism=name,
+        confidence=confidence,
+        num_claims=num_claims,
+        claim=claim,
+        delta=delta,
+        seed=seed,
+        settings={"search_fraction": search_fraction, "discrete": discrete},
+        notes=said,
+        seconds=time.perf_counter() - start,
+    )
+
+
+class _Split:
+    """A recording, each output of which belongs to the search or to the confirm part.
+
+    The part of an output is decided by random words at its number in a counter-based generator
+    under the audit's key, so every pass sees the same split, whatever the chunks are.
+
+    References:
+        Salmon, Moraes, Dror, Shaw (2011): Philox-4x64.
+    """
+
+    def __init__(
+        self, recording: RecordedSource, name: str, key: jax.Array, side: int, fraction: float
+    ):
+        self._recording, self._name = recording, name
+        words = [int(word) for word in np.asarray(jax.random.key_data(key))]
+        self._key = np.array([words[0] << 32 | words[1], side], np.uint64)
+        self._limit = np.uint64(int(fraction * 2**64))
+
+    def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        start = 0
+        for chunk in self._recording.chunks():
+            yield chunk, random_words(self._key, start, len(chunk))
+            start += len(chunk)
+
+    def pilot(self, encoder: Encoder) -> Outputs:
+        """The outputs of the search part with the smallest words, which are a random choice."""
+        kept: list[tuple[np.ndarray, np.ndarray]] = []
+        size = total = searching = 0
+        for chunk, words in self._numbered():
+            total += len(chunk)
+            chosen = words < self._limit
+            searching += int(chosen.sum())
+            kept.append((chunk[chosen], words[chosen]))
+            size += int(chosen.sum())
+            if size > 4 * PILOT:
+                kept = [_smallest(kept)]
+                size = PILOT
+        if total < _MIN_SIDE or searching < _MIN_SEARCH:
+            raise ValueError(
+                f"{self._name} must hold at least {_MIN_SIDE} outputs, {_MIN_SEARCH} of them to "
+                f"search, but held {total}, of which {searching} searched."
+            )
+        return encoder.encode(_smallest(kept)[0])
+
+    def counts(self, encoder: Encoder, cells: OutputCells) -> np.ndarray:
+        """int64 [3, cells]: of both halves of the search part and of the confirm part."""
+        counts = np.zeros((3, cells.size), np.int64)
+        for chunk, words in self._numbered():
+            half = (words & np.uint64(1)).astype(np.int64)
+            part = np.where(words < self._limit, half, 2)
+            counts += cells.count(encoder.encode(chunk), part, 3)
+        return counts
+
+
+def _smallest(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    outputs, words = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if len(words) > PILOT:
+        first = np.argpartition(words, PILOT)[:PILOT]
+        outputs, words = outputs[first], words[first]
+    return outputs, words
+
+
+def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
+    """Words start .. start + count - 1 of a stream that can be entered anywhere.
+
+    Args:
+        key: uint64 [2].
+        start: Number of the first word.
+        count: How many.
+
+    Returns:
+        uint64 [count].
+    """
+    # Philox makes four words of one value of its counter.
+    generator = np.random.Philox(key=key, counter=start // 4)
+    return generator.random_raw(start % 4 + count)[start % 4 :]
+
+
+def _notes_of_atoms(cells: OutputCells, pilots: list[Outputs]) -> list[str]:
+    """Says where reals were found to have atoms, which a density would not show."""
+    notes = []
+    for atoms in cells.atoms:
+        shares = [
+            np.isin(pilot.values[~pilot.alone], atoms).mean() if (~pilot.alone).any() else 0.0
+            for pilot in pilots
+        ]
+        if len(atoms) and max(shares) < 0.999:
+            shown = ", ".join(f"{atom:g}" for atom in atoms[:3])
+            notes.append(
+                f"Numbers that happen often ({shown}{', ...' if len(atoms) > 3 else ''}: "
+                f"{shares[0]:.1%} of x, {shares[1]:.1%} of y) were counted apart from the density "
+                "around them."
+            )
+    return notes

@@ -1,0 +1,208 @@
+"""The result of an audit of counted events."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpjax._output_cells import OutputCells
+from dpjax._output_events import Found
+from dpjax._provenance import versions
+from dpjax._result import AuditResult, Witness, finite_or_none, judge
+from dpjax.databases import Pairs
+from dpjax.inference import event_lower_bound
+
+_CURVE_CELLS = 60
+_SHOWN = 2000
+
+
+class HostPairs(NamedTuple):
+    """Pairs of databases of any kind.
+
+    Attributes:
+        sides: The databases, and their neighbors.
+        labels: Names for people.
+    """
+
+    sides: tuple[list[Any], list[Any]]
+    labels: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def host_pairs(pairs: Any, labels: Sequence[str] = ()) -> HostPairs:
+    """Makes pairs of what a person writes: `Pairs`, or (database, neighbor)s of any objects.
+
+    Raises:
+        TypeError: It is neither.
+        ValueError: There is none.
+    """
+    if isinstance(pairs, Pairs):
+        return HostPairs((list(pairs.database), list(pairs.neighbor)), pairs.labels)
+    try:
+        rows = [(database, neighbor) for database, neighbor in pairs]
+    except (TypeError, ValueError):
+        raise TypeError(
+            "pairs must be dpjax.Pairs or a list of (database, neighbor), but was "
+            f"{type(pairs).__name__}."
+        ) from None
+    if not rows:
+        raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
+    names = tuple(labels) or tuple(f"pair {number}" for number in range(len(rows)))
+    return HostPairs(([row[0] for row in rows], [row[1] for row in rows]), names)
+
+
+def refuse_foreign(**options: Any) -> None:
+    """Options that outputs of the host do not have, where one of them was given.
+
+    Raises:
+        ValueError: One is not None.
+    """
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} is for JAX mechanisms and for arrays: outputs of Python functions, "
+                "programs and recordings are counted in cells, all of them."
+            )
+
+
+def streamed_result(
+    found: Sequence[Found],
+    best: int,
+    confirmed: Sequence[tuple[int, int]],
+    *,
+    pairs: HostPairs,
+    mechanism: str,
+    confidence: float,
+    num_claims: int,
+    claim: float | None,
+    delta: float,
+    seed: Any,
+    settings: dict[str, Any],
+    notes: Sequence[str],
+    seconds: float,
+) -> AuditResult:
+    """The result, from what the search found and what was confirmed.
+
+    Args:
+        found: For each pair.
+        best: Number of the pair that was confirmed.
+        confirmed: (outputs in the event, of how many) at the database and at its neighbor.
+        pairs: That were searched.
+        mechanism: Name for people.
+        confidence: Of all claims together.
+        num_claims: How many claims are made with this confidence.
+        claim: Epsilon to compare with, or None.
+        delta: The part of the probability that the claim leaves out.
+        seed: As the caller gave it.
+        settings: That change the answer.
+        notes: To begin with.
+        seconds: Wall time.
+    """
+    cells, counts, event = found[best]
+    larger = int(event.larger)
+    (inside, trials), (other, other_trials) = confirmed[larger], confirmed[1 - larger]
+    lower_bound = float(
+        event_lower_bound(
+            inside,
+            other,
+            trials,
+            other_trials,
+            1 - (1 - confidence) / num_claims,
+            float(event.share),
+            delta=delta,
+        )
+    )
+    verdict, sentence = judge(lower_bound, claim, confidence)
+    notes = list(notes)
+    if delta:
+        sentence += f" (For events of a probability beyond delta = {delta:g}.)"
+    share = [k / n for k, n in confirmed]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up, down = np.float64(max(share[larger] - delta, 0)), np.float64(share[1 - larger])
+        estimate = float(np.fmax(np.log(up) - np.log(down), 0.0)) if up > 0 else 0.0
+    text = cells.describe(event.cells)
+    predicted = [float(f.event.predicted) for f in found]
+    order = np.argsort(-np.array(predicted), kind="stable")
+    return AuditResult(
+        lower_bound=lower_bound,
+        estimate=finite_or_none(estimate),
+        confidence=float(confidence),
+        verdict=verdict,
+        sentence=sentence,
+        claim=None if claim is None else float(claim),
+        witness=Witness(
+            pair=pairs.labels[best],
+            database=_plain(pairs.sides[0][best]),
+            neighbor=_plain(pairs.sides[1][best]),
+            output=text.removeprefix("the output is "),
+            densities=(share[0], share[1]),
+            larger=("database", "neighbor")[larger],
+            on_floor=False,
+            floor=0.0,
+            event=cells.describe(event.cells, whole=True),
+            event_counts=(confirmed[0][0], confirmed[1][0]),
+            bandwidth=None,
+        ),
+        bound="exact binomial",
+        standard_error=None,
+        mechanism=mechanism,
+        parameters={},
+        pair_estimates=tuple((pairs.labels[i], predicted[i]) for i in order),
+        region="all outputs",
+        num_samples=int(counts.sum(axis=1).min()),
+        num_confirm=min(trials, other_trials),
+        seed=seed,
+        settings={
+            **settings,
+            "guarantee": "exact",
+            "num_claims": num_claims,
+            "delta": delta,
+            "num_cells": cells.size,
+            "confirmed": [confirmed[0][1], confirmed[1][1]],
+            "share": float(event.share),
+            "generator": "philox4x64",
+        },
+        notes=tuple(notes),
+        curve=_curve(cells, counts),
+        versions=versions(),
+        device="host",
+        seconds=seconds,
+    )
+
+
+def _curve(cells: OutputCells, counts: np.ndarray) -> dict[str, list] | None:
+    """Probabilities and losses of the cells that tell most; None for vectors."""
+    if len(cells.shape) > 1:
+        return None
+    # Half an output more at each side: an empty cell then has a loss that can be drawn.
+    shares = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1)
+    loss = np.abs(np.log(shares[0]) - np.log(shares[1]))
+    seen = np.flatnonzero(counts.any(axis=0))
+    kept = np.sort(seen[np.argsort(-(loss * shares.max(axis=0))[seen])][:_CURVE_CELLS])
+    eye = np.arange(cells.size)
+    return {
+        "points": [cells.describe(eye == i).removeprefix("the output is ") for i in kept],
+        "density": (counts[0, kept] / counts[0].sum()).tolist(),
+        "neighbor_density": (counts[1, kept] / counts[1].sum()).tolist(),
+        "loss": loss[kept].tolist(),
+    }
+
+
+def _plain(database: Any) -> Any:
+    """A database as JSON can hold it, or the beginning of its text."""
+    if isinstance(database, np.ndarray | np.generic):
+        database = database.tolist()
+    text = repr(database)
+    if len(text) > _SHOWN:
+        return f"{text[:_SHOWN]}..."
+    return database if _is_plain(database) else text
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    if isinstance(value, float):
+        return bool(np.isfinite(value))
+    return value is None or isinstance(value, str | int)

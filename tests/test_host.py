@@ -1,0 +1,284 @@
+"""Python functions as mechanisms: every outcome counts, bounds hold, failures are said."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy.stats import binom, laplace
+
+import dpjax
+from dpjax import HostMechanism
+from dpjax._outputs import Encoder, Raised, lowest_set_bit
+
+SMALL = {"num_samples": 4000, "num_confirm": 10_000}
+PAIR = [(0.0, 1.0)]
+
+
+def noisy(database, num_samples, seed):
+    return database + np.random.default_rng(seed).laplace(size=num_samples)
+
+
+def inverse_cdf(database, num_samples, rng):
+    """The textbook Laplace: one uniform double through a logarithm."""
+    u = rng.random(num_samples) - 0.5
+    return database - np.sign(u) * np.log(1 - 2 * np.abs(u))
+
+
+def snapped(database, num_samples, rng):
+    return np.round(inverse_cdf(database, num_samples, rng) * 8) / 8
+
+
+def unseeded(database, num_samples):
+    return database + np.random.default_rng().laplace(size=num_samples)
+
+
+def one(database, rng):
+    u = rng.random()
+    if u < 0.02 + 0.05 * database:
+        raise KeyError(str(u))
+    return None if u > 0.9 else rng.laplace()
+
+
+def audit(function, pairs=PAIR, **options):
+    sizes = {name: options.pop(name, value) for name, value in SMALL.items()}
+    common = {name: options.pop(name) for name in ("claim", "key", "delta") if name in options}
+    return dpjax.audit(HostMechanism(function, **options), pairs=pairs, **sizes, **common)
+
+
+def probability(event, location):
+    """Of an event in the words of a witness, under the Laplace distribution."""
+    total = 0.0
+    for low, high in re.findall(r"in \[(\S+), (\S+?)\)", event):
+        total += laplace.cdf(float(high), location) - laplace.cdf(float(low), location)
+    total += sum(laplace.cdf(float(end), location) for end in re.findall(r"below (\S+)", event))
+    total += sum(laplace.sf(float(end), location) for end in re.findall(r"least (\S+)", event))
+    return 1 - total if event.startswith("not: ") else total
+
+
+# Truth.
+
+
+def test_laplace_is_found_and_not_exceeded():
+    """At confidence 0.95, 20 audits exceed the truth more than 7 times at a rate of 3e-6."""
+    bounds = [audit(noisy, key=key).lower_bound for key in range(20)]
+    assert binom.sf(7, 20, 0.05) < 1e-5
+    assert sum(bound > 1 for bound in bounds) <= 7
+    assert np.median(bounds) > 0.9
+
+
+def test_the_event_of_the_witness_has_the_probabilities_that_were_counted():
+    result = audit(noisy, num_confirm=100_000)
+    for side, count in enumerate(result.witness.event_counts):
+        truth = probability(result.witness.event, side)
+        # 4.6 standard errors: a rate of 4e-6 a side.
+        assert abs(count / 1e5 - truth) < 4.6 * np.sqrt(truth * (1 - truth) / 1e5)
+
+
+def test_a_gaussian_keeps_epsilon_at_its_delta_and_not_at_half():
+    """Sigma 1: the curve of Balle and Wang gives epsilon 1.0 at delta 0.1269."""
+
+    def gaussian(database, num_samples, rng):
+        return database + rng.normal(size=num_samples)
+
+    delta = 0.126936737507
+    options = {"delta": delta, "num_confirm": 50_000, "num_samples": 20_000}
+    bounds = [audit(gaussian, key=key, **options).lower_bound for key in range(8)]
+    # More than 5 of 8 at an error of 0.05 have a rate of 4e-7.
+    assert sum(bound > 1.0 for bound in bounds) <= 5
+    assert np.median(bounds) > 0.8
+    assert audit(gaussian).lower_bound > 1.2
+
+
+def test_vectors_and_labels():
+    def vectors(database, num_samples, rng):
+        return np.array([database, -database]) + rng.laplace(size=(num_samples, 2))
+
+    result = audit(vectors)
+    assert 1.2 < result.lower_bound < 2.0 and "and then" in result.witness.event
+
+    def responses(database, num_samples, rng):
+        truth = np.array(["no", "yes"])[int(database)]
+        other = np.array(["yes", "no"])[int(database)]
+        return np.where(rng.random(num_samples) < np.e / (1 + np.e), truth, other)
+
+    result = audit(responses)
+    assert 0.85 < result.lower_bound < 1.0
+    assert result.witness.event in ("the output is 'no'", "the output is 'yes'")
+
+
+# Special outcomes.
+
+
+def test_a_crash_that_depends_on_the_data_is_found():
+    """ln(0.07 / 0.02) = 1.25; 4000 draws a side find it."""
+    result = audit(one, batched=False, claim=0.5, num_samples=3000, num_confirm=6000)
+    assert result.verdict == "violated" and "error: KeyError" in result.witness.event
+    assert result.lower_bound < np.log(0.07 / 0.02)
+
+
+def test_every_outcome_has_its_label():
+    encoder = Encoder("it")
+    raw = [1, 2.5, None, "", [], Raised("error: OSError"), np.nan, np.inf, -np.inf, -0.0, "NaN"]
+    outputs = encoder.encode(raw)
+    names = [encoder.names[label] for label in outputs.labels]
+    number, empty = "a number", "empty"
+    assert names == [
+        number, number, empty, empty, empty, "error: OSError", "NaN", "+inf", "-inf", number,
+        "'NaN'",
+    ]  # fmt: skip
+    assert outputs.values[:, 0].tolist() == [1, 2.5, *[0] * 9]
+    assert not np.signbit(outputs.values[9, 0])
+    assert outputs.alone.tolist() == [name != number for name in names]
+
+
+def test_specials_of_arrays_and_of_vectors():
+    encoder = Encoder("it")
+    rows = np.array([[1.0, np.nan], [np.inf, 2.0], [3.0, 4.0]])
+    outputs = encoder.encode(rows)
+    names = [encoder.names[label] for label in outputs.labels]
+    assert names == ["(number, NaN)", "(+inf, number)", "a number"]
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf, None, "", []])
+def test_specials_can_be_errors(value):
+    with pytest.raises(ValueError, match="special='error' refuses"):
+        Encoder("it", special="error").encode([1.0, value])
+
+
+def test_integers_past_2_to_53_stay_apart():
+    encoder = Encoder("it")
+    outputs = encoder.encode(np.array([2**53 + 1, 2**53 + 2, 5]))
+    assert len(set(outputs.labels.tolist())) == 3 and outputs.alone.tolist() == [True, True, False]
+
+
+# Bits.
+
+
+def test_lowest_set_bits_are_those_of_exact_arithmetic():
+    values = np.concatenate(
+        [np.random.default_rng(0).laplace(size=200), [1.0, -6.0, 5e-324, 2.0**1023, 0.1]]
+    )
+    for value, found in zip(values, lowest_set_bit(values), strict=True):
+        numerator, denominator = float(value).as_integer_ratio()
+        exponent = (numerator & -numerator).bit_length() - 1 - (denominator.bit_length() - 1)
+        assert found == exponent
+
+
+@pytest.mark.parametrize(
+    "options", [{"bits": "lowest"}, {"bits": 4, "num_samples": 10_000}], ids=["lowest", "4"]
+)
+@pytest.mark.parametrize("pairs", [[(0.0, 1.0)], [(1.0, 2.0)]], ids=str)
+def test_the_textbook_laplace_is_refuted_by_its_bits(pairs, options):
+    """The sum of 1 and a smaller number has no bit below 2^-53, the number alone has."""
+    result = audit(inverse_cdf, pairs, claim=2.0, **options)
+    assert result.verdict == "violated"
+    assert audit(inverse_cdf, pairs, claim=1.05).verdict == "not refuted"
+
+
+def test_a_snapped_laplace_is_not_refuted_by_its_bits():
+    """Rounding to a lattice of 1/8 is post-processing; epsilon stays 1."""
+    bounds = [audit(snapped, bits="lowest", key=key).lower_bound for key in range(12)]
+    # More than 6 of 12 at an error of 0.05 have a rate of 5e-7.
+    assert sum(bound > 1 for bound in bounds) <= 6 and np.median(bounds) > 0.6
+
+
+def test_the_two_zeros_are_one_unless_bits_are_looked_at():
+    def zeros(database, num_samples):
+        half = np.random.default_rng().random(num_samples) < 0.5
+        return np.where(half, 1.0, -0.0 if database else 0.0)
+
+    assert audit(zeros, num_samples=1000, num_confirm=2000).lower_bound < 0.3
+    assert audit(zeros, bits="lowest", num_samples=1000, num_confirm=2000).lower_bound > 4
+
+
+# Batches, workers, seeds.
+
+
+def test_workers_give_what_one_process_gives():
+    options = {"num_samples": 500, "num_confirm": 1200, "batch_size": 300}
+    alone, spread = audit(noisy, **options), audit(noisy, workers=2, **options)
+    assert alone.witness == spread.witness and alone.lower_bound == spread.lower_bound
+    assert audit(noisy, key=1, **options).witness != alone.witness
+
+
+def test_randomness_that_repeats_is_refused():
+    def fixed(database, num_samples):
+        return database + np.random.default_rng(0).laplace(size=num_samples)
+
+    with pytest.raises(ValueError, match="two batches with the same first 100 outputs"):
+        audit(fixed)
+
+
+def test_what_cannot_be_replayed_is_said():
+    note = "cannot be replayed bit for bit"
+    assert any(note in line for line in audit(unseeded).notes)
+    assert not any(note in line for line in audit(noisy).notes)
+
+
+def test_a_time_limit_makes_fewer_draws():
+    seen = []
+    result = audit(
+        noisy, num_confirm=10**9, num_samples=10**9, time_limit=0.3, batch_size=1000,
+        progress=lambda done, total: seen.append(done),
+    )  # fmt: skip
+    assert result.num_confirm < 10**9 and any("time limit" in note for note in result.notes)
+    assert seen == sorted(seen) and seen[-1] >= result.num_samples + 2 * result.num_confirm
+
+
+def test_databases_may_be_anything_and_results_are_json():
+    def count(database, num_samples, rng):
+        return len(database["rows"]) + rng.laplace(size=num_samples)
+
+    pair = ({"rows": ["a", "b"]}, {"rows": ["a"]})
+    result = audit(count, [pair])
+    assert dpjax.AuditResult.from_json(result.to_json()).witness.database == repr(pair[0])
+
+
+# Refusals.
+
+
+def returns(value):
+    return lambda database, num_samples: value
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "error", "message"),
+    [
+        (returns([1.0] * 7), {}, ValueError, "asked for 4000 outputs .* returned a list of len"),
+        (returns(np.zeros((4000, 2, 2))), {}, ValueError, r"shape \[4000, 2, 2\]"),
+        (returns(3.0), {}, ValueError, r"must return an array or a list"),
+        (returns([{}, [1, [2]]] * 2000), {}, TypeError, r"gave \(1, \[2\]\)"),
+        (returns([[1, 2], [1, 2, 3]] * 2000), {}, ValueError, r"one length, but gave \[2, 3\]"),
+        (returns(np.zeros(4000, complex)), {}, TypeError, "complex128"),
+        (lambda d, n: 1 / 0, {}, ValueError, "raised ZeroDivisionError .*use|batched=False"),
+        (lambda d: 1 / 0, {"batched": False, "special": "error"}, ValueError, "ZeroDivision"),
+        (lambda d: 1, {}, TypeError, r"must take the arguments \(database, num_samples\)"),
+        (lambda d, n: 1, {"workers": 1}, TypeError, "workers need a function that can be pickled"),
+        (3, {}, TypeError, "function must be callable"),
+        (noisy, {"bits": "low"}, ValueError, "bits 'low' is not known"),
+        (noisy, {"bits": 9}, ValueError, "bits must be at most 8"),
+        (noisy, {"special": "drop"}, ValueError, "special 'drop' is not known"),
+        (noisy, {"workers": -1}, ValueError, "workers must be an integer >= 0"),
+    ],
+)
+def test_refusals(function, options, error, message):
+    with pytest.raises(error, match=message):
+        audit(function, **options)
+
+
+def test_a_change_of_shape_is_said():
+    calls = []
+
+    def changing(database, num_samples):
+        calls.append(1)
+        return np.random.default_rng().random((num_samples, len(calls)))
+
+    with pytest.raises(ValueError, match=r"1 number\(s\) an output at first and 2 later"):
+        audit(changing, batch_size=1000)
+
+
+def test_options_of_densities_are_refused():
+    with pytest.raises(ValueError, match="bandwidth is for density estimates"):
+        dpjax.audit(HostMechanism(noisy), pairs=PAIR, bandwidth=0.1)
+    with pytest.raises(ValueError, match="pairs must be given"):
+        dpjax.audit(HostMechanism(noisy))
