@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import binom
 
 import dpjax
+from corpus import host
 from dpjax import databases, mechanisms
 
 CONFIDENCE = 0.99
@@ -103,6 +104,8 @@ COUNTS = databases.Pairs(np.zeros((3, 2)), np.array([[0.0, 1], [1, 0], [1, 1]]))
 EXACT = {"guarantee": "exact"}
 BOX = ([-1.5, -1.5], [2.5, 2.5])
 
+ONE_RECORD = databases.Pairs([0.0], [1.0])
+
 WRONG = (
     Entry("noisy histogram 2", mechanisms.NoisyHistogram2(0.5), 0.5, True, "level 2"),
     Entry("report noisy max 3", mechanisms.ReportNoisyMax3(), 1.0, True, "level 3"),
@@ -136,6 +139,15 @@ WRONG = (
     Entry(
         "two counts, one key", two_counts_one_noise, 2.0, True, "no level", COUNTS,
         arguments={"region": BOX},
+    ),
+    Entry(
+        "textbook Laplace, by its bits", dpjax.HostMechanism(host.textbook_laplace, bits="lowest"),
+        1.0, True, "no level", ONE_RECORD, 10_000, 20_000,
+    ),
+    Entry(
+        "mean that crashes without records",
+        dpjax.HostMechanism(host.mean_that_crashes, batched=False), 1.0, True, "no level",
+        ONE_RECORD, 1_000, 2_000,
     ),
     Entry(
         "Laplace, 22% too little noise", mechanisms.Laplace(1 / 0.78), 1.0, True, "level 1.28",
@@ -174,6 +186,14 @@ RIGHT = (
     Entry("permute and flip", mechanisms.PermuteAndFlip(), 1.0, False, "level 1"),
     Entry("Laplace", mechanisms.Laplace(), 1.0, False, "level 1", None, 10_000, 50_000),
     Entry("snapped Laplace", mechanisms.SnappedLaplace(), 1.0, False, "level 1"),
+    Entry(
+        "snapped Laplace, by its bits", dpjax.HostMechanism(host.snapped_laplace, bits="lowest"),
+        1.0, False, "level 1", ONE_RECORD, 10_000, 20_000,
+    ),
+    Entry(
+        "mean without a crash", dpjax.HostMechanism(host.mean_that_guards, batched=False), 1.0,
+        False, "level 1", ONE_RECORD, 1_000, 2_000,
+    ),
     Entry("two-sided geometric", mechanisms.TwoSidedGeometric(), 1.0, False, "level 1"),
     Entry("randomised response", mechanisms.RandomizedResponse(), 1.0, False, "level 1"),
     Entry(
