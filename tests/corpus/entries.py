@@ -104,6 +104,7 @@ COUNTS = databases.Pairs(np.zeros((3, 2)), np.array([[0.0, 1], [1, 0], [1, 1]]))
 EXACT = {"guarantee": "exact"}
 BOX = ([-1.5, -1.5], [2.5, 2.5])
 
+LAST_BELOW = databases.Pairs(np.ones((1, 5)), np.array([[2.0, 2, 2, 2, 0]]))
 ONE_RECORD = databases.Pairs([0.0], [1.0])
 
 WRONG = (
@@ -115,8 +116,8 @@ WRONG = (
         100_000, EXACT,
     ),
     Entry(
-        "sparse vectors 3 and 4 in parallel", mechanisms.SVT3And4(), 2.0, True, "level 6.75", None,
-        20_000, 60_000, EXACT,
+        "sparse vectors 3 and 4 in parallel", mechanisms.SVT3And4(num_queries=5), 2.0, True,
+        "level 4.25", LAST_BELOW, 1_000_000, 1_000_000, EXACT,
     ),
     Entry("sparse vector 4", mechanisms.SVT4(), 1.0, True, "level 1.75", None, 10_000, 40_000),
     Entry("sparse vector 5", mechanisms.SVT5(), 1.0, True, "no level"),
