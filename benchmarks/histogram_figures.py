@@ -15,9 +15,8 @@ import numpy as np
 from matplotlib.ticker import NullFormatter
 from scipy.optimize import brentq
 
-from dpjax.estimators import Unplanned, histogram_ldp, histogram_rdp
+from benchmarks.from_store import filled
 from dpjax.inference import plan, plan_safety
-from dpjax.mechanisms import TruncatedLaplace
 from dpjax.plotting import new_figure, save_figure
 from dpjax.reference import ExactTruncatedLaplace
 
@@ -49,25 +48,25 @@ def num_samples_against(order, lipschitz, num_points):
     return figure
 
 
-def estimates_against_n(scale, precision, confidence, order, num_runs, num_points):
+def estimates_against_n(store, part, precision, confidence):
     """Figures 3 and 7: mean, deviation and share within the precision, against n."""
+    cells = [cell for cell in store.spec.cells if cell.label.startswith(part)]
+    columns = store.columns()
+    scale, order = float(cells[0].mechanism.scale), cells[0].settings.order
+    num_intervals, num_runs = cells[0].settings.num_intervals, cells[0].num_runs
     law = ExactTruncatedLaplace(scale)
     planned = plan(lipschitz=law.lipschitz, precision=precision, confidence=confidence, order=order)
+    assert planned.num_intervals == num_intervals
     exact = law.epsilon if order is None else law.pair_renyi(0, 1, order)
-    numbers = np.unique(np.geomspace(4 * planned.num_intervals, 100_000, num_points).astype(int))
+    numbers = [cell.settings.num_samples for cell in cells]
     means, deviations, shares = [], [], []
-    for n in numbers.tolist():
-        chosen, runs = Unplanned(planned.num_intervals, n), {"num_runs": num_runs}
-        mechanism = TruncatedLaplace(scale)
-        if order is None:
-            result = histogram_ldp(mechanism, EXTREMES, chosen, 0, **runs)
-        else:
-            result = histogram_rdp(mechanism, EXTREMES, chosen, 0, order=order, **runs)
-        estimates = result.estimates
+    for cell in cells:
         # A failed run has no estimate: it is left out of the mean and counts as a miss.
-        means.append(float(estimates.mean()) if estimates.count() else np.nan)
-        deviations.append(float(estimates.std()) if estimates.count() else np.nan)
-        shares.append(float((np.abs(estimates - exact) <= precision).filled(False).mean()))
+        estimates = columns[cell.id]["estimate"]
+        kept = estimates[~np.isnan(estimates)]
+        means.append(kept.mean() if kept.size else np.nan)
+        deviations.append(kept.std() if kept.size else np.nan)
+        shares.append(np.mean(np.abs(estimates - exact) <= precision))
     means, deviations = np.array(means), np.array(deviations)
 
     figure, (left, right) = new_figure(1, 2, size=(9, 3.4))
@@ -88,7 +87,7 @@ def estimates_against_n(scale, precision, confidence, order, num_runs, num_point
         panel.xaxis.set_minor_formatter(NullFormatter())
     what = "LDP" if order is None else f"Renyi, order {order:g}"
     figure.suptitle(
-        f"{what}: truncated Laplace B = {scale:g}, m = {planned.num_intervals}, {num_runs} runs; "
+        f"{what}: truncated Laplace B = {scale:g}, m = {num_intervals}, {num_runs} runs; "
         f"planned n = {planned.num_samples:.3g}",
         fontsize=10,
     )
@@ -140,15 +139,15 @@ def main(out_dir: str | Path = "results/histogram-figures", *, quick: bool = Fal
     """
     out = Path(out_dir)
     out.mkdir(parents=True, exist_ok=True)
-    runs = {"num_runs": 10 if quick else 100, "num_points": 2 if quick else 14}
+    store = filled(out_dir, "histogram-figures", quick=quick)
     points = {"num_points": 6 if quick else 30}
     safety = (100, 5) if quick else (1000, 27)
     figures = {
         "figure_2": num_samples_against(None, 1.0, **points),
-        "figure_3": estimates_against_n(1.0, 0.5, 0.8, None, **runs),
+        "figure_3": estimates_against_n(store, "figure3", 0.5, 0.8),
         "figure_4": safety_against_truth(*safety),
         "figure_6": num_samples_against(2.0, 0.5, **points),
-        "figure_7": estimates_against_n(2.0, 0.5, 0.9, 2.0, **runs),
+        "figure_7": estimates_against_n(store, "figure7", 0.5, 0.9),
     }
     return [save_figure(figure, out / f"{name}.png") for name, figure in figures.items()]
 

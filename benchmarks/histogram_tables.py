@@ -10,33 +10,17 @@ References:
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.histogram_practical import practical_num_samples
+from benchmarks.from_store import filled
 from dpjax._files import write_whole
-from dpjax.estimators import Unplanned, histogram_ldp, histogram_rdp, midpoints
+from dpjax.estimators._histogram import all_pairs_of
 from dpjax.inference import plan
-from dpjax.mechanisms import TruncatedLaplace
 from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
-
-# Practical n as printed, for the comparison: epsilon -> by precision 1, 0.5, 0.1, 0.05.
-PRINTED_3 = {
-    0.5: (56, 262, 25_600, 208_000),
-    0.7: (112, 575, 68_000, 500_000),
-    1.0: (625, 4_000, 460_000, 3_300_000),
-    2.0: (2_600, 15_600, 1_500_000, 12_000_000),
-}
-# Scale -> by precision 1, 0.5, 0.1.
-PRINTED_5 = {
-    5.0: (56, 56, 831),
-    3.0: (56, 150, 2_556),
-    2.0: (293, 650, 9_812),
-    1.5: (1_800, 3_962, 45_875),
-}
+from dpjax.sweeps._presets_histogram import PRACTICAL
 
 
 def table_1():
@@ -60,59 +44,62 @@ def table_1():
     return rows
 
 
-def table_2(num_samples):
-    """Estimates over all mid-point pairs at B = 1: the maximum, and 18 pairs as in the paper."""
-    inputs = midpoints(0, 1, 91)
-    start = time.perf_counter()
-    result = histogram_ldp(TruncatedLaplace(1.0), inputs, Unplanned(91, num_samples), key=0)
-    seconds = time.perf_counter() - start
-    first, second = result.witness()
-    ends = result.levels[0, 89]
-    rows = [{"x1": float(first), "x2": float(second), "level": float(result.estimates[0])}]
-    rows.append({"x1": inputs[0], "x2": inputs[-1], "level": float(ends)})
-    for row in range(18):
-        pick = row * len(result.pairs) // 18
-        i, j = result.pairs[pick]
-        rows.append({"x1": inputs[i], "x2": inputs[j], "level": float(result.levels[0, pick])})
-    return {"seconds": seconds, "num_pairs": len(result.pairs), "rows": rows}
-
-
-def table_4(num_samples):
-    """Renyi levels over all mid-point pairs at B = 3.5, order 2."""
-    inputs = midpoints(0, 1, 20)
-    result = histogram_rdp(TruncatedLaplace(3.5), inputs, Unplanned(20, num_samples), 0, order=2)
-    first, second = result.witness()
-    exact = ExactTruncatedLaplace(3.5).pair_renyi(0, 1, 2)
+def largest(store, name):
+    """The largest level over all mid-point pairs, and where it was found."""
+    cell = next(cell for cell in store.spec.cells if cell.label == name)
+    rows = store.columns()[cell.id]
+    inputs = cell.settings.inputs
+    pairs = all_pairs_of(len(inputs))
     return {
-        "largest": float(result.estimates[0]),
-        "at": [float(first), float(second)],
-        "exact": exact,
+        "seconds": float(rows["seconds"][0]),
+        "num_pairs": len(pairs),
+        "largest": float(rows["estimate"][0]),
+        "at": [inputs[i] for i in pairs[rows["pair"][0]]],
     }
 
 
-def table_of_n(printed, precisions, confidence, order, num_runs):
+def single_pairs(store):
+    """Table II's pairs one by one, with their exact levels."""
+    law = ExactTruncatedLaplace(1.0)
+    columns = store.columns()
+    return [
+        {
+            "x1": cell.settings.inputs[0],
+            "x2": cell.settings.inputs[1],
+            "level": float(columns[cell.id]["estimate"][0]),
+            "exact": law.pair_epsilon(*cell.settings.inputs),
+        }
+        for cell in store.spec.cells
+        if cell.label.startswith("table2 ")
+    ]
+
+
+def table_of_n(store, table):
+    """Tables III and V: the planned n beside the smallest of the grid that is enough."""
+    columns = store.columns()
     rows = []
-    for parameter, practical in printed.items():
-        scale = 1 / parameter if order is None else parameter
-        law = ExactTruncatedLaplace(scale)
-        for precision, theirs in zip(precisions, practical, strict=False):
-            row = {"parameter": parameter, "precision": precision, "n": None}
-            if law.lipschitz < 2:
-                planned = plan(
-                    lipschitz=law.lipschitz,
-                    precision=precision,
-                    confidence=confidence,
-                    order=order,
-                )
-                row |= {"n": planned.num_samples, "m": planned.num_intervals}
-            else:
-                # Where theory is undefined the paper sets the number of intervals by hand.
-                row |= {"m": round(100 / precision)}
-            found = practical_num_samples(
-                law, row["m"], precision, confidence, order, num_runs=num_runs
+    for row in PRACTICAL:
+        cells = [c for c in store.spec.cells if c.label.startswith(f"{row.label} n=")]
+        if row.table != table or not cells:
+            continue
+        law = ExactTruncatedLaplace(row.scale)
+        exact = law.epsilon if row.order is None else law.pair_renyi(0, 1, row.order)
+        shares = [
+            np.mean(np.abs(columns[cell.id]["estimate"] - exact) <= row.precision) for cell in cells
+        ]
+        enough = cells[int(np.argmax(np.array(shares) >= row.confidence))].settings.num_samples
+        found = {"scale": row.scale, "precision": row.precision, "n": None, "m": row.num_intervals}
+        # Where theory is undefined the paper sets the number of intervals by hand.
+        if law.lipschitz < 2:
+            planned = plan(
+                lipschitz=law.lipschitz,
+                precision=row.precision,
+                confidence=row.confidence,
+                order=row.order,
             )
-            row |= {"practical": found, "printed": theirs, "ratio": found / theirs}
-            rows.append(row)
+            found |= {"n": planned.num_samples, "m": planned.num_intervals}
+        ratio = enough / row.printed
+        rows.append(found | {"practical": enough, "printed": row.printed, "ratio": ratio})
     return rows
 
 
@@ -136,21 +123,26 @@ def main(
     Returns:
         The tables, as in the file.
     """
-    num_runs = 100 if quick else 1000
-    precisions = (1.0, 0.5) if quick else (1.0, 0.5, 0.1, 0.05)
+    drawn = filled(out_dir, "histogram-tables", quick=quick)
+    practical = filled(out_dir, "histogram-practical", quick=quick, folder="store-practical")
+    law = ExactTruncatedLaplace(3.5)
     tables = {
         "table_1": table_1(),
-        "table_2": table_2(20_000 if quick else 1_863_132),
-        "table_3": table_of_n(PRINTED_3, precisions, 0.8, None, num_runs),
-        "table_4": table_4(20_000 if quick else 2_000_000),
-        "table_5": table_of_n(PRINTED_5, precisions[:3], 0.9, 2.0, num_runs),
+        "table_2": largest(drawn, "table2") | {"exact": 1.0, "rows": single_pairs(drawn)},
+        "table_3": table_of_n(practical, "table3"),
+        "table_4": largest(drawn, "table4") | {"exact": law.pair_renyi(0, 1, 2.0)},
+        "table_5": table_of_n(practical, "table5"),
     }
     show("Table I: constants on [0, 1]", tables["table_1"])
-    seconds, pairs = tables["table_2"]["seconds"], tables["table_2"]["num_pairs"]
-    show(f"Table II: B = 1, {pairs} pairs in {seconds:.1f} s", tables["table_2"]["rows"])
-    show("Table III: LDP, confidence 0.8, by epsilon", tables["table_3"])
+    two = tables["table_2"]
+    print(
+        f"\nTable II: B = 1, the largest of {two['num_pairs']} pairs in {two['seconds']:.1f} s is "
+        f"{two['largest']:.4f} at {two['at']}"
+    )
+    show("Table II: single pairs", two["rows"])
+    show("Table III: LDP, confidence 0.8", tables["table_3"])
     print("\nTable IV: B = 3.5, order 2:", tables["table_4"])
-    show("Table V: Renyi of order 2, confidence 0.9, by scale", tables["table_5"])
+    show("Table V: Renyi of order 2, confidence 0.9", tables["table_5"])
     ratios = np.array([row["ratio"] for name in ("table_3", "table_5") for row in tables[name]])
     print(f"\npractical n: {ratios.min():.2f} to {ratios.max():.2f} times the printed one")
     out = Path(out_dir)

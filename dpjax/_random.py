@@ -156,7 +156,8 @@ def signed_uniform(
 
 def exponential(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Array:
     """Standard exponentials: density e^-x on x >= 0. Arguments and shape as `uniform`."""
-    return -jnp.log(uniform(key, num_samples, row, dtype))
+    # The magnitude of a Laplace draw: with the sign in between, XLA vectorises what follows on CPU.
+    return jnp.abs(laplace(key, num_samples, row, dtype))
 
 
 def laplace(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Array:
@@ -180,7 +181,12 @@ def gumbel(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Arr
     the spare bit chooses the end.
     """
     large, u = signed_uniform(key, num_samples, row, dtype)
-    return -jnp.log(jnp.where(large, -jnp.log(u / 2), -jnp.log1p(-u / 2)))
+    share = u / 2
+    rest = 1 - share
+    logarithm = -jnp.log(jnp.where(large, share, rest))
+    # log1p by way of log, for it is shared with the other end: x ln(1 - x) / ((1 - x) - 1).
+    small = jnp.where(rest < 1, logarithm * (share / (1 - rest)), share)
+    return -jnp.log(jnp.where(large, logarithm, small))
 
 
 def two_sided_geometric(

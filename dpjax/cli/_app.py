@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from dpjax.cli import _audit, _empirical, _mechanisms, _plan, _reproduce
+from dpjax.cli import _audit, _empirical, _mechanisms, _plan, _reproduce, _sweep
 
 app = typer.Typer(
     name="dpjax",
@@ -21,6 +21,7 @@ _mechanisms.register(app)
 _audit.register(app)
 _plan.register(app)
 _empirical.register(app)
+_sweep.register(app)
 _reproduce.register(app)
 
 
@@ -49,6 +50,8 @@ def configure(
     if cache:
         jax.config.update("jax_compilation_cache_dir", cache)
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+        # For the worker processes of a sweep, which import jax anew.
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", cache)
 
 
 def run() -> None:

@@ -23,6 +23,8 @@ from dpjax.densities._direct import as_vectors as as_vectors
 from dpjax.densities._direct import density_of_sums as density_of_sums
 from dpjax.densities._direct import kernel_sums as kernel_sums
 from dpjax.densities._direct import kernel_values as kernel_values
+from dpjax.densities._estimate import binned_density as binned_density
+from dpjax.densities._estimate import direct_density as direct_density
 from dpjax.densities._estimate import truncated_frequencies as truncated_frequencies
 from dpjax.densities._estimate import truncated_kde as truncated_kde
 from dpjax.densities._frequencies import category_counts as category_counts

@@ -240,12 +240,14 @@ def _quantiles(pilot: Array, levels: tuple[float, ...]) -> list[Array]:
     Exact to 2^-24 of the range, which is far inside the sampling error of a pilot.
     """
     size = pilot.shape[0]
+    # XLA vectorises sums of floats on CPU, not of integers; a float32 counts exactly to 2^24.
+    counter = pilot.dtype if size <= 2**24 else jnp.int32
     low, high = jnp.min(pilot, axis=0), jnp.max(pilot, axis=0)
 
     def halve(_, bounds):
         middle = [(a + b) / 2 for a, b in bounds]
         above = [
-            jnp.sum(pilot <= m[None, :], axis=0) >= math.ceil(level * size)
+            jnp.sum((pilot <= m[None, :]).astype(counter), axis=0) >= math.ceil(level * size)
             for m, level in zip(middle, levels, strict=True)
         ]
         return [

@@ -1,6 +1,5 @@
 """Density estimates of samples that are already there, for people who want just that."""
 
-from functools import partial
 from typing import Any
 
 import jax
@@ -21,6 +20,9 @@ from dpjax.densities._lattice import (
 )
 
 _DEFAULT_RULE = Silverman()
+
+_LEAST_BINS = 2**16
+"""Samples are counted in no fewer bins."""
 
 
 def truncated_kde(
@@ -81,7 +83,7 @@ def truncated_kde(
         )
     width = bandwidth_at(rule, rule.spread(samples), num_samples, dimension)
     if method == "direct":
-        return _direct(samples, points, width, floor, profile)
+        return jnp.maximum(_direct(samples, points, width, kernel=kernel), floor)
     if dimension > 1:
         raise ValueError(
             f"method 'binned' is for one dimension, but samples had {dimension}: use 'direct'."
@@ -93,7 +95,8 @@ def truncated_kde(
             f"num_cells must give {profile.min_nodes} cells per bandwidth, but {num_cells} "
             f"gave {float(width / lattice.spacing):.2g}: raise it, or use method='direct'."
         )
-    return _binned(samples[:, 0], points[:, 0], lattice, width, floor, profile, num_cells)
+    density = _binned(samples[:, 0], points[:, 0], width, kernel=kernel, num_cells=num_cells)
+    return jnp.maximum(density, floor)
 
 
 def truncated_frequencies(samples: Any, num_categories: int, *, floor: float = 0.0) -> Array:
@@ -128,19 +131,65 @@ def truncated_frequencies(samples: Any, num_categories: int, *, floor: float = 0
     return jnp.maximum(counts / len(samples), floor)
 
 
-@partial(jax.jit, static_argnames="kernel")
-def _direct(samples, points, bandwidth, floor, kernel) -> Array:
-    sums = _reduce(samples, kernel_sums(points, bandwidth, kernel))
-    density = density_of_sums(sums, bandwidth, kernel, *samples.shape)
-    return jnp.maximum(density, floor)
+def direct_density(
+    samples: Array, points: Array, bandwidth: Array, *, kernel: str = "gaussian"
+) -> Array:
+    """The direct estimate without checks, to be used inside `jit` and `vmap`.
+
+    Args:
+        samples: Floats [n, d].
+        points: Floats [p, d].
+        bandwidth: Scalar.
+        kernel: Name of the kernel.
+
+    Returns:
+        Densities [p].
+
+    References:
+        Askin, Kutta, Dette (2022), Algorithm 1.
+    """
+    profile = find_kernel(kernel)
+    sums = _reduce(samples, kernel_sums(points, bandwidth, profile))
+    return density_of_sums(sums, bandwidth, profile, *samples.shape)
 
 
-@partial(jax.jit, static_argnames=("kernel", "num_nodes"))
-def _binned(samples, points, lattice, bandwidth, floor, kernel, num_nodes) -> Array:
-    counts = _reduce(samples, lattice_counts(lattice, num_nodes))
-    density = smooth_counts(counts, lattice, bandwidth, kernel, samples.shape[0])
-    at_points = jnp.interp(points, lattice.nodes(num_nodes), density)
-    return jnp.maximum(at_points, floor)
+def binned_density(
+    samples: Array,
+    points: Array,
+    bandwidth: Array,
+    *,
+    kernel: str = "gaussian",
+    num_cells: int = 2**11,
+) -> Array:
+    """The binned estimate without checks, to be used inside `jit` and `vmap`.
+
+    Samples are counted in at least 2^16 bins, however few the cells are: what a cell costs is its
+    share of the FFT, what a bin costs is next to nothing.
+
+    Args:
+        samples: Floats [n].
+        points: Floats [p]; the lattice spans them and the kernel's reach.
+        bandwidth: Scalar; should span `Kernel.min_nodes` cells.
+        kernel: Name of the kernel.
+        num_cells: Nodes of the lattice.
+
+    Returns:
+        Densities [p], linear between nodes.
+
+    References:
+        Askin, Kutta, Dette (2022), Algorithm 1.
+    """
+    profile = find_kernel(kernel)
+    reach = profile.radius * bandwidth
+    lattice = Lattice.covering(jnp.min(points), jnp.max(points), reach, num_cells)
+    fine = max(_LEAST_BINS // num_cells, 8)
+    counts = _reduce(samples, lattice_counts(lattice, num_cells, fine))
+    density = smooth_counts(counts, lattice, bandwidth, profile, samples.shape[0], fine)
+    return lattice.interpolate(density, points)
+
+
+_direct = jax.jit(direct_density, static_argnames="kernel")
+_binned = jax.jit(binned_density, static_argnames=("kernel", "num_cells"))
 
 
 def _reduce(samples: Array, reducer):

@@ -28,6 +28,9 @@ class Kernel:
         moment: (d, p) -> integral of k^p over R^d, for p = 1 and 2.
         min_nodes: Lattice nodes per bandwidth that keep the binned estimate within about 1e-3 of
             the direct one: few for a smooth kernel, many for one with a kink or an edge.
+        spectrum: w^2 -> the Fourier transform of K over R at frequency w, elementwise, for a kernel
+            so smooth that nothing of it is left past the highest frequency of a lattice; None for
+            others, whose transform is that of the sampled profile.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Kernel:
     radius: float
     moment: Callable[[int, int], float]
     min_nodes: int
+    spectrum: Callable[[Array], Array] | None = None
 
     def norm(self, dimension: int) -> float:
         """c_d, the height of K at 0."""
@@ -69,6 +73,7 @@ KERNELS: dict[str, Kernel] = {
             6.0,
             lambda d, p: (2 * math.pi / p) ** (d / 2),
             32,
+            lambda w2: jnp.exp(-w2 / 2),
         ),
         Kernel(
             "laplace",

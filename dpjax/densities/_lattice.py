@@ -1,6 +1,6 @@
 """The binned kernel density estimate: count once on a lattice, smooth by FFT.
 
-Samples are counted in bins that are `_FINE` times finer than the lattice, with one integer scatter
+Samples are counted in bins that are several times finer than the lattice, with one integer scatter
 a draw, then shared linearly between the two nearest nodes and convolved with the kernel. Against
 the direct sum the error is about (spacing / bandwidth)^2 / 8 times the curvature of the kernel, and
 of first order in spacing / bandwidth next to a sample at which the kernel has a kink or an edge; it
@@ -10,6 +10,7 @@ References:
     Askin, Kutta, Dette (2022), Algorithm 1; binning after Silverman (1982) and Wand (1994).
 """
 
+import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -20,6 +21,7 @@ from dpjax._streaming import Reducer
 from dpjax.densities._kernels import Kernel
 
 _FINE = 8
+"""Bins per lattice node, where nothing else is asked for."""
 
 
 class Lattice(NamedTuple):
@@ -42,20 +44,32 @@ class Lattice(NamedTuple):
         """Positions of the nodes."""
         return self.start + self.spacing * jnp.arange(num_nodes)
 
+    def interpolate(self, values: Array, points: Array) -> Array:
+        """Values at the nodes, [nodes], taken linearly to points between nodes, [points]."""
+        place = (points - self.start) / self.spacing
+        left = place.astype(jnp.int32)
+        share = place - left
+        return values[left] * (1 - share) + values[left + 1] * share
 
-def lattice_counts(lattice: Lattice, num_nodes: int) -> Reducer:
+
+def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reducer:
     """Counts real samples in the fine bins of a lattice; samples outside it are left out.
 
     The carry is int32 of shape [num_nodes * fine + 1]; its last entry takes what does not count
     (samples outside, and the padding of the last block) and means nothing.
+
+    Args:
+        lattice: The lattice.
+        num_nodes: Its number of nodes.
+        fine: Bins per node.
     """
-    num_bins = num_nodes * _FINE
+    num_bins = num_nodes * fine
 
     def init() -> Int[Array, " bins"]:
         return jnp.zeros(num_bins + 1, jnp.int32)
 
     def update(counts: Array, samples: Array, valid: Bool[Array, " block"]) -> Array:
-        place = (samples - lattice.start) * (_FINE / lattice.spacing)
+        place = (samples - lattice.start) * (fine / lattice.spacing)
         inside = valid & (place >= 0) & (place < num_bins)
         bins = jnp.where(inside, place, num_bins).astype(jnp.int32)
         return counts.at[bins].add(1, mode="promise_in_bounds")
@@ -69,6 +83,7 @@ def smooth_counts(
     bandwidth: Array,
     kernel: Kernel,
     num_samples: int,
+    fine: int = _FINE,
 ) -> Float[Array, " nodes"]:
     """The density estimate at the nodes of a lattice, from its fine counts.
 
@@ -81,16 +96,32 @@ def smooth_counts(
         bandwidth: Scalar.
         kernel: The kernel.
         num_samples: How many samples were streamed, those outside the lattice included.
+        fine: Bins per node that they were counted in.
 
     Returns:
         Densities >= 0 at the nodes.
     """
-    fine = counts[:-1].reshape(-1, _FINE).astype(jnp.result_type(float))
-    num_nodes = fine.shape[0]
-    share = (jnp.arange(_FINE) + 0.5) / _FINE
-    weights = fine @ (1 - share) + jnp.roll(fine @ share, 1)
+    bins = counts[:-1].reshape(-1, fine).astype(jnp.result_type(float))
+    num_nodes = bins.shape[0]
+    share = (jnp.arange(fine) + 0.5) / fine
+    weights = bins @ (1 - share) + jnp.roll(bins @ share, 1)
+    transform = _transform(kernel, bandwidth, lattice.spacing, num_nodes)
+    total = jnp.fft.irfft(jnp.fft.rfft(weights) * transform, num_nodes)
+    return jnp.maximum(total, 0) * (1 / num_samples)
+
+
+def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int) -> Array:
+    """The discrete Fourier transform of K(. / h) / h on the circle of nodes, [num_nodes // 2 + 1].
+
+    Reciprocals are by hand: XLA takes them in some layouts of runs and divides in others, and the
+    last bits of the result must not depend on the layout.
+    """
+    if kernel.spectrum is not None:
+        # In closed form this is one FFT less.
+        per_step = (2 * math.pi / num_nodes) * (bandwidth * (1 / spacing))
+        frequency = jnp.arange(num_nodes // 2 + 1) * per_step
+        return kernel.spectrum(frequency**2) * (1 / spacing)
     steps = jnp.arange(num_nodes)
-    distance = jnp.minimum(steps, num_nodes - steps) * lattice.spacing
+    distance = jnp.minimum(steps, num_nodes - steps) * spacing
     profile = kernel.profile((distance * (1 / bandwidth)) ** 2)
-    total = jnp.fft.irfft(jnp.fft.rfft(weights) * jnp.fft.rfft(profile), num_nodes)
-    return jnp.maximum(total, 0) * (kernel.norm(1) / (num_samples * bandwidth))
+    return jnp.fft.rfft(profile) * (kernel.norm(1) * (1 / bandwidth))

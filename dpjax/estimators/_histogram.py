@@ -187,7 +187,7 @@ def estimate(
             f"inputs must be the {plan.num_inputs} that were planned for, but were {len(inputs)}."
         )
     _validate.positive_int(num_runs=num_runs)
-    interval = _output_interval(mechanism, plan, output_interval)
+    interval = output_interval_of(mechanism, plan, output_interval)
     counts = count_outputs(
         mechanism,
         jnp.asarray(inputs),
@@ -261,8 +261,8 @@ def count_outputs(
     return map_batched(one_run, runs, execution.runs_at_once)
 
 
-def _output_interval(
-    mechanism: Any, plan: Plan | Unplanned, given: tuple[float, float] | None
+def output_interval_of(
+    mechanism: Any, plan: Any, given: tuple[float, float] | None
 ) -> tuple[float, float] | None:
     """Ends of the output interval, or None for a finite space; checked against the plan."""
     space = mechanism.output_space
@@ -294,9 +294,14 @@ def _output_interval(
     return float(low), float(high)
 
 
+def all_pairs_of(num_inputs: int) -> np.ndarray:
+    """Numbers of all pairs of inputs, int [k (k - 1) / 2, 2]."""
+    return np.array(list(combinations(range(num_inputs), 2)))
+
+
 def _pairs(pairs: Sequence[tuple[int, int]] | None, num_inputs: int) -> np.ndarray:
     if pairs is None:
-        return np.array(list(combinations(range(num_inputs), 2)))
+        return all_pairs_of(num_inputs)
     compared = np.asarray(pairs)
     if compared.ndim != 2 or compared.shape[1] != 2 or compared.dtype.kind not in "iu":
         raise ValueError(f"pairs must be a list of (first, second) input numbers, was {pairs!r}.")

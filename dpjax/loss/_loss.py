@@ -45,5 +45,12 @@ def largest_loss(
     """
     loss = privacy_loss(density, neighbor_density, floor)
     score = jnp.where(allowed, loss - penalty, -jnp.inf)
-    index = jnp.argmax(score)
+    index = _first_maximum(score)
     return index, loss[index], score[index]
+
+
+def _first_maximum(score: Array) -> Array:
+    """`jnp.argmax` of a vector, as two reductions that XLA vectorises on CPU; also of NaN."""
+    best = (score == jnp.max(score)) | jnp.isnan(score)
+    places = jnp.arange(score.shape[0], dtype=jnp.int32)
+    return jnp.min(jnp.where(best, places, score.shape[0] - 1))

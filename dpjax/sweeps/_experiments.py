@@ -4,21 +4,13 @@ References:
     Askin, Kutta, Dette (2022), section V.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
-import numpy as np
-
-from dpjax import _random, _validate, mechanisms
-from dpjax._batching import Execution, default_execution
-from dpjax._join import bounds_of
-from dpjax.databases import Pairs
+from dpjax import _validate, mechanisms
 from dpjax.densities import Scott, Silverman
-from dpjax.estimators import LocalSettings, mpl_runs
-from dpjax.inference import LocalBounds
-from dpjax.loss import Region, as_region
+from dpjax.estimators import LocalSettings
+from dpjax.sweeps._cell import Cell
 
 LEVELS = (0.2, 0.7, 1.5)
 """The values of eps0 in the paper's figures."""
@@ -38,28 +30,9 @@ EXPERIMENTS: dict[str, Callable[[float], Any]] = {
 _LARGE = frozenset("efgh")
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """One curve of Figure 4.
-
-    Attributes:
-        letter: a to h.
-        epsilon: eps0.
-        mechanism: At that level.
-        pairs: Ten pairs.
-        region: C.
-        settings: n, N, tau and the rest.
-    """
-
-    letter: str
-    epsilon: float
-    mechanism: Any
-    pairs: Pairs
-    region: Region
-    settings: LocalSettings
-
-
-def experiment(letter: str, epsilon: float, *, objective: str = "loss") -> Experiment:
+def experiment(
+    letter: str, epsilon: float, *, objective: str = "loss", num_runs: int = 1000
+) -> Cell:
     """One of the paper's experiments.
 
     Args:
@@ -68,6 +41,7 @@ def experiment(letter: str, epsilon: float, *, objective: str = "loss") -> Exper
         epsilon: eps0.
         objective: What the search maximises: "loss" as in the paper, with its bandwidth rule, or
             "lower-bound" with the package's own defaults.
+        num_runs: Of the cell.
 
     Raises:
         ValueError: An unknown letter or objective, or epsilon <= 0.
@@ -77,14 +51,11 @@ def experiment(letter: str, epsilon: float, *, objective: str = "loss") -> Exper
     """
     _validate.one_of(EXPERIMENTS, letter=letter)
     _validate.positive(epsilon=epsilon)
-    mechanism = EXPERIMENTS[letter](epsilon)
     sizes = (100_000, 500_000, 1e-4) if letter in _LARGE else (20_000, 50_000, 1e-3)
-    return Experiment(
-        letter=letter,
-        epsilon=epsilon,
-        mechanism=mechanism,
-        pairs=mechanism.standard_pairs(),
-        region=as_region(mechanism.standard_region, mechanism.output_space),
+    return Cell(
+        mechanism=EXPERIMENTS[letter](epsilon),
+        label=f"{letter} {epsilon:g}",
+        num_runs=num_runs,
         settings=LocalSettings(
             num_samples=sizes[0],
             num_confirm=sizes[1],
@@ -93,38 +64,3 @@ def experiment(letter: str, epsilon: float, *, objective: str = "loss") -> Exper
             bandwidth=Silverman() if objective == "loss" else Scott(),
         ),
     )
-
-
-def run_bounds(
-    cell: Experiment,
-    runs: Iterable[int],
-    *,
-    key: Any = 0,
-    confidence: float = 0.95,
-    execution: Execution | None = None,
-) -> LocalBounds:
-    """Lower bounds of many independent runs of an experiment.
-
-    Args:
-        cell: The experiment.
-        runs: Run numbers; each run's draws follow from its number and the key alone.
-        key: Integer seed or typed key; the letter and epsilon are folded into it.
-        confidence: Of the bounds.
-        execution: Layout on the machine; never changes the bounds.
-
-    Returns:
-        Bounds with a leading axis of runs.
-    """
-    numbers = np.asarray(list(runs), np.int32)
-    name = _random.stable_hash(f"{cell.letter} {cell.epsilon!r}")
-    statistics = mpl_runs(
-        cell.mechanism,
-        cell.pairs.database,
-        cell.pairs.neighbor,
-        cell.region,
-        cell.settings,
-        _random.fold_in(_random.as_key(key), name),
-        jnp.asarray(numbers),
-        execution=execution or default_execution(),
-    )
-    return bounds_of(statistics, cell.settings, cell.region, confidence)

@@ -1,0 +1,186 @@
+"""Seconds for 1000 runs of each curve of Figure 4 on an accelerator, and how near to its limit.
+
+The limit is what the random numbers alone cost in integer arithmetic. One draw of noise is one call
+of Threefry-2x32 with 20 rounds, both words of which are used:
+
+    20 rounds of an add, a rotation (one funnel shift) and an exclusive or     60
+    5 injections of the key, 2 adds each, and 1 add of the round's number      15
+    the key's third word (2), the first two adds (2)                            4
+
+79 integer operations, where the key's words and the counter's place are already known. An NVIDIA
+multiprocessor of compute capability 9.0 does 64 32-bit integer adds, or logical operations, a clock
+(CUDA C++ Programming Guide, table of arithmetic throughputs); its throughput of funnel shifts is
+64, too. An H200 has 132 multiprocessors and boosts to 1.98 GHz: 132 x 64 x 1.98e9 = 16.7e12
+operations a second, hence at most 2.1e11 draws of noise. Fused three-input operations may lower the
+count, so the share is a guide, not a bound that cannot be passed.
+
+    python -m benchmarks.gpu [--runs 1000] [--runs-large 1000] [--only abcdefgh] [--out FOLDER]
+"""
+
+import argparse
+import datetime
+import json
+import os
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from benchmarks.speed.harness import Contender, by_name, machine, measure, ratio
+from benchmarks.speed.overhead import draw_and_sum
+from dpjax._files import write_whole
+from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, experiment, run_bounds
+
+INTEGER_OPERATIONS = 79
+"""Of one Threefry-2x32-20 call, which is one draw of noise."""
+
+DRAWS_OF_NOISE = {"a": 1, "b": 6, "c": 3, "d": 2, "e": 11, "f": 11, "g": 1, "h": 11}
+"""Calls of Threefry for one output."""
+
+
+class Chip(NamedTuple):
+    """What bounds the integer throughput of a chip.
+
+    Attributes:
+        units: Multiprocessors.
+        lanes: 32-bit integer operations a clock in each.
+        clock: Boost clock in Hz.
+    """
+
+    units: int
+    lanes: int
+    clock: float
+
+    @property
+    def operations(self) -> float:
+        """Integer operations a second."""
+        return self.units * self.lanes * self.clock
+
+
+CHIPS = {
+    "H200": Chip(132, 64, 1.98e9),
+    "H100": Chip(132, 64, 1.98e9),
+    "A100": Chip(108, 64, 1.41e9),
+}
+"""Part of a device's name -> its throughput."""
+
+
+def outputs_of(cell: Cell) -> int:
+    """Outputs that one run of an experiment draws."""
+    pairs = len(cell.pairs.database)
+    return 2 * (pairs * cell.settings.num_samples + cell.settings.num_confirm)
+
+
+def limit_of(letter: str, chip: Chip) -> float:
+    """Outputs a second at which the integer units of a chip are full of Threefry alone."""
+    return chip.operations / (INTEGER_OPERATIONS * DRAWS_OF_NOISE[letter])
+
+
+def chip_of(device_kind: str) -> Chip | None:
+    """The chip of a device, or None where its throughput is not written down here."""
+    return next((chip for name, chip in CHIPS.items() if name in device_kind), None)
+
+
+def curve(letter: str, epsilon: float, runs: int, batch: int, rounds: int) -> dict[str, Any]:
+    """Times one curve.
+
+    Args:
+        letter: Of the experiment.
+        epsilon: eps0.
+        runs: How many runs in all.
+        batch: How many in one launch.
+        rounds: Rounds of the overhead's measurement.
+
+    Returns:
+        What is known about it, as plain values.
+    """
+    cell = experiment(letter, epsilon)
+    batch = min(batch, runs)
+    start = time.perf_counter()
+    run_bounds(cell, range(batch))
+    first = time.perf_counter() - start
+    start = time.perf_counter()
+    bounds = [run_bounds(cell, range(i, i + batch)) for i in range(0, runs, batch)]
+    # The last launch may do more runs than were asked for.
+    seconds = (time.perf_counter() - start) * runs / (batch * len(bounds))
+    timed = by_name(
+        measure(
+            "gpu",
+            letter,
+            {
+                "runs": Contender(partial(run_bounds, cell, range(batch)), batch),
+                "draws, summed": Contender(partial(draw_and_sum, cell, range(batch)), batch),
+            },
+            unit="run",
+            rounds=rounds,
+        )
+    )
+    rate = runs * outputs_of(cell) / seconds
+    chip = chip_of(jax.devices()[0].device_kind)
+    return {
+        "curve": letter,
+        "mechanism": cell.mechanism.name,
+        "epsilon": epsilon,
+        "runs": runs,
+        "seconds": seconds,
+        "first_call": first,
+        "outputs_per_second": rate,
+        "share_of_limit": None if chip is None else rate / limit_of(letter, chip),
+        "runs_over_draws": ratio(timed["runs"], timed["draws, summed"]),
+        "median_lower_bound": float(np.median(np.concatenate([b.lower_bound for b in bounds]))),
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Markdown of the curves."""
+    lines = [
+        "| curve | eps0 | runs | seconds | outputs a second | share of the limit | "
+        "runs over draws | first call, s |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        share = row["share_of_limit"]
+        lines.append(
+            f"| {row['curve']} {row['mechanism']} | {row['epsilon']:g} | {row['runs']} "
+            f"| {row['seconds']:.3g} | {row['outputs_per_second']:.3g} "
+            f"| {'not known for this device' if share is None else f'{share:.2f}'} "
+            f"| {row['runs_over_draws']:.2f} | {row['first_call']:.1f} |"
+        )
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=1000, help="runs of a curve of a to d")
+    parser.add_argument("--runs-large", type=int, default=1000, help="runs of a curve of e to h")
+    parser.add_argument("--batch", type=int, default=250, help="runs in one launch")
+    parser.add_argument("--rounds", type=int, default=5, help="of the overhead's measurement")
+    parser.add_argument("--only", default="".join(EXPERIMENTS), help="letters of the curves")
+    parser.add_argument("--levels", type=int, default=len(LEVELS), help="how many eps0 a curve")
+    parser.add_argument("--out", type=Path, default=Path("results/gpu"), help="a folder")
+    options = parser.parse_args(arguments)
+    rows = []
+    for letter in options.only:
+        runs = options.runs if letter in "abcd" else options.runs_large
+        for epsilon in LEVELS[: options.levels]:
+            rows.append(curve(letter, epsilon, runs, options.batch, options.rounds))
+            print(table(rows[-1:]).splitlines()[-1], flush=True)
+    result = {"date": str(datetime.date.today()), "machine": machine(), "curves": rows}
+    options.out.mkdir(parents=True, exist_ok=True)
+    stem = options.out / f"{result['date']}-{jax.default_backend()}-figure4"
+    heading = f"# Figure 4 on {result['machine']['device']}, {result['date']}"
+    write_whole(
+        {
+            stem.with_suffix(".json"): json.dumps(result, indent=1) + "\n",
+            stem.with_suffix(".md"): f"{heading}\n\n{table(rows)}\n",
+        }
+    )
+    print(f"wrote {stem}.md{os.linesep}", end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""How the wall time of a sweep grows with its runs, and its peak memory with runs and samples.
+
+Every point is a process of its own: `dpjax sweep` into a new store, timed from its first block on
+(the first also imports and compiles), with its peak resident memory. Run it on a quiet machine:
+`python -m benchmarks.scaling`; about five minutes on 2 cores.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.from_store import machine, markdown
+
+PROGRAM = """
+import json, resource, sys, time
+from dpjax.sweeps import Store, SweepSpec, run_sweep
+spec = SweepSpec.from_dict(json.loads(sys.argv[1]))
+times = []
+run_sweep(Store.create(sys.argv[2], spec), progress=lambda state: times.append(
+    (state.num_computed, time.perf_counter())))
+(first, start), (last, end) = times[1], times[-1]
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps({"runs": last - first, "seconds": end - start, "megabytes": peak}))
+"""
+
+
+def measure(mechanism: str, runs: int, num_samples: int, block_runs: int) -> dict:
+    """Seconds from the first stored block to the last, and the peak memory of the process."""
+    settings = {"num_samples": num_samples, "num_confirm": 5 * num_samples // 2, "floor": 1e-3}
+    cell = {"mechanism": mechanism, "runs": runs, "settings": settings}
+    spec = {"name": "scaling", "block_runs": block_runs, "cells": [cell]}
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, json.dumps(spec), str(Path(folder) / "store")],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    return json.loads(done.stdout)
+
+
+def cells(found: dict) -> list[str]:
+    seconds, runs = found["seconds"], found["runs"]
+    return [f"{seconds:.2f}", f"{1e3 * seconds / runs:.2f}", f"{found['megabytes']:.0f}"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=3, help="of the shorter runs, the best kept")
+    options = parser.parse_args()
+    rows = []
+    for mechanism in ("laplace", "report-noisy-max", "exponential"):
+        per_run = {}
+        for runs in (100, 1000):
+            # One block more, which is not timed: it compiles.
+            found = [
+                measure(mechanism, runs + 10, 20_000, 10)
+                for _ in range(options.repeats if runs == 100 else 1)
+            ]
+            best = min(found, key=lambda one: one["seconds"])
+            per_run[runs] = best["seconds"] / best["runs"]
+            rows.append([mechanism, runs, "2e4", *cells(best)])
+        rows[-1].append(f"{per_run[1000] / per_run[100]:.3f}")
+    for num_samples in (10**4, 10**6, 10**8):
+        found = measure("laplace", 2, num_samples, 1)
+        rows.append(["laplace", 1, f"{num_samples:.0e}", *cells(found)])
+    rows = [[*row, *[""] * (7 - len(row))] for row in rows]
+    columns = ["mechanism", "runs", "n", "seconds", "ms a run", "peak MB", "ms at 1000 / at 100"]
+    print(f"{machine()}; N = 2.5 n, standard pairs.\n\n{markdown(columns, rows)}")
+    print(
+        f"\nlargest child: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MB"
+    )
+
+
+if __name__ == "__main__":
+    main()

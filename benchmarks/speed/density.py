@@ -1,0 +1,192 @@
+"""Density on a grid of 512 points for many data sets: seconds at equal accuracy.
+
+Every method on a grid of its own gets the smallest power of two of cells that brings its largest
+relative error against a direct float64 sum to the target, on the first data set. dpjax and
+scikit-learn's trees are asked for the same. The data are Laplace draws, and the points where the
+density is below the floor do not count.
+"""
+
+import importlib
+import warnings
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.stats import gaussian_kde
+
+from benchmarks.speed.harness import Contender, Entry, Goal, by_name, measure, ratio
+from dpjax.densities import binned_density, direct_density
+
+NUM_POINTS, TARGET = 512, 1e-4
+_ENDS = (-4.0, 4.0)
+_LANES = 2
+"""Compiled calls that run side by side, each on its share of the data sets."""
+
+
+def run(*, quick: bool = False, sizes: Iterable[int] | None = None) -> tuple[list[Entry], list]:
+    """Entries and goals; `quick` is for the smaller sample size and fewer data sets."""
+    entries, goals = [], []
+    for size in sizes or ((20_000,) if quick else (20_000, 1_000_000)):
+        timed = _case(size, num_sets=20 if quick else 100, rounds=3 if quick else 7)
+        entries += timed
+        named = by_name(timed)
+        ours = named["dpjax binned"]
+        goals.append(
+            Goal("density", f"n={size}: error of dpjax", ours.facts["error"], TARGET, False)
+        )
+        for rival, target in (("KDEpy FFTKDE", 6.0), ("scipy gaussian_kde", 500.0)):
+            if rival in named:
+                what = f"n={size}: times faster than {rival}"
+                goals.append(Goal("density", what, ratio(named[rival], ours), target))
+    return entries, goals
+
+
+def _case(size: int, num_sets: int, rounds: int) -> list[Entry]:
+    rng = np.random.default_rng(0)
+    sets = rng.laplace(size=(num_sets, size))
+    points = np.linspace(*_ENDS, NUM_POINTS)
+    widths = np.array([_silverman(x) for x in sets])
+    truth = direct_sum(sets[0], points, widths[0])
+    seen = truth > min(20 / size, 0.01)
+
+    def error(density: Any) -> float:
+        return float(np.max(np.abs(np.asarray(density, float)[seen] / truth[seen] - 1)))
+
+    contenders = {}
+    cells = _smallest(lambda m: error(_binned(sets[:1], points, widths[:1], m)()[0][0]))
+    binned = _binned(sets, points, widths, cells)
+    contenders["dpjax binned"] = Contender(
+        binned, num_sets, {"error": error(binned()[0][0]), "cells": cells, "sets": num_sets}
+    )
+    few = 4 if size <= 100_000 else 1
+    direct = _direct(sets[:few], points, widths[:few])
+    contenders["dpjax direct"] = Contender(
+        direct, few, {"error": error(direct()[0]), "sets": few, "scaled": few < num_sets}
+    )
+    for name, (make, many) in _RIVALS.items():
+        try:
+            estimate, facts = make(sets[0], points, widths[0], error)
+        except ModuleNotFoundError:
+            continue
+        count = num_sets if many else 1
+        contenders[name] = Contender(
+            partial(_all, estimate, sets[:count], points, widths[:count]),
+            count,
+            {
+                "error": error(estimate(sets[0], points, widths[0])),
+                "sets": count,
+                "scaled": count < num_sets,
+                **facts,
+            },
+        )
+    case = f"{NUM_POINTS} points, n={size}"
+    return measure("density", case, contenders, unit="data set", rounds=rounds)
+
+
+def direct_sum(sample: np.ndarray, points: np.ndarray, bandwidth: float) -> np.ndarray:
+    """The Gaussian kernel estimate [points] as a plain sum in float64."""
+    total = np.zeros(len(points))
+    for part in np.array_split(sample, -(-len(sample) // 20_000)):
+        total += np.exp(-0.5 * ((points[:, None] - part[None, :]) / bandwidth) ** 2).sum(axis=1)
+    return total / (len(sample) * bandwidth * np.sqrt(2 * np.pi))
+
+
+def _silverman(sample: np.ndarray) -> float:
+    lower, upper = np.percentile(sample, [25, 75])
+    return float(0.9 * min(np.std(sample), (upper - lower) / 1.34) * len(sample) ** -0.2)
+
+
+def _smallest(error: Callable[[int], float]) -> int:
+    """The smallest power of two of cells with an error within the target."""
+    for power in range(9, 18):
+        if error(2**power) <= TARGET:
+            return 2**power
+    raise ValueError(f"no grid of up to 2^17 cells had an error within {TARGET:g}.")
+
+
+def _all(estimate: Callable, sets: np.ndarray, points: np.ndarray, widths: np.ndarray) -> None:
+    for sample, width in zip(sets, widths, strict=True):
+        estimate(sample, points, width)
+
+
+def _binned(sets, points, widths, num_cells: int) -> Callable[[], list]:
+    """A call that estimates all data sets, in shares that run side by side."""
+    shares = [
+        (jnp.asarray(s, jnp.float32), jnp.asarray(w, jnp.float32))
+        for s, w in zip(np.array_split(sets, _LANES), np.array_split(widths, _LANES), strict=True)
+        if len(s)
+    ]
+    grid = jnp.asarray(points, jnp.float32)
+    return lambda: [_binned_sets(s, grid, w, num_cells=num_cells) for s, w in shares]
+
+
+@partial(jax.jit, static_argnames="num_cells")
+def _binned_sets(sets, points, widths, num_cells):
+    return jax.lax.map(
+        lambda one: binned_density(one[0], points, one[1], num_cells=num_cells), (sets, widths)
+    )
+
+
+def _direct(sets, points, widths) -> Callable[[], jax.Array]:
+    arrays = [jnp.asarray(x, jnp.float32) for x in (sets, points, widths)]
+    compiled = jax.jit(
+        lambda sets, points, widths: jax.lax.map(
+            lambda one: direct_density(one[0][:, None], points[:, None], one[1]), (sets, widths)
+        )
+    )
+    return lambda: compiled(*arrays)
+
+
+def _kdepy(sample, points, width, error):
+    fft_kde = importlib.import_module("KDEpy").FFTKDE
+
+    def estimate(sample, points, width, cells):
+        grid, values = fft_kde(bw=width).fit(sample).evaluate(cells)
+        return np.interp(points, grid, values)
+
+    cells = _smallest(lambda m: error(estimate(sample, points, width, m)))
+    return partial(estimate, cells=cells), {"cells": cells}
+
+
+def _statsmodels(sample, points, width, error):
+    with warnings.catch_warnings():
+        # statsmodels' own deprecations are not ours to show.
+        warnings.simplefilter("ignore")
+        univariate = importlib.import_module("statsmodels.nonparametric.kde").KDEUnivariate
+
+    def estimate(sample, points, width, cells):
+        fitted = univariate(sample)
+        fitted.fit(bw=width, fft=True, gridsize=cells)
+        return np.interp(points, fitted.support, fitted.density)
+
+    cells = _smallest(lambda m: error(estimate(sample, points, width, m)))
+    return partial(estimate, cells=cells), {"cells": cells}
+
+
+def _scikit_learn(sample, points, width, error):
+    neighbors = importlib.import_module("sklearn.neighbors")
+
+    def estimate(sample, points, width):
+        fitted = neighbors.KernelDensity(bandwidth=width, rtol=TARGET).fit(sample[:, None])
+        return np.exp(fitted.score_samples(points[:, None]))
+
+    return estimate, {}
+
+
+def _scipy(sample, points, width, error):
+    def estimate(sample, points, width):
+        return gaussian_kde(sample, width / np.std(sample, ddof=1))(points)
+
+    return estimate, {}
+
+
+_RIVALS = {
+    "KDEpy FFTKDE": (_kdepy, True),
+    "statsmodels KDEUnivariate": (_statsmodels, False),
+    "scikit-learn KernelDensity": (_scikit_learn, False),
+    "scipy gaussian_kde": (_scipy, False),
+}
+"""Name -> (maker of an estimate, whether it is timed on all data sets)."""

@@ -1,0 +1,48 @@
+"""One run of MPL: dpjax alone and in a batch, plain NumPy and SciPy, and the paper's Table II."""
+
+from functools import partial
+
+import numpy as np
+
+from benchmarks.speed.harness import Contender, Entry, Goal, by_name, measure, ratio
+from benchmarks.speed.plain_mpl import lower_bound
+from benchmarks.table2 import PAPER
+from dpjax.sweeps import EXPERIMENTS, LEVELS, experiment, run_bounds
+
+LIMITS = {"a": 0.010, "b": 0.020, "c": 0.010, "d": 0.010, "e": 0.2, "f": 0.2, "g": 0.2, "h": 0.3}
+"""Seconds a run in a batch that were aimed at."""
+
+LEAST_SPEEDUP = 8.0
+
+
+def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry], list[Goal]]:
+    """Entries and goals; `quick` is for two experiments, fewer runs and rounds."""
+    entries, goals = [], []
+    for letter in letters or ("ae" if quick else "".join(EXPERIMENTS)):
+        cell = experiment(letter, LEVELS[-1])
+        batch = range((40 if letter in "abcd" else 8) // (4 if quick else 1))
+        rng = np.random.default_rng(0)
+        timed = measure(
+            "mpl",
+            f"{letter} {cell.mechanism.name}",
+            {
+                "dpjax, batch": Contender(
+                    partial(run_bounds, cell, batch), len(batch), {"runs at once": len(batch)}
+                ),
+                "dpjax, single run": Contender(partial(run_bounds, cell, [0])),
+                "NumPy and SciPy": Contender(partial(lower_bound, cell, rng)),
+            },
+            unit="run",
+            rounds=3 if quick else 9,
+        )
+        entries += timed
+        named = by_name(timed)
+        entries.append(
+            Entry("mpl", timed[0].case, "paper's Table II", PAPER[letter], 0, 1, 0, "run")
+        )
+        plain, fast = named["NumPy and SciPy"], named["dpjax, batch"]
+        goals += [
+            Goal("mpl", f"{letter}: times faster than NumPy", ratio(plain, fast), LEAST_SPEEDUP),
+            Goal("mpl", f"{letter}: seconds a run in a batch", fast.seconds, LIMITS[letter], False),
+        ]
+    return entries, goals

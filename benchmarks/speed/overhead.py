@@ -1,0 +1,88 @@
+"""What a batch of runs costs beyond its draws: runs over draws of the same outputs that are summed.
+
+The twin draws every output of the runs, from the same blocks under the same keys, and does nothing
+but add them up. The quotient is what a perfect estimator could still save.
+"""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from benchmarks.speed.harness import Contender, Entry, Goal, by_name, measure, ratio
+from dpjax import _random
+from dpjax._batching import Execution, default_execution, map_batched
+from dpjax._streaming import Reducer, reduce_samples
+from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn
+from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, experiment, run_bounds
+
+LIMITS = {letter: 1.3 if letter in "abcd" else 1.15 for letter in EXPERIMENTS}
+"""Quotients that were aimed at."""
+
+
+def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry], list[Goal]]:
+    """Entries and goals; `quick` is for two experiments, fewer runs and rounds."""
+    entries, goals = [], []
+    for letter in letters or ("ae" if quick else "".join(EXPERIMENTS)):
+        cell = experiment(letter, LEVELS[-1])
+        runs = range((40 if letter in "abcd" else 8) // (4 if quick else 1))
+        timed = measure(
+            "overhead",
+            f"{letter} {cell.mechanism.name}",
+            {
+                "runs": Contender(partial(run_bounds, cell, runs), len(runs)),
+                "draws, summed": Contender(partial(draw_and_sum, cell, runs), len(runs)),
+            },
+            unit="run",
+            rounds=3 if quick else 11,
+        )
+        entries += timed
+        named = by_name(timed)
+        quotient = ratio(named["runs"], named["draws, summed"])
+        goals.append(
+            Goal("overhead", f"{letter}: runs over draws", quotient, LIMITS[letter], False)
+        )
+    return entries, goals
+
+
+def draw_and_sum(cell: Cell, runs: Any, execution: Execution | None = None) -> Array:
+    """Sums of all outputs of some runs, [runs] floats, drawn as `run_bounds` draws them."""
+    name = _random.stable_hash(cell.id)
+    return _sums(
+        cell.mechanism,
+        jnp.asarray(cell.pairs.database),
+        jnp.asarray(cell.pairs.neighbor),
+        _random.fold_in(_random.as_key(0), name),
+        jnp.asarray(list(runs), jnp.int32),
+        sizes=(cell.settings.num_samples, cell.settings.num_confirm),
+        execution=execution or default_execution(),
+    )
+
+
+@partial(jax.jit, static_argnames=("sizes", "execution"))
+def _sums(mechanism, database, neighbor, key, runs, *, sizes, execution) -> Array:
+    total = Reducer(lambda: jnp.zeros(()), _add)
+
+    def one_run(number: Array) -> Array:
+        source = Drawn(mechanism, database, neighbor, _random.fold_in(key, number))
+
+        def both_sides(pair: Array, stage: int) -> Array:
+            first, second = (
+                reduce_samples(source.draw(pair, side, stage, sizes[stage]), total, sizes[stage])
+                for side in (0, 1)
+            )
+            return first + second
+
+        pairs = jnp.arange(source.num_pairs, dtype=jnp.int32)
+        searched = map_batched(lambda p: both_sides(p, SEARCH), pairs, execution.pairs_at_once)
+        # The confirm stage waits for the search stage here, too.
+        best = jnp.argmax(searched).astype(jnp.int32)
+        return jnp.sum(searched) + both_sides(best, CONFIRM)
+
+    return map_batched(one_run, runs, execution.runs_at_once)
+
+
+def _add(total: Array, samples: Array, valid: Array) -> Array:
+    return total + jnp.sum(jnp.where(valid, samples.astype(total.dtype), 0))

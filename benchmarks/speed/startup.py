@@ -1,0 +1,116 @@
+"""What a fresh process pays: imports, compilation of each experiment, a whole audit, memory."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from statistics import median
+
+from benchmarks.speed.harness import Entry, Goal, spread_of
+from dpjax.sweeps import EXPERIMENTS
+
+# Not ru_maxrss: a new process starts with its parent's.
+_PEAK = """
+def peak():
+    try:
+        with open("/proc/self/status") as file:
+            lines = [line for line in file if line.startswith("VmHWM")]
+    except OSError:
+        return None
+    return round(int(lines[0].split()[1]) / 1024)
+"""
+
+_COMPILE = (
+    _PEAK
+    + """
+import json, sys, time
+from dpjax.sweeps import LEVELS, experiment, run_bounds
+cell = experiment(sys.argv[1], LEVELS[-1])
+start = time.perf_counter()
+run_bounds(cell, [0])
+first = time.perf_counter() - start
+start = time.perf_counter()
+run_bounds(cell, [1])
+second = time.perf_counter() - start
+print(json.dumps([first - second, peak()]))
+"""
+)
+
+_AUDIT = (
+    _PEAK
+    + """
+from dpjax.cli import main
+try:
+    main()
+except SystemExit as ended:
+    print(peak())
+    raise
+"""
+)
+
+
+def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry], list[Goal]]:
+    """Entries (no goals); `quick` is for one experiment and fewer processes."""
+    rounds = 1 if quick else 5
+    entries = _imports(rounds) + _audits(rounds)
+    for letter in letters or ("a" if quick else "".join(EXPERIMENTS)):
+        answer = _python(_COMPILE, letter, environment={"DPJAX_CACHE_DIR": ""})
+        seconds, megabytes = json.loads(answer)
+        facts = {"peak memory, MB": megabytes}
+        entries.append(
+            Entry("startup", "compile", letter, seconds, 0.0, 1, seconds, "program", facts)
+        )
+    return entries, []
+
+
+def _imports(rounds: int) -> list[Entry]:
+    times: dict[str, list[float]] = {"jax": [], "dpjax": []}
+    for _ in range(rounds):
+        for name in times:
+            start = time.perf_counter()
+            _python(f"import {name}")
+            times[name].append(time.perf_counter() - start)
+    entries = [_entry("import", f"import {name}", each) for name, each in times.items()]
+    more = entries[1].seconds - entries[0].seconds
+    spread = max(entry.spread for entry in entries)
+    entries.append(
+        Entry("startup", "import", "dpjax less jax", more, spread, rounds, more, "process")
+    )
+    return entries
+
+
+def _audits(rounds: int) -> list[Entry]:
+    """`dpjax audit laplace` in a fresh process, without and with its compiled code on disk."""
+    times: dict[str, list[float]] = {"cold": [], "warm": []}
+    memory: dict[str, str] = {}
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            settings = {"DPJAX_CACHE_DIR": folder}
+            for name in times:
+                start = time.perf_counter()
+                printed = _python(_AUDIT, "audit", "laplace", "--json", environment=settings)
+                times[name].append(time.perf_counter() - start)
+                memory[name] = printed.split()[-1]
+    return [
+        _entry("audit laplace", name, each, {"peak memory, MB": memory[name]})
+        for name, each in times.items()
+    ]
+
+
+def _entry(case: str, name: str, times: list[float], facts: dict | None = None) -> Entry:
+    return Entry(
+        "startup", case, name, median(times), spread_of(times), len(times), times[0], "process",
+        facts or {},
+    )  # fmt: skip
+
+
+def _python(program: str, *arguments: str, environment: dict[str, str] | None = None) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout

@@ -1,0 +1,165 @@
+"""`dpjax sweep`: runs a sweep into a store, or says how far one is."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from dpjax.cli._stop import stopping_on_signals
+from dpjax.cli._sweep_progress import showing
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("sweep")(sweep)
+
+
+def sweep(
+    spec: str = typer.Argument(
+        help="A TOML file, the name of a preset (fig4, fig4-tight, fig5, fig6, table2, "
+        "histogram-figures, histogram-tables), or `status`."
+    ),
+    folder: Path = typer.Argument(None, help="With `status`: the store."),
+    out: Path = typer.Option(None, help="Folder of the store; what it holds is not run again."),
+    runs: int = typer.Option(None, help="Runs a cell of a preset; the paper's if not given."),
+    only: str = typer.Option(None, help="Parts of a preset, with commas between: a,d."),
+    quick: bool = typer.Option(False, "--quick", help="A preset with few runs."),
+    seed: int = typer.Option(None, help="Of a preset's draws."),
+    shard: str = typer.Option(
+        None, metavar="I/K", help="Only share I of K (1/3, 2/3, 3/3), for job arrays."
+    ),
+    dask: str = typer.Option(
+        None, metavar="ADDRESS", help="A Dask scheduler's address, or local:WORKERS."
+    ),
+    distributed: bool = typer.Option(
+        False,
+        "--distributed",
+        help="Start jax.distributed first (Slurm, TPU pods, ...): each host takes its share.",
+    ),
+    devices: int = typer.Option(
+        None, help="On CPU: simulate so many devices, which share the runs of a block."
+    ),
+) -> None:
+    """Runs what is missing of a sweep, block by block, and can be interrupted at any time.
+
+    Interrupted by SIGTERM or ctrl-c, it stores the block it is at and exits with 0 or 130; the
+    same command goes on where it stopped.
+    """
+    if spec == "status":
+        _status(folder if folder is not None else out)
+        return
+    if folder is not None:
+        raise ValueError(f"the store is named by --out; {str(folder)!r} is one argument too many.")
+    if out is None:
+        raise ValueError("--out must name the folder of the store.")
+    if shard is not None and dask is not None:
+        raise ValueError("--shard and --dask are two ways to share the work: choose one.")
+    share = None if shard is None else _shard(shard)
+    _set_up_jax(devices, distributed)
+
+    from dpjax.sweeps import Store, run_sweep
+
+    store = Store.create(out, _spec(spec, runs, only, quick, seed))
+    with ExitStack() as stack:
+        executor = stack.enter_context(_dask(dask)) if dask is not None else None
+        stop = stack.enter_context(stopping_on_signals())
+        progress = stack.enter_context(showing(store.spec))
+        state = run_sweep(
+            store,
+            executor=executor,
+            shard=share,
+            progress=progress,
+            report=lambda sentence: print(sentence, file=sys.stderr),
+            should_stop=stop.asked,
+        )
+    missing = state.total_runs - state.num_runs
+    if missing:
+        print(
+            f"stopped with {missing} of {state.total_runs} runs to go; the same command goes on "
+            "from here.",
+            file=sys.stderr,
+        )
+        raise typer.Exit(stop.exit_code)
+    print(f"wrote {out}: {state.num_runs} runs, {state.num_computed} of them now", file=sys.stderr)
+
+
+def _spec(name: str, runs: int | None, only: str | None, quick: bool, seed: int | None) -> Any:
+    from dpjax.sweeps import PRESETS, SweepSpec, preset
+
+    path = Path(name)
+    if path.suffix != ".toml" and name in PRESETS:
+        parts = [] if only is None else [part.strip() for part in only.split(",")]
+        chosen = {} if seed is None else {"seed": seed}
+        return preset(name, runs=runs, only=parts, quick=quick, **chosen)
+    if not path.exists():
+        raise ValueError(
+            f"sweep {name!r} is neither a file nor a preset; presets: {', '.join(PRESETS)}."
+        )
+    for option, given in (("runs", runs), ("only", only), ("seed", seed), ("quick", quick or None)):
+        if given is not None:
+            raise ValueError(f"--{option} is for presets; in a file it is written down.")
+    return SweepSpec.from_file(path)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    first, _, second = text.partition("/")
+    if not (first.isdecimal() and second.isdecimal() and 1 <= int(first) <= int(second)):
+        raise ValueError(f"--shard must be I/K with 1 <= I <= K, but was {text!r}.")
+    return int(first) - 1, int(second)
+
+
+def _set_up_jax(devices: int | None, distributed: bool) -> None:
+    import jax
+
+    if devices is not None:
+        if devices < 1:
+            raise ValueError(f"--devices must be at least 1, but was {devices}.")
+        jax.config.update("jax_num_cpu_devices", devices)
+    if distributed:
+        jax.distributed.initialize()
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Any]:
+    """An executor on a Dask cluster: one that is there, or a local one for this run."""
+    try:
+        from dask.distributed import Client, LocalCluster
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("--dask needs Dask: pip install 'dpjax[distributed]'.") from error
+    kind, _, count = address.partition(":")
+    if kind != "local":
+        with Client(address, timeout=30) as client:
+            yield client.get_executor()
+        return
+    if not count.isdecimal() or int(count) < 1:
+        raise ValueError(f"--dask local:WORKERS must count its workers, but was {address!r}.")
+    # Without a dashboard; Dask types the address as a text, but takes None for none.
+    options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(n_workers=int(count), **options) as cluster, Client(cluster) as client:
+        yield client.get_executor()
+
+
+def _status(folder: Path | None) -> None:
+    if folder is None:
+        raise ValueError("dpjax sweep status needs the folder of a store.")
+    from rich.console import Console
+    from rich.table import Table
+
+    from dpjax.sweeps import Store
+
+    store = Store.open(folder)
+    finished, corrupt = store.finished()
+    table = Table("cell", "mechanism", "runs", "stored", title=f"{store.spec.name} in {folder}")
+    stored: dict[str, int] = {}
+    for block in store.spec.blocks():
+        if block.name in finished:
+            stored[block.cell.id] = stored.get(block.cell.id, 0) + block.stop - block.first
+    for cell in store.spec.cells:
+        done = stored.get(cell.id, 0)
+        table.add_row(cell.label, cell.mechanism_name, str(cell.num_runs), str(done))
+    Console().print(table)
+    total = sum(stored.values())
+    print(f"{total} of {store.spec.num_runs} runs are stored; {len(corrupt)} corrupt blocks.")

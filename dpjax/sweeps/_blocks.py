@@ -1,0 +1,103 @@
+"""A finished block as the bytes of a Parquet file: computed anywhere, stored as it is."""
+
+import io
+import json
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dpjax._batching import Execution
+from dpjax._provenance import device
+from dpjax.sweeps._cell import Cell
+from dpjax.sweeps._compute import Columns, compute
+
+UNREPEATABLE = ("seconds",)
+"""The columns that differ from one computation of a run to the next."""
+
+
+def start_block(
+    cell: Cell,
+    first: int,
+    stop: int,
+    size: int,
+    seed: int,
+    *,
+    execution: Execution | None = None,
+    devices: tuple[Any, ...] | None = None,
+) -> Callable[[], bytes]:
+    """Starts the runs first, ..., stop - 1 of a cell.
+
+    Args:
+        cell: What is run.
+        first: First run.
+        stop: After the last run.
+        size: Runs a launch, at least stop - first, so that every block of a cell has one shape and
+            compiles once; what is too many is dropped.
+        seed: Of the sweep.
+        execution: Layout on the machine.
+        devices: Over which the runs are spread.
+
+    Returns:
+        A function that waits for the runs and returns the file's bytes.
+    """
+    start = time.perf_counter()
+    finish = compute(cell, range(first, first + size), seed, execution=execution, devices=devices)
+
+    def encode() -> bytes:
+        columns = {name: values[: stop - first] for name, values in finish().items()}
+        seconds = (time.perf_counter() - start) / size
+        return _encode(cell, columns, seconds)
+
+    return encode
+
+
+def compute_block(
+    cell: str, first: int, stop: int, size: int, seed: int, execution: Execution | None
+) -> bytes:
+    """What an executor's worker runs: a block of a cell, given as JSON, on the worker's devices."""
+    import jax
+
+    devices = tuple(jax.local_devices())
+    cell_of_block = _cell_from_json(cell)
+    return start_block(
+        cell_of_block, first, stop, size, seed, execution=execution, devices=devices
+    )()
+
+
+@lru_cache(maxsize=256)
+def _cell_from_json(text: str) -> Cell:
+    return Cell.from_dict(json.loads(text))
+
+
+def _encode(cell: Cell, columns: Columns, seconds: float) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    num_runs = len(columns["run"])
+    table = pa.table(
+        {
+            "cell": pa.array([cell.id] * num_runs, pa.string()),
+            "run": pa.array(columns["run"], pa.int32()),
+            "lower_bound": _numbers(columns["lower_bound"]),
+            "estimate": _numbers(columns["estimate"]),
+            "pair": pa.array(np.asarray(columns["pair"], np.int32)),
+            "output": pa.array(columns["output"], pa.list_(pa.float64())),
+            "exact": pa.array(columns["exact"], pa.bool_()),
+            "status": pa.array([str(status) for status in columns["status"]], pa.string()),
+            "seconds": pa.array(np.full(num_runs, seconds), pa.float64()),
+        },
+        metadata={"device": device()},
+    )
+    content = io.BytesIO()
+    pq.write_table(table, content)
+    return content.getvalue()
+
+
+def _numbers(values: np.ndarray) -> Any:
+    """NaN becomes null: a bound or an estimate that there is not."""
+    import pyarrow as pa
+
+    return pa.array(np.asarray(values, np.float64), pa.float64(), from_pandas=True)

@@ -1,0 +1,214 @@
+"""Runs what a store does not hold yet: here, on an executor's workers, or as one share of many."""
+
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from dpjax._batching import Execution
+from dpjax.sweeps._blocks import compute_block, start_block
+from dpjax.sweeps._spec import Block
+from dpjax.sweeps._store import Store
+
+_AHEAD = {"cpu": 0}
+"""Blocks that are started before the last one is stored; on CPU they would only share the cores."""
+
+_SUBMITTED = 256
+"""Blocks that an executor holds at once: enough for many workers, few enough to stop soon."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run of a sweep stands; given to the caller after every block.
+
+    Attributes:
+        block: The block that was just stored, or None at the start.
+        num_runs: Runs stored so far, by anyone.
+        num_computed: Those of this call.
+        total_runs: Runs of this share of the sweep.
+    """
+
+    block: Block | None
+    num_runs: int
+    num_computed: int
+    total_runs: int
+
+
+def run_sweep(
+    store: Store,
+    *,
+    executor: Executor | None = None,
+    shard: tuple[int, int] | None = None,
+    execution: Execution | None = None,
+    devices: Sequence[Any] | None = None,
+    progress: Callable[[Progress], None] = lambda progress: None,
+    report: Callable[[str], None] = lambda sentence: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Progress:
+    """Computes and stores the blocks that are missing.
+
+    The rows are the same for every executor, shard, device and order, and after any number of
+    interruptions.
+
+    Args:
+        store: Where finished blocks are, and go.
+        executor: Any `concurrent.futures.Executor`, for instance `dask.distributed.Client(...)
+            .get_executor()`; its workers compute on their own devices and send blocks here, where
+            they are stored. None computes in this process.
+        shard: (i, k): only every k-th block, from the i-th on, 0 <= i < k. Where jax runs in
+            several processes (`jax.distributed`), None takes their number and this one's index.
+        execution: Layout on the machine; never changes a row.
+        devices: That share the runs of a block; all of this process if None.
+        progress: Called after every block.
+        report: Called with a sentence on what else a person should know.
+        should_stop: Asked after every block; once true, what has begun is finished and stored.
+
+    Returns:
+        How far the share of the sweep is now.
+
+    Raises:
+        ValueError: The shard is out of range.
+        OSError: A block cannot be stored; those before are.
+        RuntimeError: The executor broke down; finished blocks are stored.
+    """
+    blocks = _share(list(store.spec.blocks()), shard)
+    finished, corrupt = store.finished()
+    if corrupt:
+        report(
+            f"{len(corrupt)} stored blocks are truncated or corrupt and are computed anew, first "
+            f"{corrupt[0].name}."
+        )
+    store.clear(corrupt)
+    todo = [block for block in blocks if block.name not in finished]
+    total = sum(block.stop - block.first for block in blocks)
+    left = sum(block.stop - block.first for block in todo)
+    state = Progress(None, total - left, 0, total)
+    progress(state)
+
+    def done(block: Block, content: bytes) -> None:
+        nonlocal state
+        store.write(block, content)
+        size = block.stop - block.first
+        state = Progress(block, state.num_runs + size, state.num_computed + size, total)
+        progress(state)
+
+    # Cells of one shape in a row: each program is compiled once, when its turn comes.
+    todo.sort(key=lambda block: _shape(block))
+    if executor is None:
+        chosen = tuple(jax.local_devices() if devices is None else devices)
+        _run_here(store, todo, execution, chosen, done, should_stop)
+    elif devices is not None:
+        raise ValueError("devices are those of this process; an executor's workers have their own.")
+    else:
+        _run_on(executor, store, todo, execution, done, should_stop)
+    return state
+
+
+def _share(blocks: list[Block], shard: tuple[int, int] | None) -> list[Block]:
+    if shard is None:
+        # Without a cluster this is (0, 1).
+        shard = (jax.process_index(), jax.process_count())
+    index, count = shard
+    if not 0 <= index < count:
+        raise ValueError(f"shard must be (i, k) with 0 <= i < k, but was {shard}.")
+    return blocks[index::count]
+
+
+def _shape(block: Block) -> str:
+    content = block.cell.to_dict()
+    static = {k: v for k, v in content["settings"].items() if k not in ("floor", "bandwidth")}
+    return json.dumps([content["mechanism"], content["estimator"], static], sort_keys=True)
+
+
+def _size(block: Block, block_runs: int) -> int:
+    """Runs a launch: the same for all blocks of a cell."""
+    return min(block_runs, block.cell.num_runs)
+
+
+def _run_here(
+    store: Store,
+    todo: list[Block],
+    execution: Execution | None,
+    devices: tuple[Any, ...],
+    done: Callable[[Block, bytes], None],
+    should_stop: Callable[[], bool],
+) -> None:
+    spec = store.spec
+    ahead = _AHEAD.get(devices[0].platform, 1)
+    begun: list[tuple[Block, Callable[[], bytes]]] = []
+    for block in todo:
+        if should_stop():
+            break
+        size = _size(block, spec.block_runs)
+        finish = start_block(
+            block.cell,
+            block.first,
+            block.stop,
+            size,
+            spec.seed,
+            execution=execution,
+            devices=devices,
+        )
+        begun.append((block, finish))
+        if len(begun) > ahead:
+            oldest, finish_oldest = begun.pop(0)
+            done(oldest, finish_oldest())
+    for block, finish in begun:
+        done(block, finish())
+
+
+def _run_on(
+    executor: Executor,
+    store: Store,
+    todo: list[Block],
+    execution: Execution | None,
+    done: Callable[[Block, bytes], None],
+    should_stop: Callable[[], bool],
+) -> None:
+    spec = store.spec
+    waiting = iter(todo)
+    texts = {cell.id: json.dumps(cell.to_dict()) for cell in spec.cells}
+    running: dict[Future, Block] = {}
+
+    def submit() -> None:
+        for block in waiting:
+            size = _size(block, spec.block_runs)
+            arguments = (texts[block.cell.id], block.first, block.stop, size, spec.seed, execution)
+            running[executor.submit(compute_block, *arguments)] = block
+            if len(running) >= _SUBMITTED:
+                break
+
+    submit()
+    try:
+        while running:
+            ready, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+            for future in ready:
+                block = running.pop(future)
+                if not future.cancelled():
+                    done(block, _result(future, block))
+            if should_stop():
+                # What has not begun is given up; what runs is waited for.
+                waiting = iter(())
+                for future in list(running):
+                    if future.cancel():
+                        del running[future]
+            elif ready:
+                submit()
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _result(future: Future, block: Block) -> bytes:
+    try:
+        return future.result()
+    except (ValueError, TypeError):
+        raise
+    except Exception as error:
+        raise RuntimeError(
+            f"the block {block.name} failed on its worker ({type(error).__name__}: {error}); "
+            "finished blocks are stored: give the same command again to go on."
+        ) from error
