@@ -121,15 +121,15 @@ WRONG = (
     ),
     Entry("sparse vector 4", mechanisms.SVT4(), 1.0, True, "level 1.75", None, 10_000, 40_000),
     Entry("sparse vector 5", mechanisms.SVT5(), 1.0, True, "no level"),
-    Entry("sparse vector 6", mechanisms.SVT6(), 1.0, True, "level 5", None, 20_000, 60_000),
+    Entry("sparse vector 6", mechanisms.SVT6(), 1.0, True, "level 5", None, 50_000, 150_000),
     Entry("noisy max at 4x its zCDP budget", mechanisms.HalfNoiseMax(), 1.0, True, "level 2"),
     Entry(
         "Laplace, scale taken for a deviation", laplace_by_deviation, 1.0, True, "level 1.41",
-        databases.shifts(0.0, 4),
+        databases.shifts(0.0, 4), arguments={"region": (-1.5, 2.5)},
     ),
     Entry(
         "geometric, sensitivity 2 taken for 1", geometric_by_half_sensitivity, 1.0, True,
-        "level 2", databases.Pairs([0], [1]),
+        "level 2", databases.Pairs([0], [1]), arguments={"region": (-6, 8)},
     ),
     Entry("Gaussian, as a pure level", mechanisms.Gaussian(), 1.0, True, "no level"),
     Entry(
