@@ -498,15 +498,16 @@ def _exact_cells(
 def _pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Any) -> np.ndarray:
     """Outputs over all databases, [n] or [n, d], from draws of their own."""
     pilot = _random.fold_in(root, _random.stable_hash("pilot"))
-
-    def outputs(database: Any, side: int) -> Any:
-        return mechanism.sample(_random.fold_in(pilot, side), database, _PILOT_SAMPLES)
-
     sides = [
-        jax.jit(jax.vmap(outputs, in_axes=(0, None)))(jnp.asarray(side), number)
+        np.asarray(_draw_pilot(mechanism, jnp.asarray(side), _random.fold_in(pilot, number)))
         for number, side in enumerate((pairs.database, pairs.neighbor))
     ]
-    return np.concatenate([np.asarray(side).reshape(-1, *side.shape[2:]) for side in sides])
+    return np.concatenate([side.reshape(-1, *side.shape[2:]) for side in sides])
+
+
+@jax.jit
+def _draw_pilot(mechanism: Mechanism, databases: Any, key: Any) -> Any:
+    return jax.vmap(lambda database: mechanism.sample(key, database, _PILOT_SAMPLES))(databases)
 
 
 def _inner_range(outputs: np.ndarray, *, finite: bool) -> Any:

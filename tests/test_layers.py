@@ -18,7 +18,7 @@ LAYERS = {
     "_streamed_result": 5,
     "_replay": 5, "_rerun": 5, "audit": 5, "_pair_search": 5,
     "_audit_histogram": 5, "reference": 5,
-    "io": 6, "sweeps": 6,
+    "io": 6, "sweeps": 6, "testing": 6,
     "plotting": 7, "report": 7, "cli": 7,
 }  # fmt: skip
 STRANGERS = [("mechanisms", "densities"), ("densities", "mechanisms"), ("inference", "estimators")]

@@ -1,0 +1,147 @@
+"""The exact guarantee checked and compared: coverage, and medians beside the paper's normal bound.
+
+Prints Markdown tables. "Equal draws" spends as many draws in all as the paper's settings do, with
+fewer of them in the search, which the exact guarantee allows.
+"""
+
+import argparse
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax import _random, reference
+from dpjax._batching import default_execution
+from dpjax._exact import cells_of, event_runs
+from dpjax._types import MixedSpace, VectorSpace
+from dpjax.databases import Pairs
+from dpjax.loss import Box
+from dpjax.sweeps import LEVELS, experiment, run_bounds
+
+SIZES = {"a": (12_000, 130_000), "b": (12_000, 130_000), "c": (12_000, 130_000)}
+SIZES["d"] = SIZES["a"]
+"""Draws a side and pair to search, and a side to confirm, that make equal draws with ten pairs."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class AtomOrLaplace:
+    """Label 0 alone with probability 0.2 - 0.05 s, else label 1 with s + Lap(1 / 0.6)."""
+
+    output_space = MixedSpace(2)
+    level = math.log(0.85 / 0.8) + 0.6
+
+    def sample(self, key: Any, database: Any, num_samples: int) -> Any:
+        """[num_samples, 2]."""
+        first, second = jax.random.split(key)
+        alone = jax.random.uniform(first, (num_samples,)) < 0.2 - 0.05 * database
+        number = database + _random.laplace(second, num_samples, dtype=jnp.float32) / 0.6
+        return jnp.stack([jnp.where(alone, 0.0, 1.0), jnp.where(alone, 0.0, number)], axis=1)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class TwoCounts:
+    """Two counts with Laplace noise of level 0.5 each, both of which change by 1."""
+
+    output_space = VectorSpace(2)
+    level = 1.0
+
+    def sample(self, key: Any, database: Any, num_samples: int) -> Any:
+        """[num_samples, 2]."""
+        noise = _random.laplace(key, 2 * num_samples, dtype=jnp.float32).reshape(num_samples, 2)
+        return database[None, :] + noise / 0.5
+
+
+def own_cells() -> Iterator[tuple]:
+    """(name, level, mechanism, pairs, region, n, N)."""
+    one = Pairs([0.0], [1.0])
+    yield "atom or laplace", AtomOrLaplace.level, AtomOrLaplace(), one, Box(-4.0, 5.0)
+    two = Pairs([[0.0, 0.0]], [[1.0, 1.0]])
+    yield "two laplace counts", 1.0, TwoCounts(), two, Box([-3.0, -3.0], [4.0, 4.0])
+
+
+def exact_runs(
+    mechanism: Any, pairs: Pairs, region: Any, sizes: tuple[int, int], runs: int, seed: int
+) -> tuple[np.ndarray, float]:
+    """Lower bounds of so many audits, and milliseconds each."""
+    cells = cells_of(mechanism.output_space, region)
+    start = time.perf_counter()
+    found = event_runs(
+        mechanism,
+        pairs,
+        cells,
+        range(runs),
+        num_samples=sizes[0],
+        num_confirm=sizes[1],
+        confidence=0.95,
+        key=_random.as_key(seed),
+        execution=default_execution(),
+    )
+    return found.lower_bound, 1e3 * (time.perf_counter() - start) / runs
+
+
+def allowed_from(runs: int) -> float:
+    """Least coverage that a valid bound shows, but for three standard errors."""
+    return 0.95 - 3 * math.sqrt(0.95 * 0.05 / runs)
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--only", default="abcde", help="letters of the curves")
+    parser.add_argument("--seed", type=int, default=2022)
+    parser.add_argument("--out", type=Path, default=None, help="a Markdown file")
+    arguments = parser.parse_args()
+    runs, lines = arguments.runs, []
+
+    def say(line: str) -> None:
+        lines.append(line)
+        print(line, flush=True)
+        if arguments.out is not None:
+            arguments.out.write_text("\n".join(lines) + "\n")
+
+    say(f"{runs} audits a row, confidence 0.95, coverage allowed from {allowed_from(runs):.4f}.\n")
+    say(
+        "| mechanism | eps0 | exact level | coverage | coverage, equal draws | median: paper's "
+        "normal | exact, same n and N | exact, equal draws | ms an audit |"
+    )
+    say("|---|---|---|---|---|---|---|---|---|")
+    for letter in arguments.only:
+        for epsilon in LEVELS if letter in SIZES else (0.7,):
+            cell = experiment(letter, epsilon, objective="loss")
+            level = float(cell.mechanism.level)
+            best = reference.best_level(cell.mechanism, cell.pairs, cell.mechanism.standard_region)
+            normal = np.median(run_bounds(cell, range(runs), key=arguments.seed).lower_bound)
+            n, confirm = cell.settings.num_samples, cell.settings.num_confirm
+            drawn = cell.mechanism, cell.pairs, cell.region
+            same, milliseconds = exact_runs(*drawn, (n, confirm), runs, arguments.seed)
+            equal = same
+            if letter in SIZES:
+                equal, _ = exact_runs(*drawn, SIZES[letter], runs, arguments.seed)
+            say(
+                f"| {letter} ({cell.mechanism.name}) | {epsilon:g} | {best:.4f} | "
+                f"{np.mean(same <= level):.4f} | {np.mean(equal <= level):.4f} | {normal:.4f} | "
+                f"{np.median(same):.4f} | "
+                f"{format(np.median(equal), '.4f') if letter in SIZES else ''} | "
+                f"{milliseconds:.0f} |"
+            )
+    for name, level, mechanism, pairs, region in own_cells():
+        bounds, milliseconds = exact_runs(
+            mechanism, pairs, region, (20_000, 50_000), runs, arguments.seed
+        )
+        say(
+            f"| {name} | {level:.4f} | {level:.4f} | {np.mean(bounds <= level):.4f} | | | "
+            f"{np.median(bounds):.4f} | | {milliseconds:.0f} |"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""Assertions on the privacy of a mechanism, with messages that a developer can act on."""
+
+import sys
+import time
+from typing import Any
+
+from dpjax import _validate
+from dpjax._provenance import parameters_of
+from dpjax._result import VIOLATED, AuditResult
+from dpjax.audit import audit
+from dpjax.testing._budget import Sizes, audit_within, detectable_epsilon, sizes_of
+
+DEFAULT_CONFIDENCE = 1 - 1e-6
+"""A right mechanism fails `assert_private` at most once in a million seeds."""
+
+DEFAULT_DRAWS = 400_000
+"""Draws in all, where neither draws nor seconds are given."""
+
+_MOST_PAIRS_SHOWN = 12
+"""More pairs than this are not written into a replay."""
+
+
+def assert_private(
+    mechanism: Any,
+    epsilon: float,
+    *,
+    pairs: Any = None,
+    confidence: float = DEFAULT_CONFIDENCE,
+    num_draws: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> AuditResult:
+    """Fails if outputs show that a mechanism is not epsilon-differentially private.
+
+    The bound is exact at every sample size, so a mechanism that is epsilon-differentially private
+    fails with a probability of at most 1 - confidence over seeds. With a number of draws and a
+    seed the outcome is always the same; with seconds the draws, and so the outcome of a wrong
+    mechanism near the claim, depend on the machine.
+
+    Args:
+        mechanism: Anything that `dpjax.audit` takes.
+        epsilon: The claim.
+        pairs: Neighbouring databases; a built-in mechanism's standard pairs if None.
+        confidence: Least probability, over seeds, that a right mechanism passes.
+        num_draws: Outputs in all, over pairs, sides and both stages; `DEFAULT_DRAWS` if neither
+            this nor seconds is given. Under pytest with --dpjax-budget, that decides instead.
+        seconds: Time to spend, compilation included, in place of num_draws.
+        seed: Of all draws.
+        **options: Further arguments of `dpjax.audit`, such as num_outcomes or region.
+
+    Returns:
+        The audit. `dpjax.testing.detectable_epsilon` says what it could have refuted.
+
+    Raises:
+        AssertionError: The mechanism is not private; the message has the witness and a replay.
+        ValueError, TypeError: As `dpjax.audit`; or draws and seconds were both given.
+    """
+    result = _audit(mechanism, epsilon, pairs, confidence, num_draws, seconds, seed, options)
+    if result.verdict == VIOLATED:
+        raise AssertionError(_violation(result, mechanism, options))
+    return result
+
+
+def assert_not_private(
+    mechanism: Any,
+    epsilon: float,
+    *,
+    pairs: Any = None,
+    confidence: float = DEFAULT_CONFIDENCE,
+    num_draws: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> AuditResult:
+    """Fails unless outputs show that a mechanism is not epsilon-differentially private.
+
+    A mechanism that is epsilon-differentially private passes with a probability of at most
+    1 - confidence. One that is not may fail for want of draws.
+
+    Args:
+        mechanism: As in `assert_private`, as all other arguments.
+        epsilon: The claim that must be refuted.
+        pairs: Neighbouring databases.
+        confidence: Of the refutation.
+        num_draws: Outputs in all.
+        seconds: Time to spend, in place of num_draws.
+        seed: Of all draws.
+        **options: Further arguments of `dpjax.audit`.
+
+    Returns:
+        The audit.
+
+    Raises:
+        AssertionError: The claim was not refuted; the message says how far it was.
+        ValueError, TypeError: As `assert_private`.
+    """
+    result = _audit(mechanism, epsilon, pairs, confidence, num_draws, seconds, seed, options)
+    if result.verdict != VIOLATED:
+        raise AssertionError(
+            f"{result.mechanism} was not shown to violate epsilon = {epsilon:g}: with confidence "
+            f"{_sure(result)}, epsilon is at least {result.lower_bound:.4f}.\n"
+            f"{_witness(result)}\n  detectable   {_detectable(result, epsilon)}\n"
+            f"  replay\n{_replay(result, mechanism, options)}"
+        )
+    return result
+
+
+def _audit(
+    mechanism: Any,
+    epsilon: float,
+    pairs: Any,
+    confidence: float,
+    num_draws: int | None,
+    seconds: float | None,
+    seed: int,
+    options: dict[str, Any],
+) -> AuditResult:
+    _validate.non_negative(epsilon=epsilon)
+    if num_draws is not None and seconds is not None:
+        raise ValueError("num_draws and seconds must not both be given: one decides the other.")
+    if num_draws is not None:
+        _validate.positive_int(num_draws=num_draws)
+    if seconds is not None:
+        _validate.positive(seconds=seconds)
+    session = getattr(sys.modules.get("pytest_dpjax"), "SESSION", None)
+    if session is not None and session.budget is not None:
+        num_draws, seconds = None, session.next_share()
+    num_pairs = _num_pairs(mechanism, pairs)
+
+    def run(sizes: Sizes) -> AuditResult:
+        return audit(
+            mechanism,
+            pairs=pairs,
+            num_samples=sizes.num_samples,
+            num_confirm=sizes.num_confirm,
+            confidence=confidence,
+            claim=epsilon,
+            key=seed,
+            guarantee="exact",
+            **options,
+        )
+
+    start = time.perf_counter()
+    if seconds is not None:
+        result = audit_within(seconds, num_pairs, run)
+    else:
+        result = run(sizes_of(num_draws or DEFAULT_DRAWS, num_pairs))
+    if session is not None:
+        session.add(
+            mechanism=result.mechanism,
+            claim=float(epsilon),
+            lower_bound=result.lower_bound,
+            detectable=detectable_epsilon(result, epsilon),
+            draws=2 * (result.num_samples * num_pairs + result.num_confirm),
+            seconds=time.perf_counter() - start,
+            verdict=result.verdict,
+        )
+    return result
+
+
+def _num_pairs(mechanism: Any, pairs: Any) -> int:
+    if pairs is None and hasattr(mechanism, "standard_pairs"):
+        pairs = mechanism.standard_pairs()
+    if pairs is None:
+        return 1
+    return max(len(getattr(pairs, "database", pairs)), 1)
+
+
+def _violation(result: AuditResult, mechanism: Any, options: dict[str, Any]) -> str:
+    return (
+        f"{result.mechanism} is not {result.claim:g}-differentially private.\n"
+        f"  claim        epsilon = {result.claim:g}\n"
+        f"  lower bound  {result.lower_bound:.4f}, with confidence {_sure(result)}: a mechanism "
+        "that keeps the claim fails so at most once in "
+        f"{1 / (1 - result.confidence):.3g} seeds\n"
+        f"{_witness(result)}\n  replay\n{_replay(result, mechanism, options)}"
+    )
+
+
+def _sure(result: AuditResult) -> str:
+    return f"1 - {1 - result.confidence:.2g}"
+
+
+def _witness(result: AuditResult) -> str:
+    witness, total = result.witness, result.num_confirm
+    first, second = witness.event_counts
+    return (
+        f"  pair         {witness.pair}: database {witness.database}, neighbor {witness.neighbor}\n"
+        f"  event        {witness.event}\n"
+        f"  counts       {first} of {total} fresh draws at the database ({first / total:.4g}), "
+        f"{second} at the neighbor ({second / total:.4g})"
+    )
+
+
+def _detectable(result: AuditResult, claim: float) -> str:
+    least = detectable_epsilon(result, claim)
+    return (
+        f"at this event and with {result.num_confirm} draws a side, the claim {claim:g} is likely "
+        f"to be refuted from an epsilon of {least:.4g} on"
+    )
+
+
+def _replay(result: AuditResult, mechanism: Any, options: dict[str, Any]) -> str:
+    """A Python snippet that draws the same outputs again."""
+    lines = ["import dpjax"]
+    kind = type(mechanism).__name__
+    if hasattr(mechanism, "standard_pairs"):
+        lines.append(f"from {type(mechanism).__module__.split('._')[0]} import {kind}")
+        values = ", ".join(f"{k}={v!r}" for k, v in parameters_of(mechanism).items())
+        lines.append(f"mechanism = {kind}({values})")
+    else:
+        name = getattr(mechanism, "__qualname__", kind)
+        module = getattr(mechanism, "__module__", None)
+        if module and name.isidentifier():
+            lines.append(f"from {module} import {name}")
+            lines.append(f"mechanism = {name}")
+        else:
+            lines.append(f"mechanism = ...  # {name} of {module}")
+    arguments = {
+        "num_samples": result.num_samples,
+        "num_confirm": result.num_confirm,
+        "confidence": result.confidence,
+        "claim": result.claim,
+        "key": result.seed,
+        "guarantee": "exact",
+        **options,
+    }
+    replay, call = result.replay or {}, "print(dpjax.audit(mechanism"
+    if len(replay.get("labels", ())) <= _MOST_PAIRS_SHOWN and "database" in replay:
+        sides = zip(replay["database"], replay["neighbor"], strict=True)
+        arguments = {"pairs": list(sides), **arguments}
+    elif not hasattr(mechanism, "standard_pairs"):
+        lines.append("pairs = ...  # those of the test")
+        call += ", pairs=pairs"
+    lines.append(call + "".join(f",\n    {k}={v!r}" for k, v in arguments.items()) + "))")
+    return "\n".join(f"    {line}" for text in lines for line in text.split("\n"))
