@@ -132,13 +132,13 @@ def diffprivlib_cases() -> Iterator[Case]:
 LIBRARIES = {"opendp": opendp_cases, "diffprivlib": diffprivlib_cases}
 
 
-def audited(case: Case, *, scale: float = 1.0, seed: int = 0) -> dpjax.AuditResult:
+def audited(case: Case, *, scale: float = 1.0, confidence: float = 0.99) -> dpjax.AuditResult:
     """One audit of a case at its claim.
 
     Args:
         case: Of a library.
         scale: Of the numbers of draws.
-        seed: Of the audit; the libraries draw their own randomness.
+        confidence: Of the bound.
     """
     confirm = int(case.num_confirm * scale)
     return dpjax.audit(
@@ -146,10 +146,9 @@ def audited(case: Case, *, scale: float = 1.0, seed: int = 0) -> dpjax.AuditResu
         pairs=[case.pair],
         num_samples=int(0.4 * confirm),
         num_confirm=confirm,
-        confidence=0.99,
+        confidence=confidence,
         claim=case.claim,
         delta=case.delta,
-        key=seed,
     )
 
 

@@ -152,14 +152,16 @@ class OutputCells:
                 described.setdefault(text, []).append(self.names[number])
         for text, names in described.items():
             only = names == [self.names[0]]
-            parts.append(f"a number {text}" + ("" if only else f" with {words.listed(names)}"))
+            kind = "a number" if len(self.shape) == 1 else "a vector with"
+            parts.append(f"{kind} {text}" + ("" if only else f" with {words.listed(names)}"))
         return f"the output is {words.listed(parts)}"
 
     def _describe_boxes(self, chosen: np.ndarray, words: "_Words") -> str:
         """The numbers beside one label; of vectors one entry after the other."""
         axis = len(self.shape) - chosen.ndim
+        entry = "" if len(self.shape) == 1 else f"entry {axis} "
         if chosen.ndim == 1:
-            return words.listed(self._runs(axis, chosen, words))
+            return entry + words.listed(self._runs(axis, chosen, words))
         # Bins of the first entry that go with the same boxes of the others.
         rows = chosen.reshape(len(chosen), -1)
         texts = []
@@ -167,7 +169,7 @@ class OutputCells:
             same = np.all(rows == pattern, axis=1)
             first = words.listed(self._runs(axis, same, words))
             others = self._describe_boxes(pattern.reshape(chosen.shape[1:]), words)
-            texts.append(f"{first} and then {others}")
+            texts.append(f"{entry}{first} and {others}")
         return words.listed(texts, "; or ")
 
     def _runs(self, axis: int, chosen: np.ndarray, words: "_Words") -> list[str]:

@@ -250,12 +250,15 @@ class Encoder:
             places, text = lowest_set_bit(values[rest, 0]), "lowest set bit 2^{}"
         else:
             width = int(self._bits or 0)
-            places = (values[rest, 0].view(np.int64) & ((1 << width) - 1)).astype(np.int64)
+            # Of the type they came in: the low bits of a float32 in a float64 are zeros.
+            numbers = raw[rest, 0] if raw.dtype == np.float32 else values[rest, 0]
+            words = numbers.view(np.int32 if numbers.dtype == np.float32 else np.int64)
+            places = words.astype(np.int64) & ((1 << width) - 1)
             text = f"lowest {width} bits {{:0{width}b}}"
         kinds, which = np.unique(places, return_inverse=True)
         names = [text.format(int(kind)) for kind in kinds]
-        numbers = [self._label_of(_Special(name), name) for name in names]
-        labels[rest] = np.array(numbers, np.int32)[which]
+        known = [self._label_of(_Special(name), name) for name in names]
+        labels[rest] = np.array(known, np.int32)[which]
 
 
 class Raised(str):

@@ -24,15 +24,17 @@ def rerun(result: AuditResult, mechanism: Any = None) -> AuditResult:
         compute alike.
 
     Raises:
-        ValueError: The result is of recorded outputs, or of a function that was not given.
+        ValueError: The result is of recorded outputs, of a mechanism of the host, or of a function
+            that was not given.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4.
     """
     if result.replay is None:
         raise ValueError(
-            "result is of recorded outputs, which it does not hold: call dpjax.audit_samples with "
-            f"the same outputs and key={result.seed!r}."
+            "result is of recorded outputs or of a mechanism of the host, which it does not hold: "
+            "call dpjax.audit_samples with the same outputs, or dpjax.audit with the same "
+            f"mechanism, and key={result.seed!r}."
         )
     if mechanism is None:
         if result.mechanism not in CATALOGUE:

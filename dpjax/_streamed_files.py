@@ -61,11 +61,8 @@ def audit_recordings(
         for side, (recording, name_of_side) in enumerate(((x, "x"), (y, "y")))
     ]
     pilots = [part.pilot(encoder) for part in parts]
-    if pilots[0].values.shape[1] != pilots[1].values.shape[1]:
-        raise TypeError(
-            "x and y must have outputs of one dimension, but had "
-            f"{[pilot.values.shape[1] for pilot in pilots]} numbers an output."
-        )
+    if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
+        raise TypeError("x and y must be of one kind, but were labels and vectors.")
     cells = lay_cells(pilots, encoder.names, discrete=discrete)
     counts = [part.counts(encoder, cells) for part in parts]
     halves = np.stack([side[:2] for side in counts], axis=1)

@@ -165,14 +165,14 @@ def streamed_result(
             "generator": "philox4x64",
         },
         notes=tuple(notes),
-        curve=_curve(cells, counts),
+        curve=_curve(cells, counts, event.cells),
         versions=versions(),
         device="host",
         seconds=seconds,
     )
 
 
-def _curve(cells: OutputCells, counts: np.ndarray) -> dict[str, list] | None:
+def _curve(cells: OutputCells, counts: np.ndarray, event: np.ndarray) -> dict[str, list] | None:
     """Probabilities and losses of the cells that tell most; None for vectors."""
     if len(cells.shape) > 1:
         return None
@@ -187,6 +187,7 @@ def _curve(cells: OutputCells, counts: np.ndarray) -> dict[str, list] | None:
         "density": (counts[0, kept] / counts[0].sum()).tolist(),
         "neighbor_density": (counts[1, kept] / counts[1].sum()).tolist(),
         "loss": loss[kept].tolist(),
+        "event": event[kept].tolist(),
     }
 
 

@@ -16,6 +16,7 @@ from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution
 from dpjax._exact import allowed_cells, assemble_exact, cells_of, event_recorded, event_runs
 from dpjax._join import assemble, first_run
+from dpjax._lost_outcomes import note_lost_outcomes, refuse_lost_outcomes
 from dpjax._mixed import held_where_mixed
 from dpjax._outputs import HostSource, RecordedSource
 from dpjax._provenance import name_of, parameters_of, seed_of
@@ -196,6 +197,8 @@ def audit(
         region = _inner_range(_pilot_outputs(mechanism, pairs, root), finite=True)
         notes.append(_PILOT_NOTE)
     region = as_region(region, space)
+    if num_outcomes is not None:
+        refuse_lost_outcomes(_pilot_outputs(mechanism, pairs, root), num_outcomes)
     execution = execution or default_execution()
 
     def run(settings: LocalSettings) -> LocalStatistics:
@@ -214,6 +217,9 @@ def audit(
         )
 
     statistics, settings = _refine_lattice(run, settings)
+    if num_outcomes is not None and statistics.found.curves is not None:
+        shares = np.asarray(statistics.found.curves.densities, float)
+        notes += note_lost_outcomes(shares, region, num_outcomes)
     result = assemble(
         statistics,
         settings,

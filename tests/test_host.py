@@ -94,7 +94,7 @@ def test_vectors_and_labels():
         return np.array([database, -database]) + rng.laplace(size=(num_samples, 2))
 
     result = audit(vectors)
-    assert 1.2 < result.lower_bound < 2.0 and "and then" in result.witness.event
+    assert 1.2 < result.lower_bound < 2.0 and "and entry 1" in result.witness.event
 
     def responses(database, num_samples, rng):
         truth = np.array(["no", "yes"])[int(database)]
@@ -191,6 +191,15 @@ def test_the_two_zeros_are_one_unless_bits_are_looked_at():
     assert audit(zeros, bits="lowest", num_samples=1000, num_confirm=2000).lower_bound > 4
 
 
+def test_the_bits_of_a_float32_are_its_own():
+    encoder = Encoder("it", bits=2)
+    values = np.array([1.0, 1.0 + 2.0**-23, 1.0 + 2.0**-22], np.float32)
+    names = [encoder.names[label] for label in encoder.encode(values).labels]
+    assert names == ["lowest 2 bits 00", "lowest 2 bits 01", "lowest 2 bits 10"]
+    doubled = [encoder.names[label] for label in encoder.encode(values.astype(float)).labels]
+    assert set(doubled) == {"lowest 2 bits 00"}
+
+
 # Batches, workers, seeds.
 
 
@@ -278,7 +287,7 @@ def test_a_change_of_shape_is_said():
 
 
 def test_options_of_densities_are_refused():
-    with pytest.raises(ValueError, match="bandwidth is for density estimates"):
+    with pytest.raises(ValueError, match="bandwidth is of density estimates"):
         dpjax.audit(HostMechanism(noisy), pairs=PAIR, bandwidth=0.1)
     with pytest.raises(ValueError, match="pairs must be given"):
         dpjax.audit(HostMechanism(noisy))

@@ -1,0 +1,243 @@
+"""Recordings of any size: the same split and the same counts however they are read."""
+
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import Recording
+from dpjax._output_cells import lay_cells
+from dpjax._outputs import Encoder
+from dpjax._streamed_files import random_words
+from dpjax.io import _recording, read_samples
+
+RNG = np.random.default_rng(3)
+X, Y = RNG.laplace(0, 1, 20_000), RNG.laplace(1, 1, 20_000)
+
+
+def chunks_of(monkeypatch, rows):
+    monkeypatch.setattr(_recording, "_ROWS", rows)
+
+
+def write_all(folder):
+    """One recording in every format."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = np.stack([np.arange(len(X), dtype=float), X], axis=1)
+    np.save(folder / "a.npy", X)
+    np.savez(folder / "a.npz", other=np.arange(3), v=X)
+    np.savez_compressed(folder / "b.npz", table)
+    np.save(folder / "fortran.npy", np.asfortranarray(table))
+    np.savetxt(folder / "a.csv", table, "%.17g", ",", header="i,v", comments="")
+    np.savetxt(folder / "a.txt", X, "%.17g")
+    pq.write_table(pa.table({"i": table[:, 0], "v": X}), folder / "a.parquet")
+    np.save(folder / "part1.npy", X[:7001])
+    np.savetxt(folder / "part2.csv", X[7001:], "%.17g")
+    return {
+        "a.npy": None, "a.npz": "v", "b.npz": 1, "fortran.npy": "1", "a.csv": "v", "a.txt": None,
+        "a.parquet": "v", "part*": None,
+    }  # fmt: skip
+
+
+def test_every_format_in_every_chunk_size_holds_the_same(tmp_path, monkeypatch):
+    columns = write_all(tmp_path)
+    for rows in (2**18, 977):
+        chunks_of(monkeypatch, rows)
+        for name, column in columns.items():
+            chunks = list(Recording(str(tmp_path / name), column).chunks())
+            assert max(map(len, chunks)) <= max(rows, 1)
+            np.testing.assert_array_equal(np.concatenate(chunks), X)
+
+
+def test_an_audit_depends_on_neither_format_nor_chunks(tmp_path, monkeypatch):
+    write_all(tmp_path)
+    np.save(tmp_path / "y.npy", Y)
+    results = []
+    for rows, where, column in ((2**18, "a.npy", None), (501, "a.csv", "v"), (7001, "part*", None)):
+        chunks_of(monkeypatch, rows)
+        x, y = Recording(str(tmp_path / where), column), Recording(tmp_path / "y.npy")
+        results.append(dpjax.audit_samples(x, y, claim=0.5))
+    assert results[0].verdict == "violated" and 0.85 < results[0].lower_bound < 1.02
+    assert len({result.lower_bound for result in results}) == 1
+    assert len({json.dumps(result.to_dict()["witness"]) for result in results}) == 1
+
+
+def test_words_can_be_entered_anywhere_and_are_even():
+    key = np.array([5, 1], np.uint64)
+    words = random_words(key, 0, 100_000)
+    for start in (1, 2, 3, 4, 77_777):
+        np.testing.assert_array_equal(random_words(key, start, 10), words[start : start + 10])
+    # 4.6 standard errors: 4e-6 each.
+    assert abs(np.mean(words < 0.3 * 2**64) - 0.3) < 4.6 * np.sqrt(0.21 / 100_000)
+    assert abs(np.mean(words & np.uint64(1)) - 0.5) < 4.6 * np.sqrt(0.25 / 100_000)
+
+
+def test_search_and_confirm_share_no_output(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    result = dpjax.audit_samples(
+        Recording(tmp_path / "x.npy"), Recording(tmp_path / "y.npy"), search_fraction=0.2
+    )
+    confirmed = result.settings["confirmed"]
+    for side, total in zip("xy", confirmed, strict=True):
+        note = next(note for note in result.notes if note.startswith(f"{side}: "))
+        assert note == f"{side}: {20_000 - total} outputs searched, the other {total} confirmed."
+        assert abs(total - 16_000) < 4.6 * np.sqrt(20_000 * 0.16)
+
+
+def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
+    """12 million bytes a file; a chunk of 20 000 and the pilots are far smaller.
+
+    The bound at the end has tables of its own, which do not depend on the files' size.
+    """
+    chunks_of(monkeypatch, 20_000)
+    for name, shift in (("x", 0.0), ("y", 1.0)):
+        np.save(tmp_path / f"{name}.npy", shift + RNG.laplace(size=1_500_000))
+    monkeypatch.setattr("dpjax._streamed_files.PILOT", 4000)
+    monkeypatch.setattr("dpjax._streamed_result.event_lower_bound", lambda *_, **__: 0.0)
+    tracemalloc.start()
+    dpjax.audit_samples(Recording(tmp_path / "x.npy"), Recording(tmp_path / "y.npy"))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 6e6
+
+
+# Kinds.
+
+
+def test_atoms_in_a_density_are_counted_apart():
+    """A censored Laplace: the atom at 0 has the probabilities 1/2 and e^-1/2."""
+    x, y = np.maximum(X, 0), np.maximum(Y, 0)
+    result = dpjax.audit_samples(x, y, claim=0.5)
+    assert result.verdict == "violated" and result.lower_bound < 1.02
+    assert any("x holds the value 0 in 50% of its outputs" in note for note in result.notes)
+    assert any("counted apart from the density" in note for note in result.notes)
+    assert result.bound == "exact binomial"
+    with pytest.raises(ValueError, match="say discrete=True"):
+        dpjax.audit_samples(x, y, discrete=False)
+
+
+def test_nan_and_infinities_and_none_are_outcomes():
+    x, y = X.copy(), X[::-1].copy()
+    x[::10], y[::5] = np.nan, np.inf
+    result = dpjax.audit_samples(x, y)
+    assert result.lower_bound > 3 and ("NaN" in result.witness.event or "inf" in str(result))
+    labels = ["yes", None, "no", 1.5] * 100
+    result = dpjax.audit_samples(labels, ["yes"] * 400)
+    assert result.lower_bound > 0.5
+    assert any("several kinds" in note for note in result.notes)
+
+
+def test_labels_and_integers(tmp_path):
+    rng = np.random.default_rng(5)
+    sides = [rng.random(4000) < p for p in (0.2, 0.6)]
+    for name, side in zip("xy", sides, strict=True):
+        (tmp_path / f"{name}.csv").write_text("\n".join(np.where(side, "ja", "nein")))
+        np.save(tmp_path / f"{name}.npy", np.where(side, 10**17 + 1, 10**17))
+    for ending in ("csv", "npy"):
+        recordings = [Recording(tmp_path / f"{name}.{ending}") for name in "xy"]
+        result = dpjax.audit_samples(*recordings)
+        assert 0.7 < result.lower_bound < np.log(3)
+    with pytest.raises(ValueError, match=r"all of .* outputs are distinct numbers"):
+        np.save(tmp_path / "x.npy", X)
+        np.save(tmp_path / "y.npy", Y)
+        recordings = [Recording(tmp_path / f"{name}.npy") for name in "xy"]
+        dpjax.audit_samples(*recordings, discrete=True)
+
+
+def test_all_distinct_reals_are_no_outcomes():
+    with pytest.raises(ValueError, match="outputs in x and y are distinct reals"):
+        dpjax.audit_samples(X, Y, discrete=True)
+
+
+def test_no_output_is_dropped():
+    """Cells are a partition: whatever comes is in one of them."""
+    encoder = Encoder("it")
+    pilot = encoder.encode([1.0, 2.0, "a", None] * 20)
+    cells = lay_cells([pilot, pilot], encoder.names)
+    strange = encoder.encode([1e300, -1e300, "new", np.nan, 1.5, 2.0, "a", 0.0])
+    index = cells.index(strange)
+    assert len(index) == 8 and np.all((index >= 0) & (index < cells.size))
+    assert "some other label" in cells.describe(np.arange(cells.size) == index[2])
+    counts = cells.count(strange, np.arange(8) % 2, 2)
+    assert counts.sum() == 8 and counts.shape == (2, cells.size)
+
+
+def test_groups_and_positions_fit_the_cells():
+    encoder = Encoder("it")
+    pilot = encoder.encode(np.concatenate([RNG.normal(size=500), np.zeros(100)]))
+    cells = lay_cells([pilot, pilot], encoder.names)
+    (line,) = cells.positions()
+    assert line.shape == (cells.size,) and np.nanmax(line) == cells.shape[0] - 1
+    atom = cells.index(encoder.encode([0.0]))[0]
+    for width in (3, 9):
+        groups = cells.groups(width)
+        assert np.sum(groups == groups[atom]) == 1
+        assert set(groups) == set(range(groups.max() + 1)) and groups.max() < cells.size / 2
+        boxes = groups[cells.num_alone :]
+        assert np.all(np.diff(boxes) >= 0)
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "message"),
+    [
+        ("a.csv", "w", "a.csv has no column 'w'; .*known: i, v"),
+        ("a.csv", "2", "a.csv has no column 2: its columns are 0 to 1"),
+        ("a.npy", "v", "a.npy cannot be read: it has no column 'v': its columns are 0 to 0"),
+        ("a.npz", None, "must hold one array, or the one to use must be named"),
+        ("a.parquet", "w", "a.parquet .*no column 'w'"),
+    ],
+)
+def test_wrong_columns(tmp_path, name, column, message):
+    write_all(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        list(Recording(tmp_path / name, column).chunks())
+
+
+def test_refused_recordings(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "v.npy", X.reshape(-1, 2))
+    np.save(tmp_path / "few.npy", X[:20])
+    pq.write_table(pa.table({"v": [1.0, None]}), tmp_path / "gap.parquet")
+    pq.write_table(pa.table({"v": [[1.0], [2.0]]}), tmp_path / "list.parquet")
+    with pytest.raises(ValueError, match="is named twice"):
+        Recording([tmp_path / "x.npy", tmp_path / "x.npy"])
+    with pytest.raises(FileNotFoundError, match="no file fits this pattern"):
+        Recording(str(tmp_path / "none*.npy"))
+    with pytest.raises(ValueError, match="at least one file"):
+        Recording([])
+    with pytest.raises(ValueError, match=r"v\.npy holds vectors of 2 numbers, but the first"):
+        list(Recording(f"{tmp_path}/x.npy,{tmp_path}/v.npy").chunks())
+    with pytest.raises(ValueError, match="has gaps"):
+        read_samples(tmp_path / "gap.parquet")
+    with pytest.raises(ValueError, match="neither numbers nor texts"):
+        read_samples(tmp_path / "list.parquet")
+    x = Recording(tmp_path / "x.npy")
+    with pytest.raises(ValueError, match=r"y must hold at least 40 outputs.* held 20"):
+        dpjax.audit_samples(x, Recording(tmp_path / "few.npy"))
+    with pytest.raises(ValueError, match=r"1 number\(s\) an output at first and 2 later"):
+        dpjax.audit_samples(x, Recording(tmp_path / "v.npy"))
+    with pytest.raises(TypeError, match="x and y must both be recordings, but y was ndarray"):
+        dpjax.audit_samples(x, Y)
+    with pytest.raises(ValueError, match="search_fraction must be below"):
+        dpjax.audit_samples(x, x, search_fraction=0.6)
+    with pytest.raises(ValueError, match="region is for JAX mechanisms and for arrays"):
+        dpjax.audit_samples(x, x, region=(0, 1))
+
+
+def test_no_advice_to_unpickle(tmp_path):
+    (tmp_path / "x.npy").write_bytes(b"not an array")
+    np.save(tmp_path / "o.npy", np.array([{}], object), allow_pickle=True)
+    for name in ("x.npy", "o.npy"):
+        with pytest.raises(ValueError, match="cannot be read") as refused:
+            read_samples(tmp_path / name)
+        assert "allow_pickle" not in str(refused.value)
