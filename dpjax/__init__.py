@@ -5,6 +5,8 @@ from importlib.metadata import version as _version
 from dpjax._audit_histogram import HistogramAudit as HistogramAudit
 from dpjax._audit_histogram import audit_histogram as audit_histogram
 from dpjax._batching import Execution as Execution
+from dpjax._pair_search import FoundPairs as FoundPairs
+from dpjax._pair_search import search_pairs as search_pairs
 from dpjax._rerun import rerun as rerun
 from dpjax._result import AuditResult as AuditResult
 from dpjax._result import Witness as Witness

@@ -136,7 +136,22 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Ar
     Returns:
         Shape [num_samples].
     """
-    return _signed_uniform(key, num_samples, row, dtype)[1]
+    return signed_uniform(key, num_samples, row, dtype)[1]
+
+
+def signed_uniform(
+    key: Array, num_samples: int, row: int = 0, dtype: Any = None
+) -> tuple[Array, Array]:
+    """A fair bit, and a uniform on (0, 1] from the other 63 bits of the two words.
+
+    Arguments as `uniform`; each of shape [num_samples].
+    """
+    dtype = jnp.dtype(dtype or jnp.result_type(float))
+    high, low = _words(key, num_samples, row)
+    # Through int32: the conversion from uint32 does not vectorise on CPU.
+    lead = (high >> 1).astype(jnp.int32).astype(dtype) * dtype.type(2.0**-31)
+    tail = ((low >> 1).astype(jnp.int32).astype(dtype) + dtype.type(0.5)) * dtype.type(2.0**-62)
+    return (high & 1) == 1, lead + tail
 
 
 def exponential(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Array:
@@ -147,14 +162,14 @@ def exponential(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -
 
 def laplace(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Array:
     """Standard Laplace noise: density e^-|x| / 2. Arguments and shape as `uniform`."""
-    negative, u = _signed_uniform(key, num_samples, row, dtype)
+    negative, u = signed_uniform(key, num_samples, row, dtype)
     magnitude = -jnp.log(u)
     return jnp.where(negative, -magnitude, magnitude)
 
 
 def normal(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Array:
     """Standard normal noise. Arguments and shape as `uniform`."""
-    negative, u = _signed_uniform(key, num_samples, row, dtype)
+    negative, u = signed_uniform(key, num_samples, row, dtype)
     magnitude = -jax.scipy.special.ndtri(u / 2)
     return jnp.where(negative, -magnitude, magnitude)
 
@@ -165,7 +180,7 @@ def gumbel(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Arr
     The exponential needs relative precision at both of its ends, for they are the two tails here;
     the spare bit chooses the end.
     """
-    large, u = _signed_uniform(key, num_samples, row, dtype)
+    large, u = signed_uniform(key, num_samples, row, dtype)
     share = u / 2
     rest = 1 - share
     logarithm = -jnp.log(jnp.where(large, share, rest))
@@ -181,7 +196,7 @@ def two_sided_geometric(
 
     By inversion of P(|k| >= m) = 2 a^m / (1 + a). Arguments as `uniform`; int32 [num_samples].
     """
-    negative, u = _signed_uniform(key, num_samples, row, None)
+    negative, u = signed_uniform(key, num_samples, row, None)
     shift = math.log(2.0) - jnp.log1p(jnp.exp(-jnp.asarray(epsilon, u.dtype)))
     magnitude = jnp.floor((shift - jnp.log(u)) / epsilon).astype(jnp.int32)
     return jnp.where(negative, -magnitude, magnitude)
@@ -195,13 +210,3 @@ def _key_words(key: Array) -> tuple[Array, Array]:
 def _words(key: Array, num_samples: int, row: int) -> tuple[Array, Array]:
     position = jax.lax.iota(jnp.uint32, num_samples)
     return threefry2x32(_key_words(key), (jnp.full_like(position, row), position))
-
-
-def _signed_uniform(key: Array, num_samples: int, row: int, dtype: Any) -> tuple[Array, Array]:
-    """A fair bit, and a uniform on (0, 1] from the other 63 bits of the two words."""
-    dtype = jnp.dtype(dtype or jnp.result_type(float))
-    high, low = _words(key, num_samples, row)
-    # Through int32: the conversion from uint32 does not vectorise on CPU.
-    lead = (high >> 1).astype(jnp.int32).astype(dtype) * dtype.type(2.0**-31)
-    tail = ((low >> 1).astype(jnp.int32).astype(dtype) + dtype.type(0.5)) * dtype.type(2.0**-62)
-    return (high & 1) == 1, lead + tail

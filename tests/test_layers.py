@@ -16,7 +16,7 @@ LAYERS = {
     "_result": 5, "_histogram_result": 5, "_provenance": 5, "_join": 5, "_exact": 5, "_recorded": 5,
     "_mixed": 5, "_lost_outcomes": 5, "_output_cells": 5, "_output_events": 5,
     "_streamed": 5, "_streamed_files": 5, "_streamed_result": 5,
-    "_replay": 5, "_rerun": 5, "audit": 5,
+    "_replay": 5, "_rerun": 5, "audit": 5, "_pair_search": 5,
     "_audit_histogram": 5, "reference": 5,
     "io": 6, "sweeps": 6, "testing": 6,
     "plotting": 7, "report": 7, "cli": 7,

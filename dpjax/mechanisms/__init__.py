@@ -16,14 +16,35 @@ from dpjax.mechanisms._choice import TwoPoint as TwoPoint
 from dpjax.mechanisms._conditioned import Exponential as Exponential
 from dpjax.mechanisms._conditioned import TruncatedGaussian as TruncatedGaussian
 from dpjax.mechanisms._conditioned import TruncatedLaplace as TruncatedLaplace
+from dpjax.mechanisms._integers import DiscreteGaussian as DiscreteGaussian
+from dpjax.mechanisms._integers import SnappedLaplace as SnappedLaplace
+from dpjax.mechanisms._integers import TruncatedGeometric as TruncatedGeometric
+from dpjax.mechanisms._local_protocols import LocalHashing as LocalHashing
+from dpjax.mechanisms._local_protocols import OptimizedUnaryEncoding as OptimizedUnaryEncoding
+from dpjax.mechanisms._local_protocols import SubsetSelection as SubsetSelection
+from dpjax.mechanisms._local_protocols import SymmetricUnaryEncoding as SymmetricUnaryEncoding
+from dpjax.mechanisms._local_protocols import (
+    ThresholdedHistogramEncoding as ThresholdedHistogramEncoding,
+)
+from dpjax.mechanisms._mixed_sparse_vector import SVT3 as SVT3
+from dpjax.mechanisms._mixed_sparse_vector import NumericalSVT as NumericalSVT
+from dpjax.mechanisms._mixed_sparse_vector import SVT3And4 as SVT3And4
 from dpjax.mechanisms._noisy_max import ContinuousNoisyMax as ContinuousNoisyMax
 from dpjax.mechanisms._noisy_max import FiniteExponential as FiniteExponential
 from dpjax.mechanisms._noisy_max import ReportNoisyMax as ReportNoisyMax
 from dpjax.mechanisms._noisy_max import ReportNoisyMax2 as ReportNoisyMax2
 from dpjax.mechanisms._noisy_max import ReportNoisyMax3 as ReportNoisyMax3
 from dpjax.mechanisms._noisy_max import ReportNoisyMax4 as ReportNoisyMax4
+from dpjax.mechanisms._rappor import OneTimeRappor as OneTimeRappor
+from dpjax.mechanisms._rappor import Rappor as Rappor
+from dpjax.mechanisms._rappor import bloom_filter as bloom_filter
+from dpjax.mechanisms._selection import HalfNoiseMax as HalfNoiseMax
+from dpjax.mechanisms._selection import PermuteAndFlip as PermuteAndFlip
 from dpjax.mechanisms._sparse_vector import SVT1 as SVT1
 from dpjax.mechanisms._sparse_vector import SVT2 as SVT2
 from dpjax.mechanisms._sparse_vector import SVT4 as SVT4
 from dpjax.mechanisms._sparse_vector import SVT5 as SVT5
 from dpjax.mechanisms._sparse_vector import SVT6 as SVT6
+from dpjax.mechanisms._vectors import ParallelLaplace as ParallelLaplace
+from dpjax.mechanisms._vectors import PrefixSum as PrefixSum
+from dpjax.mechanisms._vectors import SummedHistogramEncoding as SummedHistogramEncoding

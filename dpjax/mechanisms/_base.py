@@ -50,8 +50,11 @@ class BuiltIn(Mechanism, Protocol):
         ...
 
     @property
-    def standard_region(self) -> tuple[float, float] | None:
-        """Ends of the region of outputs that is compared; None for a finite space."""
+    def standard_region(self) -> tuple[Any, Any] | None:
+        """Ends of the region of outputs that is compared (numbers, or one number an axis).
+
+        For mixed outputs, of the real part; None for a finite space.
+        """
         ...
 
     def standard_pairs(self) -> Pairs:

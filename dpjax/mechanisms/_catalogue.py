@@ -1,7 +1,19 @@
 """The built-in mechanisms by their names on the command line."""
 
 from dpjax._errors import nearest
-from dpjax.mechanisms import _additive, _choice, _conditioned, _noisy_max, _sparse_vector
+from dpjax.mechanisms import (
+    _additive,
+    _choice,
+    _conditioned,
+    _integers,
+    _local_protocols,
+    _mixed_sparse_vector,
+    _noisy_max,
+    _rappor,
+    _selection,
+    _sparse_vector,
+    _vectors,
+)
 from dpjax.mechanisms._base import BuiltIn
 
 CATALOGUE: dict[str, type[BuiltIn]] = {
@@ -9,24 +21,42 @@ CATALOGUE: dict[str, type[BuiltIn]] = {
     for cls in (
         _additive.Laplace,
         _additive.Gaussian,
+        _integers.SnappedLaplace,
+        _vectors.ParallelLaplace,
         _additive.TwoSidedGeometric,
+        _integers.TruncatedGeometric,
+        _integers.DiscreteGaussian,
         _choice.RandomizedResponse,
         _noisy_max.ReportNoisyMax,
         _noisy_max.ReportNoisyMax2,
         _noisy_max.ReportNoisyMax3,
         _noisy_max.ReportNoisyMax4,
         _noisy_max.ContinuousNoisyMax,
+        _selection.HalfNoiseMax,
         _conditioned.Exponential,
         _noisy_max.FiniteExponential,
+        _selection.PermuteAndFlip,
         _sparse_vector.SVT1,
         _sparse_vector.SVT2,
+        _mixed_sparse_vector.SVT3,
         _sparse_vector.SVT4,
         _sparse_vector.SVT5,
         _sparse_vector.SVT6,
+        _mixed_sparse_vector.NumericalSVT,
+        _mixed_sparse_vector.SVT3And4,
         _conditioned.TruncatedLaplace,
         _conditioned.TruncatedGaussian,
         _additive.NoisyHistogram1,
         _additive.NoisyHistogram2,
+        _vectors.PrefixSum,
+        _rappor.OneTimeRappor,
+        _rappor.Rappor,
+        _local_protocols.SymmetricUnaryEncoding,
+        _local_protocols.OptimizedUnaryEncoding,
+        _vectors.SummedHistogramEncoding,
+        _local_protocols.ThresholdedHistogramEncoding,
+        _local_protocols.LocalHashing,
+        _local_protocols.SubsetSelection,
         _choice.TwoPoint,
     )
 }

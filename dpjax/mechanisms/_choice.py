@@ -14,10 +14,21 @@ from dpjax.databases import Pairs, all_pairs
 from dpjax.mechanisms._base import draw_dtype, epsilon_level, static
 
 
+def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int) -> Array:
+    """k-ary randomised response by inversion: int32, from uniforms on (0, 1] and the true ones."""
+    others = num_categories - 1
+    # The mass below p_lie = others / (others + e^epsilon), in equal shares, is a lie.
+    share = 1 / (others + jnp.exp(jnp.asarray(epsilon, u.dtype)))
+    step = jnp.ceil(u / share).astype(jnp.int32)
+    return jnp.where(step <= others, (truth + step) % num_categories, truth)
+
+
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class RandomizedResponse:
     """k-ary randomised response: the truth with odds e^epsilon to 1 against each other answer.
+
+    Among local protocols it is called generalised randomised response (GRR).
 
     Attributes:
         epsilon: True level.
@@ -49,13 +60,9 @@ class RandomizedResponse:
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for a scalar category."""
-        others = self.num_categories - 1
         u = _random.uniform(key, num_samples, dtype=draw_dtype(self.epsilon))
-        # The mass below p_lie = others / (others + e^epsilon), in equal shares, is a lie.
-        share = 1 / (others + jnp.exp(jnp.asarray(self.epsilon, u.dtype)))
-        step = jnp.ceil(u / share).astype(jnp.int32)
-        lie = (jnp.asarray(database).astype(jnp.int32) + step) % self.num_categories
-        return jnp.where(step <= others, lie, jnp.asarray(database).astype(jnp.int32))
+        truth = jnp.asarray(database).astype(jnp.int32)
+        return respond(u, truth, self.epsilon, self.num_categories)
 
 
 @jax.tree_util.register_dataclass

@@ -50,7 +50,7 @@ class ReportNoisyMax:
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for answers of shape [num_queries]."""
-        return _noisy_max(_random.laplace, key, database, 2 / self.epsilon, num_samples)[0]
+        return noisy_max(_random.laplace, key, database, 2 / self.epsilon, num_samples)[0]
 
 
 @jax.tree_util.register_dataclass
@@ -87,7 +87,7 @@ class ReportNoisyMax2:
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for answers of shape [num_queries]."""
-        return _noisy_max(_random.exponential, key, database, 2 / self.epsilon, num_samples)[0]
+        return noisy_max(_random.exponential, key, database, 2 / self.epsilon, num_samples)[0]
 
 
 @jax.tree_util.register_dataclass
@@ -124,7 +124,7 @@ class ReportNoisyMax3:
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples] for answers of shape [num_queries]."""
-        return _noisy_max(_random.laplace, key, database, 2 / self.epsilon, num_samples)[1]
+        return noisy_max(_random.laplace, key, database, 2 / self.epsilon, num_samples)[1]
 
 
 @jax.tree_util.register_dataclass
@@ -161,7 +161,7 @@ class ReportNoisyMax4:
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples] for answers of shape [num_queries]."""
-        return _noisy_max(_random.exponential, key, database, 2 / self.epsilon, num_samples)[1]
+        return noisy_max(_random.exponential, key, database, 2 / self.epsilon, num_samples)[1]
 
 
 @jax.tree_util.register_dataclass
@@ -195,7 +195,7 @@ class ContinuousNoisyMax:
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples] for statistics of shape [num_queries]."""
         scale = self.num_queries / self.epsilon
-        return _noisy_max(_random.laplace, key, database, scale, num_samples)[1]
+        return noisy_max(_random.laplace, key, database, scale, num_samples)[1]
 
 
 @jax.tree_util.register_dataclass
@@ -232,7 +232,7 @@ class FiniteExponential:
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for scores of shape [num_queries]."""
-        return _noisy_max(_random.gumbel, key, database, 2 / self.epsilon, num_samples)[0]
+        return noisy_max(_random.gumbel, key, database, 2 / self.epsilon, num_samples)[0]
 
 
 def _check_queries(mechanism) -> None:
@@ -240,7 +240,7 @@ def _check_queries(mechanism) -> None:
     _validate.positive_int(at_least=2, num_queries=mechanism.num_queries)
 
 
-def _noisy_max(
+def noisy_max(
     noise: Callable, key: Array, answers: Array, scale: Array | float, num_samples: int
 ) -> tuple[Array, Array]:
     """Index and value of the largest of answers + scale * noise, each of shape [num_samples].

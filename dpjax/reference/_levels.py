@@ -1,6 +1,6 @@
 """The exact loss of a pair of databases: the truth that lower bounds are judged by."""
 
-from functools import singledispatch
+from functools import partial, singledispatch
 from itertools import pairwise
 from typing import Any
 
@@ -9,15 +9,22 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from dpjax import mechanisms
-from dpjax._types import FiniteSpace, IntegerSpace
+from dpjax._types import FiniteSpace, IntegerSpace, MixedSpace, VectorSpace
 from dpjax.databases import Pairs
 from dpjax.reference._density import exponential_rate, log_density
+from dpjax.reference._mixed import vector_level
 
 _TAIL_SCALES = 50.0
 """The loss reaches its limits like e^-distance: this far out they are exact in float64."""
 
 _GRID = 129
 """Points a smooth stretch of the loss is searched on before the best one is refined."""
+
+_MIXED_GRID = 17
+"""The same for mixed outputs, where each point is an integral."""
+
+_FLAT = 1e-13
+"""A top this flat needs no refinement."""
 
 
 def pair_level(
@@ -39,7 +46,8 @@ def pair_level(
 
     Raises:
         TypeError: The mechanism is not a built-in one.
-        ValueError: A database has the wrong shape, or the region is empty.
+        ValueError: A database has the wrong shape, or the region is empty, or one is given for
+            vector or mixed outputs.
 
     References:
         Askin, Kutta, Dette (2022), Theorem 1.
@@ -47,8 +55,11 @@ def pair_level(
     database, neighbor = np.asarray(database, float), np.asarray(neighbor, float)
     if region is not None and not region[0] <= region[1]:
         raise ValueError(f"region must be (low, high) with low <= high, but was {region}.")
-    if isinstance(mechanism, mechanisms.Gaussian) and region is None:
-        # The loss is a line in t: the one built-in density whose whole-space level is not a limit.
+    space = mechanism.output_space
+    if isinstance(space, VectorSpace | MixedSpace) and region is not None:
+        raise ValueError(f"region must be None for outputs in {space}, but was {region!r}.")
+    if isinstance(mechanism, mechanisms.Gaussian | mechanisms.DiscreteGaussian) and region is None:
+        # The loss is a line in t: the built-in densities whose whole-space level is not a limit.
         return 0.0 if database == neighbor else float("inf")
 
     def loss(outputs: ArrayLike) -> np.ndarray:
@@ -56,26 +67,27 @@ def pair_level(
         with np.errstate(invalid="ignore"):
             return np.where(np.isneginf(one) & np.isneginf(other), 0.0, np.abs(one - other))
 
-    space = mechanism.output_space
+    if isinstance(space, VectorSpace):
+        return vector_level(mechanism, database, neighbor)
+    if isinstance(mechanism, mechanisms.SVT3And4):
+        # The noises are independent, so signed losses add.
+        third, fourth = mechanism.parts
+        return max(
+            _signed_level(third, *ends) + _signed_level(fourth, *ends)
+            for ends in ((database, neighbor), (neighbor, database))
+        )
+    if isinstance(space, MixedSpace):
+        ends = database, neighbor
+        return max(_signed_level(mechanism, *ends), _signed_level(mechanism, *ends[::-1]))
     if isinstance(space, FiniteSpace):
         low, high = region or (0, space.size - 1)
         return float(loss(np.arange(max(0, np.ceil(low)), min(space.size - 1, high) + 1)).max())
     if isinstance(space, IntegerSpace):
-        # Beyond the two databases the loss is constant.
-        ends = np.sort([database, neighbor])
-        low, high = region or (ends[0], ends[1])
-        inner = np.clip(ends, np.ceil(low), np.floor(high))
-        return float(loss(np.arange(inner[0], inner[1] + 1)).max())
-
-    parts = [_landmarks(mechanism, x) for x in (database, neighbor)]
-    kinks, scale = np.concatenate([k for k, _ in parts]), parts[0][1]
-    reach = _TAIL_SCALES * scale
-    low, high = region or (kinks.min() - reach, kinks.max() + reach)
+        low, high = region or _integers_that_matter(mechanism, database, neighbor)
+        return float(loss(np.arange(np.ceil(low), np.floor(high) + 1)).max())
+    low, high = region or (-np.inf, np.inf)
     low, high = max(low, space.low), min(high, space.high)
-    edges = np.unique(np.concatenate([[low, high], kinks[(kinks > low) & (kinks < high)]]))
-    if len(edges) == 1:
-        return float(loss(edges[0]))
-    return max(_stretch(loss, *ends) for ends in pairwise(edges))
+    return _line_level(mechanism, database, neighbor, loss, low, high)
 
 
 def best_level(mechanism: Any, pairs: Pairs, region: tuple[float, float] | None = None) -> float:
@@ -95,18 +107,76 @@ def best_level(mechanism: Any, pairs: Pairs, region: tuple[float, float] | None 
     )
 
 
-def _stretch(loss: Any, low: float, high: float) -> float:
-    """The supremum over [low, high], where the loss is smooth inside."""
-    grid = np.linspace(low, high, _GRID)
+def _line_level(
+    mechanism: Any,
+    database: np.ndarray,
+    neighbor: np.ndarray,
+    loss: Any,
+    low: float,
+    high: float,
+    num_points: int = _GRID,
+) -> float:
+    """The supremum of a loss on a line over [low, high]; it is smooth between its kinks."""
+    parts = [_landmarks(mechanism, x) for x in (database, neighbor)]
+    kinks, scale = np.concatenate([k for k, _ in parts]), parts[0][1]
+    reach = _TAIL_SCALES * scale
+    low = kinks.min() - reach if np.isneginf(low) else low
+    high = kinks.max() + reach if np.isposinf(high) else high
+    edges = np.unique(np.concatenate([[low, high], kinks[(kinks > low) & (kinks < high)]]))
+    if len(edges) == 1:
+        return float(loss(edges[0]))
+    grid = np.concatenate([np.linspace(*ends, num_points) for ends in pairwise(edges)])
     values = loss(grid)
     best = int(values.argmax())
     if np.isinf(values[best]):
         return float("inf")
-    around = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
+    # Points of other stretches are not neighbours: the loss may have a kink between them.
+    first = best - best % num_points
+    beside = [max(best - 1, first), min(best + 1, first + num_points - 1)]
+    if values[best] - values[beside].min() < _FLAT:
+        return float(values[best])
+    around = grid[beside[0]], grid[beside[1]]
     refined = minimize_scalar(
         lambda t: -float(loss(t)), bounds=around, method="bounded", options={"xatol": 1e-10}
     )
     return max(float(values[best]), -float(refined.fun))
+
+
+def _signed_level(mechanism: Any, database: np.ndarray, neighbor: np.ndarray) -> float:
+    """The supremum of ln f_x - ln f_x', without an absolute value, of a sparse vector variant."""
+
+    def loss(outputs: np.ndarray) -> np.ndarray:
+        return log_density(mechanism, database, outputs) - log_density(mechanism, neighbor, outputs)
+
+    if isinstance(mechanism.output_space, FiniteSpace):
+        return float(loss(np.arange(mechanism.output_space.size)).max())
+
+    def loss_at_label(label: int, v: ArrayLike) -> np.ndarray:
+        v = np.asarray(v, float)
+        return loss(np.stack([np.full_like(v, label), v], axis=-1))
+
+    k = mechanism.num_queries
+    levels = [
+        _line_level(
+            mechanism, database, neighbor, partial(loss_at_label, i), -np.inf, np.inf, _MIXED_GRID
+        )
+        for i in range(k)
+    ]
+    # The label of "none" comes without a number.
+    return max(*levels, float(loss_at_label(k, 0.0)))
+
+
+def _integers_that_matter(
+    mechanism: Any, database: np.ndarray, neighbor: np.ndarray
+) -> tuple[float, float]:
+    """Ends of the integers beyond which the loss is constant."""
+    if isinstance(mechanism, mechanisms.SnappedLaplace):
+        # Cells that lie wholly on one side of both databases have the loss of the tails.
+        in_steps = np.sort([database, neighbor]) / float(mechanism.step())
+        last = np.ceil(float(mechanism.bound) / float(mechanism.step()))
+        return max(in_steps[0] - 2, -last), min(in_steps[1] + 2, last)
+    low, high = np.sort([database, neighbor])
+    return low, high
 
 
 @singledispatch
@@ -148,3 +218,13 @@ def _(mechanism, database):
 @_landmarks.register
 def _(mechanism: mechanisms.ContinuousNoisyMax, database):
     return database, mechanism.num_queries / float(mechanism.epsilon)
+
+
+@_landmarks.register
+def _(mechanism: mechanisms.SVT3, database):
+    return np.append(database, float(mechanism.threshold)), 2 / float(mechanism.epsilon)
+
+
+@_landmarks.register
+def _(mechanism: mechanisms.NumericalSVT, database):
+    return database, 3 / float(mechanism.epsilon)

@@ -63,7 +63,7 @@ def outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.nd
         return _noiseless_patterns(excess, scales.threshold)
     stops = not isinstance(mechanism, SVT6)
     if stops and mechanism.max_positives == 1:
-        return _first_positive(_rule(excess, scales.threshold, scales.query))
+        return first_positive(excess, scales.threshold, scales.query)
     if scales.redraw:
         return _redrawn_patterns(excess, scales, mechanism.max_positives)
     most = mechanism.max_positives if stops else len(answers)
@@ -96,8 +96,18 @@ def _rule(excess: np.ndarray, threshold: float, query: float) -> _Rule:
     )
 
 
-def _first_positive(rule: _Rule) -> np.ndarray:
-    """P(index of the first positive), and P(none) at the end."""
+def first_positive(excess: np.ndarray, threshold: float, query: float) -> np.ndarray:
+    """P(index of the first positive), and P(none) at the end.
+
+    Args:
+        excess: Answers less the threshold, [num_queries].
+        threshold: Scale of its noise.
+        query: Scale of each query's noise; one of the scales is an integer multiple of the other.
+
+    Returns:
+        [num_queries + 1].
+    """
+    rule = _rule(excess, threshold, query)
     all_below = np.cumprod(np.vstack([np.ones_like(rule.weight), rule.below]), axis=0)
     return np.append((all_below[:-1] * rule.above) @ rule.weight, all_below[-1] @ rule.weight)
 
@@ -132,7 +142,7 @@ def _redrawn_patterns(excess: np.ndarray, scales: _Scales, most: int) -> np.ndar
     stretch[k, k] = 1
     for start in range(k):
         threshold = scales.redraw if start else scales.threshold
-        stretch[start, start:] = _first_positive(_rule(excess[start:], threshold, scales.query))
+        stretch[start, start:] = first_positive(excess[start:], threshold, scales.query)
     up_to_last = np.ones(2**k)
     next_query = np.zeros(2**k, int)
     for i in range(k):

@@ -1,0 +1,206 @@
+"""Ready-made designs of neighbours: one record more or less, one changed, grids, cubes, at random.
+
+A database here is a vector with one entry a record, or a number. A record that is absent is
+written 0, as in an indicator vector.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from dpjax import _random, _validate
+from dpjax.databases._pairs import Pairs
+
+_MOST_PAIRS = 2**20
+
+
+def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
+    """A database against itself without each of its records: one pair a record that is not 0.
+
+    The bound takes both directions of a pair, so adding is covered by removing.
+
+    Args:
+        database: [records], 0 where a record is absent.
+
+    Returns:
+        Pairs in the order of the records.
+
+    Raises:
+        ValueError: It is not a vector, or holds no record.
+
+    References:
+        Dwork, Roth (2014), Definition 2.4 (neighbours at distance one).
+    """
+    base = _vector(database)
+    present = np.flatnonzero(base)
+    if len(present) == 0:
+        raise ValueError("database must hold at least one record that is not 0, but held none.")
+    neighbor = np.repeat(base[None], len(present), axis=0)
+    neighbor[np.arange(len(present)), present] = 0
+    return Pairs(
+        np.broadcast_to(base, neighbor.shape), neighbor, tuple(f"without {i}" for i in present)
+    )
+
+
+def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) -> Pairs:
+    """A database against itself with one record replaced by another value of a finite domain.
+
+    Args:
+        database: [records].
+        domain: The values that a record can take.
+
+    Returns:
+        Pairs in the order of records, then of values; values that a record has already are left
+        out.
+
+    Raises:
+        ValueError: It is not a vector, or no record can change.
+
+    References:
+        Dwork, Roth (2014), section 2.3 (databases that differ in one record).
+    """
+    base, values = _vector(database), _vector(domain, "domain")
+    changes = [(i, v) for i, v in product(range(len(base)), np.unique(values)) if base[i] != v]
+    if not changes:
+        raise ValueError(
+            f"domain must hold a value that some record does not have, but was {values.tolist()}."
+        )
+    neighbor = np.repeat(base[None], len(changes), axis=0)
+    neighbor[np.arange(len(changes)), [i for i, _ in changes]] = [v for _, v in changes]
+    return Pairs(
+        np.broadcast_to(base, neighbor.shape),
+        neighbor,
+        tuple(f"{i} becomes {v:g}" for i, v in changes),
+    )
+
+
+def interval_grid(low: float, high: float, num_points: int = 11, distance: float = 1.0) -> Pairs:
+    """Every two numbers of an equally spaced grid that are at most `distance` apart.
+
+    Args:
+        low: The least number.
+        high: The largest.
+        num_points: How many, at least two.
+        distance: The sensitivity of the statistic.
+
+    Returns:
+        Pairs of numbers, the smaller first.
+
+    Raises:
+        ValueError: The interval is empty, or no two points are near enough.
+
+    References:
+        Askin, Kutta, Dette (2022), section III (the maximum over finitely many pairs).
+    """
+    _validate.increasing(low, high, name="low and high")
+    _validate.positive_int(at_least=2, num_points=num_points)
+    _validate.positive(distance=distance)
+    points = np.linspace(low, high, num_points)
+    step = (high - low) / (num_points - 1)
+    # Half a rounding error of room, so that a distance of whole steps is kept.
+    reach = int(np.floor(distance / step * (1 + 1e-9)))
+    if reach < 1:
+        raise ValueError(
+            f"distance must be at least one step of the grid, {step:g}, but was {distance!r}."
+        )
+    pairs = [(i, j) for i in range(num_points) for j in range(i + 1, num_points) if j - i <= reach]
+    _check_size(len(pairs))
+    first, second = (points[list(side)] for side in zip(*pairs, strict=True))
+    return Pairs(first, second, tuple(f"{a:g} / {b:g}" for a, b in zip(first, second, strict=True)))
+
+
+def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None) -> Pairs:
+    """One database of {0,1}^d against all others, or all pairs that differ in one entry.
+
+    Args:
+        dimension: d, the number of entries.
+        database: The one database, of zeros and ones; if None, every edge of the cube is a pair.
+
+    Returns:
+        2^d - 1 pairs with the one database, otherwise d 2^(d-1) with the entry 0 first; labels are
+        the bits.
+
+    Raises:
+        ValueError: `database` is not of {0,1}^d, or there would be more than 2^20 pairs.
+
+    References:
+        Askin, Kutta, Dette (2022), Figure 5: 0^6 against {0,1}^6.
+    """
+    _validate.positive_int(dimension=dimension)
+    _check_size(2**dimension - 1 if database is not None else dimension * 2 ** (dimension - 1))
+    # Bits in reading order: entry 0 changes slowest.
+    cube = np.arange(2**dimension)[:, None] >> np.arange(dimension)[::-1] & 1
+    if database is not None:
+        base = _vector(database)
+        if base.shape != (dimension,) or not np.all(np.isin(base, [0, 1])):
+            raise ValueError(
+                f"database must be {dimension} zeros and ones, but was {base.tolist()}."
+            )
+        neighbor = cube[np.any(cube != base, axis=1)]
+        first = np.broadcast_to(base, neighbor.shape)
+    else:
+        corner, entry = np.nonzero(cube == 0)
+        first, neighbor = cube[corner], cube[corner]
+        neighbor[np.arange(len(entry)), entry] = 1
+    labels = tuple(f"{_bits(a)} / {_bits(b)}" for a, b in zip(first, neighbor, strict=True))
+    return Pairs(first.astype(float), neighbor.astype(float), labels)
+
+
+def random_answers(
+    key: Any, num_pairs: int, num_queries: int, low: float = 0.0, high: float = 2.0
+) -> Pairs:
+    """Random query answers against answers that each moved by -1, 0 or 1.
+
+    Args:
+        key: Integer seed or typed key; the same key gives the same pairs.
+        num_pairs: How many.
+        num_queries: Length of the answers.
+        low: Least answer of the database; they are uniform.
+        high: Largest answer of the database.
+
+    Returns:
+        `num_pairs` pairs of shape [num_queries]; in each at least one answer moves.
+
+    Raises:
+        ValueError: An argument is out of range.
+
+    References:
+        Ding, Wang, Wang, Zhang, Kifer (2018), section 5 (query answers of sensitivity 1).
+    """
+    _validate.positive_int(num_pairs=num_pairs)
+    _validate.positive_int(num_queries=num_queries)
+    _validate.increasing(low, high, name="low and high")
+    root = _random.as_key(key)
+    count = num_pairs * num_queries
+    uniforms = [
+        np.asarray(_random.uniform(_random.fold_in(root, part), count, row), float).reshape(
+            num_pairs, num_queries
+        )
+        for part, row in ((0, 0), (0, 1), (1, 0), (1, 1))
+    ]
+    database = low + (high - low) * uniforms[0]
+    moves = np.ceil(3 * uniforms[1]) - 2
+    # Where nothing moved, one answer that is drawn anew does.
+    entry = np.ceil(num_queries * uniforms[2][:, 0]).astype(int) - 1
+    direction = np.where(uniforms[3][:, 0] <= 0.5, -1.0, 1.0)
+    still = np.flatnonzero(~moves.any(axis=1))
+    moves[still, entry[still]] = direction[still]
+    return Pairs(database, database + moves, tuple(f"random {i}" for i in range(num_pairs)))
+
+
+def _vector(values: Any, name: str = "database") -> np.ndarray:
+    array = np.asarray(values, float)
+    if array.ndim != 1 or len(array) == 0:
+        raise ValueError(f"{name} must be a vector of numbers, but had shape {array.shape}.")
+    return array
+
+
+def _check_size(num_pairs: int) -> None:
+    if num_pairs > _MOST_PAIRS:
+        raise ValueError(f"there would be {num_pairs} pairs, more than 2^20: ask for fewer.")
+
+
+def _bits(row: np.ndarray) -> str:
+    return "".join(str(int(x)) for x in row)

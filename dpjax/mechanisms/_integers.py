@@ -1,0 +1,173 @@
+"""Mechanisms that answer in integers by design: discrete Gaussian, truncated geometric, snapped."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax import _random, _validate
+from dpjax._types import FiniteSpace, IntegerSpace
+from dpjax.databases import Pairs, shifts
+from dpjax.mechanisms._base import draw_dtype, epsilon_level, static
+
+_TAIL_SIGMAS = 10
+"""A table of the discrete Gaussian that ends this far out leaves out less than 1e-22."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class DiscreteGaussian:
+    """a + N_Z(0, sigma^2), P(k) proportional to e^(-k^2 / (2 sigma^2)): no pure level.
+
+    Drawn by inversion of its tail table, which ends at `largest_noise`.
+
+    Attributes:
+        sigma: The parameter of the noise; its standard deviation is a little less.
+        largest_noise: End of the table, at least 10 sigma.
+
+    References:
+        Canonne, Kamath, Steinke (2020), Definition 1.
+    """
+
+    name: ClassVar[str] = "discrete-gaussian"
+    source: ClassVar[str] = "Canonne et al. 2020"
+    level = math.inf
+    output_space = IntegerSpace()
+    sigma: float = 1.0
+    largest_noise: int = static(128)
+
+    def __post_init__(self):
+        _validate.positive(sigma=self.sigma)
+        _validate.positive_int(largest_noise=self.largest_noise)
+        if _validate.is_traced(self.sigma):
+            return
+        if self.largest_noise < _TAIL_SIGMAS * float(jnp.max(jnp.asarray(self.sigma))):
+            raise ValueError(
+                f"largest_noise must be at least {_TAIL_SIGMAS} sigma, but was "
+                f"{self.largest_noise} for sigma {self.sigma!r}."
+            )
+
+    @property
+    def standard_region(self) -> tuple[float, float]:
+        """Three sigma about the databases 0 and 1."""
+        reach = math.ceil(3 * float(self.sigma))
+        return (-reach, 1 + reach)
+
+    def standard_pairs(self) -> Pairs:
+        """0 against 1."""
+        return Pairs([0], [1])
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """int32 of shape [num_samples] for a scalar integer database."""
+        dtype = draw_dtype(self.sigma)
+        magnitudes = jnp.arange(1, self.largest_noise + 1, dtype=dtype)
+        mass = 2 * jnp.exp(-((magnitudes / self.sigma) ** 2) / 2)
+        # Summed from the far end, so that the tails keep their relative precision.
+        tails = jnp.cumsum(mass[::-1]) / (1 + jnp.sum(mass))
+        negative, u = _random.signed_uniform(key, num_samples, dtype=dtype)
+        # |k| is the number of tails P(|k| >= m) that u lies in.
+        magnitude = (self.largest_noise - jnp.searchsorted(tails, u)).astype(jnp.int32)
+        return jnp.asarray(database).astype(jnp.int32) + jnp.where(negative, -magnitude, magnitude)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class TruncatedGeometric:
+    """A count in 0..n with geometric noise of a rational rate, clamped: level ln(1 + 2^-k).
+
+    Exact integer arithmetic needs a rate 1 + 2^-k; k = ceil(log2(2 / epsilon)).
+
+    Attributes:
+        epsilon: What was asked for; the level lies between a fourth and a half of it.
+        largest_count: n.
+
+    References:
+        Balcer, Vadhan (2018), Algorithm 4.8 (GeoSample).
+    """
+
+    name: ClassVar[str] = "truncated-geometric"
+    source: ClassVar[str] = "Balcer, Vadhan 2018, Alg. 4.8"
+    standard_region = None
+    epsilon: float = 1.0
+    largest_count: int = static(10)
+
+    def __post_init__(self):
+        _validate.positive(epsilon=self.epsilon)
+        _validate.positive_int(largest_count=self.largest_count)
+
+    @property
+    def output_space(self) -> FiniteSpace:
+        """The counts 0..n."""
+        return FiniteSpace(self.largest_count + 1)
+
+    @property
+    def level(self) -> float:
+        """ln(1 + 2^-k)."""
+        return math.log1p(2.0 ** -math.ceil(math.log2(2 / float(self.epsilon))))
+
+    def standard_pairs(self) -> Pairs:
+        """Every count against the next."""
+        counts = range(self.largest_count)
+        return Pairs(list(counts), [c + 1 for c in counts])
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """int32 in 0..n of shape [num_samples] for a scalar count in 0..n."""
+        dtype = draw_dtype(self.epsilon)
+        # 2 / epsilon = mantissa 2^exponent, with the mantissa in [1/2, 1): no rounding at powers.
+        mantissa, exponent = jnp.frexp(2 / jnp.asarray(self.epsilon, dtype))
+        bits = (exponent - (mantissa == 0.5)).astype(dtype)
+        noise = _random.two_sided_geometric(key, num_samples, jnp.log1p(jnp.exp2(-bits)))
+        return jnp.clip(jnp.asarray(database).astype(jnp.int32) + noise, 0, self.largest_count)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class SnappedLaplace:
+    """The snapping mechanism: Laplace noise, rounded to a power of two Lambda and clamped.
+
+    clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))), where Lambda is the least power of two
+    above the scale and clamp is to [-B, B]. Answers are numbers of steps: the release is
+    Lambda times the output, clamped once more.
+
+    Attributes:
+        epsilon: True level.
+        bound: B.
+
+    References:
+        Mironov (2012), section 5.
+    """
+
+    name: ClassVar[str] = "snapped-laplace"
+    source: ClassVar[str] = "Mironov 2012"
+    level = epsilon_level
+    output_space = IntegerSpace()
+    standard_region = (-5, 5)
+    epsilon: float = 1.0
+    bound: float = 1024.0
+
+    def __post_init__(self):
+        _validate.positive(epsilon=self.epsilon, bound=self.bound)
+
+    def step(self) -> Array:
+        """Lambda."""
+        scale = self._scale()
+        return jnp.ldexp(jnp.ones_like(scale), jnp.frexp(scale)[1])
+
+    def standard_pairs(self) -> Pairs:
+        """0 against b / 10, b = 1..10."""
+        return shifts(0.0)
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """int32 numbers of steps, of shape [num_samples], for a scalar database."""
+        scale, step = self._scale(), self.step()
+        noise = _random.laplace(key, num_samples, dtype=scale.dtype)
+        noisy = jnp.clip(database, -self.bound, self.bound) + scale * noise
+        last = jnp.ceil(self.bound / step)
+        return jnp.clip(jnp.round(noisy / step), -last, last).astype(jnp.int32)
+
+    def _scale(self) -> Array:
+        dtype = draw_dtype(self.epsilon)
+        return (1 + jnp.asarray(self.bound, dtype) * 2.0**-49) / self.epsilon

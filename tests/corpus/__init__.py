@@ -1,0 +1,9 @@
+"""Mechanisms that are wrong, and right ones beside them, with the claims that an audit must judge.
+
+One table of entries as data: the fast test (test_corpus) and the full run (benchmarks/corpus.py)
+read it.
+"""
+
+from corpus.entries import CORPUS as CORPUS
+from corpus.entries import Entry as Entry
+from corpus.entries import most_false_refutations as most_false_refutations

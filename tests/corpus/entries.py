@@ -1,0 +1,206 @@
+"""The table of the corpus.
+
+A wrong entry must be refuted at its claim in at least 19 of 20 seeds within its budget of draws; a
+right one no more often than its confidence allows.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.stats import binom
+
+import dpjax
+from corpus import host
+from dpjax import databases, mechanisms
+
+CONFIDENCE = 0.99
+"""Of every audit in the corpus: a right mechanism at its exact level is refuted in 1% of runs."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A mechanism, what it claims, and what an audit may spend on it.
+
+    Attributes:
+        name: For people.
+        mechanism: A mechanism, or a function of (key, database).
+        claim: The epsilon that its author states.
+        wrong: Whether the claim is false.
+        what: What is wrong, or the true level.
+        pairs: The pairs that are audited; a built-in mechanism's standard ones if None.
+        num_samples: Draws a side of each pair in the search.
+        num_confirm: Draws a side of the chosen pair.
+        arguments: Further arguments of `dpjax.audit`.
+    """
+
+    name: str
+    mechanism: Any
+    claim: float
+    wrong: bool
+    what: str
+    pairs: Any = None
+    num_samples: int = 5_000
+    num_confirm: int = 20_000
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def budget(self) -> int:
+        """Draws of one audit, all pairs and both sides."""
+        pairs = self.mechanism.standard_pairs() if self.pairs is None else self.pairs
+        return 2 * (len(pairs) * self.num_samples + self.num_confirm)
+
+    def audit(self, seed: int) -> dpjax.AuditResult:
+        """One audit at the claim."""
+        return dpjax.audit(
+            self.mechanism,
+            pairs=self.pairs,
+            claim=self.claim,
+            key=seed,
+            num_samples=self.num_samples,
+            num_confirm=self.num_confirm,
+            confidence=CONFIDENCE,
+            **self.arguments,
+        )
+
+
+def most_false_refutations(num_seeds: int) -> int:
+    """What a right mechanism, refuted in 1% of runs, exceeds with a chance below 1e-5."""
+    return int(binom.isf(1e-5, num_seeds, 1 - CONFIDENCE))
+
+
+def laplace_by_deviation(key, count):
+    """Takes 1 / epsilon for the standard deviation, where it is the scale: sqrt(2) epsilon."""
+    return count + jax.random.laplace(key) / jnp.sqrt(2.0)
+
+
+def geometric_by_half_sensitivity(key, count):
+    """Sums of changes of 2, with noise for changes of 1: twice the claim."""
+    one, other = jax.random.split(key)
+    chance = 1 - jnp.exp(-1.0)
+    noise = jax.random.geometric(one, chance) - jax.random.geometric(other, chance)
+    return jnp.int32(2 * count) + noise
+
+
+def gaussian_of_half_sigma(key, count):
+    """Noise whose variance was divided by sigma twice: its deviation is a half of what it says."""
+    return count + 0.5 * jax.random.normal(key)
+
+
+def two_counts_one_noise(key, counts):
+    """Two counts released at epsilon 1 each, both with the noise of the same key."""
+    return jnp.stack([counts[0] + jax.random.laplace(key), counts[1] + jax.random.laplace(key)])
+
+
+def two_counts_two_noises(key, counts):
+    """The same with a key each: level 2."""
+    one, other = jax.random.split(key)
+    return jnp.stack([counts[0] + jax.random.laplace(one), counts[1] + jax.random.laplace(other)])
+
+
+COUNTS = databases.Pairs(np.zeros((3, 2)), np.array([[0.0, 1], [1, 0], [1, 1]]))
+EXACT = {"guarantee": "exact"}
+BOX = ([-1.5, -1.5], [2.5, 2.5])
+
+LAST_BELOW = databases.Pairs(np.ones((1, 5)), np.array([[2.0, 2, 2, 2, 0]]))
+ONE_RECORD = databases.Pairs([0.0], [1.0])
+
+WRONG = (
+    Entry("noisy histogram 2", mechanisms.NoisyHistogram2(0.5), 0.5, True, "level 2"),
+    Entry("report noisy max 3", mechanisms.ReportNoisyMax3(), 1.0, True, "level 3"),
+    Entry("report noisy max 4", mechanisms.ReportNoisyMax4(), 1.0, True, "no level"),
+    Entry(
+        "sparse vector 3", mechanisms.SVT3(num_queries=5), 1.0, True, "level 2.5", None, 30_000,
+        100_000, EXACT,
+    ),
+    Entry(
+        "sparse vectors 3 and 4 in parallel", mechanisms.SVT3And4(num_queries=5), 2.0, True,
+        "level 4.25", LAST_BELOW, 1_000_000, 1_000_000, EXACT,
+    ),
+    Entry("sparse vector 4", mechanisms.SVT4(), 1.0, True, "level 1.75", None, 10_000, 40_000),
+    Entry("sparse vector 5", mechanisms.SVT5(), 1.0, True, "no level"),
+    Entry("sparse vector 6", mechanisms.SVT6(), 1.0, True, "level 5", None, 50_000, 150_000),
+    Entry("noisy max at 4x its zCDP budget", mechanisms.HalfNoiseMax(), 1.0, True, "level 2"),
+    Entry(
+        "Laplace, scale taken for a deviation", laplace_by_deviation, 1.0, True, "level 1.41",
+        databases.shifts(0.0, 4), arguments={"region": (-1.5, 2.5)},
+    ),
+    Entry(
+        "geometric, sensitivity 2 taken for 1", geometric_by_half_sensitivity, 1.0, True,
+        "level 2", databases.Pairs([0], [1]), arguments={"region": (-6, 8)},
+    ),
+    Entry("Gaussian, as a pure level", mechanisms.Gaussian(), 1.0, True, "no level"),
+    Entry(
+        "Gaussian of half its sigma", gaussian_of_half_sigma, 2.5, True,
+        "loss up to 8 in the region, where sigma 1 has 2", databases.Pairs([0.0], [1.0]),
+        arguments={"region": (-1.5, 2.5)},
+    ),
+    Entry(
+        "two counts, one key", two_counts_one_noise, 2.0, True, "no level", COUNTS,
+        arguments={"region": BOX},
+    ),
+    Entry(
+        "textbook Laplace, by its bits", dpjax.HostMechanism(host.textbook_laplace, bits="lowest"),
+        1.0, True, "no level", ONE_RECORD, 10_000, 20_000,
+    ),
+    Entry(
+        "mean that crashes without records",
+        dpjax.HostMechanism(host.mean_that_crashes, batched=False), 1.0, True, "no level",
+        ONE_RECORD, 1_000, 2_000,
+    ),
+    Entry(
+        "Laplace, 22% too little noise", mechanisms.Laplace(1 / 0.78), 1.0, True, "level 1.28",
+        None, 10_000, 50_000,
+    ),
+    Entry(
+        "geometric, 22% too little noise", mechanisms.TwoSidedGeometric(1 / 0.78), 1.0, True,
+        "level 1.28", None, 10_000, 50_000,
+    ),
+    Entry(
+        "noisy max, 22% too little noise", mechanisms.ReportNoisyMax2(1 / 0.78), 1.0, True,
+        "level 1.28", None, 10_000, 50_000,
+    ),
+)  # fmt: skip
+
+RIGHT = (
+    Entry("noisy histogram 1", mechanisms.NoisyHistogram1(0.5), 0.5, False, "level 0.5"),
+    Entry("continuous noisy max", mechanisms.ContinuousNoisyMax(), 1.0, False, "level 1"),
+    Entry("report noisy max 1", mechanisms.ReportNoisyMax(), 1.0, False, "level 1, not attained"),
+    Entry("report noisy max 2", mechanisms.ReportNoisyMax2(), 1.0, False, "level 1"),
+    Entry(
+        "numerical sparse vector", mechanisms.NumericalSVT(), 1.0, False, "level 1, not attained",
+        None, 10_000, 40_000, EXACT,
+    ),
+    Entry(
+        "prefix sums", mechanisms.PrefixSum(), 3.0, False, "level 3", None, 5_000, 20_000, EXACT
+    ),
+    Entry("one-time RAPPOR", mechanisms.OneTimeRappor(0.9), 0.803, False, "level 0.8027"),
+    Entry("subset selection", mechanisms.SubsetSelection(), 1.0, False, "level 1"),
+    Entry("sparse vector 1", mechanisms.SVT1(), 1.0, False, "level 1", None, 10_000, 40_000),
+    Entry(
+        "sparse vector 4, corrected", mechanisms.SVT4.at_level(1.0), 1.0, False, "level 1", None,
+        10_000, 40_000,
+    ),
+    Entry("exponential choice", mechanisms.FiniteExponential(), 1.0, False, "level 1"),
+    Entry("permute and flip", mechanisms.PermuteAndFlip(), 1.0, False, "level 1"),
+    Entry("Laplace", mechanisms.Laplace(), 1.0, False, "level 1", None, 10_000, 50_000),
+    Entry("snapped Laplace", mechanisms.SnappedLaplace(), 1.0, False, "level 1"),
+    Entry(
+        "snapped Laplace, by its bits", dpjax.HostMechanism(host.snapped_laplace, bits="lowest"),
+        1.0, False, "level 1", ONE_RECORD, 10_000, 20_000,
+    ),
+    Entry(
+        "mean without a crash", dpjax.HostMechanism(host.mean_that_guards, batched=False), 1.0,
+        False, "level 1", ONE_RECORD, 1_000, 2_000,
+    ),
+    Entry("two-sided geometric", mechanisms.TwoSidedGeometric(), 1.0, False, "level 1"),
+    Entry("randomised response", mechanisms.RandomizedResponse(), 1.0, False, "level 1"),
+    Entry(
+        "two counts, two keys", two_counts_two_noises, 2.0, False, "level 2", COUNTS,
+        arguments={"region": BOX},
+    ),
+)  # fmt: skip
+
+CORPUS = WRONG + RIGHT
