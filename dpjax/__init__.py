@@ -4,6 +4,7 @@ from importlib.metadata import version as _version
 
 from dpjax._audit_histogram import HistogramAudit as HistogramAudit
 from dpjax._audit_histogram import audit_histogram as audit_histogram
+from dpjax._audit_samples import audit_samples as audit_samples
 from dpjax._batching import Execution as Execution
 from dpjax._pair_search import FoundPairs as FoundPairs
 from dpjax._pair_search import search_pairs as search_pairs
@@ -11,7 +12,6 @@ from dpjax._rerun import rerun as rerun
 from dpjax._result import AuditResult as AuditResult
 from dpjax._result import Witness as Witness
 from dpjax.audit import audit as audit
-from dpjax.audit import audit_samples as audit_samples
 from dpjax.calibration import NoiseCalibration as NoiseCalibration
 from dpjax.calibration import calibrate_noise as calibrate_noise
 from dpjax.databases import Pairs as Pairs

@@ -132,6 +132,7 @@ def event_runs(
     key: Any,
     execution: Execution,
     allowed: np.ndarray | None = None,
+    delta: float = 0.0,
 ) -> EventRuns:
     """Exact audits of any number of independent runs at once.
 
@@ -146,11 +147,12 @@ def event_runs(
         key: Typed key.
         execution: Layout on the machine; never changes the bounds.
         allowed: bool [cells] that events may hold, or None.
+        delta: Of (epsilon, delta)-differential privacy.
     """
     numbers = jnp.asarray(runs, jnp.int32)
     drawn = (mechanism, pairs.database, pairs.neighbor, cells)
     counts = cell_counts_runs(*drawn, num_samples, key, numbers, execution=execution).as_int()
-    events = _choose(counts, cells, num_confirm, confidence, allowed)
+    events = _choose(counts, cells, num_confirm, confidence, allowed, delta)
     pair = np.argmax(events.predicted, axis=-1)
     rows = np.arange(len(pair))
     event = Event(
@@ -169,7 +171,7 @@ def event_runs(
         execution=execution,
     ).as_int()
     return EventRuns(
-        _bounds(event, confirmed, num_confirm, confidence),
+        _bounds(event, confirmed, num_confirm, confidence, delta),
         pair,
         event,
         confirmed,
@@ -179,37 +181,51 @@ def event_runs(
 
 
 def event_recorded(
-    source: Recorded, cells: Cells, confidence: float, allowed: np.ndarray | None = None
+    source: Recorded,
+    cells: Cells,
+    confidence: float,
+    allowed: np.ndarray | None = None,
+    delta: float = 0.0,
 ) -> EventRuns:
     """An exact audit of one pair's recorded outputs, as one run; arguments as `event_runs`."""
     num_samples, num_confirm = (part[0].shape[0] for part in (source.search, source.confirm))
     counts = cell_counts_recorded(source, cells, num_samples).as_int()[None]
-    event = _choose(counts, cells, num_confirm, confidence, allowed)
+    event = _choose(counts, cells, num_confirm, confidence, allowed, delta)
     confirmed = event_counts_recorded(
         source, cells, jnp.asarray(event.cells[0]), num_confirm
     ).as_int()[None]
-    bound = _bounds(event, confirmed, num_confirm, confidence)
+    bound = _bounds(event, confirmed, num_confirm, confidence, delta)
     pair = np.zeros(1, np.int64)
     return EventRuns(bound, pair, event, confirmed, event.predicted[:, None], counts)
 
 
 def _choose(
-    counts: NDArray, cells: Cells, num_confirm: int, confidence: float, allowed: np.ndarray | None
+    counts: NDArray,
+    cells: Cells,
+    num_confirm: int,
+    confidence: float,
+    allowed: np.ndarray | None,
+    delta: float,
 ) -> Event:
     return choose_event(
         counts,
         num_confirm,
         confidence,
         allowed=allowed,
+        delta=delta,
         coarser=cells.coarser(),
         positions=cells.positions(),
     )
 
 
-def _bounds(event: Event, counts: NDArray, num_confirm: int, confidence: float) -> NDArray:
+def _bounds(
+    event: Event, counts: NDArray, num_confirm: int, confidence: float, delta: float
+) -> NDArray:
     larger = np.take_along_axis(counts, event.larger[:, None], axis=-1)[:, 0]
     smaller = np.take_along_axis(counts, 1 - event.larger[:, None], axis=-1)[:, 0]
-    return event_lower_bound(larger, smaller, num_confirm, num_confirm, confidence)
+    return event_lower_bound(
+        larger, smaller, num_confirm, num_confirm, confidence, event.share, delta
+    )
 
 
 def assemble_exact(
@@ -228,6 +244,7 @@ def assemble_exact(
     region: str,
     notes: Sequence[str],
     start: float,
+    delta: float = 0.0,
     named: Cells | None = None,
 ) -> AuditResult:
     """The result of one run.
@@ -247,17 +264,17 @@ def assemble_exact(
         region: In words.
         notes: To begin with.
         start: `time.perf_counter()` when the audit began.
+        delta: Of (epsilon, delta)-differential privacy.
         named: The same cells in the caller's words and coordinates, where those are others.
     """
     index, larger = int(found.pair[0]), int(found.event.larger[0])
     lower_bound = float(found.lower_bound[0])
     counts = [int(count) for count in found.counts[0]]
     shares = [count / num_confirm for count in counts]
-    verdict, sentence = judge(lower_bound, claim, confidence)
+    verdict, sentence = judge(lower_bound, claim, confidence, delta)
     with np.errstate(divide="ignore", invalid="ignore"):
-        estimate = float(
-            np.log(np.float64(shares[larger])) - np.log(np.float64(shares[1 - larger]))
-        )
+        above = np.float64(max(shares[larger] - delta, 0))
+        estimate = float(np.log(above) - np.log(np.float64(shares[1 - larger])))
     named = named or cells
     text = named.describe(found.event.cells[0])
     order = np.argsort(-found.predicted[0], kind="stable")
@@ -293,6 +310,7 @@ def assemble_exact(
         settings={
             "guarantee": "exact",
             "num_claims": num_claims,
+            "delta": delta,
             "num_cells": cells.size,
             "predicted": float(found.event.predicted[0]),
             **numbers_of_process(),

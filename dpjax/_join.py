@@ -1,5 +1,6 @@
 """Joins the estimators (JAX) with inference (NumPy), and makes the result of an audit of both."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,11 +18,38 @@ from dpjax.inference import KernelSums, LocalBounds, local_bounds
 from dpjax.loss import Box, Region, privacy_loss
 
 _CURVE_POINTS = 400
+_MAX_CELLS = 2**18
+_CONSTANT = 1e-9  # a bandwidth this small against the region is that of a constant
 
 
 def first_run(statistics: LocalStatistics) -> LocalStatistics:
     """The statistics of the first run, without the axis of runs."""
     return jax.tree.map(lambda leaf: leaf[0], statistics)
+
+
+def refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics, LocalSettings]:
+    """Runs, with as many lattice nodes as the bandwidth needs; the settings say how many."""
+    needed = find_kernel(settings.kernel).min_nodes
+    while True:
+        statistics = jax.block_until_ready(run(settings))
+        nodes = float(np.min(statistics.found.nodes_per_bandwidth))
+        if nodes >= needed:
+            return statistics, settings
+        if not nodes > _CONSTANT * needed:
+            raise ValueError(
+                "the outputs hold NaN or an infinity, or are constant at one of the databases, so "
+                "they have no density: return finite reals, or integers with num_outcomes."
+            )
+        wanted = 2 * settings.num_cells
+        while wanted * nodes < 1.5 * settings.num_cells * needed and wanted <= _MAX_CELLS:
+            wanted *= 2
+        if wanted > _MAX_CELLS:
+            raise ValueError(
+                "region is so wide against the bandwidth of the density estimate that more than "
+                f"{_MAX_CELLS} lattice cells would be needed: narrow the region, or use "
+                "method='direct'."
+            )
+        settings = dataclasses.replace(settings, num_cells=wanted)
 
 
 def bounds_of(

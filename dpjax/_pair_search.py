@@ -15,8 +15,8 @@ import numpy as np
 
 from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution
+from dpjax._subject import check_shape, mechanism_of
 from dpjax._types import MixedSpace
-from dpjax.audit import _check_shape, _mechanism_of
 from dpjax.databases import Pairs
 from dpjax.estimators import LocalSettings, dpl_runs
 from dpjax.loss import as_region
@@ -89,8 +89,8 @@ def search_pairs(
     _validate.positive_int(at_least=2, factor=factor)
     root = _random.fold_in(_random.as_key(key), _random.stable_hash(_STAGE))
     pairs = Pairs.of(pairs)
-    mechanism = _mechanism_of(mechanism, pairs, num_outcomes)
-    _check_shape(mechanism, pairs)
+    mechanism = mechanism_of(mechanism, pairs, num_outcomes)
+    check_shape(mechanism, pairs)
     if isinstance(mechanism.output_space, MixedSpace):
         raise ValueError(
             f"pairs cannot be searched for outputs that are {mechanism.output_space}: beside an "

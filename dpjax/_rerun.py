@@ -60,6 +60,7 @@ def rerun(result: AuditResult, mechanism: Any = None) -> AuditResult:
         key=_key_of(result.seed),
         guarantee=settings["guarantee"],
         num_claims=settings["num_claims"],
+        delta=settings.get("delta", 0.0),
         **options,
     )
 

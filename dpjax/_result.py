@@ -174,9 +174,12 @@ class AuditResult:
         return "\n".join(lines)
 
 
-def judge(lower_bound: float, claim: float | None, confidence: float) -> tuple[str, str]:
+def judge(
+    lower_bound: float, claim: float | None, confidence: float, delta: float = 0.0
+) -> tuple[str, str]:
     """The verdict on a claim, and a sentence that says no more than what was shown."""
-    sure = f"With confidence {confidence:g}, epsilon is at least {lower_bound:.4f}"
+    at_delta = f" at delta = {delta:g}" if delta else ""
+    sure = f"With confidence {confidence:g}, epsilon{at_delta} is at least {lower_bound:.4f}"
     if claim is None:
         return NO_CLAIM, (f"{sure}; no claim was given to compare with.")
     if lower_bound > claim:

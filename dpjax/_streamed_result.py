@@ -114,10 +114,8 @@ def streamed_result(
             delta=delta,
         )
     )
-    verdict, sentence = judge(lower_bound, claim, confidence)
+    verdict, sentence = judge(lower_bound, claim, confidence, delta)
     notes = list(notes)
-    if delta:
-        sentence += f" (For events of a probability beyond delta = {delta:g}.)"
     share = [k / n for k, n in confirmed]
     with np.errstate(divide="ignore", invalid="ignore"):
         up, down = np.float64(max(share[larger] - delta, 0)), np.float64(share[1 - larger])

@@ -103,7 +103,7 @@ def audit(
         rich_help_panel=_HOST,
     ),
     delta: float = typer.Option(
-        0.0, help="Of (epsilon, delta)-DP; for --host, --command and --samples."
+        0.0, help="Of (epsilon, delta)-DP, where an event is counted (--guarantee exact)."
     ),
     region: tuple[float, float] = typer.Option(
         None,
@@ -245,7 +245,12 @@ def audit(
                 import dpjax
 
                 result = dpjax.audit(
-                    mechanism, pairs=pairs_given, num_outcomes=num_outcomes, **sizes, **local
+                    mechanism,
+                    pairs=pairs_given,
+                    num_outcomes=num_outcomes,
+                    delta=delta,
+                    **sizes,
+                    **local,
                 )
     if plot is not None and isinstance(result, AuditResult):
         result.plot(plot)
@@ -263,8 +268,6 @@ def _refuse_foreign(given: dict[str, Any], samples: bool, host: bool, method: st
         foreign["discrete"] = "--samples"
     if not host:
         foreign |= {option: "--host and --command" for option in _OF_HOST}
-    if not samples and not host:
-        foreign["delta"] = "--host, --command and --samples"
     if host:
         foreign |= {option: "density estimates" for option in (*_OF_DENSITIES, "num_outcomes")}
     if host or samples:

@@ -140,7 +140,7 @@ def from_function(
         raise TypeError(
             f"the function {label} cannot be traced by JAX ({type(error).__name__}: {first_line}). "
             "It must be written with jax.numpy and jax.random, without Python branches on drawn "
-            "values; otherwise record its outputs to two files and use dpjax.audit_samples."
+            "values; otherwise wrap a function (database, num_samples) as dpjax.HostMechanism."
         ) from error
     except Exception as error:
         raise TypeError(

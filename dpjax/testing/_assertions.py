@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 from dpjax import _validate
+from dpjax._outputs import HostSource
 from dpjax._provenance import parameters_of
 from dpjax._result import VIOLATED, AuditResult
 from dpjax.audit import audit
@@ -212,7 +213,9 @@ def _replay(result: AuditResult, mechanism: Any, options: dict[str, Any]) -> str
     else:
         name = getattr(mechanism, "__qualname__", kind)
         module = getattr(mechanism, "__module__", None)
-        if module and name.isidentifier():
+        if isinstance(mechanism, HostSource):
+            lines.append(f"mechanism = ...  # the {kind} of the test")
+        elif module and name.isidentifier():
             lines.append(f"from {module} import {name}")
             lines.append(f"mechanism = {name}")
         else:

@@ -1,0 +1,56 @@
+"""The terms of a bound: its guarantee, how many claims share its confidence, and delta."""
+
+from typing import Any
+
+from dpjax import _validate
+
+GUARANTEES = ("normal", "exact")
+
+
+def check_common(confidence: float, claim: float | None) -> None:
+    _validate.open_unit(confidence=confidence)
+    if claim is not None:
+        _validate.non_negative(claim=claim)
+
+
+def own_confidence_of(confidence: float, guarantee: str, num_claims: int) -> float:
+    """What each of several bounds needs, so that they hold together (Bonferroni)."""
+    _validate.one_of(GUARANTEES, guarantee=guarantee)
+    _validate.positive_int(num_claims=num_claims)
+    return confidence if num_claims == 1 else 1 - (1 - confidence) / num_claims
+
+
+def claims_note(confidence: float, num_claims: int) -> list[str]:
+    if num_claims == 1:
+        return []
+    error = (1 - confidence) / num_claims
+    return [
+        f"This bound alone errs with a probability of at most {error:.3g}, so that {num_claims} "
+        f"such bounds hold together with confidence {confidence:g} (Bonferroni)."
+    ]
+
+
+def refuse_density_options(
+    bandwidth: Any, floor: Any, kernel: str, method: str, objective: str
+) -> None:
+    """Options of density estimates mean nothing where outputs are counted in cells."""
+    given = {
+        "bandwidth": bandwidth != "scott",
+        "floor": floor is not None,
+        "kernel": kernel != "gaussian",
+        "method": method != "auto",
+        "objective": objective != "lower-bound",
+    }
+    for option in (name for name, is_given in given.items() if is_given):
+        raise ValueError(
+            f"{option} is of density estimates: it must be left out where outputs are counted in "
+            "cells, with guarantee='exact' and for outputs of the host."
+        )
+
+
+def refuse_delta(delta: float) -> None:
+    if delta:
+        raise ValueError(
+            f"delta must be 0 for a density estimate, but was {delta}: use guarantee='exact', "
+            "which counts an event."
+        )
