@@ -227,8 +227,8 @@ def test_a_gaussian_at_its_delta():
     result = dpjax.audit(
         Gaussian(sigma), pairs=[(0.0, 1.0)], guarantee="exact", delta=delta, claim=exact / 2, key=3
     )
-    # The best event reaches the exact level. At 50 000 draws ln(P - delta) has an error of 0.017 and
-    # ln P' one of 0.032: the bound stays 0.09 below on average, and 0.18 more is five deviations.
+    # The best event reaches the exact level. At 50 000 draws ln(P - delta) has an error of 0.017,
+    # and ln P' 0.032: the bound stays 0.09 below on average, and 0.18 more is five deviations.
     # Above the level is an error of probability 0.05, excluded by the seed.
     assert exact - 0.27 < result.lower_bound <= exact
     assert result.verdict == "violated" and "at delta = 0.05" in result.sentence
