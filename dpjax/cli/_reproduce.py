@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from dpjax._errors import nearest
+from dpjax.cli._sweep import use_all_cores
 
 
 class Reproduction(NamedTuple):
@@ -75,6 +76,7 @@ def reproduce(
     chosen = REPRODUCTIONS[name]
     options: dict[str, Any] = {"quick": quick}
     if chosen.sweep:
+        use_all_cores()
         options |= {"runs": runs, "only": [] if only is None else only.split(",")}
     elif runs is not None or only is not None:
         raise ValueError(f"--runs and --only are for sweeps, but {name} is none.")

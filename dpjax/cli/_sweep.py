@@ -1,5 +1,6 @@
 """`dpjax sweep`: runs a sweep into a store, or says how far one is."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -40,7 +41,9 @@ def sweep(
         help="Start jax.distributed first (Slurm, TPU pods, ...): each host takes its share.",
     ),
     devices: int = typer.Option(
-        None, help="On CPU: simulate so many devices, which share the runs of a block."
+        None,
+        help="On CPU: part it into so many devices, which share the runs of a block; one a core "
+        "if not given.",
     ),
 ) -> None:
     """Runs what is missing of a sweep, block by block, and can be interrupted at any time.
@@ -58,7 +61,14 @@ def sweep(
     if shard is not None and dask is not None:
         raise ValueError("--shard and --dask are two ways to share the work: choose one.")
     share = None if shard is None else _shard(shard)
-    _set_up_jax(devices, distributed)
+    if devices is None and shard is None and dask is None and not distributed:
+        use_all_cores()
+    elif devices is not None:
+        part_cpu(devices)
+    if distributed:
+        import jax
+
+        jax.distributed.initialize()
 
     from dpjax.sweeps import Store, run_sweep
 
@@ -111,15 +121,18 @@ def _shard(text: str) -> tuple[int, int]:
     return int(first) - 1, int(second)
 
 
-def _set_up_jax(devices: int | None, distributed: bool) -> None:
+def use_all_cores() -> None:
+    """One device a core: runs side by side keep cores busier than one run spread over them."""
+    part_cpu(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+
+
+def part_cpu(devices: int | None) -> None:
+    """Parts the CPU into devices; must come before jax computes anything, and leaves GPUs alone."""
     import jax
 
-    if devices is not None:
-        if devices < 1:
-            raise ValueError(f"--devices must be at least 1, but was {devices}.")
-        jax.config.update("jax_num_cpu_devices", devices)
-    if distributed:
-        jax.distributed.initialize()
+    if devices is not None and devices < 1:
+        raise ValueError(f"--devices must be at least 1, but was {devices}.")
+    jax.config.update("jax_num_cpu_devices", devices)
 
 
 @contextmanager

@@ -20,8 +20,9 @@ from jaxtyping import Bool, Float, Int
 from dpjax._streaming import Reducer
 from dpjax.densities._kernels import Kernel
 
-_FINE = 8
-"""Bins per lattice node, where nothing else is asked for."""
+_FINE = 4
+"""Bins per lattice node, where nothing else is asked for: at the fewest nodes a bandwidth that a
+kernel may have, finer ones change a density by less than the nodes do."""
 
 
 class Lattice(NamedTuple):

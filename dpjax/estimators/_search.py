@@ -32,6 +32,9 @@ from dpjax.loss import Box, Outcomes, Region, largest_loss, product_grid
 _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
 """The default floor is this many draws' worth of density, and at most this share of all draws."""
 
+_PILOT = 4096
+"""Draws that set the bandwidth, to about 1%: more cost as much as the draws themselves."""
+
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
 """Grid points per axis of the refinement around the best grid point, by dimension."""
 
@@ -170,7 +173,7 @@ def _first_look(source: Source, pair: Array, settings: LocalSettings) -> tuple:
     draws = _streams(source, pair, settings)
     # Without the barrier XLA would draw the block again for each of its many readers.
     first = [jax.lax.optimization_barrier(draw(jnp.int32(0))) for draw in draws]
-    pilots = [as_vectors(block[: settings.num_samples]) for block in first]
+    pilots = [as_vectors(block[: min(settings.num_samples, _PILOT)]) for block in first]
     dimension = pilots[0].shape[1]
     spread = _rounded(jnp.stack([settings.bandwidth.spread(pilot) for pilot in pilots]))
     bandwidths = bandwidth_at(settings.bandwidth, spread, settings.num_samples, dimension)

@@ -68,6 +68,8 @@ def compute(
     """
     numbers = np.asarray(list(runs), np.int32)
     estimator = _ESTIMATORS[cell.estimator]
+    if devices is not None:
+        devices = devices[: len(numbers)]
     # Every device has the same number of runs; those beyond the last are dropped again.
     missing = -len(numbers) % len(devices or (None,))
     padded = np.pad(numbers, (0, missing), mode="edge")
