@@ -290,7 +290,7 @@ LAPLACE = mechanisms.Laplace(1.0)
         (lambda: dpjax.audit(3, pairs=[(0.0, 1.0)]), r"mechanism must be .*but was 3"),
         (
             lambda: dpjax.audit(lambda key, x: float(x), pairs=[(0.0, 1.0)]),
-            r"cannot be traced by JAX .*audit_samples",
+            r"cannot be traced by JAX .*HostMechanism",
         ),
         (
             lambda: dpjax.audit(lambda key, x: jnp.zeros((2, 2)), pairs=[(0.0, 1.0)]),

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +122,13 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def use_all_cores() -> None:
-    """One device a core: runs side by side keep cores busier than one run spread over them."""
-    part_cpu(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+    """One device a core: runs side by side keep cores busier than one run spread over them.
+
+    Where the process has computed already, its devices stay as they are: rows do not depend on it.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    with suppress(RuntimeError):
+        part_cpu(cores)
 
 
 def part_cpu(devices: int | None) -> None:
