@@ -13,7 +13,8 @@ import numpy as np
 from dpjax._result import AuditResult
 from dpjax.plotting._canvas import check_figure_path, new_figure, save_figure
 
-DATABASE, NEIGHBOR, LOSS, CLAIM = "#1b6ca8", "#d1603d", "#3b3b3b", "#2e8b57"
+DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#d1603d", "#3b3b3b"
+CLAIM, EVENT = "#2e8b57", "#e3c565"
 _MANY_OUTCOMES = 30
 
 
@@ -35,7 +36,10 @@ def plot_audit(result: AuditResult, path: str | Path | None = None) -> Any:
         Askin, Kutta, Dette (2022), Figure 3.
     """
     if result.curve is None:
-        raise ValueError("this audit is of vectors, which have no curve to plot.")
+        raise ValueError(
+            "this audit is of outputs with more than one part (vectors, or a label and a number), "
+            "which have no curve to plot."
+        )
     if path is not None:
         check_figure_path(path)
     figure, (above, below) = new_figure(2, 1, size=(7, 6.4))
@@ -48,6 +52,9 @@ def plot_audit(result: AuditResult, path: str | Path | None = None) -> Any:
     _mark_witness(below, result, curve["points"], discrete=discrete)
     if "event" in curve:
         _shade_event((above, below), curve["event"])
+    # Both panels have the same outputs.
+    above.tick_params(labelbottom=False)
+    above.set_xlabel("")
     for axes in (above, below):  # last, since a fixed limit stops the automatic ones
         axes.set_ylim(bottom=0)
     below.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
@@ -129,8 +136,10 @@ def _mark_witness(axes: Any, result: AuditResult, points: list, *, discrete: boo
 def _shade_event(panels: Sequence[Any], event: Sequence[bool]) -> None:
     """The cells of a counted event as a band behind both panels."""
     for axes in panels:
-        for place in np.flatnonzero(event):
-            axes.axvspan(place - 0.5, place + 0.5, color=CLAIM, alpha=0.15, linewidth=0)
+        band = {"color": EVENT, "alpha": 0.4, "linewidth": 0, "zorder": 0}
+        for number, place in enumerate(np.flatnonzero(event)):
+            label = None if number else "event that was counted"
+            axes.axvspan(place - 0.5, place + 0.5, label=label, **band)
 
 
 def _place(axes: Any, points: Sequence, discrete: bool) -> np.ndarray:
@@ -140,5 +149,8 @@ def _place(axes: Any, points: Sequence, discrete: bool) -> np.ndarray:
         return np.asarray(points, float)
     place = np.arange(len(points))
     shown = place if len(points) <= _MANY_OUTCOMES else place[:: -(-len(points) // 10)]
-    axes.set_xticks(shown, [str(points[i]) for i in shown.tolist()])
+    names = [str(points[i]) for i in shown.tolist()]
+    # Texts side by side would run into each other.
+    slanted = {"rotation": 40, "ha": "right"} if max(map(len, names)) > 5 else {}
+    axes.set_xticks(shown, names, **slanted)
     return place
