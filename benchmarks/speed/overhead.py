@@ -12,11 +12,13 @@ import jax.numpy as jnp
 from jax import Array
 
 from benchmarks.speed.harness import Contender, Entry, Goal, by_name, measure, ratio
+from benchmarks.speed.mpl import whole_batch
 from dpjax import _random
 from dpjax._batching import Execution, default_execution, map_batched
 from dpjax._streaming import Reducer, reduce_samples
 from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn
-from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, experiment, run_bounds
+from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, experiment
+from dpjax.sweeps._compute import over_devices
 
 LIMITS = {letter: 1.3 if letter in "abcd" else 1.15 for letter in EXPERIMENTS}
 """Quotients that were aimed at."""
@@ -32,7 +34,7 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry]
             "overhead",
             f"{letter} {cell.mechanism.name}",
             {
-                "runs": Contender(partial(run_bounds, cell, runs), len(runs)),
+                "runs": Contender(partial(whole_batch, cell, runs), len(runs)),
                 "draws, summed": Contender(partial(draw_and_sum, cell, runs), len(runs)),
             },
             unit="run",
@@ -48,14 +50,15 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry]
 
 
 def draw_and_sum(cell: Cell, runs: Any, execution: Execution | None = None) -> Array:
-    """Sums of all outputs of some runs, [runs] floats, drawn as `run_bounds` draws them."""
+    """Sums of all outputs of some runs, [runs] floats, drawn as a sweep draws them, and where."""
     name = _random.stable_hash(cell.id)
-    return _sums(
-        cell.mechanism,
-        jnp.asarray(cell.pairs.database),
-        jnp.asarray(cell.pairs.neighbor),
+    pairs = cell.pairs
+    return over_devices(
+        _sums,
+        (cell.mechanism, jnp.asarray(pairs.database), jnp.asarray(pairs.neighbor)),
         _random.fold_in(_random.as_key(0), name),
         jnp.asarray(list(runs), jnp.int32),
+        tuple(jax.local_devices()),
         sizes=(cell.settings.num_samples, cell.settings.num_confirm),
         execution=execution or default_execution(),
     )

@@ -109,16 +109,16 @@ def _cell_key(cell: Cell, key: Any) -> Array:
 
 
 def _launch_mpl(cell: Cell, runs: Array, key: Array, execution: Execution, devices: Any) -> Any:
-    return _over_devices(mpl_runs, _local(cell), key, runs, devices, execution=execution)
+    return over_devices(mpl_runs, _local(cell), key, runs, devices, execution=execution)
 
 
 def _launch_dpl(cell: Cell, runs: Array, key: Array, execution: Execution, devices: Any) -> Any:
-    return _over_devices(dpl_runs, _local(cell), key, runs, devices, execution=execution)
+    return over_devices(dpl_runs, _local(cell), key, runs, devices, execution=execution)
 
 
 def _launch_counts(cell: Cell, runs: Array, key: Array, execution: Execution, devices: Any) -> Any:
     settings = cell.settings
-    return _over_devices(
+    return over_devices(
         _count_outputs,
         (
             cell.mechanism,
@@ -147,7 +147,7 @@ def _count_outputs(mechanism, inputs, interval, key, runs, **static) -> WideCoun
     return count_outputs(mechanism, inputs, key, runs, interval, **static)
 
 
-def _over_devices(
+def over_devices(
     function: Callable[..., Any],
     arguments: tuple,
     key: Array,
