@@ -18,7 +18,7 @@ from dpjax.inference import KernelSums, LocalBounds, local_bounds
 from dpjax.loss import Box, Region, privacy_loss
 
 _CURVE_POINTS = 400
-_MAX_CELLS = 2**18
+MAX_CELLS = 2**18
 _CONSTANT = 1e-9  # a bandwidth this small against the region is that of a constant
 
 
@@ -41,12 +41,12 @@ def refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics, 
                 "they have no density: return finite reals, or integers with num_outcomes."
             )
         wanted = 2 * settings.num_cells
-        while wanted * nodes < 1.5 * settings.num_cells * needed and wanted <= _MAX_CELLS:
+        while wanted * nodes < 1.5 * settings.num_cells * needed and wanted <= MAX_CELLS:
             wanted *= 2
-        if wanted > _MAX_CELLS:
+        if wanted > MAX_CELLS:
             raise ValueError(
                 "region is so wide against the bandwidth of the density estimate that more than "
-                f"{_MAX_CELLS} lattice cells would be needed: narrow the region, or use "
+                f"{MAX_CELLS} lattice cells would be needed: narrow the region, or use "
                 "method='direct'."
             )
         settings = dataclasses.replace(settings, num_cells=wanted)

@@ -4,6 +4,7 @@ A run's draws follow from (seed, cell, run number) alone, so neither the devices
 a run is computed in can change it.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from jax.sharding import Mesh, PartitionSpec
 from dpjax import _random
 from dpjax._batching import Execution, default_execution
 from dpjax._errors import Status
-from dpjax._join import bounds_of
+from dpjax._join import MAX_CELLS, bounds_of
 from dpjax._numerics import WideCount
 from dpjax.densities import find_kernel
 from dpjax.estimators import LocalStatistics, PairSearch, dpl_runs, mpl_runs
@@ -32,6 +33,9 @@ _fold_in = jax.jit(_random.fold_in)
 
 Columns = dict[str, Any]
 """Column -> one entry a run."""
+
+_NODES = "nodes_per_bandwidth"
+"""A column that estimators on a lattice have besides, for `_refined`."""
 
 
 class _Estimator(NamedTuple):
@@ -67,21 +71,54 @@ def compute(
         ValueError: The cell does not fit its estimator.
     """
     numbers = np.asarray(list(runs), np.int32)
-    estimator = _ESTIMATORS[cell.estimator]
     if devices is not None:
         devices = devices[: len(numbers)]
     # Every device has the same number of runs; those beyond the last are dropped again.
     missing = -len(numbers) % len(devices or (None,))
     padded = np.pad(numbers, (0, missing), mode="edge")
-    started = estimator.launch(
-        cell, jnp.asarray(padded), _cell_key(cell, key), execution or default_execution(), devices
-    )
+    cell_key, layout = _cell_key(cell, key), execution or default_execution()
+    estimator = _ESTIMATORS[cell.estimator]
+
+    def start(cell: Cell) -> Any:
+        return estimator.launch(cell, jnp.asarray(padded), cell_key, layout, devices)
+
+    started = start(cell)
 
     def finish() -> Columns:
         columns = {"run": padded, **estimator.finish(cell, jax.device_get(started))}
+        columns = _refined(
+            cell, columns, lambda finer: estimator.finish(finer, jax.device_get(start(finer)))
+        )
         return {name: values[: len(numbers)] for name, values in columns.items()}
 
     return finish
+
+
+def _refined(cell: Cell, columns: Columns, again: Callable[[Cell], Columns]) -> Columns:
+    """Runs on a lattice too coarse for their bandwidth, once more on a finer one, as `audit` does.
+
+    Each run decides for itself, so that it does not matter which others are computed with it.
+    """
+    nodes = columns.pop(_NODES, None)
+    if nodes is None:
+        return columns
+    needed = find_kernel(cell.settings.kernel).min_nodes
+    coarse = ~(np.asarray(nodes) >= needed)
+    if not coarse.any():
+        return columns
+    finer = dataclasses.replace(cell.settings, num_cells=2 * cell.settings.num_cells)
+    if finer.num_cells > MAX_CELLS:
+        raise ValueError(
+            f"region of {cell.label!r} is so wide against the bandwidth that more than {MAX_CELLS} "
+            "lattice cells would be needed (or its outputs are constant, NaN or infinite): narrow "
+            "it, or set method = 'direct'."
+        )
+    cell = dataclasses.replace(cell, settings=finer)
+    better = _refined(cell, again(cell), again)
+    return columns | {
+        name: [new if c else old for c, new, old in zip(coarse, values, columns[name], strict=True)]
+        for name, values in better.items()
+    }
 
 
 def run_bounds(
@@ -185,19 +222,7 @@ def _split_program(
     )
 
 
-def _check_lattice(cell: Cell, nodes_per_bandwidth: Any) -> None:
-    """A sweep's settings are fixed, so a lattice that is too coarse is refused, not refined."""
-    needed = find_kernel(cell.settings.kernel).min_nodes
-    fewest = float(np.min(nodes_per_bandwidth))
-    if not fewest >= needed:
-        raise ValueError(
-            f"num_cells of {cell.label!r} must give {needed} lattice nodes a bandwidth, but "
-            f"{cell.settings.num_cells} gave {fewest:.2g}: raise it, or narrow the region."
-        )
-
-
 def _finish_mpl(cell: Cell, statistics: LocalStatistics) -> Columns:
-    _check_lattice(cell, statistics.found.nodes_per_bandwidth)
     bounds = bounds_of(statistics, cell.settings, cell.region, cell.confidence)
     return {
         "lower_bound": bounds.lower_bound,
@@ -206,11 +231,11 @@ def _finish_mpl(cell: Cell, statistics: LocalStatistics) -> Columns:
         "output": _outputs(statistics.found.point),
         "exact": bounds.exact,
         "status": np.where(bounds.on_floor, Status.ON_FLOOR.name, Status.OK.name),
+        _NODES: statistics.found.nodes_per_bandwidth,
     }
 
 
 def _finish_dpl(cell: Cell, search: PairSearch) -> Columns:
-    _check_lattice(cell, search.nodes_per_bandwidth)
     best = np.argmax(search.score, axis=1)
 
     def chosen(leaf: Any) -> np.ndarray:
@@ -224,6 +249,7 @@ def _finish_dpl(cell: Cell, search: PairSearch) -> Columns:
         "output": _outputs(chosen(search.point)),
         "exact": np.zeros(len(best), bool),
         "status": np.where(on_floor, Status.ON_FLOOR.name, Status.OK.name),
+        _NODES: search.nodes_per_bandwidth.min(axis=-1),
     }
 
 
