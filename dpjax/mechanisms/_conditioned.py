@@ -37,7 +37,7 @@ class Exponential:
         _validate.positive(epsilon=self.epsilon)
 
     def rate(self) -> Array:
-        """Lambda in closed form: with x = e^lambda the level says e^epsilon = (2x^2 - 1) / (2x - 1).
+        """Lambda in closed form: for x = e^lambda the level is ln of (2x^2 - 1) / (2x - 1).
 
         Written in m = e^epsilon - 1, so that nothing cancels for a small epsilon.
         """
