@@ -8,6 +8,7 @@ on the quick Figure 4; about ten minutes on 2 cores.
 import argparse
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
@@ -89,7 +90,9 @@ def sharded(spec: list[str], out: Path, count: int = 3) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--spec", nargs="+", default=FIGURE_4, help="arguments of dpjax sweep")
+    parser.add_argument(
+        "--spec", type=shlex.split, default=FIGURE_4, help="arguments of dpjax sweep, in one text"
+    )
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="dpjax-robustness-"))
     os.environ.setdefault("DPJAX_CACHE_DIR", str(folder / "cache"))

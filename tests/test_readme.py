@@ -41,7 +41,10 @@ def test_scripts_and_extras_that_it_names_exist():
     for name in re.findall(r"`(scripts/\w+)`", TEXT):
         assert os.access(ROOT / name, os.X_OK), name
     project = (ROOT / "pyproject.toml").read_text()
-    for extra in ("cli", "plot", "report", "io", "cuda12", "cuda13", "tpu", "all"):
+    extras = re.findall(r"^(\w+) = \[", project.partition("[project.scripts]")[0], re.M)
+    for extra in set(extras) - {"dependencies", "all"}:
+        assert f"`{extra}`" in TEXT, extra
+    for extra in ("cli", "plot", "report", "io", "sweeps", "distributed", "all"):
         assert re.search(rf"^{extra} = ", project, re.M)
 
 
