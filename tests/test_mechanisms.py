@@ -402,7 +402,7 @@ def matrix(key, x):
     ("function", "error", "message"),
     [
         (3, TypeError, "must be a mechanism or a function, but was 3"),
-        (branches, TypeError, "branches cannot be traced by JAX .*dpjax.audit_samples"),
+        (branches, TypeError, "branches cannot be traced by JAX .*dpjax.HostMechanism"),
         (to_numpy, TypeError, "to_numpy cannot be traced by JAX .*jax.numpy and jax.random"),
         (impure, ValueError, "impure gave different outputs .* for the same key.*from the key"),
         (of_varying_shape, ValueError, "of_varying_shape gave different outputs or shapes"),

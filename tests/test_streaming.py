@@ -60,7 +60,7 @@ def test_the_padding_of_the_last_block_does_not_reach_any_statistic():
     samples = jnp.zeros(130)
     draw, kernel = stored_blocks(samples), find_kernel("gaussian")
     lattice = Lattice(jnp.float32(-1.0), jnp.float32(0.25))
-    binned = np.asarray(reduce_samples(draw, lattice_counts(lattice, 8), 130))
+    binned = np.asarray(reduce_samples(draw, lattice_counts(lattice, 8, fine=8), 130))
     assert binned[:-1].sum() == 130 and binned[4 * 8] == 130
     sums = reduce_samples(draw, kernel_sums(jnp.zeros((1, 1)), jnp.float32(1.0), kernel), 130)
     assert sums.as_int().tolist() == [130 * FIXED_POINT]
@@ -72,7 +72,7 @@ def test_what_lies_outside_is_left_out():
     assert counts[:-1].tolist() == [1, 1, 0, 1]
     reals = stored_blocks(jnp.array([-0.01, 0.0, 0.99, 1.0, 3e38, -3e38, jnp.nan, jnp.inf]))
     lattice = Lattice(jnp.float32(0.0), jnp.float32(0.5))
-    binned = np.asarray(reduce_samples(reals, lattice_counts(lattice, 2), 8))
+    binned = np.asarray(reduce_samples(reals, lattice_counts(lattice, 2, fine=8), 8))
     assert binned[0] == 1 and binned[15] == 1 and binned[:-1].sum() == 2
 
 
