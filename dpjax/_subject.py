@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax import _random
+from dpjax._jit import jit_by_class
 from dpjax.databases import Pairs
 from dpjax.mechanisms import Mechanism, from_function
 
@@ -63,7 +64,7 @@ def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Any) -> np.ndarray:
     return np.concatenate([side.reshape(-1, *side.shape[2:]) for side in sides])
 
 
-@jax.jit
+@jit_by_class()
 def _draw_pilot(mechanism: Mechanism, databases: Any, key: Any) -> Any:
     return jax.vmap(lambda database: mechanism.sample(key, database, _PILOT_SAMPLES))(databases)
 

@@ -26,7 +26,7 @@ PUBLIC = {
     for module in MODULES
     for name, value in vars(module).items()
     if not name.startswith("_")
-    and (inspect.isclass(value) or inspect.isfunction(value) or hasattr(value, "lower"))
+    and (inspect.isclass(value) or inspect.isfunction(value) or hasattr(value, "__wrapped__"))
     and not isinstance(value, str)
 }
 

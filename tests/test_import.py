@@ -6,6 +6,7 @@ import sys
 
 HEAVY = (
     "scipy.optimize",
+    "scipy.special",
     "scipy.stats",
     "pandas",
     "pyarrow",

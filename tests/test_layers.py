@@ -8,7 +8,7 @@ import dpjax
 ROOT = Path(dpjax.__file__).parent
 LAYERS = {
     "_types": 0, "_errors": 0, "_validate": 0, "_random": 0, "_numerics": 0, "_batching": 0,
-    "_files": 0, "_outputs": 0,
+    "_files": 0, "_jit": 0, "_outputs": 0,
     "_streaming": 1, "databases": 1,
     "mechanisms": 2, "densities": 2,
     "loss": 3,

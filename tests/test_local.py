@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpjax import Execution, _random, mechanisms, reference
+from dpjax._jit import jit_by_class
 from dpjax._join import bounds_of
 from dpjax._numerics import FIXED_POINT
 from dpjax._streaming import block_size_for
@@ -33,7 +34,9 @@ def statistics(mechanism, pairs, region, settings, key=3, runs=RUN, execution=ON
     )
 
 
-sample = jax.jit(lambda mechanism, *given: mechanism.sample(*given), static_argnums=3)
+@jit_by_class(static_argnames=("size",))
+def sample(mechanism, key, database, *, size):
+    return mechanism.sample(key, database, size)
 
 
 def draws(mechanism, database, key, pair, side, stage, n):
@@ -42,7 +45,8 @@ def draws(mechanism, database, key, pair, side, stage, n):
         key = jax.random.fold_in(key, part)
     size = block_size_for(n)
     blocks = [
-        sample(mechanism, jax.random.fold_in(key, b), database, size) for b in range(-(-n // size))
+        sample(mechanism, jax.random.fold_in(key, b), database, size=size)
+        for b in range(-(-n // size))
     ]
     return np.concatenate([np.asarray(b) for b in blocks])[:n].astype(float)
 
@@ -164,10 +168,15 @@ def test_stages_pairs_and_sides_share_no_draw():
 def test_a_sweep_over_epsilon_compiles_once():
     pairs = mechanisms.Laplace(1.0).standard_pairs()
     settings = LocalSettings(300, 400)
-    before = mpl_runs._cache_size()
+    program = mpl_runs.program(
+        *(mechanisms.Laplace(1.0), pairs.database, pairs.neighbor, Box(-1, 1), settings),
+        *(_random.as_key(0), RUN),
+        execution=ONE,
+    )
+    before = program._cache_size()
     for epsilon in np.linspace(0.2, 2, 20):
         statistics(mechanisms.Laplace(float(epsilon)), pairs, Box(-1, 1), settings)
-    assert mpl_runs._cache_size() == before + 1
+    assert program._cache_size() == before + 1
 
 
 def test_memory_does_not_grow_with_the_number_of_samples():
@@ -175,16 +184,12 @@ def test_memory_does_not_grow_with_the_number_of_samples():
     pairs = mechanism.standard_pairs()
 
     def temporary_bytes(n):
-        lowered = mpl_runs.lower(
-            mechanism,
-            pairs.database,
-            pairs.neighbor,
-            Box(-1, 1),
-            LocalSettings(n, 2 * n),
-            _random.as_key(0),
-            RUN,
-            execution=ONE,
+        arguments = (
+            *(mechanism, pairs.database, pairs.neighbor, Box(-1, 1), LocalSettings(n, 2 * n)),
+            *(_random.as_key(0), RUN),
         )
+        program = mpl_runs.program(*arguments, execution=ONE)
+        lowered = program.lower(*arguments, execution=ONE)
         return lowered.compile().memory_analysis().temp_size_in_bytes
 
     # A block of 8192 float32 draws is 32 KiB; all 2e8 draws would be 800 MB.

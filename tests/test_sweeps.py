@@ -289,9 +289,15 @@ def test_a_preset_compiles_one_program_an_algorithm(tmp_path):
     spec = preset("fig4", only="a", runs=2)
     small = dataclasses.replace(spec.cells[0].settings, num_samples=600, num_confirm=1200)
     cells = tuple(dataclasses.replace(cell, settings=small) for cell in spec.cells)
-    before = mpl_runs._cache_size()
+    pairs = cells[0].pairs
+    program = mpl_runs.program(
+        *(cells[0].mechanism, pairs.database, pairs.neighbor, cells[0].region, small),
+        *(jax.random.key(0), jnp.zeros(2, jnp.int32)),
+        execution=default_execution(),
+    )
+    before = program._cache_size()
     run_sweep(Store.create(tmp_path / "s", dataclasses.replace(spec, cells=cells)))
-    assert mpl_runs._cache_size() == before + 1, "three levels, one program"
+    assert program._cache_size() == before + 1, "three levels, one program"
 
 
 def test_presets():

@@ -15,6 +15,7 @@ from benchmarks.speed.harness import Contender, Entry, Goal, by_name, measure, r
 from benchmarks.speed.mpl import whole_batch
 from dpjax import _random
 from dpjax._batching import Execution, default_execution, map_batched
+from dpjax._jit import jit_by_class
 from dpjax._streaming import Reducer, reduce_samples
 from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn
 from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, experiment
@@ -64,7 +65,7 @@ def draw_and_sum(cell: Cell, runs: Any, execution: Execution | None = None) -> A
     )
 
 
-@partial(jax.jit, static_argnames=("sizes", "execution"))
+@jit_by_class(static_argnames=("sizes", "execution"))
 def _sums(mechanism, database, neighbor, key, runs, *, sizes, execution) -> Array:
     total = Reducer(lambda: jnp.zeros(()), _add)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import log_ndtr, logsumexp
+import scipy
 
 from dpjax import _validate
 
@@ -236,7 +236,7 @@ class TaperedDeconvolution:
             np.log(self._tail_mass / scale)
             + (nodes[-1] - side * x) / scale
             + (s / scale) ** 2 / 2
-            + log_ndtr((side * x - nodes[-1]) / s - s / scale)
+            + scipy.special.log_ndtr((side * x - nodes[-1]) / s - s / scale)
             for side in (1, -1)
         ]
         with np.errstate(divide="ignore"):
@@ -272,7 +272,7 @@ def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: n
     largest = 0.0
     for block in np.array_split(x, max(1, len(x) * len(both) // 2**20)):
         logs = [
-            logsumexp(noise.log_released(block[:, None] - s), axis=1) - np.log(len(s))
+            scipy.special.logsumexp(noise.log_released(block[:, None] - s), axis=1) - np.log(len(s))
             for s in (first, second)
         ]
         largest = max(largest, float(np.abs(logs[0] - logs[1]).max()))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from dpjax import _validate
 
@@ -140,7 +140,7 @@ def leave_one_out_likelihood(
         log_kernel = (-(z**2) / 2 - np.log(np.sqrt(2 * np.pi) * widths)).sum(axis=2)
     others = groups[:, None] != groups
     log_kernel = np.where(others, log_kernel, -np.inf)
-    return float(np.mean(logsumexp(log_kernel, axis=1) - np.log(others.sum(axis=1))))
+    return float(np.mean(scipy.special.logsumexp(log_kernel, axis=1) - np.log(others.sum(axis=1))))
 
 
 def choose_density(

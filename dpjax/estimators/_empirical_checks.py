@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 _PERMUTATIONS = 9999
 
@@ -98,7 +98,11 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     def log_choose(n: int, k: np.ndarray) -> np.ndarray:
         inside = (k >= 0) & (k <= n)
         k = np.where(inside, k, 0)
-        value = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        value = (
+            scipy.special.gammaln(n + 1)
+            - scipy.special.gammaln(k + 1)
+            - scipy.special.gammaln(n - k + 1)
+        )
         return np.where(inside, value, -np.inf)
 
     possible = np.arange(2, num_above + num_below + 1)

@@ -11,7 +11,7 @@ Notation: p, q the mixtures; l = ln p - ln q; z = (x - center) / bandwidth.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 _NODES_PER_BANDWIDTH = 8
 # Half widths, in bandwidths, of the windows with nodes: the mass outside is below 1e-16.
@@ -45,7 +45,7 @@ class Mixture:
         """[k] distribution function at x [k]."""
         z = self._standardize(x)
         if self.kernel == "gaussian":
-            return ndtr(z).mean(axis=1)
+            return scipy.special.ndtr(z).mean(axis=1)
         tail = np.exp(-np.abs(z)) / 2
         return np.where(z > 0, 1 - tail, tail).mean(axis=1)
 

@@ -7,7 +7,6 @@ References:
     Askin, Kutta, Dette (2022), Algorithm 4, for the two stages that share no draw.
 """
 
-from functools import partial
 from typing import Any
 
 import jax
@@ -16,13 +15,14 @@ from jax import Array
 
 from dpjax import _random
 from dpjax._batching import Execution, map_batched
+from dpjax._jit import jit_by_class
 from dpjax._numerics import WideCount
 from dpjax._streaming import Reducer, reduce_samples
 from dpjax.densities import Cells, category_counts
 from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn, Recorded, Source
 
 
-@partial(jax.jit, static_argnames=("num_samples", "execution"))
+@jit_by_class(static_argnames=("num_samples", "execution"))
 def cell_counts_runs(
     mechanism: Any,
     database: Array,
@@ -63,7 +63,7 @@ def cell_counts_runs(
         return map_batched(one_run, runs, execution.runs_at_once)
 
 
-@partial(jax.jit, static_argnames=("num_confirm", "execution"))
+@jit_by_class(static_argnames=("num_confirm", "execution"))
 def event_counts_runs(
     mechanism: Any,
     database: Array,
@@ -104,13 +104,13 @@ def event_counts_runs(
         return map_batched(one_run, (runs, pairs, events), execution.runs_at_once)
 
 
-@partial(jax.jit, static_argnames=("num_samples",))
+@jit_by_class(static_argnames=("num_samples",))
 def cell_counts_recorded(source: Recorded, cells: Cells, num_samples: int) -> WideCount:
     """`cell_counts_runs` of one pair's recorded outputs: counts [2, cells]."""
     return _cell_counts(source, jnp.int32(0), cells, num_samples)
 
 
-@partial(jax.jit, static_argnames=("num_confirm",))
+@jit_by_class(static_argnames=("num_confirm",))
 def event_counts_recorded(
     source: Recorded, cells: Cells, event: Array, num_confirm: int
 ) -> WideCount:

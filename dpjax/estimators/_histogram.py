@@ -25,6 +25,7 @@ from jax import Array
 from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution, map_batched
 from dpjax._errors import Status
+from dpjax._jit import jit_by_class
 from dpjax._numerics import WideCount
 from dpjax._streaming import block_size_for, reduce_samples
 from dpjax._types import FiniteSpace, RealSpace
@@ -211,7 +212,7 @@ def estimate(
     return HistogramResult(inputs, compared, levels(counts, compared), counts, plan, order)
 
 
-@partial(jax.jit, static_argnames=("num_intervals", "num_samples", "execution"))
+@jit_by_class(static_argnames=("num_intervals", "num_samples", "execution"))
 def count_outputs(
     mechanism: Any,
     inputs: Array,

@@ -6,7 +6,6 @@ References:
     Askin, Kutta, Dette (2022), Algorithms 3 (DPL) and 4 (MPL).
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -15,6 +14,7 @@ from jax import Array
 
 from dpjax import _random
 from dpjax._batching import Execution, map_batched
+from dpjax._jit import jit_by_class
 from dpjax.estimators._confirm import Confirmation, confirm_pair
 from dpjax.estimators._search import PairSearch, search_pair
 from dpjax.estimators._settings import LocalSettings
@@ -38,7 +38,7 @@ class LocalStatistics(NamedTuple):
     confirmation: Confirmation
 
 
-@partial(jax.jit, static_argnames=("execution", "with_curves"))
+@jit_by_class(static_argnames=("execution", "with_curves"))
 def mpl_runs(
     mechanism: Any,
     database: Array,
@@ -78,7 +78,7 @@ def mpl_runs(
     return map_batched(one_run, runs, execution.runs_at_once)
 
 
-@partial(jax.jit, static_argnames=("execution",))
+@jit_by_class(static_argnames=("execution",))
 def dpl_runs(
     mechanism: Any,
     database: Array,
@@ -105,7 +105,7 @@ def dpl_runs(
     return map_batched(one_run, runs, execution.runs_at_once)
 
 
-@jax.jit
+@jit_by_class()
 def mpl_recorded(source: Recorded, region: Region, settings: LocalSettings) -> LocalStatistics:
     """MPL, up to the inference, on recorded outputs of one pair; no axis of runs."""
     return _mpl(source, region, settings, Execution(), with_curves=True)

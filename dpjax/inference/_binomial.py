@@ -5,8 +5,8 @@ event that was fixed before bound both probabilities exactly (Clopper, Pearson),
 """
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv
 
 from dpjax import _validate
 
@@ -33,8 +33,8 @@ def clopper_pearson(
     _validate.open_unit(significance=significance)
     k = np.asarray(counts, np.float64)
     n, error = num_samples, np.asarray(significance, np.float64)
-    lower = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, error), 0.0)
-    upper = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - error), 1.0)
+    lower = np.where(k > 0, scipy.special.betaincinv(np.maximum(k, 1), n - k + 1, error), 0.0)
+    upper = np.where(k < n, scipy.special.betaincinv(k + 1, np.maximum(n - k, 1), 1 - error), 1.0)
     return lower, upper
 
 

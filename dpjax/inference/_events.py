@@ -11,8 +11,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
 from dpjax import _validate
 from dpjax.inference._binomial import clopper_pearson
@@ -158,13 +158,13 @@ def predicted_bound(
     p, q = np.broadcast_arrays(*(np.asarray(x, np.float64) * n for x in (larger, smaller)))
     significance = 1 - confidence
     if delta == 0:
-        bound = ratio_order(p, q, n, n, max(-float(ndtri(significance)), 0.5))
+        bound = ratio_order(p, q, n, n, max(-float(scipy.special.ndtri(significance)), 0.5))
         return bound, np.full(bound.shape, 0.5)
     best, share = np.full(p.shape, -np.inf), np.full(p.shape, 0.5)
     with np.errstate(divide="ignore"):
         for tried in _SHARES:
-            low, _ = _wilson(p, n, -ndtri(tried * significance))
-            _, high = _wilson(q, n, -ndtri((1 - tried) * significance))
+            low, _ = _wilson(p, n, -scipy.special.ndtri(tried * significance))
+            _, high = _wilson(q, n, -scipy.special.ndtri((1 - tried) * significance))
             bound = np.log(np.maximum(low - delta, 0)) - np.log(high)
             share = np.where(bound > best, tried, share)
             best = np.maximum(bound, best)

@@ -13,8 +13,8 @@ References:
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
 
 from dpjax.inference._assumptions import check_order
 
@@ -63,7 +63,7 @@ def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.Mas
 
     def divergence(log_first: np.ndarray, log_second: np.ndarray) -> np.ndarray:
         terms = order * log_first + (1 - order) * log_second
-        return (logsumexp(terms, axis=-1) - log_n) / (order - 1)
+        return (scipy.special.logsumexp(terms, axis=-1) - log_n) / (order - 1)
 
     def level(log_first: np.ndarray, log_second: np.ndarray) -> np.ndarray:
         return np.maximum(divergence(log_first, log_second), divergence(log_second, log_first))

@@ -8,8 +8,8 @@ References:
 """
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
 from dpjax import _validate
 
@@ -95,5 +95,7 @@ def normal_lower_bound(
         Askin, Kutta, Dette (2022), Algorithm 4, line 10.
     """
     _validate.open_unit(confidence=confidence)
-    bound = np.asarray(loss, np.float64) + ndtri(1 - confidence) * np.asarray(standard_error)
+    bound = np.asarray(loss, np.float64) + scipy.special.ndtri(1 - confidence) * np.asarray(
+        standard_error
+    )
     return np.maximum(bound, 0.0)

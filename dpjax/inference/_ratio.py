@@ -11,8 +11,8 @@ Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, ratio = p / q, and
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, ndtri
 
 from dpjax.inference._binomial import clopper_pearson
 
@@ -60,7 +60,7 @@ def ratio_lower_bound(
     """
     if larger == 0:
         return 0.0
-    quantile = max(-float(ndtri(significance)), 0.5)
+    quantile = max(-float(scipy.special.ndtri(significance)), 0.5)
     trials = (larger_trials, smaller_trials)
     observed = float(ratio_order(larger, smaller, *trials, quantile))
     outside = _NUISANCE_SHARE * significance
@@ -176,7 +176,11 @@ def _block_mass(blocks: NDArray, stride: int, trials: int, p: NDArray) -> NDArra
     highest = np.minimum(highest, trials)
     least = highest.min()
     counts = np.arange(least, highest.max() + 1)
-    ways = gammaln(trials + 1.0) - gammaln(counts + 1.0) - gammaln(trials - counts + 1.0)
+    ways = (
+        scipy.special.gammaln(trials + 1.0)
+        - scipy.special.gammaln(counts + 1.0)
+        - scipy.special.gammaln(trials - counts + 1.0)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         successes = np.where(highest > 0, highest * np.log(p), 0.0)
         failures = np.where(highest < trials, (trials - highest) * np.log1p(-p), 0.0)

@@ -8,9 +8,9 @@ from typing import Any
 
 import jax
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 from scipy.optimize import root_scalar
-from scipy.special import logsumexp, ndtr
 
 from dpjax import mechanisms
 from dpjax._types import MixedSpace, VectorSpace
@@ -138,7 +138,7 @@ def _(mechanism: mechanisms.TruncatedLaplace, database, outputs):
 @law_of.register
 def _(mechanism: mechanisms.TruncatedGaussian, database, outputs):
     sigma = float(mechanism.sigma)
-    mass = ndtr((1 - database) / sigma) - ndtr(-database / sigma)
+    mass = scipy.special.ndtr((1 - database) / sigma) - scipy.special.ndtr(-database / sigma)
     untruncated = -0.5 * ((outputs - database) / sigma) ** 2 - np.log(sigma * np.sqrt(2 * np.pi))
     return np.where((outputs >= 0) & (outputs <= 1), untruncated - np.log(mass), -np.inf)
 
@@ -147,7 +147,7 @@ def _(mechanism: mechanisms.TruncatedGaussian, database, outputs):
 def _(mechanism: mechanisms.RandomizedResponse, database, outputs):
     k, epsilon = mechanism.num_categories, float(mechanism.epsilon)
     table = np.where(np.arange(k) == category_of(database, k), epsilon, 0.0)
-    return look_up(table - logsumexp(table), outputs)
+    return look_up(table - scipy.special.logsumexp(table), outputs)
 
 
 @law_of.register
@@ -159,7 +159,7 @@ def _(mechanism: mechanisms.TwoPoint, database, outputs):
 @law_of.register
 def _(mechanism: mechanisms.FiniteExponential, database, outputs):
     scores = float(mechanism.epsilon) * database / 2
-    return look_up(scores - logsumexp(scores), outputs)
+    return look_up(scores - scipy.special.logsumexp(scores), outputs)
 
 
 @law_of.register
@@ -196,7 +196,7 @@ def _(mechanism: mechanisms.PermuteAndFlip, database, outputs):
 @law_of.register
 def _(mechanism: mechanisms.HalfNoiseMax, database, outputs):
     scores = float(mechanism.epsilon) * database
-    return look_up(scores - logsumexp(scores), outputs)
+    return look_up(scores - scipy.special.logsumexp(scores), outputs)
 
 
 @law_of.register(

@@ -1,7 +1,7 @@
 """Exact laws of the mechanisms that answer in integers by design."""
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from dpjax import mechanisms
 from dpjax.reference._laws import category_of, law_of, look_up, on_integers
@@ -12,7 +12,7 @@ from dpjax.reference._noise import laplace_interval
 def _(mechanism: mechanisms.DiscreteGaussian, database, outputs):
     sigma = float(mechanism.sigma)
     support = np.arange(-mechanism.largest_noise, mechanism.largest_noise + 1)
-    log_mass = logsumexp(-0.5 * (support / sigma) ** 2)
+    log_mass = scipy.special.logsumexp(-0.5 * (support / sigma) ** 2)
     noise = outputs - np.trunc(database)
     return on_integers(-0.5 * (noise / sigma) ** 2 - log_mass, outputs)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from dpjax.reference._noise import (
     exponential_log_cdf,
@@ -29,13 +29,13 @@ def exponential_winner(answers: np.ndarray, scale: float) -> np.ndarray:
 def laplace_maximum(answers: np.ndarray, scale: float, outputs: np.ndarray) -> np.ndarray:
     """Log density of max_i (answer + scale * Laplace) at outputs of shape [num_outputs]."""
     wins = _wins_at(answers, scale, outputs, laplace_log_pdf, laplace_log_cdf)
-    return np.asarray(logsumexp(wins, axis=0))
+    return np.asarray(scipy.special.logsumexp(wins, axis=0))
 
 
 def exponential_maximum(answers: np.ndarray, scale: float, outputs: np.ndarray) -> np.ndarray:
     """Log density of max_i (answer + scale * Exponential) at outputs of shape [num_outputs]."""
     wins = _wins_at(answers, scale, outputs, exponential_log_pdf, exponential_log_cdf)
-    return np.asarray(logsumexp(wins, axis=0))
+    return np.asarray(scipy.special.logsumexp(wins, axis=0))
 
 
 def _wins_at(
@@ -61,5 +61,7 @@ def _winner(
 ) -> np.ndarray:
     nodes, weights = line_rule(answers, scale, panel_width=4 * scale)
     return np.asarray(
-        logsumexp(_wins_at(answers, scale, nodes, log_pdf, log_cdf) + np.log(weights), axis=1)
+        scipy.special.logsumexp(
+            _wins_at(answers, scale, nodes, log_pdf, log_cdf) + np.log(weights), axis=1
+        )
     )

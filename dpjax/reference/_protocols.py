@@ -7,7 +7,7 @@ selection are uniform but for the true category.
 import math
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from dpjax import mechanisms
 from dpjax.reference._laws import category_of, law_of, look_up
@@ -57,7 +57,7 @@ def _(mechanism: mechanisms.SubsetSelection, database, outputs):
     bits = codes[:, None] >> np.arange(mechanism.num_categories) & 1
     log_weight = np.where(bits[:, category], float(mechanism.epsilon), 0.0)
     log_weight = np.where(bits.sum(axis=1) == mechanism.subset_size, log_weight, -np.inf)
-    return look_up(log_weight - logsumexp(log_weight), outputs)
+    return look_up(log_weight - scipy.special.logsumexp(log_weight), outputs)
 
 
 def _unary_chances(mechanism: Unary) -> tuple[float, float]:

@@ -16,8 +16,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import log_ndtr
 
 from dpjax import _validate
 from dpjax.inference._assumptions import check_order
@@ -140,7 +140,10 @@ class ExactTruncatedGaussian:
         x = np.asarray(x, float)
         # The nearer tail is used, so that the difference keeps its digits far outside.
         x = np.where(x > 0.5, 1 - x, x)
-        near, far = log_ndtr(-(0 - x) / self.sigma), log_ndtr(-(1 - x) / self.sigma)
+        near, far = (
+            scipy.special.log_ndtr(-(0 - x) / self.sigma),
+            scipy.special.log_ndtr(-(1 - x) / self.sigma),
+        )
         return near + np.log1p(-np.exp(far - near))
 
     def log_density(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
@@ -152,7 +155,10 @@ class ExactTruncatedGaussian:
     def cdf(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
         """Probability of an output of at most y at the input x; arguments in [0, 1] broadcast."""
         x, y = np.asarray(x, float), np.asarray(y, float)
-        low, here = log_ndtr(-x / self.sigma), log_ndtr((y - x) / self.sigma)
+        low, here = (
+            scipy.special.log_ndtr(-x / self.sigma),
+            scipy.special.log_ndtr((y - x) / self.sigma),
+        )
         return (np.exp(here) - np.exp(low)) / np.exp(self._log_mass(x))
 
     @property

@@ -18,6 +18,7 @@ from jax.sharding import Mesh, PartitionSpec
 from dpjax import _random
 from dpjax._batching import Execution, default_execution
 from dpjax._errors import Status
+from dpjax._jit import Classes, classes_of
 from dpjax._join import MAX_CELLS, bounds_of
 from dpjax._numerics import WideCount
 from dpjax.densities import find_kernel
@@ -198,14 +199,21 @@ def over_devices(
     if len(devices) == 1:
         with jax.default_device(devices[0]):
             return function(*arguments, key, runs, **static)
-    program = _split_program(function, devices, tuple(sorted(static.items())))
+    program = _split_program(
+        function, devices, tuple(sorted(static.items())), classes_of(arguments)
+    )
     return program((*jax.tree.map(jnp.asarray, arguments), key), runs)
 
 
 @lru_cache(maxsize=64)
 def _split_program(
-    function: Callable[..., Any], devices: tuple[Any, ...], static: tuple[tuple[str, Any], ...]
+    function: Callable[..., Any],
+    devices: tuple[Any, ...],
+    static: tuple[tuple[str, Any], ...],
+    classes: Classes,
 ) -> Callable[..., Any]:
+    del classes  # tells the entries of this cache apart; see dpjax._jit
+
     def part(arguments: tuple, runs: Array) -> Any:
         return function(*arguments, runs, **dict(static))
 
