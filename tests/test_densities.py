@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpjax.densities import KERNELS, find_kernel, truncated_kde
+from dpjax.densities import KERNELS, Lattice, find_kernel, smooth_both, truncated_kde
 
 PROFILES = {
     # k(r), written anew.
@@ -186,3 +186,24 @@ def test_the_coarsest_lattice_allowed_is_not_shifted():
     points = np.linspace(-2.5, 2.5, 41)
     actual = truncated_kde(samples, points, bandwidth=0.5, method="binned", num_cells=706)
     np.testing.assert_allclose(actual, stats.norm.pdf(points, scale=1.25**0.5), rtol=1e-3)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
+@pytest.mark.parametrize("num_nodes", [512, 511])
+def test_two_samples_in_one_transform_are_smoothed_as_each_alone(kernel, num_nodes):
+    rng = np.random.default_rng(5)
+    counts = jnp.asarray(rng.poisson(3, (2, 4 * num_nodes + 1)), jnp.int32)
+    lattice = Lattice(jnp.float32(-4.0), jnp.float32(8 / num_nodes))
+    bandwidths, profile = jnp.asarray([0.2, 0.35], jnp.float32), find_kernel(kernel)
+    both = smooth_both(counts, lattice, bandwidths, profile, 1000)
+    for side in (0, 1):
+        # The twin: every bin shared between its two nodes, and a circular sum over all of them.
+        bins = np.asarray(counts[side, :-1], float).reshape(num_nodes, 4)
+        share = (np.arange(4) + 0.5) / 4
+        weights = bins @ (1 - share) + np.roll(bins @ share, 1)
+        steps = np.arange(num_nodes)
+        scaled = np.minimum(steps, num_nodes - steps) * 8 / num_nodes / float(bandwidths[side])
+        values = np.asarray(profile.profile(jnp.asarray(scaled**2, jnp.float32)), float)
+        values *= profile.norm(1) / float(bandwidths[side])
+        table = values[(steps[:, None] - steps[None, :]) % num_nodes]
+        np.testing.assert_allclose(both[side], table @ weights / 1000, rtol=2e-5)

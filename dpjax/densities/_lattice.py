@@ -13,6 +13,7 @@ References:
 import math
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float, Int
@@ -102,13 +103,51 @@ def smooth_counts(
     Returns:
         Densities >= 0 at the nodes.
     """
-    bins = counts[:-1].reshape(-1, fine).astype(jnp.result_type(float))
-    num_nodes = bins.shape[0]
-    share = (jnp.arange(fine) + 0.5) / fine
-    weights = bins @ (1 - share) + jnp.roll(bins @ share, 1)
-    transform = _transform(kernel, bandwidth, lattice.spacing, num_nodes)
-    total = jnp.fft.irfft(jnp.fft.rfft(weights) * transform, num_nodes)
+    weights = _weights(counts, fine)
+    transform = _transform(kernel, bandwidth, lattice.spacing, weights.shape[0])
+    total = jnp.fft.irfft(jnp.fft.rfft(weights) * transform, weights.shape[0])
     return jnp.maximum(total, 0) * (1 / num_samples)
+
+
+def smooth_both(
+    counts: Int[Array, "2 bins"],
+    lattice: Lattice,
+    bandwidths: Float[Array, "2"],
+    kernel: Kernel,
+    num_samples: int,
+    fine: int = _FINE,
+) -> Float[Array, "2 nodes"]:
+    """`smooth_counts` of two samples with a bandwidth each, by one complex transform.
+
+    The weights w and v have the spectra (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i of z = w + iv.
+    With their own transforms T and U the spectrum of the smoothed z is therefore
+    Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2, whose inverse has the two densities as its parts.
+    """
+    weights = [_weights(side, fine) for side in counts]
+    num_nodes = weights[0].shape[0]
+    first, second = (
+        _transform(kernel, bandwidth, lattice.spacing, num_nodes) for bandwidth in bandwidths
+    )
+    mirror = slice((num_nodes - 1) // 2, 0, -1)
+    mean, half = (
+        jnp.concatenate([part, part[mirror]]) * 0.5 for part in (first + second, first - second)
+    )
+    spectrum = jnp.fft.fft(jax.lax.complex(*weights))
+    mirrored = jnp.conj(jnp.roll(spectrum[::-1], 1))
+    smoothed = jnp.fft.ifft(spectrum * mean + mirrored * half)
+    return jnp.maximum(jnp.stack([smoothed.real, smoothed.imag]), 0) * (1 / num_samples)
+
+
+def _weights(counts: Int[Array, " bins"], fine: int) -> Float[Array, " nodes"]:
+    """Draws at each node, shared linearly between a bin's two nearest ones."""
+    bins = counts[:-1].reshape(-1, fine).astype(jnp.result_type(float))
+    shares = [(number + 0.5) / fine for number in range(fine)]
+    # Column by column: XLA's product of a matrix and so short a vector is five times slower.
+    left, right = (
+        sum(bins[:, number] * part(share) for number, share in enumerate(shares))
+        for part in (lambda share: 1 - share, lambda share: share)
+    )
+    return left + jnp.roll(right, 1)
 
 
 def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int) -> Array:

@@ -22,7 +22,7 @@ from dpjax.densities import (
     kernel_sums,
     lattice_counts,
     robust_spread,
-    smooth_counts,
+    smooth_both,
 )
 from dpjax.estimators._penalty import kernel_penalty, outcome_penalty
 from dpjax.estimators._settings import LocalSettings
@@ -124,14 +124,12 @@ def _search_binned(source: Source, pair: Array, region: Box, settings: LocalSett
     reach = kernel.radius * jnp.max(bandwidths)
     lattice = Lattice.covering(region.low[0], region.high[0], reach, num_nodes)
     reducer = lattice_counts(lattice, num_nodes)
-    densities = [
-        smooth_counts(reduce_samples(d, reducer, n, first=f), lattice, h, kernel, n)
-        for d, f, h in zip(draws, first, bandwidths, strict=True)
-    ]
+    counts = [reduce_samples(d, reducer, n, first=f) for d, f in zip(draws, first, strict=True)]
+    densities = smooth_both(jnp.stack(counts), lattice, bandwidths, kernel, n)
     nodes = lattice.nodes(num_nodes)
     allowed = (nodes >= region.low[0]) & (nodes <= region.high[0])
-    curves = Curves(nodes, jnp.stack(densities), allowed)
-    penalty = kernel_penalty(curves.densities, floor, spread, settings, dimension=1)
+    curves = Curves(nodes, densities, allowed)
+    penalty = kernel_penalty(densities, floor, spread, settings, dimension=1)
     best = _best(curves, floor, spread, penalty)
     return best._replace(nodes_per_bandwidth=jnp.min(bandwidths) / lattice.spacing)
 
@@ -173,13 +171,14 @@ def _first_look(source: Source, pair: Array, settings: LocalSettings) -> tuple:
     draws = _streams(source, pair, settings)
     # Without the barrier XLA would draw the block again for each of its many readers.
     first = [jax.lax.optimization_barrier(draw(jnp.int32(0))) for draw in draws]
-    pilots = [as_vectors(block[: min(settings.num_samples, _PILOT)]) for block in first]
-    dimension = pilots[0].shape[1]
-    spread = _rounded(jnp.stack([settings.bandwidth.spread(pilot) for pilot in pilots]))
+    pilots = jnp.stack([as_vectors(block[: min(settings.num_samples, _PILOT)]) for block in first])
+    dimension = pilots.shape[2]
+    # Both sides at once: on CPU the steps of a spread cost more than their arithmetic.
+    spread = _rounded(jax.vmap(settings.bandwidth.spread)(pilots))
     bandwidths = bandwidth_at(settings.bandwidth, spread, settings.num_samples, dimension)
     floor = settings.floor
     if floor is None:
-        scale = _rounded(jnp.mean(jnp.stack([robust_spread(pilot) for pilot in pilots])))
+        scale = _rounded(jnp.mean(jax.vmap(robust_spread)(pilots)))
         floor = _floor_share(settings.num_samples) / scale**dimension
     return draws, first, spread, bandwidths, floor
 
@@ -194,8 +193,8 @@ def _rounded(values: Array) -> Array:
     A mean of floats depends on its order in the last bits, so on how XLA lays runs out; rounded,
     the bandwidth and all that follows from it are the same in every layout.
     """
-    mantissa, exponent = jnp.frexp(values)
-    return jnp.ldexp(jnp.round(mantissa * 4096) / 4096, exponent)
+    # One operation: XLA does it again for every sample and node at which the bandwidth is used.
+    return jax.lax.reduce_precision(values, jnp.finfo(values.dtype).nexp, 11)
 
 
 def _best(curves: Curves, floor: Any, spread: Array, penalty: Array | float) -> PairSearch:
