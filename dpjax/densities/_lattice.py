@@ -103,7 +103,7 @@ def smooth_counts(
     Returns:
         Densities >= 0 at the nodes.
     """
-    weights = _weights(counts, fine)
+    weights = _weights(counts, fine, num_samples)
     transform = _transform(kernel, bandwidth, lattice.spacing, weights.shape[0])
     total = jnp.fft.irfft(jnp.fft.rfft(weights) * transform, weights.shape[0])
     return jnp.maximum(total, 0) * (1 / num_samples)
@@ -123,7 +123,7 @@ def smooth_both(
     With their own transforms T and U the spectrum of the smoothed z is therefore
     Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2, whose inverse has the two densities as its parts.
     """
-    weights = [_weights(side, fine) for side in counts]
+    weights = [_weights(side, fine, num_samples) for side in counts]
     num_nodes = weights[0].shape[0]
     first, second = (
         _transform(kernel, bandwidth, lattice.spacing, num_nodes) for bandwidth in bandwidths
@@ -138,16 +138,16 @@ def smooth_both(
     return jnp.maximum(jnp.stack([smoothed.real, smoothed.imag]), 0) * (1 / num_samples)
 
 
-def _weights(counts: Int[Array, " bins"], fine: int) -> Float[Array, " nodes"]:
+def _weights(counts: Int[Array, " bins"], fine: int, num_samples: int) -> Float[Array, " nodes"]:
     """Draws at each node, shared linearly between a bin's two nearest ones."""
-    bins = counts[:-1].reshape(-1, fine).astype(jnp.result_type(float))
-    shares = [(number + 0.5) / fine for number in range(fine)]
-    # Column by column: XLA's product of a matrix and so short a vector is five times slower.
-    left, right = (
-        sum(bins[:, number] * part(share) for number, share in enumerate(shares))
-        for part in (lambda share: 1 - share, lambda share: share)
-    )
-    return left + jnp.roll(right, 1)
+    # Sums of integers are exact, and of so short rows several times faster than a product of
+    # floats on CPU; floats are for samples so large that a sum could overflow.
+    exact = 2 * fine * num_samples < 2**31
+    kind = jnp.int32 if exact else jnp.result_type(float)
+    bins = counts[:-1].reshape(-1, fine).astype(kind)
+    places = 2 * jnp.arange(fine, dtype=kind) + 1
+    right = jnp.sum(bins * places[None, :], axis=1).astype(float) * (1 / (2 * fine))
+    return jnp.sum(bins, axis=1).astype(float) - right + jnp.roll(right, 1)
 
 
 def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int) -> Array:
