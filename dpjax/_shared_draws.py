@@ -35,7 +35,7 @@ _SHARES = (0.1, 0.4, 0.9, 0.999)
 _ORDER_NATS = 60.0
 """Independent outputs repeat an order with a chance of e^-60, sorted batches of about e^-30."""
 
-_KEPT = 2**16
+_KEPT = 2**14
 """Distinct values that are followed, and first outputs that are compared in their order."""
 
 _ROWS = 2**18
