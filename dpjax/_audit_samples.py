@@ -15,6 +15,7 @@ from dpjax._outputs import RecordedSource
 from dpjax._provenance import seed_of
 from dpjax._recorded import prepare_samples
 from dpjax._result import AuditResult
+from dpjax._shared_draws import refuse_same_origin
 from dpjax._streamed_files import audit_recordings
 from dpjax._terms import (
     check_common,
@@ -56,7 +57,7 @@ def audit_samples(
         x: Independent outputs at the database: numbers of shape [n] or [n, d], or labels; or a
             `dpjax.Recording`, whose files may be larger than memory and whose outputs are counted
             in cells, with an exact bound.
-        y: Independent outputs at its neighbor, of the same form.
+        y: Independent outputs at its neighbor, of the same form; none may be one of `x`.
         region: (low, high) for numbers, a list of outcomes for labels; the range of the search
             part, or all outcomes, if None.
         discrete: Whether the outputs are outcomes rather than reals; found out if None, and said
@@ -79,8 +80,8 @@ def audit_samples(
         The result, with its verdict on the claim.
 
     Raises:
-        ValueError: Too few outputs, NaN or infinities, constant or mixed outputs, or an argument
-            out of range.
+        ValueError: Too few outputs, NaN or infinities, constant or mixed outputs, draws that both
+            sides share, or an argument out of range.
         TypeError: Outputs of two kinds or dimensions.
 
     References:
@@ -89,6 +90,7 @@ def audit_samples(
     start = time.perf_counter()
     root = _random.as_key(key)
     check_common(confidence, claim)
+    refuse_same_origin(x, y)
     own_confidence = own_confidence_of(confidence, guarantee, num_claims)
     mixed = None
     if guarantee == "normal" and discrete is None and region is None:

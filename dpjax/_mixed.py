@@ -25,6 +25,11 @@ class Held:
     outputs: np.ndarray
     name: str
 
+    @property
+    def origins(self) -> dict[Any, str]:
+        """None that can be known."""
+        return {}
+
     def chunks(self) -> Iterator[np.ndarray]:
         """All outputs."""
         yield self.outputs

@@ -72,6 +72,11 @@ class RecordedSource(Protocol):
         """For people."""
         ...
 
+    @property
+    def origins(self) -> dict[Any, str]:
+        """Where the outputs are from, with names for people: no two recordings may share one."""
+        ...
+
     def chunks(self) -> Iterator[np.ndarray]:
         """Arrays [n] or [n, d] of all outputs, in order; the same ones at each call."""
         ...

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax import _validate
+from dpjax._shared_draws import SideValues, refuse_shared_draws
 from dpjax._types import FiniteSpace, RealSpace, VectorSpace
 from dpjax.densities import Cells, outcome_cells
 from dpjax.estimators import Recorded
@@ -139,6 +140,10 @@ def prepare_samples(
             + ("" if discrete else "for a bandwidth and two parts")
             + f", but the shorter had {size}."
         )
+    values = SideValues(), SideValues()
+    for side, outputs in zip(values, (x, y), strict=True):
+        side.add(outputs)
+    refuse_shared_draws(*values)
     count = int(size * search_fraction)
     if count < _MIN_SEARCH:
         raise ValueError(

@@ -16,6 +16,7 @@ from dpjax._output_events import Found, choose_in_cells
 from dpjax._outputs import Encoder, Outputs, RecordedSource
 from dpjax._recorded import check_search_fraction
 from dpjax._result import AuditResult
+from dpjax._shared_draws import SideValues, refuse_shared_draws
 from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
 
 _MIN_SIDE, _MIN_SEARCH = 40, 10
@@ -44,7 +45,7 @@ def audit_recordings(
     not be given.
 
     Raises:
-        ValueError: There are too few outputs, or they cannot be compared.
+        ValueError: There are too few outputs, they cannot be compared, or both sides share draws.
     """
     start = time.perf_counter()
     check_search_fraction(search_fraction)
@@ -61,6 +62,7 @@ def audit_recordings(
         for side, (recording, name_of_side) in enumerate(((x, "x"), (y, "y")))
     ]
     pilots = [part.pilot(encoder) for part in parts]
+    refuse_shared_draws(parts[0].values, parts[1].values)
     if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
         raise TypeError("x and y must be of one kind, but were labels and vectors.")
     cells = lay_cells(pilots, encoder.names, discrete=discrete)
@@ -112,6 +114,7 @@ class _Split:
         words = [int(word) for word in np.asarray(jax.random.key_data(key))]
         self._key = np.array([words[0] << 32 | words[1], side], np.uint64)
         self._limit = np.uint64(int(fraction * 2**64))
+        self.values = SideValues()
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         start = 0
@@ -120,11 +123,15 @@ class _Split:
             start += len(chunk)
 
     def pilot(self, encoder: Encoder) -> Outputs:
-        """The outputs of the search part with the smallest words, which are a random choice."""
+        """The outputs of the search part with the smallest words, which are a random choice.
+
+        `values` then holds how often values occur.
+        """
         kept: list[tuple[np.ndarray, np.ndarray]] = []
         size = total = searching = 0
         for chunk, words in self._numbered():
             total += len(chunk)
+            self.values.add(chunk)
             chosen = words < self._limit
             searching += int(chosen.sum())
             kept.append((chunk[chosen], words[chosen]))

@@ -71,7 +71,7 @@ def test_a_result_is_run_again_from_its_json(arguments):
 
 
 def test_what_cannot_be_run_again_says_why():
-    recorded = dpjax.audit_samples(rng().normal(size=300), rng().normal(size=300))
+    recorded = dpjax.audit_samples(*rng().normal(size=(2, 300)))
     with pytest.raises(ValueError, match="recorded outputs"):
         dpjax.rerun(recorded)
     function = dpjax.audit(two_dimensional, pairs=[(np.zeros(2), np.ones(2))], **TINY)
@@ -230,7 +230,7 @@ def test_recorded_labels_and_integers():
     assert result.witness.output == "none" and result.witness.larger == "neighbor"
     assert abs(result.estimate - np.log(4)) < 0.3
     assert dpjax.audit_samples(x, y, region=["yes"]).witness.output == "yes"
-    numbers = dpjax.audit_samples(rng().integers(0, 9, 900), rng().integers(0, 9, 900))
+    numbers = dpjax.audit_samples(*rng().integers(0, 9, (2, 900)))
     assert "outcomes" in numbers.notes[0]
 
 

@@ -87,6 +87,8 @@ def test_integers_of_any_size_are_what_was_written(tmp_path):
     """A float64 holds integers up to 2^53 only."""
     read = read_samples(write(tmp_path, "big.csv", f"{2**53 + 1}\n{-(2**62) - 1}\n"))
     assert read.tolist() == [2**53 + 1, -(2**62) - 1]
+    read = read_samples(write(tmp_path, "edge.csv", f"{2**53 + 1}\n-5\n"))
+    assert read.tolist() == [2**53 + 1, -5]
 
 
 def test_written_nan_and_infinities_are_left_to_the_audit(tmp_path):

@@ -97,6 +97,7 @@ def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
     for name, shift in (("x", 0.0), ("y", 1.0)):
         np.save(tmp_path / f"{name}.npy", shift + RNG.laplace(size=1_500_000))
     monkeypatch.setattr("dpjax._streamed_files.PILOT", 4000)
+    monkeypatch.setattr("dpjax._shared_draws._KEPT", 4000)
     monkeypatch.setattr("dpjax._streamed_result.event_lower_bound", lambda *_, **__: 0.0)
     tracemalloc.start()
     dpjax.audit_samples(Recording(tmp_path / "x.npy"), Recording(tmp_path / "y.npy"))
@@ -121,7 +122,7 @@ def test_atoms_in_a_density_are_counted_apart():
 
 
 def test_nan_and_infinities_and_none_are_outcomes():
-    x, y = X.copy(), X[::-1].copy()
+    x, y = X.copy(), RNG.laplace(size=len(X))
     x[::10], y[::5] = np.nan, np.inf
     result = dpjax.audit_samples(x, y)
     assert result.lower_bound > 3 and ("NaN" in result.witness.event or "inf" in str(result))
@@ -221,7 +222,8 @@ def test_refused_recordings(tmp_path):
         read_samples(tmp_path / "gap.parquet")
     with pytest.raises(ValueError, match="neither numbers nor texts"):
         read_samples(tmp_path / "list.parquet")
-    x = Recording(tmp_path / "x.npy")
+    np.save(tmp_path / "y.npy", Y)
+    x, y = Recording(tmp_path / "x.npy"), Recording(tmp_path / "y.npy")
     with pytest.raises(ValueError, match=r"y must hold at least 40 outputs.* held 20"):
         dpjax.audit_samples(x, Recording(tmp_path / "few.npy"))
     with pytest.raises(ValueError, match=r"1 number\(s\) an output at first and 2 later"):
@@ -229,9 +231,9 @@ def test_refused_recordings(tmp_path):
     with pytest.raises(TypeError, match="x and y must both be recordings, but y was ndarray"):
         dpjax.audit_samples(x, Y)
     with pytest.raises(ValueError, match="search_fraction must be below"):
-        dpjax.audit_samples(x, x, search_fraction=0.6)
+        dpjax.audit_samples(x, y, search_fraction=0.6)
     with pytest.raises(ValueError, match="region is for JAX mechanisms and for arrays"):
-        dpjax.audit_samples(x, x, region=(0, 1))
+        dpjax.audit_samples(x, y, region=(0, 1))
 
 
 def test_no_advice_to_unpickle(tmp_path):

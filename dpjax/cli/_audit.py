@@ -304,9 +304,11 @@ def _audit_files(
 ) -> AuditResult:
     """Files are counted in chunks; the local approach's densities and regions need arrays."""
     import dpjax
+    from dpjax._shared_draws import refuse_same_origin
     from dpjax.io import read_samples
 
     x, y = (dpjax.Recording(where, column) for where in samples)
+    refuse_same_origin(x, y)
     title = f"{x.name} / {y.name}"
     if in_memory:
         x, y = (read_samples(where, column) for where in samples)

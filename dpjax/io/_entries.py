@@ -25,7 +25,8 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
     # merge neighbours, past int64 it is all there is.
     whole = np.isfinite(values).all() and np.all(values == np.floor(values))
     if whole and np.all(np.abs(values) < 2**63) and all(map(is_integer, entries)):
-        if np.all(np.abs(values) <= _EXACT):
+        # 2^53 may have been written as 2^53 + 1.
+        if np.all(np.abs(values) < _EXACT):
             return values.astype(np.int64)
         return np.array([int(entry) for entry in entries], np.int64)
     return values

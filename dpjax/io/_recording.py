@@ -85,6 +85,13 @@ class Recording:
         first, *rest = self.paths
         return first.name + (f" and {len(rest)} more" if rest else "")
 
+    @property
+    def origins(self) -> dict[tuple[int, int, str | None], str]:
+        """The files as the system knows them, whatever they are called, and the column."""
+        column = None if self.column is None else str(self.column)
+        found = ((path.stat(), path) for path in self.paths)
+        return {(entry.st_dev, entry.st_ino, column): str(path) for entry, path in found}
+
     def chunks(self) -> Iterator[np.ndarray]:
         """Arrays [n] or [n, d] of all outputs, in order.
 

@@ -1,7 +1,9 @@
 """Text files in chunks: csv, tsv and txt with one output a line."""
 
 import csv
-from collections.abc import Iterator
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import numpy as np
 
 from dpjax._errors import nearest
 from dpjax.io._entries import as_numbers, is_number
+from dpjax.io._plain import plain_chunks
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
@@ -23,25 +26,29 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
         ValueError: Its lines differ in length, numbers and other entries are mixed, or there is no
             such column.
     """
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = _rows(file, _DELIMITERS[path.suffix.lower()])
-        head = list(islice(lines, 2))
-        if not head:
-            return
-        names = [name.strip() for name in head[0]]
-        place = _place_of(column, names)
-        looked_at = 0 if place is None else place
-        header = isinstance(column, str) and column in names
-        if len(head) > 1 and len(head[1]) > looked_at:
-            header |= not is_number(head[0][looked_at]) and is_number(head[1][looked_at])
-        kept = head[1:] if header else head
-        width = len(head[0])
-        numeric: bool | None = None
-        read = int(header)
-        while True:
-            kept += islice(lines, rows - len(kept))
-            if not kept:
-                return
+    delimiter = _DELIMITERS[path.suffix.lower()]
+    head, offset, next_offset = _head(path, delimiter)
+    if not head:
+        return
+    names = [name.strip() for name in head[0]]
+    place = _place_of(column, names)
+    looked_at = 0 if place is None else place
+    header = isinstance(column, str) and column in names
+    if len(head) > 1 and len(head[1]) > looked_at:
+        header |= not is_number(head[0][looked_at]) and is_number(head[1][looked_at])
+    if header:
+        offset = next_offset
+    width = len(head[0])
+    numeric: bool | None = None
+    read = int(header)
+    for chunk, size in plain_chunks(path, offset, delimiter, width, place, rows):
+        numeric = True
+        yield chunk
+        read += len(chunk)
+        offset += size
+    with _opened(path, offset) as file:
+        lines = _rows(file, delimiter)
+        while kept := list(islice(lines, rows)):
             widths = {len(row) for row in kept} | {width}
             if len(widths) > 1:
                 raise ValueError(
@@ -55,13 +62,36 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
                 raise ValueError(_mixed(kept, looked_at, read, numeric))
             yield chunk
             read += len(kept)
-            kept = []
 
 
-def _rows(file, delimiter: str | None) -> Iterator[list[str]]:
+def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int]:
+    """The first two rows, and the bytes before the first one and after it."""
+    with path.open("rb") as file:
+        start = len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0
+    seen: list[str] = []
+    with _opened(path, start) as file:
+        rows = _rows(_remembering(file, seen), delimiter)
+        head = list(islice(rows, 1))
+        end = start + len("".join(seen).encode())
+        return head + list(islice(rows, 1)), start, end
+
+
+def _opened(path: Path, offset: int) -> TextIOWrapper:
+    file = path.open("rb")
+    file.seek(offset)
+    return TextIOWrapper(file, encoding="utf-8", newline="")
+
+
+def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
+    for line in lines:
+        seen.append(line)
+        yield line
+
+
+def _rows(lines: Iterable[str], delimiter: str | None) -> Iterator[list[str]]:
     if delimiter is None:
-        return (line.split() for line in file if line.strip())
-    return (row for row in csv.reader(file, delimiter=delimiter) if row)
+        return (line.split() for line in lines if line.strip())
+    return (row for row in csv.reader(lines, delimiter=delimiter) if row)
 
 
 def _place_of(column: str | int | None, names: list[str]) -> int | None:
