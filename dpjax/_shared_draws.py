@@ -22,7 +22,7 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from dpjax._outputs import RecordedSource
 
@@ -124,7 +124,8 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
 
 def _evidence(pooled: np.ndarray, equal: np.ndarray) -> float:
     """Log of the largest of the products, less what looking at several of them takes."""
-    chance = np.exp(gammaln(pooled + 1) - 2 * gammaln(pooled / 2 + 1) - pooled * np.log(2))
+    log_ways = scipy.special.gammaln(pooled + 1) - 2 * scipy.special.gammaln(pooled / 2 + 1)
+    chance = np.exp(log_ways - pooled * np.log(2))
     products = []
     for share in _SHARES:
         # (1 - s) / (1 - h) is 1 - share for each value.
