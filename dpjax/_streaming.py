@@ -88,10 +88,12 @@ def reduce_samples(
 def stored_blocks(samples: Array) -> Callable[[Array], Array]:
     """A `draw` for `reduce_samples` that reads stored samples [n, ...] block by block."""
     size = block_size_for(samples.shape[0])
-    missing = -samples.shape[0] % size
-    padded = jnp.pad(samples, [(0, missing), *[(0, 0)] * (samples.ndim - 1)])
-
-    def draw(block: Array) -> Array:
-        return jax.lax.dynamic_slice_in_dim(padded, block * size, size)
-
-    return draw
+    whole = samples.shape[0] // size
+    rest = samples[whole * size :]
+    # Only what is left over is padded: padding all samples would copy them.
+    last = jnp.pad(rest, [(0, size - len(rest)), *[(0, 0)] * (samples.ndim - 1)])
+    if whole == 0:
+        return lambda block: last
+    return lambda block: jnp.where(
+        block < whole, jax.lax.dynamic_slice_in_dim(samples, block * size, size), last
+    )

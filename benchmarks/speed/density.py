@@ -22,8 +22,6 @@ from dpjax.densities import binned_density, direct_density
 
 NUM_POINTS, TARGET = 512, 1e-4
 _ENDS = (-4.0, 4.0)
-_LANES = 2
-"""Compiled calls that run side by side, each on its share of the data sets."""
 
 
 def run(*, quick: bool = False, sizes: Iterable[int] | None = None) -> tuple[list[Entry], list]:
@@ -113,14 +111,14 @@ def _all(estimate: Callable, sets: np.ndarray, points: np.ndarray, widths: np.nd
 
 
 def _binned(sets, points, widths, num_cells: int) -> Callable[[], list]:
-    """A call that estimates all data sets, in shares that run side by side."""
+    """A call that estimates all data sets, in one share a device."""
+    devices = jax.local_devices()[: len(sets)]
+    parts = [np.array_split(values, len(devices)) for values in (sets, widths)]
     shares = [
-        (jnp.asarray(s, jnp.float32), jnp.asarray(w, jnp.float32))
-        for s, w in zip(np.array_split(sets, _LANES), np.array_split(widths, _LANES), strict=True)
-        if len(s)
+        [jax.device_put(values.astype(np.float32), device) for values in (s, points, w)]
+        for device, s, w in zip(devices, *parts, strict=True)
     ]
-    grid = jnp.asarray(points, jnp.float32)
-    return lambda: [_binned_sets(s, grid, w, num_cells=num_cells) for s, w in shares]
+    return lambda: [_binned_sets(*share, num_cells=num_cells) for share in shares]
 
 
 @partial(jax.jit, static_argnames="num_cells")

@@ -30,7 +30,7 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry]
     entries, goals = [], []
     for letter in letters or ("ae" if quick else "".join(EXPERIMENTS)):
         cell = experiment(letter, LEVELS[-1])
-        runs = range((40 if letter in "abcd" else 8) // (4 if quick else 1))
+        runs = range((200 if letter in "abcd" else 16) // (8 if quick else 1))
         timed = measure(
             "overhead",
             f"{letter} {cell.mechanism.name}",
