@@ -30,17 +30,6 @@ from jax import Array
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
-_SQRT_HALF = np.int32(0x3F3504F3)
-"""The bits of sqrt(1/2) in float32."""
-
-_LOG_TAIL = tuple(
-    np.float32(coefficient)
-    for coefficient in (
-        *(-0.0763450725, 0.127615801, -0.131601795, 0.142017573),
-        *(-0.166233576, 0.200012269, -0.250008210, 0.333333317),
-    )
-)
-"""(ln(1 + f) - f + f^2 / 2) / f^3, highest power first: ln is within 6e-9 of itself."""
 
 
 def threefry2x32(key: tuple[Array, Array], counter: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -174,7 +163,7 @@ def exponential(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -
 def laplace(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Array:
     """Standard Laplace noise: density e^-|x| / 2. Arguments and shape as `uniform`."""
     negative, u = signed_uniform(key, num_samples, row, dtype)
-    magnitude = -_log(u)
+    magnitude = -jnp.log(u)
     return jnp.where(negative, -magnitude, magnitude)
 
 
@@ -194,10 +183,9 @@ def gumbel(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Arr
     large, u = signed_uniform(key, num_samples, row, dtype)
     share = u / 2
     rest = 1 - share
-    logarithm = -_log(jnp.where(large, share, rest))
+    logarithm = -jnp.log(jnp.where(large, share, rest))
     # log1p by way of log, for it is shared with the other end: x ln(1 - x) / ((1 - x) - 1).
     small = jnp.where(rest < 1, logarithm * (share / (1 - rest)), share)
-    # XLA's own here: within `_log` it would work out its argument once a use.
     return -jnp.log(jnp.where(large, logarithm, small))
 
 
@@ -212,29 +200,6 @@ def two_sided_geometric(
     shift = math.log(2.0) - jnp.log1p(jnp.exp(-jnp.asarray(epsilon, u.dtype)))
     magnitude = jnp.floor((shift - jnp.log(u)) / epsilon).astype(jnp.int32)
     return jnp.where(negative, -magnitude, magnitude)
-
-
-def _log(x: Array) -> Array:
-    """The logarithm of positive normal numbers, within one unit in the last place.
-
-    XLA's own logarithm also sees to zeros, infinities and NaN, which a draw never is: on CPU this
-    one saves a seventh of a Laplace draw.
-    """
-    if x.dtype != jnp.float32:
-        return jnp.log(x)
-    return jax.lax.platform_dependent(x, cpu=_log_of_normal, default=jnp.log)
-
-
-def _log_of_normal(x: Array) -> Array:
-    """With x = 2^e (1 + f) and 1 + f between sqrt(1/2) and sqrt(2): e ln 2 + ln(1 + f)."""
-    bits = jax.lax.bitcast_convert_type(x, jnp.int32)
-    exponent = (bits - _SQRT_HALF) >> 23
-    f = jax.lax.bitcast_convert_type(bits - (exponent << 23), jnp.float32) - 1
-    tail = jnp.full_like(f, _LOG_TAIL[0])
-    for coefficient in _LOG_TAIL[1:]:
-        tail = tail * f + coefficient
-    square = f * f
-    return f + (tail * f * square - square / 2) + exponent.astype(jnp.float32) * math.log(2)
 
 
 def _key_words(key: Array) -> tuple[Array, Array]:
