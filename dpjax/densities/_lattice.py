@@ -122,6 +122,8 @@ def smooth_both(
     The weights w and v have the spectra (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i of z = w + iv.
     With their own transforms T and U the spectrum of the smoothed z is therefore
     Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2, whose inverse has the two densities as its parts.
+
+    Arguments as `smooth_counts`, the counts and bandwidths with a leading axis of samples.
     """
     weights = [_weights(side, fine, num_samples) for side in counts]
     num_nodes = weights[0].shape[0]
