@@ -2,7 +2,7 @@
 
 A mechanism that keeps its promise is not refuted at its claim; an audit that is worth its time
 refutes half of it. Each library is skipped where it is not installed: OpenDP is in the dependency
-group `libraries`, IBM's diffprivlib (which needs an older scikit-learn) in `diffprivlib`.
+group `libraries`, and so is IBM's diffprivlib (which needs an older scikit-learn).
 
 References:
     Mironov (2012), "On significance of the least significant bits for differential privacy".
