@@ -273,6 +273,17 @@ def test_another_sweep_or_version_is_refused(tmp_path, monkeypatch):
         Store.open(tmp_path / "nowhere")
 
 
+def test_a_store_that_another_process_has_begun_is_no_stranger(tmp_path):
+    (tmp_path / "s" / "blocks").mkdir(parents=True)
+    (tmp_path / "s" / ".manifest.json.0a1b2c3d").write_text("{")
+    assert Store.create(tmp_path / "s", SPEC).spec == SPEC
+    # Blocks without a manifest are what is left of some store, nobody knows which.
+    (tmp_path / "s" / "manifest.json").unlink()
+    (tmp_path / "s" / "blocks" / "some.parquet").write_bytes(b"1")
+    with pytest.raises(ValueError, match="is not empty and holds no sweep"):
+        Store.create(tmp_path / "s", SPEC)
+
+
 def test_runs_and_cells_can_be_added_in_whole_blocks(whole, tmp_path):
     short = tuple(dataclasses.replace(cell, num_runs=6) for cell in SPEC.cells[:1])
     run_sweep(Store.create(tmp_path / "s", dataclasses.replace(SPEC, cells=short)))

@@ -55,18 +55,13 @@ class Store:
         if folder.exists() and not folder.is_dir():
             raise ValueError(f"the store must be a folder, but {folder} is a file.")
         manifest = _manifest(spec)
-        if (folder / _MANIFEST).exists():
-            old = cls.open(folder)
-            _refuse_others(old, manifest)
-            if old.spec != spec:
-                write_whole({folder / _MANIFEST: json.dumps(manifest, indent=1) + "\n"})
-        else:
-            if folder.exists() and any(folder.iterdir()):
-                raise ValueError(
-                    f"{folder} is not empty and holds no sweep ({_MANIFEST} is missing): name a "
-                    "new folder."
-                )
+        if not (folder / _MANIFEST).exists():
+            _refuse_strangers(folder)
             (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
+            write_whole({folder / _MANIFEST: json.dumps(manifest, indent=1) + "\n"})
+        old = cls.open(folder)
+        _refuse_others(old, manifest)
+        if old.spec != spec:
             write_whole({folder / _MANIFEST: json.dumps(manifest, indent=1) + "\n"})
         return cls.open(folder)
 
@@ -196,6 +191,25 @@ def _manifest(spec: SweepSpec) -> dict[str, Any]:
     }
     revision = _git_revision()
     return manifest if revision is None else {**manifest, "revision": revision}
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Refuses a folder with anything in it but the beginnings of a store.
+
+    Another process may be making the same store just now, or was killed while it did.
+    """
+    held = folder.iterdir() if folder.exists() else ()
+    strange = [
+        path
+        for path in held
+        if path.name not in (_BLOCKS, _MANIFEST) and not path.name.startswith(f".{_MANIFEST}.")
+    ]
+    # The manifest comes before any block, so it is looked for after them.
+    blocks = any((folder / _BLOCKS).glob("*"))
+    if strange or (blocks and not (folder / _MANIFEST).exists()):
+        raise ValueError(
+            f"{folder} is not empty and holds no sweep ({_MANIFEST} is missing): name a new folder."
+        )
 
 
 def _refuse_others(old: Store, new: dict[str, Any]) -> None:
