@@ -1,10 +1,11 @@
 """`jax.jit` that never takes the program of one class for that of another.
 
 In jax 0.10.0 to 0.10.2 the structures of two classes registered by `register_dataclass` are equal
-as soon as their fields are, although their hashes differ. The tables of compiled programs look at 7
-bits of a hash before they compare, so that about one new class in 128 among those with the same
-fields silently runs the program of another: that of SVT5 for SVT6, with another epsilon. Here every
-combination of classes has a program of its own, whose tables hold nothing else.
+as soon as their fields are, although their hashes differ. A table of compiled programs, which looks
+at a part of a hash before it compares, then at times runs the program of another class, silently:
+that of SVT5 for SVT6, with another epsilon. Of 120 classes with the same fields that went through
+one `jax.jit`, 20 to 24 did. Here every combination of classes has a program of its own, whose
+tables hold nothing else.
 """
 
 from collections.abc import Callable, Iterator
