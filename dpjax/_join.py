@@ -223,13 +223,15 @@ def _curve(curves: Curves, floor: float, relabel: Callable[[Any], Any]) -> dict 
         index = np.sort(index[by_loss[:_CURVE_POINTS]])
     else:
         index = index[np.linspace(0, len(index) - 1, min(_CURVE_POINTS, len(index))).astype(int)]
+    # Of all points, for which it was compiled once: how many are left differs from run to run.
+    loss = np.asarray(privacy_loss(curves.densities[0], curves.densities[1], floor))[index]
     densities = curves.densities[:, index].astype(float)
     points = curves.points.reshape(len(curves.points))[index]
     return {
         "points": [relabel(int(p) if discrete else float(p)) for p in points],
         "density": densities[0].tolist(),
         "neighbor_density": densities[1].tolist(),
-        "loss": np.asarray(privacy_loss(densities[0], densities[1], floor)).astype(float).tolist(),
+        "loss": loss.astype(float).tolist(),
     }
 
 

@@ -176,34 +176,49 @@ def test_binned_is_direct_for_ties_and_far_outliers(name):
     assert nothing.tolist() == [0, 0]
 
 
-def test_the_coarsest_lattice_allowed_is_not_shifted():
-    """Thirty-two nodes a bandwidth on smooth data: normals at 20000 equal steps of their quantile.
+def test_the_coarsest_lattice_allowed_is_neither_shifted_nor_widened():
+    """Eight nodes a bandwidth on smooth data: normals at 20000 equal steps of their quantile.
 
-    Sharing a sample between nodes widens it by spacing^2 / 6, interpolation by spacing^2 / 8 on
-    average, 1e-4 of the density here; half of a fine bin to one side would be 2.5e-3.
+    A bin widens a sample by its width^2 / 12, 1e-6 of the density here; a node's triangle, left in,
+    would widen it by spacing^2 / 6, which is 4e-4, and half a bin to one side shifts it by 3e-3.
     """
     samples = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
     points = np.linspace(-2.5, 2.5, 41)
-    actual = truncated_kde(samples, points, bandwidth=0.5, method="binned", num_cells=706)
-    np.testing.assert_allclose(actual, stats.norm.pdf(points, scale=1.25**0.5), rtol=1e-3)
+    actual = truncated_kde(samples, points, bandwidth=0.5, method="binned", num_cells=177)
+    np.testing.assert_allclose(actual, stats.norm.pdf(points, scale=1.25**0.5), rtol=1e-4)
+
+
+def test_a_lone_sample_on_the_coarsest_lattice_is_a_kernel():
+    """Its bin's centre is at most a 256th of a bandwidth away: 2.4e-3 of the kernel's height, and
+    what aliasing and interpolation add is a sixth of that."""
+    points = np.linspace(-2.5, 2.5, 401)
+    for place in np.random.default_rng(3).uniform(-0.5, 0.5, 20):
+        pair = [place, place + 1e3]
+        actual = truncated_kde(pair, points, bandwidth=0.5, method="binned", num_cells=177)
+        expected = stats.norm.pdf(points, place, 0.5) / 2
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=2.8e-3 * expected.max())
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
 @pytest.mark.parametrize("num_nodes", [512, 511])
 def test_two_samples_in_one_transform_are_smoothed_as_each_alone(kernel, num_nodes):
-    rng = np.random.default_rng(5)
-    counts = jnp.asarray(rng.poisson(3, (2, 4 * num_nodes + 1)), jnp.int32)
+    rng, fine = np.random.default_rng(5), 16
+    counts = jnp.asarray(rng.poisson(3, (2, fine * num_nodes + 1)), jnp.int32)
     lattice = Lattice(jnp.float32(-4.0), jnp.float32(8 / num_nodes))
     bandwidths, profile = jnp.asarray([0.2, 0.35], jnp.float32), find_kernel(kernel)
     both = smooth_both(counts, lattice, bandwidths, profile, 1000)
     for side in (0, 1):
-        # The twin: every bin shared between its two nodes, and a circular sum over all of them.
-        bins = np.asarray(counts[side, :-1], float).reshape(num_nodes, 4)
-        share = (np.arange(4) + 0.5) / 4
-        weights = bins @ (1 - share) + np.roll(bins @ share, 1)
-        steps = np.arange(num_nodes)
+        bins = np.asarray(counts[side, :-1], float)
+        if profile.spectrum is None:
+            # The twin: every bin shared between its two nodes, and a circular sum over all of them.
+            share = (np.arange(fine) + 0.5) / fine
+            rows = bins.reshape(num_nodes, fine)
+            weights, places = rows @ (1 - share) + np.roll(rows @ share, 1), np.arange(num_nodes)
+        else:
+            # The triangle of sharing is divided out: a circular sum over the centres of all bins.
+            weights, places = bins, (np.arange(len(bins)) + 0.5) / fine
+        steps = np.abs(np.arange(num_nodes)[:, None] - places[None, :])
         scaled = np.minimum(steps, num_nodes - steps) * 8 / num_nodes / float(bandwidths[side])
         values = np.asarray(profile.profile(jnp.asarray(scaled**2, jnp.float32)), float)
         values *= profile.norm(1) / float(bandwidths[side])
-        table = values[(steps[:, None] - steps[None, :]) % num_nodes]
-        np.testing.assert_allclose(both[side], table @ weights / 1000, rtol=2e-5)
+        np.testing.assert_allclose(both[side], values @ weights / 1000, rtol=2e-5)

@@ -72,7 +72,7 @@ def test_mpl_of_a_density_is_its_naive_twin(method):
     found = jax.tree.map(lambda leaf: leaf[0], statistics(mechanism, pairs, Box(-1, 1), settings))
     key = _random.as_key(3)
     grid = np.linspace(-1, 1, 401)
-    size = 4096  # of the pilot that sets the bandwidth
+    size = 2048  # of the pilot that sets the bandwidth
     losses, points = [], []
     for b in range(10):
         sides = [

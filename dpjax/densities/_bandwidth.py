@@ -16,6 +16,9 @@ from jax import Array
 from dpjax import _validate
 from dpjax.densities._kernels import find_kernel
 
+_ROWS, _LANES = 16, 128
+"""Samples are counted in this shape: bytes count 16 rows, and 128 lanes fill the vectors."""
+
 
 @runtime_checkable
 class BandwidthRule(Protocol):
@@ -241,16 +244,18 @@ def _quartiles(columns: Array, mean: Array, deviation: Array) -> Array:
 
     They lie within sqrt(3) deviations of the mean (Cantelli), and are exact to 2^-17 of that.
     """
-    size = columns.shape[1]
-    # XLA vectorises sums of floats on CPU, not of integers; a float32 counts exactly to 2^24.
-    counter = columns.dtype if size <= 2**24 else jnp.int32
-    needed = jnp.asarray([[math.ceil(size / 4)], [math.ceil(3 * size / 4)]], counter)
+    dimension, size = columns.shape
+    needed = jnp.asarray([[math.ceil(size / 4)], [math.ceil(3 * size / 4)]], jnp.int32)
+    # XLA vectorises sums over a leading axis on CPU, and of bytes four times as well as of floats.
+    padding = ((0, 0), (0, -size % (_ROWS * _LANES)))
+    rows = jnp.pad(columns, padding, constant_values=jnp.inf).reshape(dimension, -1, _ROWS, _LANES)
 
     def halve(_, bounds):
         low, width = bounds
         middle = low + width[None, :] / 2
-        inside = columns[None, :, :] <= middle[:, :, None]
-        below = jnp.sum(inside.astype(counter), axis=2) < needed
+        inside = rows[None] <= middle[:, :, None, None, None]
+        counts = jnp.sum(inside.astype(jnp.int8), axis=3, dtype=jnp.int8)
+        below = jnp.sum(counts, axis=(2, 3), dtype=jnp.int32) < needed
         return jnp.where(below, middle, low), width / 2
 
     low = jnp.broadcast_to((mean - 1.75 * deviation)[None, :], (2, len(mean)))

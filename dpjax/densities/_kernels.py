@@ -72,7 +72,7 @@ KERNELS: dict[str, Kernel] = {
             lambda r2: jnp.exp(-r2 / 2),
             6.0,
             lambda d, p: (2 * math.pi / p) ** (d / 2),
-            32,
+            8,
             lambda w2: jnp.exp(-w2 / 2),
         ),
         Kernel(

@@ -26,7 +26,7 @@ class LocalSettings:
         kernel: Name of the kernel.
         method: "binned" (d = 1), "direct", or "auto" for the first that applies.
         num_cells: Lattice nodes of the binned method. `audit` takes more where the bandwidth needs
-            them; with 2048 the counts stay in a CPU's first cache.
+            them; with 512 the counts stay in a CPU's first cache.
         objective: What the search maximises: "lower-bound" for the loss less what both stages'
             standard errors take off it there, or "loss" for the paper's plain loss, which noise
             tends to put where densities are small. Both are valid; the first is tighter.
@@ -46,7 +46,7 @@ class LocalSettings:
     floor: Any = None
     kernel: str = field(default="gaussian", metadata={"static": True})
     method: str = field(default="auto", metadata={"static": True})
-    num_cells: int = field(default=2048, metadata={"static": True})
+    num_cells: int = field(default=512, metadata={"static": True})
     objective: str = field(default="lower-bound", metadata={"static": True})
     undersmoothing: float | None = field(default=None, metadata={"static": True})
 
