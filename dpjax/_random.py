@@ -2,16 +2,24 @@
 
 A privacy loss is a ratio of tail probabilities, so noise that is wrong in its tails is a wrong
 number. `jax.random.laplace` in float32 maps a uniform on a 2^-23 grid through a logarithm: past 13
-scales it is a lattice of a few values and it ends near 16. Here every draw takes both 32-bit words
-of one Threefry-2x32 call: one bit is the sign, the other 62 are a uniform whose *relative*
-precision near 0 is that of the float type, so tails are right far below a probability of 1e-12.
+scales it is a lattice of a few values and it ends near 16. Here a draw has 63 bits: one is its
+sign, the other 62 are a uniform whose *relative* precision near 0 is that of the float type, so
+tails are right far below a probability of 1e-12.
 
 Threefry is written out in `jax.numpy` with its rounds unrolled: XLA then fuses it with the
 logarithm and with whatever consumes the draw, which makes it several times faster than the rolled
 loop that `jax.random` lowers to on CPU. The words are bit for bit those of jax's own generator.
 
-Notation: a draw at (row, position) is threefry(key, (row, position)); rows are the independent
-noises of one output (one a query), positions are the outputs of a block.
+A call gives two words of 32 bits. The noises of one output (its rows, one a query) share them out:
+each row leads with a word of its own, for the sign and the first 31 bits, and all take the rest
+from one more word, so that k rows take (k + 1) / 2 calls and not k. A tail matters only where the
+lead lies on a bound: with shared tails two noises keep any pair of bounds with the product of
+their probabilities to within 2^-64, and a comparison between two in the corner where both uniforms
+are below s to within 2^-31 / s of its probability. Outputs share nothing.
+
+Notation: call (number, position) is threefry(key, (number, position)); positions are the outputs of
+a block. Row 0 and the tails are the words of call 0; rows 1 and 2 lead with those of call 1, rows
+3 and 4 with those of call 2, and so on.
 
 References:
     Salmon, Moraes, Dror, Shaw (2011), "Parallel random numbers: as easy as 1, 2, 3":
@@ -142,7 +150,7 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Ar
 def signed_uniform(
     key: Array, num_samples: int, row: int = 0, dtype: Any = None
 ) -> tuple[Array, Array]:
-    """A fair bit, and a uniform on (0, 1] from the other 63 bits of the two words.
+    """A fair bit, and a uniform on (0, 1] from 62 more bits of the two words.
 
     Arguments as `uniform`; each of shape [num_samples].
     """
@@ -208,5 +216,14 @@ def _key_words(key: Array) -> tuple[Array, Array]:
 
 
 def _words(key: Array, num_samples: int, row: int) -> tuple[Array, Array]:
+    """The leading and the tail word of each draw, uint32 [num_samples] each."""
     position = jax.lax.iota(jnp.uint32, num_samples)
-    return threefry2x32(_key_words(key), (jnp.full_like(position, row), position))
+
+    def call(number: int) -> tuple[Array, Array]:
+        return threefry2x32(_key_words(key), (jnp.full_like(position, number), position))
+
+    own, tail = call(0)
+    if row > 0:
+        # XLA sees that rows make the same calls.
+        own = call((row + 1) // 2)[(row + 1) % 2]
+    return own, tail

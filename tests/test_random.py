@@ -312,17 +312,64 @@ def test_bulk_of_the_geometric(epsilon):
     assert p_value(1.03 * epsilon) < FALSE_ALARM
 
 
+def test_words_of_rows():
+    """Each row leads with a word that no other takes; the tails of all are one."""
+    key, size = _random.as_key(9), 500
+    rows = [[np.asarray(w) for w in _random._words(key, size, row)] for row in range(7)]
+    assert all(np.array_equal(tail, rows[0][1]) for _, tail in rows)
+    taken = np.concatenate([rows[0][1], *(lead for lead, _ in rows)])
+    position = jnp.arange(size, dtype=jnp.uint32)
+    calls = [
+        _random.threefry2x32(
+            tuple(jax.random.key_data(key)), (jnp.full_like(position, c), position)
+        )
+        for c in range(4)
+    ]
+    np.testing.assert_array_equal(np.sort(taken), np.sort(np.ravel(calls)))
+
+
+def test_rows_share_calls_in_a_compiled_program():
+    """Five rows are three calls, and no more than 3 / 5 of five keys' cost in operations."""
+
+    def operations(draw):
+        text = jax.jit(draw).lower(_random.as_key(0)).compile().as_text()
+        return text.count(" xor(")
+
+    def rows(key):
+        return sum(_random.laplace(key, 1024, row) for row in range(5))
+
+    def keys(key):
+        return sum(_random.laplace(_random.fold_in(key, row), 1024) for row in range(5))
+
+    assert 60 <= operations(rows) <= 70 and operations(keys) > 5 * 20
+
+
+@pytest.mark.parametrize("rows", [(0, 1), (1, 2), (2, 3), (0, 9)])
+@pytest.mark.parametrize("bits", [(0, 5), (3, 9), (9, 30)])
+def test_pairs_of_rows_in_the_corners(rows, bits):
+    """Both uniforms below 2^-a and 2^-b: counts as of independent ones, false alarm 1e-6 each."""
+    size = 2**21
+    inside = [
+        np.asarray(_random.uniform(_random.as_key(77), size, row)) < 2.0**-bit
+        for row, bit in zip(rows, bits, strict=True)
+    ]
+    count, mean = int(np.sum(inside[0] & inside[1])), size * 2.0 ** -sum(bits)
+    assert stats.poisson.cdf(count, mean) > 5e-7 and stats.poisson.sf(count - 1, mean) > 5e-7
+
+
 def test_rows_positions_and_keys_are_independent():
     """Correlations between neighbouring streams stay within 4.9 standard errors (1e-6 each)."""
     size = 200_000
     key = _random.as_key(21)
-    base = np.asarray(_random.laplace(key, size))
+    base = np.asarray(_random.laplace(key, size, row=1))
     other = {
-        "row": _random.laplace(key, size, row=1),
+        "row": _random.laplace(key, size),
+        "row of the same call": _random.laplace(key, size, row=2),
+        "next row": _random.laplace(key, size, row=3),
         "far row": _random.laplace(key, size, row=20),
-        "key": _random.laplace(_random.as_key(22), size),
-        "block": _random.laplace(_random.fold_in(key, 0), size),
-        "next block": _random.laplace(_random.fold_in(key, 1), size),
+        "key": _random.laplace(_random.as_key(22), size, row=1),
+        "block": _random.laplace(_random.fold_in(key, 0), size, row=1),
+        "next block": _random.laplace(_random.fold_in(key, 1), size, row=1),
         "position": np.roll(base, 1),
     }
     for what, values in other.items():
