@@ -27,10 +27,13 @@ class Reducer(NamedTuple, Generic[Carry]):
         init: () -> carry.
         update: (carry, block [block_size, ...], valid bool[block_size]) -> carry. Samples that are
             not valid pad the last block and must not count.
+        reads_once: Whether the update reads a block at one place only, so that XLA can join the
+            draw to it; else the block is put into memory before.
     """
 
     init: Callable[[], Carry]
     update: Callable[[Carry, Array, Array], Carry]
+    reads_once: bool = False
 
 
 def block_size_for(num_samples: int) -> int:
@@ -68,14 +71,14 @@ def reduce_samples(
     in_last_block = num_samples - (num_blocks - 1) * block_size
 
     def step(block: Array, carry: Carry) -> Carry:
-        return update(carry, draw(block), block)
+        return update(carry, block_of(block), block)
 
     def update(carry: Carry, samples: Array, block: Array | int) -> Carry:
         size = jnp.where(block == num_blocks - 1, in_last_block, block_size)
         valid = jnp.arange(block_size, dtype=jnp.int32) < size
-        # A block has several readers; without the barrier XLA would draw it again for each.
-        return reducer.update(carry, jax.lax.optimization_barrier(samples), valid)
+        return reducer.update(carry, samples, valid)
 
+    block_of = draw if reducer.reads_once else drawn_once(draw)
     carry = reducer.init()
     start = 0
     if first is not None:
@@ -83,6 +86,35 @@ def reduce_samples(
     with jax.named_scope("sample_blocks"):
         # The block number is counted, not scanned over: a list of them would grow with the samples.
         return jax.lax.fori_loop(np.int32(start), np.int32(num_blocks), step, carry)
+
+
+def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """A draw whose block is in memory before anything reads it.
+
+    XLA joins a draw to each of its readers, whole or in part: a sign that two of them need is two
+    Threefry calls a sample. A barrier keeps it from that on GPU. On CPU barriers are dropped before
+    XLA joins, but a branch stays where the condition was behind a barrier when it was simplified.
+    """
+
+    def columns(block: Array) -> list[Array]:
+        # Readers take vectors axis by axis, and XLA is slow at writing interleaved ones.
+        samples = draw(block)
+        return [samples] if samples.ndim == 1 else list(jnp.moveaxis(samples, 1, 0))
+
+    def nothing(block: Array) -> list[Array]:
+        return [jnp.zeros(leaf.shape, leaf.dtype) for leaf in jax.eval_shape(columns, block)]
+
+    def once(block: Array) -> Array:
+        drawn = jax.lax.platform_dependent(
+            block,
+            cpu=lambda b: jax.lax.cond(
+                jax.lax.optimization_barrier(jnp.bool_(True)), columns, nothing, b
+            ),
+            default=lambda b: jax.lax.optimization_barrier(columns(b)),
+        )
+        return drawn[0] if jax.eval_shape(draw, block).ndim == 1 else jnp.stack(drawn, axis=1)
+
+    return once
 
 
 def stored_blocks(samples: Array) -> Callable[[Array], Array]:

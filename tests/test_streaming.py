@@ -7,8 +7,16 @@ import pytest
 
 from dpjax import _random
 from dpjax._numerics import FIXED_POINT, MAX_BLOCK, WideCount, to_fixed_point
-from dpjax._streaming import Reducer, block_size_for, reduce_samples, stored_blocks
+from dpjax._streaming import (
+    Reducer,
+    block_size_for,
+    drawn_once,
+    reduce_samples,
+    stored_blocks,
+)
 from dpjax.densities import Lattice, category_counts, find_kernel, kernel_sums, lattice_counts
+from dpjax.estimators._confirm import _kernel_statistics
+from dpjax.loss import Box
 
 SIZES = (1, 2, 127, 128, 129, 8191, 8192, 8193, 16384, 16385, 20000, 20001, 24577)
 """On both sides of the edges of a lane, of a block, and of two and three blocks."""
@@ -198,3 +206,40 @@ def test_kernel_sums_round_each_sample_by_half_a_step_at_most():
     assert np.abs(sums / FIXED_POINT - exact).max() <= 5000 * (0.5 / FIXED_POINT + 2**-20)
     # The errors are as good as random: far below the bound.
     assert np.abs(sums / FIXED_POINT - exact).max() <= 10 * np.sqrt(5000 / 12) / FIXED_POINT
+
+
+def test_a_block_with_several_readers_is_drawn_once():
+    """Three noises a draw are two Threefry calls; XLA alone makes more than twice as many."""
+    region = Box(jnp.zeros(1), jnp.full(1, 2.0))
+    kernel = find_kernel("gaussian")
+    reducer = _kernel_statistics(jnp.ones(1), jnp.float32(0.1), kernel, region)
+    size = 40_000
+
+    def program(reducer):
+        def draw(key):
+            first, *others = (_random.laplace(key, block_size_for(size), row) for row in range(3))
+            return jnp.maximum(first, jnp.maximum(*others))
+
+        return jax.jit(
+            lambda key: reduce_samples(lambda b: draw(_random.fold_in(key, b)), reducer, size)
+        )
+
+    key = _random.as_key(4)
+    once, often = program(reducer), program(reducer._replace(reads_once=True))
+    calls, more_calls = (
+        run.lower(key).compile().as_text().count(" xor(") / 20 for run in (once, often)
+    )
+    # A block's own key is a third call.
+    assert calls < 4
+    assert more_calls > 2 * calls, "XLA makes no draw twice any more: drawn_once can go"
+    np.testing.assert_array_equal(once(key).as_int(), often(key).as_int())
+
+
+def test_vectors_keep_their_shape_when_drawn_once():
+    def draw(block):
+        return block + jnp.arange(24.0).reshape(8, 3)
+
+    np.testing.assert_array_equal(drawn_once(draw)(jnp.int32(2)), draw(2))
+    np.testing.assert_array_equal(
+        jax.jit(jax.vmap(drawn_once(draw)))(jnp.arange(2)), jax.vmap(draw)(jnp.arange(2))
+    )

@@ -67,7 +67,7 @@ def draw_and_sum(cell: Cell, runs: Any, execution: Execution | None = None) -> A
 
 @jit_by_class(static_argnames=("sizes", "execution"))
 def _sums(mechanism, database, neighbor, key, runs, *, sizes, execution) -> Array:
-    total = Reducer(lambda: jnp.zeros(()), _add)
+    total = Reducer(lambda: jnp.zeros(()), _add, reads_once=True)
 
     def one_run(number: Array) -> Array:
         source = Drawn(mechanism, database, neighbor, _random.fold_in(key, number))

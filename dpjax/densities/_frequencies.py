@@ -29,4 +29,4 @@ def category_counts(num_categories: int, offset: int = 0) -> Reducer:
         block = jnp.zeros(num_categories + 1, jnp.int32)
         return counts.add(block.at[bins].add(1, mode="promise_in_bounds"))
 
-    return Reducer(init, update)
+    return Reducer(init, update, reads_once=True)

@@ -34,4 +34,4 @@ def interval_counts(low: Array | float, high: Array | float, num_intervals: int)
         index = jnp.minimum(jnp.where(inside, scaled, 0).astype(jnp.int32), num_intervals - 1)
         return categories.update(counts, jnp.where(inside, index, num_intervals), valid)
 
-    return Reducer(categories.init, update)
+    return Reducer(categories.init, update, reads_once=True)

@@ -66,52 +66,33 @@ def confirm_pair(
         )
         for side in (0, 1)
     ]
-    (events, *kernel_counts), (neighbor_events, *neighbor_kernel_counts) = sides
-    kernel_sum, kernel_sum_of_squares = (
-        None if first is None or second is None else _both_sides(first, second)
-        for first, second in zip(kernel_counts, neighbor_kernel_counts, strict=True)
-    )
-    return Confirmation(
-        _both_sides(events, neighbor_events), kernel_sum, kernel_sum_of_squares, bandwidth
-    )
-
-
-def _both_sides(first: WideCount, second: WideCount) -> WideCount:
-    return WideCount(*(jnp.stack(limbs) for limbs in zip(first, second, strict=True)))
+    columns = WideCount(*(jnp.stack(limbs, axis=-1) for limbs in zip(*sides, strict=True)))
+    events, *kernel_sums = (WideCount(low, high) for low, high in zip(*columns, strict=True))
+    kernel_sum, kernel_sum_of_squares = kernel_sums or (None, None)
+    return Confirmation(events, kernel_sum, kernel_sum_of_squares, bandwidth)
 
 
 def _outcome_events(outcome: Array) -> Reducer:
-    def init():
-        return WideCount.zeros(), None, None
+    """Counts events; the carry is a WideCount [1]."""
 
-    def update(carry, samples: Array, valid: Array):
-        return carry[0].add(_count((samples == outcome) & valid)), None, None
+    def update(counts: WideCount, samples: Array, valid: Array) -> WideCount:
+        return counts.add(jnp.sum((samples == outcome) & valid, dtype=jnp.int32)[None])
 
-    return Reducer(init, update)
+    return Reducer(lambda: WideCount.zeros((1,)), update, reads_once=True)
 
 
 def _kernel_statistics(point: Array, bandwidth: Array, kernel: Kernel, region: Box) -> Reducer:
+    """Counts events and sums k and k^2; the carry is a WideCount [3]."""
     low = jnp.maximum(point - bandwidth, region.low)
     high = jnp.minimum(point + bandwidth, region.high)
 
-    def init():
-        return WideCount.zeros(), WideCount.zeros(), WideCount.zeros()
-
-    def update(carry, samples: Array, valid: Array):
-        events, sums, squares = carry
+    def update(sums: WideCount, samples: Array, valid: Array) -> WideCount:
         samples = as_vectors(samples)
         # The barrier keeps the values from being computed twice, for each of their sums.
         values = jax.lax.optimization_barrier(kernel_values(samples, point, bandwidth, kernel))
         values = jnp.where(valid, values, 0)
         inside = jnp.all((samples >= low[None, :]) & (samples <= high[None, :]), axis=1)
-        return (
-            events.add(_count(inside & valid)),
-            sums.add(jnp.sum(to_fixed_point(values), dtype=jnp.int32)),
-            squares.add(jnp.sum(to_fixed_point(values**2), dtype=jnp.int32)),
-        )
+        summands = inside & valid, to_fixed_point(values), to_fixed_point(values**2)
+        return sums.add(jnp.stack([jnp.sum(summand, dtype=jnp.int32) for summand in summands]))
 
-    return Reducer(init, update)
-
-
-def _count(mask: Array) -> Array:
-    return jnp.sum(mask, dtype=jnp.int32)
+    return Reducer(lambda: WideCount.zeros((3,)), update)

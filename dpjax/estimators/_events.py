@@ -7,6 +7,7 @@ References:
     Askin, Kutta, Dette (2022), Algorithm 4, for the two stages that share no draw.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -17,7 +18,7 @@ from dpjax import _random
 from dpjax._batching import Execution, map_batched
 from dpjax._jit import jit_by_class
 from dpjax._numerics import WideCount
-from dpjax._streaming import Reducer, reduce_samples
+from dpjax._streaming import Reducer, drawn_once, reduce_samples
 from dpjax.densities import Cells, category_counts
 from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn, Recorded, Source
 
@@ -119,30 +120,28 @@ def event_counts_recorded(
 
 
 def _cell_counts(source: Source, pair: Array, cells: Cells, num_samples: int) -> WideCount:
-    categories = category_counts(cells.size)
-
-    def update(carry: WideCount, samples: Array, valid: Array) -> WideCount:
-        return categories.update(carry, cells.index(samples), valid)
-
-    reducer = Reducer(categories.init, update)
-    counts = _both_sides(source, pair, SEARCH, num_samples, reducer)
+    counts = _both_sides(source, pair, SEARCH, num_samples, cells, category_counts(cells.size))
     return WideCount(*(limb[:, :-1] for limb in counts))
 
 
 def _event_counts(
     source: Source, pair: Array, cells: Cells, event: Array, num_confirm: int
 ) -> WideCount:
-    def update(carry: WideCount, samples: Array, valid: Array) -> WideCount:
-        return carry.add(jnp.sum(event[cells.index(samples)] & valid, dtype=jnp.int32))
+    def update(carry: WideCount, numbers: Array, valid: Array) -> WideCount:
+        return carry.add(jnp.sum(event[numbers] & valid, dtype=jnp.int32))
 
-    return _both_sides(source, pair, CONFIRM, num_confirm, Reducer(WideCount.zeros, update))
+    reducer = Reducer(WideCount.zeros, update)
+    return _both_sides(source, pair, CONFIRM, num_confirm, cells, reducer)
 
 
 def _both_sides(
-    source: Source, pair: Array, stage: int, num_samples: int, reducer: Reducer
+    source: Source, pair: Array, stage: int, num_samples: int, cells: Cells, reducer: Reducer
 ) -> WideCount:
-    sides = [
-        reduce_samples(source.draw(pair, side, stage, num_samples), reducer, num_samples)
-        for side in (0, 1)
-    ]
+    """Streams the numbers of the cells of both sides' draws through a reducer."""
+
+    def numbers(side: int) -> Callable[[Array], Array]:
+        draw = drawn_once(source.draw(pair, side, stage, num_samples))
+        return lambda block: cells.index(draw(block))
+
+    sides = [reduce_samples(numbers(side), reducer, num_samples) for side in (0, 1)]
     return WideCount(*(jnp.stack(limbs) for limbs in zip(*sides, strict=True)))
