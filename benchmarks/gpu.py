@@ -1,7 +1,7 @@
 """Seconds for 1000 runs of each curve of Figure 4 on an accelerator, and how near to its limit.
 
-The limit is what the random numbers alone cost in integer arithmetic. One draw of noise is one call
-of Threefry-2x32 with 20 rounds, both words of which are used:
+The limit is what the random numbers alone cost in integer arithmetic. k noises of one output are
+(k + 1) / 2 calls of Threefry-2x32 with 20 rounds, of each of which both words are used:
 
     20 rounds of an add, a rotation (one funnel shift) and an exclusive or     60
     5 injections of the key, 2 adds each, and 1 add of the round's number      15
@@ -11,7 +11,7 @@ of Threefry-2x32 with 20 rounds, both words of which are used:
 multiprocessor of compute capability 9.0 does 64 32-bit integer adds, or logical operations, a clock
 (CUDA C++ Programming Guide, table of arithmetic throughputs); its throughput of funnel shifts is
 64, too. An H200 has 132 multiprocessors and boosts to 1.98 GHz: 132 x 64 x 1.98e9 = 16.7e12
-operations a second, hence at most 2.1e11 draws of noise. Fused three-input operations may lower the
+operations a second, hence at most 2.1e11 calls. Fused three-input operations may lower the
 count, so the share is a guide, not a bound that cannot be passed.
 
     python -m benchmarks.gpu [--runs 1000] [--runs-large 1000] [--only abcdefgh] [--out FOLDER]
@@ -35,9 +35,9 @@ from dpjax._files import write_whole
 from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, experiment, run_bounds
 
 INTEGER_OPERATIONS = 79
-"""Of one Threefry-2x32-20 call, which is one draw of noise."""
+"""Of one Threefry-2x32-20 call."""
 
-DRAWS_OF_NOISE = {"a": 1, "b": 6, "c": 3, "d": 2, "e": 11, "f": 11, "g": 1, "h": 11}
+CALLS = {"a": 1, "b": 4, "c": 2, "d": 2, "e": 6, "f": 6, "g": 1, "h": 6}
 """Calls of Threefry for one output."""
 
 
@@ -76,7 +76,7 @@ def outputs_of(cell: Cell) -> int:
 
 def limit_of(letter: str, chip: Chip) -> float:
     """Outputs a second at which the integer units of a chip are full of Threefry alone."""
-    return chip.operations / (INTEGER_OPERATIONS * DRAWS_OF_NOISE[letter])
+    return chip.operations / (INTEGER_OPERATIONS * CALLS[letter])
 
 
 def chip_of(device_kind: str) -> Chip | None:

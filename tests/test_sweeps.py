@@ -348,7 +348,8 @@ def test_counts_from_the_law_are_multinomial():
 
 def test_a_lattice_that_is_too_coarse_is_refined_run_by_run():
     """As the front door does, and whatever runs are computed together."""
-    settings = dataclasses.replace(SMALL, num_cells=64)
+    # Eight nodes a bandwidth for some of the runs.
+    settings = dataclasses.replace(SMALL, num_cells=120)
     cell = Cell(Laplace(0.5), settings, pairs=[(0.0, 1.0)])
     together = compute(cell, range(6), 3)()
     alone = [compute(cell, [run], 3)() for run in range(6)]
@@ -366,7 +367,7 @@ def test_a_lattice_that_is_too_coarse_is_refined_run_by_run():
         jnp.arange(6, dtype=jnp.int32),
         execution=default_execution(),
     )
-    # Nodes are 32 a bandwidth or more in both, which leaves 1e-3 between their densities.
+    # Nodes are 8 a bandwidth or more in both, which leaves 1e-3 between their densities.
     np.testing.assert_allclose(
         together["estimate"], bounds_of(search, fine, cell.region, 0.95).estimate, atol=0.1
     )

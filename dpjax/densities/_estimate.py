@@ -174,7 +174,7 @@ def binned_density(
         num_cells: Nodes of the lattice.
 
     Returns:
-        Densities [p], linear between nodes.
+        Densities [p] >= 0, cubic between nodes.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -185,7 +185,7 @@ def binned_density(
     fine = max(_LEAST_BINS // num_cells, 8)
     counts = _reduce(samples, lattice_counts(lattice, num_cells, fine))
     density = smooth_counts(counts, lattice, bandwidth, profile, samples.shape[0], fine)
-    return lattice.interpolate(density, points)
+    return jnp.maximum(lattice.interpolate(density, points), 0)
 
 
 _direct = jax.jit(direct_density, static_argnames="kernel")

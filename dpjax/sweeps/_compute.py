@@ -107,7 +107,12 @@ def _refined(cell: Cell, columns: Columns, again: Callable[[Cell], Columns]) -> 
     coarse = ~(np.asarray(nodes) >= needed)
     if not coarse.any():
         return columns
-    finer = dataclasses.replace(cell.settings, num_cells=2 * cell.settings.num_cells)
+    # Nodes a bandwidth double with the cells, exactly: all doublings at once that every run needs.
+    num_cells = 2 * cell.settings.num_cells
+    most = max((float(n) for n in np.asarray(nodes)[coarse] if n > 0), default=0.0)
+    while num_cells <= MAX_CELLS and most * num_cells < needed * cell.settings.num_cells:
+        num_cells *= 2
+    finer = dataclasses.replace(cell.settings, num_cells=num_cells)
     if finer.num_cells > MAX_CELLS:
         raise ValueError(
             f"region of {cell.label!r} is so wide against the bandwidth that more than {MAX_CELLS} "
