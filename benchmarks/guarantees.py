@@ -24,7 +24,7 @@ from dpjax.databases import Pairs
 from dpjax.loss import Box
 from dpjax.sweeps import LEVELS, experiment, run_bounds
 
-SIZES = {letter: (12_000, 130_000) for letter in "abcd"}
+SIZES = {letter: (15_000, 100_000) for letter in "abcd"}
 """Draws a side and pair to search, and a side to confirm, that make equal draws with ten pairs."""
 
 

@@ -55,3 +55,8 @@ def test_the_demo_runs():
     assert done.stdout.count("VIOLATED") == 2 and done.stdout.count("NOT REFUTED") == 1
     for report in ("laplace.html", "noisy-histogram-2.html", "survey.html", "survey.png"):
         assert (ROOT / "out" / report).stat().st_size > 1000
+
+
+def test_the_files_that_are_linked_exist():
+    links = re.findall(r"\]\(([^)#:]+)\)", TEXT)
+    assert links and [link for link in links if not (ROOT / link).exists()] == []

@@ -155,8 +155,8 @@ def smooth_both(
 
 def _weights(counts: Int[Array, " bins"], fine: int, num_samples: int) -> Float[Array, " nodes"]:
     """Draws at each node, shared linearly between a bin's two nearest ones."""
-    # Sums of integers are exact, and of rows of 4 four times faster than a product of floats on
-    # CPU; floats are for samples so large that a sum could overflow.
+    # Sums of integers are exact, and on CPU faster than a product of floats (four times for rows of
+    # 4); floats are for samples so large that a sum could overflow.
     exact = 2 * fine * num_samples < 2**31
     kind = jnp.int32 if exact else jnp.result_type(float)
     bins = counts[:-1].reshape(-1, fine).astype(kind)
