@@ -23,8 +23,8 @@ _CONSTANT = 1e-9  # a bandwidth this small against the region is that of a const
 
 
 def first_run(statistics: LocalStatistics) -> LocalStatistics:
-    """The statistics of the first run, without the axis of runs."""
-    return jax.tree.map(lambda leaf: leaf[0], statistics)
+    """The statistics of the first run on the host, without the axis of runs."""
+    return jax.tree.map(lambda leaf: leaf[0], jax.device_get(statistics))
 
 
 def refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics, LocalSettings]:
@@ -32,7 +32,7 @@ def refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics, 
     needed = find_kernel(settings.kernel).min_nodes
     while True:
         statistics = jax.block_until_ready(run(settings))
-        nodes = float(np.min(statistics.found.nodes_per_bandwidth))
+        nodes = float(np.min(np.asarray(statistics.found.nodes_per_bandwidth)))
         if nodes >= needed:
             return statistics, settings
         if not nodes > _CONSTANT * needed:

@@ -40,6 +40,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 
 
+@jax.jit
 def threefry2x32(key: tuple[Array, Array], counter: tuple[Array, Array]) -> tuple[Array, Array]:
     """Threefry-2x32, 20 rounds: two words of 32 random bits per counter.
 
@@ -85,7 +86,7 @@ def as_key(key: Any) -> Array:
             raise ValueError(f"key must be a seed in [0, 2**64), but was {seed}.")
         # Both halves by hand: without x64, jax.random.key would drop the upper one.
         return jax.random.wrap_key_data(
-            jnp.array([seed >> 32, seed & 0xFFFFFFFF], jnp.uint32), impl="threefry2x32"
+            np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32), impl="threefry2x32"
         )
     dtype = getattr(key, "dtype", None)
     if dtype is None or not jnp.issubdtype(dtype, jax.dtypes.prng_key):

@@ -49,7 +49,7 @@ def configure(
     cache = os.environ.get("DPJAX_CACHE_DIR", str(Path.home() / ".cache" / "dpjax" / "xla"))
     if cache:
         jax.config.update("jax_compilation_cache_dir", cache)
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         # For the worker processes of a sweep, which import jax anew.
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", cache)
 

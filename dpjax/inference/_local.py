@@ -132,9 +132,12 @@ def local_bounds(
 
     larger = np.take_along_axis(events, up, axis=-1)[..., 0]
     smaller = np.take_along_axis(events, 1 - up, axis=-1)[..., 0]
-    binomial = binomial_lower_bound(larger, smaller, num_confirm, confidence)
+    lower_bound = normal
+    if np.any(exact):  # it is seldom, and computing it takes longer than all else here
+        binomial = binomial_lower_bound(larger, smaller, num_confirm, confidence)
+        lower_bound = np.where(exact, binomial, normal)
     return LocalBounds(
-        lower_bound=np.where(exact, binomial, normal),
+        lower_bound=lower_bound,
         estimate=estimate,
         densities=densities,
         standard_error=np.where(exact, np.nan, error),

@@ -4,10 +4,12 @@ References:
     Askin, Kutta, Dette (2022), section II (loss) and Algorithm 3.
 """
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
 
+@jax.jit
 def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float = 0.0) -> Array:
     """|ln f_x - ln f_x'| of densities truncated at the floor, elementwise, with inf - inf := 0.
 
