@@ -4,7 +4,6 @@ import dataclasses
 import time
 from typing import Any
 
-import jax
 import numpy as np
 
 from dpjax import _random
@@ -158,8 +157,7 @@ def audit_samples(
     )
     region = data.region(region)
     statistics, settings = refine_lattice(
-        lambda settings: jax.block_until_ready(mpl_recorded(data.source, region, settings)),
-        settings,
+        lambda settings: mpl_recorded(data.source, region, settings), settings
     )
     result = assemble(
         statistics,

@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
@@ -149,7 +148,7 @@ def event_runs(
         allowed: bool [cells] that events may hold, or None.
         delta: Of (epsilon, delta)-differential privacy.
     """
-    numbers = jnp.asarray(runs, jnp.int32)
+    numbers = np.asarray(runs, np.int32)
     drawn = (mechanism, pairs.database, pairs.neighbor, cells)
     counts = cell_counts_runs(*drawn, num_samples, key, numbers, execution=execution).as_int()
     events = _choose(counts, cells, num_confirm, confidence, allowed, delta)
@@ -166,8 +165,8 @@ def event_runs(
         num_confirm,
         key,
         numbers,
-        jnp.asarray(pair, jnp.int32),
-        jnp.asarray(event.cells),
+        pair.astype(np.int32),
+        event.cells,
         execution=execution,
     ).as_int()
     return EventRuns(
@@ -191,9 +190,7 @@ def event_recorded(
     num_samples, num_confirm = (part[0].shape[0] for part in (source.search, source.confirm))
     counts = cell_counts_recorded(source, cells, num_samples).as_int()[None]
     event = _choose(counts, cells, num_confirm, confidence, allowed, delta)
-    confirmed = event_counts_recorded(
-        source, cells, jnp.asarray(event.cells[0]), num_confirm
-    ).as_int()[None]
+    confirmed = event_counts_recorded(source, cells, event.cells[0], num_confirm).as_int()[None]
     bound = _bounds(event, confirmed, num_confirm, confidence, delta)
     pair = np.zeros(1, np.int64)
     return EventRuns(bound, pair, event, confirmed, event.predicted[:, None], counts)

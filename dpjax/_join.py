@@ -23,16 +23,19 @@ _CONSTANT = 1e-9  # a bandwidth this small against the region is that of a const
 
 
 def first_run(statistics: LocalStatistics) -> LocalStatistics:
-    """The statistics of the first run on the host, without the axis of runs."""
+    """The statistics of the first run, without the axis of runs."""
     return jax.tree.map(lambda leaf: leaf[0], jax.device_get(statistics))
 
 
 def refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics, LocalSettings]:
-    """Runs, with as many lattice nodes as the bandwidth needs; the settings say how many."""
+    """Runs, with as many lattice nodes as the bandwidth needs; the settings say how many.
+
+    The statistics come to the host, where no step of inference compiles anything.
+    """
     needed = find_kernel(settings.kernel).min_nodes
     while True:
-        statistics = jax.block_until_ready(run(settings))
-        nodes = float(np.min(np.asarray(statistics.found.nodes_per_bandwidth)))
+        statistics = jax.device_get(run(settings))
+        nodes = float(np.min(statistics.found.nodes_per_bandwidth))
         if nodes >= needed:
             return statistics, settings
         if not nodes > _CONSTANT * needed:

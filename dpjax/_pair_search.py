@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from dpjax import _random, _validate
@@ -117,7 +116,7 @@ def search_pairs(
             # num_confirm only sets the penalty of the search.
             LocalSettings(num_samples=num_samples, num_confirm=num_samples + 1),
             _random.fold_in(root, number),
-            jnp.zeros(1, jnp.int32),
+            np.zeros(1, np.int32),
             execution=execution or default_execution(),
         )
         score, losses = (np.asarray(jax.device_get(x))[0] for x in (found.score, found.loss))

@@ -85,9 +85,8 @@ def as_key(key: Any) -> Array:
         if not 0 <= seed < 2**64:
             raise ValueError(f"key must be a seed in [0, 2**64), but was {seed}.")
         # Both halves by hand: without x64, jax.random.key would drop the upper one.
-        return jax.random.wrap_key_data(
-            np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32), impl="threefry2x32"
-        )
+        words = jax.device_put(np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32))
+        return jax.random.wrap_key_data(words, impl="threefry2x32")
     dtype = getattr(key, "dtype", None)
     if dtype is None or not jnp.issubdtype(dtype, jax.dtypes.prng_key):
         raise TypeError(
@@ -113,11 +112,15 @@ def fold_in(key: Array, data: Array | int) -> Array:
     Returns:
         A scalar typed key.
     """
-    k0, k1 = _key_words(key)
-    # A Python integer may need all 32 bits, which jnp.asarray would read as an int32.
-    word = jnp.uint32(data) if isinstance(data, int) else data.astype(jnp.uint32)
+    # A Python integer may need all 32 bits, which JAX would read as an int32.
+    return _fold_in(key, np.uint32(data) if isinstance(data, int) else data)
+
+
+@jax.jit
+def _fold_in(key: Array, data: Array) -> Array:
+    word = data.astype(jnp.uint32)
     return jax.random.wrap_key_data(
-        jnp.stack(threefry2x32((k0, k1), (jnp.zeros_like(word), word))), impl="threefry2x32"
+        jnp.stack(threefry2x32(_key_words(key), (jnp.zeros_like(word), word))), impl="threefry2x32"
     )
 
 

@@ -166,8 +166,9 @@ def prepare_samples(
         x, y = x - origin, y - origin
         space = RealSpace() if dimension == 1 else VectorSpace(dimension)
     dtype = jnp.int32 if discrete else jnp.result_type(float)
-    search = [jnp.asarray(side[:count], dtype) for side in (x, y)]
-    confirm = [jnp.asarray(side[count:], dtype) for side in (x, y)]
+    x, y = (np.asarray(side, dtype) for side in (x, y))
+    search = [jax.device_put(side[:count]) for side in (x, y)]
+    confirm = [jax.device_put(side[count:]) for side in (x, y)]
     notes.append(f"{count} outputs a side searched, the other {size - count} confirmed.")
     return Prepared(
         Recorded((search[0], search[1]), (confirm[0], confirm[1])), space, labels, origin, notes

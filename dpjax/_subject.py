@@ -3,7 +3,6 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from dpjax import _random
@@ -58,7 +57,7 @@ def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Any) -> np.ndarray:
     """Outputs over all databases, [n] or [n, d], from draws of their own."""
     pilot = _random.fold_in(root, _random.stable_hash("pilot"))
     sides = [
-        np.asarray(_draw_pilot(mechanism, jnp.asarray(side), _random.fold_in(pilot, number)))
+        np.asarray(_draw_pilot(mechanism, side, _random.fold_in(pilot, number)))
         for number, side in enumerate((pairs.database, pairs.neighbor))
     ]
     return np.concatenate([side.reshape(-1, *side.shape[2:]) for side in sides])

@@ -8,7 +8,6 @@ import dataclasses
 import time
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from dpjax import _random
@@ -209,7 +208,7 @@ def audit(
                 region,
                 settings,
                 root,
-                jnp.zeros(1, jnp.int32),
+                np.zeros(1, np.int32),
                 execution=execution,
                 with_curves=True,
             )

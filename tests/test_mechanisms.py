@@ -383,6 +383,25 @@ def impure(key, x):
     return x + np.random.default_rng().normal()
 
 
+def impure_on_the_host(key, x):
+    def noise(x):
+        return x + np.float32(np.random.default_rng().normal())
+
+    return jax.pure_callback(
+        noise, jax.ShapeDtypeStruct((), jnp.float32), x, vmap_method="sequential"
+    )
+
+
+def pure_on_the_host(key, x):
+    def cube(x):
+        return x**3
+
+    noisy = x + jax.random.laplace(key)
+    return jax.pure_callback(
+        cube, jax.ShapeDtypeStruct((), x.dtype), noisy, vmap_method="sequential"
+    )
+
+
 SHAPES = itertools.cycle([2, 3])
 
 
@@ -405,6 +424,7 @@ def matrix(key, x):
         (branches, TypeError, "branches cannot be traced by JAX .*dpjax.HostMechanism"),
         (to_numpy, TypeError, "to_numpy cannot be traced by JAX .*jax.numpy and jax.random"),
         (impure, ValueError, "impure gave different outputs .* for the same key.*from the key"),
+        (impure_on_the_host, ValueError, "impure_on_the_host gave different outputs"),
         (of_varying_shape, ValueError, "of_varying_shape gave different outputs or shapes"),
         (crashes, TypeError, r"crashes failed for \(key, database of shape \(\)\)"),
         (matrix, TypeError, r"matrix must return one number or one vector, but .*2, 2"),
@@ -419,6 +439,13 @@ def matrix(key, x):
 def test_bad_user_functions(function, error, message):
     with pytest.raises(error, match=message):
         from_function(function, 0.0)
+
+
+def test_a_function_may_call_the_host():
+    mechanism = from_function(pure_on_the_host, np.float32(2.0))
+    key = _random.as_key(0)
+    expected = [(2 + float(jax.random.laplace(k))) ** 3 for k in _random.sample_keys(key, 4)]
+    np.testing.assert_allclose(mechanism.sample(key, jnp.float32(2), 4), expected, rtol=1e-5)
 
 
 def test_outcomes_must_be_integers():

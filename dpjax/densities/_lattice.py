@@ -86,7 +86,9 @@ def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reduc
     def update(counts: Array, samples: Array, valid: Bool[Array, " block"]) -> Array:
         place = (samples - lattice.start) * (fine / lattice.spacing)
         inside = valid & (place >= 0) & (place < num_bins)
-        bins = jnp.where(inside, place, num_bins).astype(jnp.int32)
+        # By way of int32, for the conversion to uint32 does not vectorise; of unsigned places JAX
+        # need not ask whether they count from the end.
+        bins = jnp.where(inside, place, num_bins).astype(jnp.int32).astype(jnp.uint32)
         return counts.at[bins].add(1, mode="promise_in_bounds")
 
     return Reducer(init, update, reads_once=True)

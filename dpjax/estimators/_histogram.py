@@ -191,9 +191,9 @@ def estimate(
     interval = output_interval_of(mechanism, plan, output_interval)
     counts = count_outputs(
         mechanism,
-        jnp.asarray(inputs),
+        inputs,
         _random.as_key(key),
-        jnp.arange(num_runs, dtype=jnp.int32),
+        np.arange(num_runs, dtype=np.int32),
         interval,
         num_intervals=plan.num_intervals,
         num_samples=plan.num_samples,

@@ -64,7 +64,10 @@ class Drawn:
             key = _random.fold_in(key, part)
         database = jnp.asarray(self.neighbor if side else self.database)[pair]
         size = block_size_for(num_samples)
-        return lambda block: self.mechanism.sample(_random.fold_in(key, block), database, size)
+        # One trace for all that read the stream, for a user's mechanism may be slow to trace.
+        return jax.jit(
+            lambda block: self.mechanism.sample(_random.fold_in(key, block), database, size)
+        )
 
 
 @jax.tree_util.register_dataclass
