@@ -12,13 +12,12 @@ from dpjax._numerics import FIXED_POINT
 from dpjax._provenance import device, numbers_of_process, versions
 from dpjax._result import AuditResult, Witness, finite_or_none, judge
 from dpjax.databases import Pairs
-from dpjax.densities import find_kernel
+from dpjax.densities import MAX_NODES, find_kernel, finer
 from dpjax.estimators import Curves, LocalSettings, LocalStatistics
 from dpjax.inference import KernelSums, LocalBounds, local_bounds
 from dpjax.loss import Box, Region, privacy_loss
 
 _CURVE_POINTS = 400
-MAX_CELLS = 2**18
 _CONSTANT = 1e-9  # a bandwidth this small against the region is that of a constant
 
 
@@ -32,24 +31,22 @@ def refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics, 
 
     The statistics come to the host, where no step of inference compiles anything.
     """
-    needed = find_kernel(settings.kernel).min_nodes
+    kernel = find_kernel(settings.kernel)
     while True:
         statistics = jax.device_get(run(settings))
         nodes = float(np.min(statistics.found.nodes_per_bandwidth))
-        if nodes >= needed:
+        if nodes >= kernel.min_nodes:
             return statistics, settings
-        if not nodes > _CONSTANT * needed:
+        if not nodes > _CONSTANT * kernel.min_nodes:
             raise ValueError(
                 "the outputs hold NaN or an infinity, or are constant at one of the databases, so "
                 "they have no density: return finite reals, or integers with num_outcomes."
             )
-        wanted = 2 * settings.num_cells
-        while wanted * nodes < 1.5 * settings.num_cells * needed and wanted <= MAX_CELLS:
-            wanted *= 2
-        if wanted > MAX_CELLS:
+        wanted = finer(settings.num_cells, nodes, kernel)
+        if wanted > MAX_NODES:
             raise ValueError(
                 "region is so wide against the bandwidth of the density estimate that more than "
-                f"{MAX_CELLS} lattice cells would be needed: narrow the region, or use "
+                f"{MAX_NODES} lattice cells would be needed: narrow the region, or use "
                 "method='direct'."
             )
         settings = dataclasses.replace(settings, num_cells=wanted)

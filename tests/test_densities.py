@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpjax.densities import KERNELS, Lattice, find_kernel, smooth_both, truncated_kde
+from dpjax.densities import (
+    KERNELS,
+    MAX_NODES,
+    Lattice,
+    find_kernel,
+    finer,
+    smooth_both,
+    truncated_kde,
+)
 
 PROFILES = {
     # k(r), written anew.
@@ -186,6 +194,19 @@ def test_the_coarsest_lattice_allowed_is_neither_shifted_nor_widened():
     points = np.linspace(-2.5, 2.5, 41)
     actual = truncated_kde(samples, points, bandwidth=0.5, method="binned", num_cells=177)
     np.testing.assert_allclose(actual, stats.norm.pdf(points, scale=1.25**0.5), rtol=1e-4)
+
+
+@pytest.mark.parametrize("nodes_per_bandwidth", [7.99, 4.0, 3.99, 0.6, 0.02])
+def test_a_finer_lattice_has_just_as_many_nodes_as_are_needed(nodes_per_bandwidth):
+    needed = find_kernel("gaussian").min_nodes
+    wanted = finer(512, nodes_per_bandwidth, find_kernel("gaussian"))
+    assert wanted % 512 == 0 and (wanted // 512).bit_count() == 1
+    then = nodes_per_bandwidth * wanted / 512
+    assert needed <= then < 2 * needed
+
+
+def test_a_lattice_has_an_end():
+    assert finer(512, 1e-5, find_kernel("gaussian")) > MAX_NODES
 
 
 def test_a_lone_sample_on_the_coarsest_lattice_is_a_kernel():

@@ -31,7 +31,9 @@ from dpjax.densities._frequencies import category_counts as category_counts
 from dpjax.densities._kernels import KERNELS as KERNELS
 from dpjax.densities._kernels import Kernel as Kernel
 from dpjax.densities._kernels import find_kernel as find_kernel
+from dpjax.densities._lattice import MAX_NODES as MAX_NODES
 from dpjax.densities._lattice import Lattice as Lattice
+from dpjax.densities._lattice import finer as finer
 from dpjax.densities._lattice import lattice_counts as lattice_counts
 from dpjax.densities._lattice import smooth_both as smooth_both
 from dpjax.densities._lattice import smooth_counts as smooth_counts

@@ -32,6 +32,27 @@ _FINE = 16
 fewest nodes that it may have."""
 
 
+MAX_NODES = 2**18
+"""More nodes than this are refused."""
+
+
+def finer(num_nodes: int, nodes_per_bandwidth: float, kernel: Kernel) -> int:
+    """The number of nodes, a power of 2 times as many, that gives a bandwidth what it needs.
+
+    Args:
+        num_nodes: Nodes of a lattice that is too coarse.
+        nodes_per_bandwidth: That it has, above 0; they double with the nodes, exactly.
+        kernel: Says how many a bandwidth needs.
+
+    Returns:
+        The fewest that are enough, or a number above MAX_NODES where so many are too few.
+    """
+    wanted = 2 * num_nodes
+    while wanted <= MAX_NODES and wanted * nodes_per_bandwidth < num_nodes * kernel.min_nodes:
+        wanted *= 2
+    return wanted
+
+
 class Lattice(NamedTuple):
     """Equally spaced nodes that cover an interval and the kernel's reach on both sides.
 

@@ -19,18 +19,15 @@ from dpjax import _random
 from dpjax._batching import Execution, default_execution
 from dpjax._errors import Status
 from dpjax._jit import Classes, classes_of
-from dpjax._join import MAX_CELLS, bounds_of
+from dpjax._join import bounds_of
 from dpjax._numerics import WideCount
-from dpjax.densities import find_kernel
+from dpjax.densities import MAX_NODES, find_kernel, finer
 from dpjax.estimators import LocalStatistics, PairSearch, dpl_runs, mpl_runs
 from dpjax.estimators._histogram import all_pairs_of, count_outputs, output_interval_of
 from dpjax.inference import LocalBounds
 from dpjax.inference._levels import ldp_levels, renyi_levels
 from dpjax.sweeps._cell import Cell
 from dpjax.sweeps._law_counts import law_counts, run_words
-
-# Op by op, the unrolled rounds take longer than a block's other host work.
-_fold_in = jax.jit(_random.fold_in)
 
 Columns = dict[str, Any]
 """Column -> one entry a run."""
@@ -103,23 +100,22 @@ def _refined(cell: Cell, columns: Columns, again: Callable[[Cell], Columns]) -> 
     nodes = columns.pop(_NODES, None)
     if nodes is None:
         return columns
-    needed = find_kernel(cell.settings.kernel).min_nodes
-    coarse = ~(np.asarray(nodes) >= needed)
+    kernel = find_kernel(cell.settings.kernel)
+    coarse = ~(np.asarray(nodes) >= kernel.min_nodes)
     if not coarse.any():
         return columns
-    # Nodes a bandwidth double with the cells, exactly: all doublings at once that every run needs.
-    num_cells = 2 * cell.settings.num_cells
+    # At once as fine as every run needs.
     most = max((float(n) for n in np.asarray(nodes)[coarse] if n > 0), default=0.0)
-    while num_cells <= MAX_CELLS and most * num_cells < needed * cell.settings.num_cells:
-        num_cells *= 2
-    finer = dataclasses.replace(cell.settings, num_cells=num_cells)
-    if finer.num_cells > MAX_CELLS:
+    num_cells = finer(cell.settings.num_cells, most, kernel)
+    if num_cells > MAX_NODES:
         raise ValueError(
-            f"region of {cell.label!r} is so wide against the bandwidth that more than {MAX_CELLS} "
+            f"region of {cell.label!r} is so wide against the bandwidth that more than {MAX_NODES} "
             "lattice cells would be needed (or its outputs are constant, NaN or infinite): narrow "
             "it, or set method = 'direct'."
         )
-    cell = dataclasses.replace(cell, settings=finer)
+    cell = dataclasses.replace(
+        cell, settings=dataclasses.replace(cell.settings, num_cells=num_cells)
+    )
     better = _refined(cell, again(cell), again)
     return columns | {
         name: [new if c else old for c, new, old in zip(coarse, values, columns[name], strict=True)]
@@ -148,7 +144,7 @@ def run_bounds(
 
 
 def _cell_key(cell: Cell, key: Any) -> Array:
-    return _fold_in(_random.as_key(key), np.uint32(_random.stable_hash(cell.id)))
+    return _random.fold_in(_random.as_key(key), _random.stable_hash(cell.id))
 
 
 def _launch_mpl(cell: Cell, runs: Array, key: Array, execution: Execution, devices: Any) -> Any:
