@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from dpjax._jit import classes_of, jit_by_class
-from dpjax.sweeps._compute import _split_program
+from dpjax.sweeps._devices import _split_program
 
 SAME_FIELDS = [
     jax.tree_util.register_dataclass(

@@ -19,7 +19,7 @@ from dpjax._jit import jit_by_class
 from dpjax._streaming import Reducer, reduce_samples
 from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn
 from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, experiment
-from dpjax.sweeps._compute import over_devices
+from dpjax.sweeps._devices import over_devices
 
 LIMITS = {letter: 1.3 if letter in "abcd" else 1.15 for letter in EXPERIMENTS}
 """Quotients that were aimed at."""

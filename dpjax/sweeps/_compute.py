@@ -6,19 +6,16 @@ a run is computed in can change it.
 
 import dataclasses
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.sharding import Mesh, PartitionSpec
 
 from dpjax import _random
 from dpjax._batching import Execution, default_execution
 from dpjax._errors import Status
-from dpjax._jit import Classes, classes_of
 from dpjax._join import bounds_of
 from dpjax._numerics import WideCount
 from dpjax.densities import MAX_NODES, find_kernel, finer
@@ -27,6 +24,7 @@ from dpjax.estimators._histogram import all_pairs_of, count_outputs, output_inte
 from dpjax.inference import LocalBounds
 from dpjax.inference._levels import ldp_levels, renyi_levels
 from dpjax.sweeps._cell import Cell
+from dpjax.sweeps._devices import over_devices
 from dpjax.sweeps._law_counts import law_counts, run_words
 
 Columns = dict[str, Any]
@@ -184,51 +182,6 @@ def _local(cell: Cell) -> tuple:
 
 def _count_outputs(mechanism, inputs, interval, key, runs, **static) -> WideCount:
     return count_outputs(mechanism, inputs, key, runs, interval, **static)
-
-
-def over_devices(
-    function: Callable[..., Any],
-    arguments: tuple,
-    key: Array,
-    runs: Array,
-    devices: tuple[Any, ...] | None,
-    **static: Any,
-) -> Any:
-    """function(*arguments, key, runs, **static), with the axis of runs split over devices."""
-    if devices is None:
-        return function(*arguments, key, runs, **static)
-    if len(devices) == 1:
-        with jax.default_device(devices[0]):
-            return function(*arguments, key, runs, **static)
-    program = _split_program(
-        function, devices, tuple(sorted(static.items())), classes_of(arguments)
-    )
-    return program((*jax.tree.map(jnp.asarray, arguments), key), runs)
-
-
-@lru_cache(maxsize=64)
-def _split_program(
-    function: Callable[..., Any],
-    devices: tuple[Any, ...],
-    static: tuple[tuple[str, Any], ...],
-    classes: Classes,
-) -> Callable[..., Any]:
-    del classes  # tells the entries of this cache apart; see dpjax._jit
-
-    def part(arguments: tuple, runs: Array) -> Any:
-        return function(*arguments, runs, **dict(static))
-
-    split, whole = PartitionSpec("runs"), PartitionSpec()
-    return jax.jit(
-        jax.shard_map(
-            part,
-            mesh=Mesh(np.array(devices), ("runs",)),
-            in_specs=(whole, split),
-            out_specs=split,
-            # The runs never speak to each other, and the check does not know fori_loop's carry.
-            check_vma=False,
-        )
-    )
 
 
 def _finish_mpl(cell: Cell, statistics: LocalStatistics) -> Columns:
