@@ -179,6 +179,22 @@ def test_a_sweep_over_epsilon_compiles_once():
     assert program._cache_size() == before + 1
 
 
+@pytest.mark.parametrize("method", ["binned", "direct"])
+def test_a_slow_sampler_is_traced_a_few_times_only(method):
+    """Once or twice a side and stage, however often a stream is read."""
+    traced = []
+
+    def slow(key, x):
+        traced.append(1)
+        return x + jax.random.normal(key)
+
+    mechanism = mechanisms.from_function(slow, np.float32(0))
+    traced.clear()
+    pairs = mechanisms.Laplace(1.0).standard_pairs()
+    statistics(mechanism, pairs, Box(-1, 2), LocalSettings(20_000, 30_000, method=method))
+    assert 4 <= len(traced) <= 8
+
+
 def test_memory_does_not_grow_with_the_number_of_samples():
     mechanism = mechanisms.Laplace(1.0)
     pairs = mechanism.standard_pairs()
