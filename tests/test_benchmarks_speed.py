@@ -257,7 +257,6 @@ def test_startup_counts_the_audit(monkeypatch):
         (6.0, False),
         (3.0, False),
     ]
-    assert all(goal.held for goal in goals)
     assert {entry.case for entry in entries} == {"import", "audit laplace", "compile"}
     assert entries[-1].facts == {"peak memory, MB": 200}
     assert ("audit", "laplace", "--json") in seen

@@ -73,7 +73,7 @@ print(len(compiled))
         ("a mechanism", 2),  # both stages, and the loss for the plot
         ("outcomes", 2),
         ("by events", 4),  # the pilot's key and draws, and a stage each
-        ("a function", 5),  # a look at it, the pilot's, both stages, the loss
+        ("a function", 6),  # two looks at it, the pilot's, both stages, the loss
         ("recorded", 2),
         ("recorded, by events", 2),
         ("a histogram", 1),

@@ -383,6 +383,10 @@ def impure(key, x):
     return x + np.random.default_rng().normal()
 
 
+def impure_constants(key, x):
+    return x + jax.random.choice(key, jnp.asarray(np.random.default_rng().normal(size=1000)))
+
+
 def impure_on_the_host(key, x):
     def noise(x):
         return x + np.float32(np.random.default_rng().normal())
@@ -424,6 +428,7 @@ def matrix(key, x):
         (branches, TypeError, "branches cannot be traced by JAX .*dpjax.HostMechanism"),
         (to_numpy, TypeError, "to_numpy cannot be traced by JAX .*jax.numpy and jax.random"),
         (impure, ValueError, "impure gave different outputs .* for the same key.*from the key"),
+        (impure_constants, ValueError, "impure_constants gave different outputs"),
         (impure_on_the_host, ValueError, "impure_on_the_host gave different outputs"),
         (of_varying_shape, ValueError, "of_varying_shape gave different outputs or shapes"),
         (crashes, TypeError, r"crashes failed for \(key, database of shape \(\)\)"),
@@ -439,6 +444,32 @@ def matrix(key, x):
 def test_bad_user_functions(function, error, message):
     with pytest.raises(error, match=message):
         from_function(function, 0.0)
+
+
+def adds_in_place(key, x):
+    x += jax.random.laplace(key)
+    return x
+
+
+def centres_in_place(key, x):
+    x -= x.mean()
+    return x[0] + jax.random.laplace(key)
+
+
+@pytest.mark.parametrize(
+    ("function", "dimension"),
+    [
+        (lambda key, x: x.at[0].add(jax.random.laplace(key)), 3),
+        (lambda key, x: x[jax.random.randint(key, (), 0, 3)], 1),
+        (adds_in_place, 3),
+        (centres_in_place, 1),
+    ],
+)
+def test_user_functions_see_jax_arrays_and_change_nothing(function, dimension):
+    database = np.arange(1, 4, dtype=np.float32)
+    mechanism = from_function(function, database)
+    assert mechanism.output_space == (RealSpace() if dimension == 1 else VectorSpace(dimension))
+    np.testing.assert_array_equal(database, [1, 2, 3])
 
 
 def test_a_function_may_call_the_host():

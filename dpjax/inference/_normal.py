@@ -97,6 +97,6 @@ def normal_lower_bound(
     """
     _validate.open_unit(confidence=confidence)
     # Not scipy.special, whose import takes longer than the whole audit computes.
-    quantile = NormalDist().inv_cdf(confidence)
+    quantile = np.vectorize(NormalDist().inv_cdf)(confidence)
     bound = np.asarray(loss, np.float64) - quantile * np.asarray(standard_error)
     return np.maximum(bound, 0.0)
