@@ -77,14 +77,15 @@ def kernel_exact_standard_error(
 
 
 def normal_lower_bound(
-    loss: ArrayLike, standard_error: ArrayLike, confidence: float
+    loss: ArrayLike, standard_error: ArrayLike, confidence: ArrayLike
 ) -> NDArray[np.float64]:
     """LB = loss + Phi^-1(1 - confidence) * standard error, and at least 0.
 
     Args:
         loss: Estimated losses; log-ratios in a direction that was chosen without these draws.
         standard_error: Of the losses.
-        confidence: Probability with which the bound is at most the true loss, asymptotically.
+        confidence: Probability with which the bound is at most the true loss, asymptotically; a
+            number, or one a loss.
 
     Returns:
         Lower bounds, float64.
