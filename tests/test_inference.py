@@ -33,7 +33,7 @@ def test_normal_bound_by_the_quantile(confidence):
 def test_normal_bound_at_95_percent():
     # 1.6449 is one-sided; 1.96 would be two-sided.
     assert normal_lower_bound(1.0, 0.1, 0.95) == pytest.approx(1 - 0.16448536, abs=1e-8)
-    bounds = normal_lower_bound([1.0, 1.0], 0.1, [0.95, 0.5])
+    bounds = normal_lower_bound(np.ones(2), 0.1, np.array([0.95, 0.5]))
     np.testing.assert_allclose(bounds, [1 - 0.16448536, 1.0], atol=1e-8)
 
 

@@ -77,7 +77,9 @@ def kernel_exact_standard_error(
 
 
 def normal_lower_bound(
-    loss: ArrayLike, standard_error: ArrayLike, confidence: ArrayLike
+    loss: ArrayLike,
+    standard_error: ArrayLike,
+    confidence: float | NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """LB = loss + Phi^-1(1 - confidence) * standard error, and at least 0.
 
