@@ -23,7 +23,7 @@ _CONSTANT = 1e-9  # a bandwidth this small against the region is that of a const
 
 def first_run(statistics: LocalStatistics) -> LocalStatistics:
     """The statistics of the first run, without the axis of runs."""
-    return jax.tree.map(lambda leaf: leaf[0], jax.device_get(statistics))
+    return jax.tree.map(lambda leaf: leaf[0], statistics)
 
 
 def refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics, LocalSettings]:

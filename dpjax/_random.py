@@ -40,6 +40,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 
 
+# By itself, so that its 120 or so operations are traced once and not by every sampler again.
 @jax.jit
 def threefry2x32(key: tuple[Array, Array], counter: tuple[Array, Array]) -> tuple[Array, Array]:
     """Threefry-2x32, 20 rounds: two words of 32 random bits per counter.

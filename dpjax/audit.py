@@ -200,21 +200,20 @@ def audit(
     execution = execution or default_execution()
 
     def run(settings: LocalSettings) -> LocalStatistics:
-        return first_run(
-            mpl_runs(
-                mechanism,
-                pairs.database,
-                pairs.neighbor,
-                region,
-                settings,
-                root,
-                np.zeros(1, np.int32),
-                execution=execution,
-                with_curves=True,
-            )
+        return mpl_runs(
+            mechanism,
+            pairs.database,
+            pairs.neighbor,
+            region,
+            settings,
+            root,
+            np.zeros(1, np.int32),
+            execution=execution,
+            with_curves=True,
         )
 
     statistics, settings = refine_lattice(run, settings)
+    statistics = first_run(statistics)
     if num_outcomes is not None and statistics.found.curves is not None:
         shares = np.asarray(statistics.found.curves.densities, float)
         notes += note_lost_outcomes(shares, region, num_outcomes)

@@ -133,7 +133,7 @@ def local_bounds(
     larger = np.take_along_axis(events, up, axis=-1)[..., 0]
     smaller = np.take_along_axis(events, 1 - up, axis=-1)[..., 0]
     lower_bound = normal
-    if np.any(exact):  # it is seldom, and computing it takes longer than all else here
+    if np.any(exact):  # seldom, and scipy.special takes longer to import than an audit to compute
         binomial = binomial_lower_bound(larger, smaller, num_confirm, confidence)
         lower_bound = np.where(exact, binomial, normal)
     return LocalBounds(
