@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from dpjax._jit import classes_of, jit_by_class
-from dpjax.sweeps._devices import _split_program
+from dpjax.sweeps._devices import _split
 
 SAME_FIELDS = [
     jax.tree_util.register_dataclass(
@@ -31,8 +31,8 @@ def test_every_class_runs_its_own_program_where_runs_are_split_over_devices():
     devices, runs = tuple(jax.local_devices()[:1]), jnp.zeros(1, jnp.int32)
 
     def number(kind):
-        program = _split_program(number_of, devices, (), classes_of(kind()))
-        return int(program((kind(), jax.random.key(0)), runs)[0])
+        arguments = (kind(), jax.random.key(0))
+        return int(_split(arguments, runs, function=number_of, devices=devices, static=())[0])
 
     assert [number(kind) for kind in SAME_FIELDS] == list(range(150))
 

@@ -1,7 +1,6 @@
 """Runs over several devices: each computes its share of them, and they never speak."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import jax
@@ -10,7 +9,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
-from dpjax._jit import Classes, classes_of
+from dpjax._jit import jit_by_class
 
 
 def over_devices(
@@ -27,32 +26,30 @@ def over_devices(
     if len(devices) == 1:
         with jax.default_device(devices[0]):
             return function(*arguments, key, runs, **static)
-    program = _split_program(
-        function, devices, tuple(sorted(static.items())), classes_of(arguments)
+    arguments = jax.tree.map(jnp.asarray, (*arguments, key))
+    return _split(
+        arguments, runs, function=function, devices=devices, static=tuple(sorted(static.items()))
     )
-    return program((*jax.tree.map(jnp.asarray, arguments), key), runs)
 
 
-@lru_cache(maxsize=64)
-def _split_program(
+@jit_by_class(static_argnames=("function", "devices", "static"))
+def _split(
+    arguments: tuple,
+    runs: Array,
+    *,
     function: Callable[..., Any],
     devices: tuple[Any, ...],
     static: tuple[tuple[str, Any], ...],
-    classes: Classes,
-) -> Callable[..., Any]:
-    del classes  # tells the entries of this cache apart; see dpjax._jit
-
+) -> Any:
     def part(arguments: tuple, runs: Array) -> Any:
         return function(*arguments, runs, **dict(static))
 
     split, whole = PartitionSpec("runs"), PartitionSpec()
-    return jax.jit(
-        jax.shard_map(
-            part,
-            mesh=Mesh(np.array(devices), ("runs",)),
-            in_specs=(whole, split),
-            out_specs=split,
-            # The runs never speak to each other, and the check does not know fori_loop's carry.
-            check_vma=False,
-        )
-    )
+    return jax.shard_map(
+        part,
+        mesh=Mesh(np.array(devices), ("runs",)),
+        in_specs=(whole, split),
+        out_specs=split,
+        # The runs never speak to each other, and the check does not know fori_loop's carry.
+        check_vma=False,
+    )(arguments, runs)
