@@ -1,11 +1,13 @@
 """The command line: exit codes, one JSON object, clear sentences, nothing half-written."""
 
 import json
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+import dpjax
 from dpjax.cli._app import run
 
 
@@ -20,6 +22,11 @@ def call(capsys, monkeypatch, *arguments):
 
 
 SMALL = ("--num-samples", 2000, "--num-confirm", 5000)
+
+
+def test_as_a_module():
+    command = [sys.executable, "-m", "dpjax", "--version"]
+    assert subprocess.check_output(command, text=True).strip() == dpjax.__version__
 
 
 def test_mechanisms(capsys, monkeypatch):

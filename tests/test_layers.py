@@ -20,7 +20,7 @@ LAYERS = {
     "_pair_search": 5,
     "_audit_histogram": 5, "reference": 5,
     "io": 6, "sweeps": 6, "testing": 6,
-    "plotting": 7, "report": 7, "cli": 7,
+    "plotting": 7, "report": 7, "cli": 7, "__main__": 7,
 }  # fmt: skip
 STRANGERS = [("mechanisms", "densities"), ("densities", "mechanisms"), ("inference", "estimators")]
 # A result can draw itself; the import waits inside the method.
