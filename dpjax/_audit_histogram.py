@@ -27,6 +27,7 @@ from dpjax._provenance import (
     versions,
 )
 from dpjax._result import NO_CLAIM, NOT_REFUTED, VIOLATED
+from dpjax._subject import mechanism_of
 from dpjax._types import FiniteSpace, RealSpace
 from dpjax.databases import Pairs
 from dpjax.estimators import HistogramResult, histogram_ldp, histogram_rdp, midpoints
@@ -39,7 +40,7 @@ from dpjax.inference import (
     plan_finite,
     safety_check,
 )
-from dpjax.mechanisms import Mechanism, from_function
+from dpjax.mechanisms import Mechanism
 
 # One run outside the limit then refutes the assumption at a level of 4 %.
 _SAFETY_PROBABILITY = 0.96
@@ -109,9 +110,8 @@ def audit_histogram(
         "bound": bound,
     }
     inputs = _inputs(mechanism, inputs, input_interval)
-    if not isinstance(mechanism, Mechanism):
-        example = inputs[0] if input_interval is None else input_interval[0]
-        mechanism = from_function(mechanism, example, num_outcomes=num_outcomes)
+    example = inputs[0] if input_interval is None else input_interval[0]
+    mechanism = mechanism_of(mechanism, example, num_outcomes)
     space = mechanism.output_space
     interval = None
     if isinstance(space, FiniteSpace):

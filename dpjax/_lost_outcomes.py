@@ -1,4 +1,4 @@
-"""Outcomes that a function promised not to return."""
+"""Outcomes that a function or a user's mechanism promised not to return."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ def refuse_lost_outcomes(outputs: np.ndarray, size: int) -> None:
 
     Args:
         outputs: Integers [n] of a pilot.
-        size: num_outcomes.
+        size: num_outcomes, or that of the mechanism's finite space.
 
     Raises:
         ValueError: There is one.
@@ -18,27 +18,33 @@ def refuse_lost_outcomes(outputs: np.ndarray, size: int) -> None:
     outside = outputs[(outputs < 0) | (outputs >= size)]
     if outside.size:
         raise ValueError(
-            f"num_outcomes is {size}, but the function returned {int(outside[0])} and others "
-            f"outside of 0 .. {size - 1} in {outside.size / outputs.size:.2%} of a pilot's "
-            "outputs: give a larger num_outcomes, or use guarantee='exact', which counts all "
-            "others as one."
+            f"num_outcomes is {size}, but {int(outside[0])} and others outside of 0 .. {size - 1} "
+            f"were returned in {outside.size / outputs.size:.2%} of a pilot's outputs: give a "
+            "larger num_outcomes (or FiniteSpace), or use guarantee='exact', which counts those "
+            "below and those above as one outcome each."
         )
 
 
-def note_lost_outcomes(shares: np.ndarray, region: Region, size: int) -> list[str]:
-    """Says what share of the outputs was outside of 0, ..., size - 1 where the pilot saw none.
+def note_lost_outcomes(shares: np.ndarray, region: Region, size: int, *, exact: bool) -> list[str]:
+    """Says what share of the outputs was outside of 0, ..., size - 1.
 
     Args:
         shares: [2, outcomes], of the search stage at the chosen pair.
         region: Whose outcomes they are.
-        size: num_outcomes.
+        size: As in `refuse_lost_outcomes`.
+        exact: Whether the others were counted, as one outcome below and one above.
     """
     if not isinstance(region, Outcomes) or region.low != 0 or region.size != size:
         return []
     lost = 1 - shares.sum(axis=1).min()
     if lost < 1e-6:
         return []
+    what = (
+        "counted as one outcome below and one above: what tells them apart was not seen"
+        if exact
+        else "in no event; guarantee='exact' counts them too"
+    )
     return [
         f"{lost:.2%} of the outputs at one side of the chosen pair were integers outside of 0 .. "
-        f"{size - 1} (num_outcomes) and were in no event; guarantee='exact' counts them too."
+        f"{size - 1} (num_outcomes) and were {what}."
     ]

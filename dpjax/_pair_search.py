@@ -88,7 +88,7 @@ def search_pairs(
     _validate.positive_int(at_least=2, factor=factor)
     root = _random.fold_in(_random.as_key(key), _random.stable_hash(_STAGE))
     pairs = Pairs.of(pairs)
-    mechanism = mechanism_of(mechanism, pairs, num_outcomes)
+    mechanism = mechanism_of(mechanism, pairs.database[0], num_outcomes)
     check_shape(mechanism, pairs)
     if isinstance(mechanism.output_space, MixedSpace):
         raise ValueError(

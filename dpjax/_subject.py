@@ -8,7 +8,7 @@ import numpy as np
 from dpjax import _random
 from dpjax._jit import jit_by_class
 from dpjax.databases import Pairs
-from dpjax.mechanisms import Mechanism, from_function
+from dpjax.mechanisms import FromFunction, Mechanism, check_mechanism, from_function, is_built_in
 
 PILOT_NOTE = "The region was set from the range of a pilot's outputs."
 _PILOT_SAMPLES = 4096
@@ -30,14 +30,17 @@ def pairs_of(mechanism: Any, pairs: Any) -> Pairs:
     )
 
 
-def mechanism_of(mechanism: Any, pairs: Pairs, num_outcomes: int | None) -> Mechanism:
+def mechanism_of(mechanism: Any, database: Any, num_outcomes: int | None) -> Mechanism:
+    """A mechanism, or a function made into one, that was looked at on a database if it is new."""
     if isinstance(mechanism, Mechanism):
         if num_outcomes is not None:
             raise ValueError(
                 "num_outcomes is for functions; a mechanism states its outputs by itself."
             )
+        if not is_built_in(mechanism) and not isinstance(mechanism, FromFunction):
+            check_mechanism(mechanism, database)
         return mechanism
-    return from_function(mechanism, pairs.database[0], num_outcomes=num_outcomes)
+    return from_function(mechanism, database, num_outcomes=num_outcomes)
 
 
 def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:

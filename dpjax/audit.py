@@ -40,7 +40,7 @@ from dpjax.databases import Pairs
 from dpjax.densities import BandwidthRule, Cells, as_rule
 from dpjax.estimators import LocalSettings, LocalStatistics, check_sizes, mpl_runs
 from dpjax.loss import Region, as_region
-from dpjax.mechanisms import Mechanism
+from dpjax.mechanisms import Mechanism, is_built_in
 
 
 def audit(
@@ -135,7 +135,7 @@ def audit(
         refuse_density_options(bandwidth, floor, kernel, method, objective)
         check_sizes(num_samples=num_samples, num_confirm=num_confirm)
         pairs = pairs_of(mechanism, pairs)
-        mechanism = mechanism_of(mechanism, pairs, num_outcomes)
+        mechanism = mechanism_of(mechanism, pairs.database[0], num_outcomes)
         check_shape(mechanism, pairs)
         region, cells, notes = _exact_cells(mechanism, pairs, region, root)
         found = event_runs(
@@ -151,6 +151,11 @@ def audit(
             allowed=allowed_cells(cells, region),
             delta=delta,
         )
+        space = mechanism.output_space
+        if isinstance(space, FiniteSpace):
+            # The outer two cells hold all other integers.
+            shares = found.search_counts[0, :, 1:-1] / num_samples
+            notes += note_lost_outcomes(shares, region, space.size, exact=True)
         result = assemble_exact(
             found,
             cells,
@@ -180,7 +185,7 @@ def audit(
         objective=objective,
     )
     pairs = pairs_of(mechanism, pairs)
-    mechanism = mechanism_of(mechanism, pairs, num_outcomes)
+    mechanism = mechanism_of(mechanism, pairs.database[0], num_outcomes)
     check_shape(mechanism, pairs)
     notes = claims_note(confidence, num_claims)
     space = mechanism.output_space
@@ -195,8 +200,8 @@ def audit(
         region = inner_range(pilot_outputs(mechanism, pairs, root), finite=True)
         notes.append(PILOT_NOTE)
     region = as_region(region, space)
-    if num_outcomes is not None:
-        refuse_lost_outcomes(pilot_outputs(mechanism, pairs, root), num_outcomes)
+    if isinstance(space, FiniteSpace) and not is_built_in(mechanism):
+        refuse_lost_outcomes(pilot_outputs(mechanism, pairs, root), space.size)
     execution = execution or default_execution()
 
     def run(settings: LocalSettings) -> LocalStatistics:
@@ -214,9 +219,9 @@ def audit(
 
     statistics, settings = refine_lattice(run, settings)
     statistics = first_run(statistics)
-    if num_outcomes is not None and statistics.found.curves is not None:
+    if isinstance(space, FiniteSpace) and statistics.found.curves is not None:
         shares = np.asarray(statistics.found.curves.densities, float)
-        notes += note_lost_outcomes(shares, region, num_outcomes)
+        notes += note_lost_outcomes(shares, region, space.size, exact=False)
     result = assemble(
         statistics,
         settings,

@@ -1,5 +1,11 @@
 """Mechanisms: pure JAX samplers that state their outputs and their true level."""
 
+from dpjax._types import FiniteSpace as FiniteSpace
+from dpjax._types import IntegerSpace as IntegerSpace
+from dpjax._types import MixedSpace as MixedSpace
+from dpjax._types import OutputSpace as OutputSpace
+from dpjax._types import RealSpace as RealSpace
+from dpjax._types import VectorSpace as VectorSpace
 from dpjax.mechanisms._additive import Gaussian as Gaussian
 from dpjax.mechanisms._additive import Laplace as Laplace
 from dpjax.mechanisms._additive import NoisyHistogram1 as NoisyHistogram1
@@ -11,6 +17,8 @@ from dpjax.mechanisms._base import Mechanism as Mechanism
 from dpjax.mechanisms._base import from_function as from_function
 from dpjax.mechanisms._catalogue import CATALOGUE as CATALOGUE
 from dpjax.mechanisms._catalogue import find_mechanism as find_mechanism
+from dpjax.mechanisms._catalogue import is_built_in as is_built_in
+from dpjax.mechanisms._checks import check_mechanism as check_mechanism
 from dpjax.mechanisms._choice import RandomizedResponse as RandomizedResponse
 from dpjax.mechanisms._choice import TwoPoint as TwoPoint
 from dpjax.mechanisms._conditioned import Exponential as Exponential

@@ -12,6 +12,7 @@ from jax import Array
 from dpjax import _random
 from dpjax._types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
 from dpjax.databases import Pairs
+from dpjax.mechanisms._checks import refuse_impure, shape_of
 
 
 @runtime_checkable
@@ -98,7 +99,8 @@ class FromFunction:
         )
         if isinstance(self.output_space, FiniteSpace | IntegerSpace):
             return draws.astype(jnp.int32)
-        return draws
+        # Narrow floats are counted and smoothed as float32, which holds each of their values.
+        return draws.astype(jnp.promote_types(draws.dtype, jnp.float32))
 
 
 def from_function(
@@ -121,51 +123,19 @@ def from_function(
     Raises:
         TypeError: `function` is not callable, cannot be traced, or returns something else than one
             number or one vector.
-        ValueError: It gives different answers to the same key.
+        ValueError: It gives different answers to the same key, or the same to two.
     """
     if not callable(function):
         raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")
-    label = getattr(function, "__name__", repr(function))
+    label = f"the function {getattr(function, '__name__', repr(function))}"
     database = np.asarray(database)
-    key = _random.as_key(0)
-    try:
-        shape = jax.eval_shape(function, key, database)
-    except (
-        jax.errors.ConcretizationTypeError,
-        jax.errors.TracerArrayConversionError,
-        jax.errors.TracerIntegerConversionError,
-        jax.errors.UnexpectedTracerError,
-    ) as error:
-        first_line = str(error).splitlines()[0]
-        raise TypeError(
-            f"the function {label} cannot be traced by JAX ({type(error).__name__}: {first_line}). "
-            "It must be written with jax.numpy and jax.random, without Python branches on drawn "
-            "values; otherwise wrap a function (database, num_samples) as dpjax.HostMechanism."
-        ) from error
-    except Exception as error:
-        raise TypeError(
-            f"the function {label} failed for (key, database of shape {database.shape}): "
-            f"{type(error).__name__}: {error}"
-        ) from error
+    shape = shape_of(function, label, database)
     if not hasattr(shape, "shape") or len(shape.shape) > 1:
-        raise TypeError(
-            f"the function {label} must return one number or one vector, but returned {shape}."
-        )
-    if jnp.issubdtype(shape.dtype, jax.dtypes.extended) or shape.dtype.kind not in "biuf":
-        raise TypeError(f"the function {label} must return numbers, but returned {shape.dtype}.")
+        raise TypeError(f"{label} must return one number or one vector, but returned {shape}.")
+    if not any(jnp.issubdtype(shape.dtype, kind) for kind in (jnp.floating, jnp.integer, jnp.bool)):
+        raise TypeError(f"{label} must return numbers, but returned {shape.dtype}.")
     mechanism = FromFunction(function, _space(shape, num_outcomes, label))
-    # Two fresh traces, for an impure function bakes its outside state into each of them. The
-    # database is an argument: as a constant it would reach the function as a NumPy array.
-    looks = [jax.jit(lambda k, d: mechanism.sample(k, d, 64)) for _ in range(2)]
-    twice = [np.asarray(look(key, database)) for look in looks]
-    # Two compilations of one function may differ in the last bits, never by more.
-    if twice[0].shape != twice[1].shape or not np.allclose(
-        *twice, rtol=1e-4, atol=1e-6, equal_nan=True
-    ):
-        raise ValueError(
-            f"the function {label} gave different outputs or shapes for the same key: it must draw "
-            "all of its randomness from the key (jax.random), not from NumPy or Python."
-        )
+    refuse_impure(mechanism.sample, label, database)
     return mechanism
 
 
@@ -177,15 +147,14 @@ def _space(shape: Any, num_outcomes: int | None, label: str) -> OutputSpace:
                 f"{shape.dtype}{list(shape.shape)}."
             )
         return FiniteSpace(num_outcomes)
+    real = jnp.issubdtype(shape.dtype, jnp.floating)
     if shape.shape:
-        if shape.dtype.kind != "f":
+        if not real:
             raise TypeError(
-                f"the function {label} returned a vector of {shape.dtype}; encode it as one "
+                f"{label} returned a vector of {shape.dtype}; encode it as one "
                 "integer below num_outcomes, or return floats."
             )
         if shape.shape[0] == 1:
-            raise TypeError(
-                f"the function {label} returned a vector of length 1: return its one entry."
-            )
+            raise TypeError(f"{label} returned a vector of length 1: return its one entry.")
         return VectorSpace(shape.shape[0])
-    return RealSpace() if shape.dtype.kind == "f" else IntegerSpace()
+    return RealSpace() if real else IntegerSpace()

@@ -1,5 +1,7 @@
 """The built-in mechanisms by their names on the command line."""
 
+from typing import Any
+
 from dpjax._errors import nearest
 from dpjax.mechanisms import (
     _additive,
@@ -61,6 +63,11 @@ CATALOGUE: dict[str, type[BuiltIn]] = {
     )
 }
 """Name on the command line -> class, in the order of the table that `dpjax mechanisms` prints."""
+
+
+def is_built_in(mechanism: Any) -> bool:
+    """Whether a mechanism is one of these, whose samplers the tests of the package check."""
+    return type(mechanism) in CATALOGUE.values()
 
 
 def find_mechanism(name: str) -> type[BuiltIn]:

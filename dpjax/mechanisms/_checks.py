@@ -1,0 +1,124 @@
+"""A first look at a user's sampler: what it returns, and whether its key decides it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax import _random
+from dpjax._types import FiniteSpace, IntegerSpace, MixedSpace, OutputSpace, VectorSpace
+
+_LOOK = 256
+"""Draws of one look."""
+
+_CHANCE = 1e-9
+"""That outputs under two keys are all the same by accident, where that is refused."""
+
+
+def shape_of(function: Callable[..., Any], label: str, database: Any) -> Any:
+    """What function(key, database) returns, as `jax.eval_shape` says it.
+
+    Args:
+        function: To be traced.
+        label: What it is called in errors.
+        database: An array.
+
+    Raises:
+        TypeError: It cannot be traced, or fails.
+    """
+    try:
+        return jax.eval_shape(function, _random.as_key(0), database)
+    except (
+        jax.errors.ConcretizationTypeError,
+        jax.errors.TracerArrayConversionError,
+        jax.errors.TracerIntegerConversionError,
+        jax.errors.UnexpectedTracerError,
+    ) as error:
+        first_line = str(error).splitlines()[0]
+        raise TypeError(
+            f"{label} cannot be traced by JAX ({type(error).__name__}: {first_line}). "
+            "It must be written with jax.numpy and jax.random, without Python branches on drawn "
+            "values; otherwise wrap a function (database, num_samples) as dpjax.HostMechanism."
+        ) from error
+    except Exception as error:
+        raise TypeError(
+            f"{label} failed for (key, database of shape {np.shape(database)}): "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def refuse_impure(sample: Callable[..., Any], label: str, database: Any) -> None:
+    """Refuses a sampler that does not draw all of its randomness from its key.
+
+    Args:
+        sample: (key, database, num_samples) -> outputs.
+        label: What it is called in errors.
+        database: An array.
+
+    Raises:
+        ValueError: Its outputs differ under one key, or are the same under two; the second with a
+            probability below 1e-9 where they are drawn independently from their key.
+    """
+    # Two fresh traces, for an impure function bakes its outside state into each of them. The
+    # database is an argument: as a constant it would reach the function as a NumPy array.
+    looks = [jax.jit(lambda k, d: sample(k, d, _LOOK)) for _ in range(2)]
+    first, again = (np.asarray(look(_random.as_key(0), database)) for look in looks)
+    # Two compilations of one function may differ in the last bits, never by more.
+    if first.shape != again.shape or not np.allclose(
+        first, again, rtol=1e-4, atol=1e-6, equal_nan=True
+    ):
+        raise ValueError(
+            f"{label} gave different outputs or shapes for the same key: it must draw "
+            "all of its randomness from the key (jax.random), not from NumPy or Python."
+        )
+    other = np.asarray(looks[0](_random.as_key(1), database))
+    _, counts = np.unique(first, axis=0, return_counts=True)
+    alike = np.sum((counts / len(first)) ** 2)
+    if np.array_equal(first, other, equal_nan=True) and alike ** len(first) < _CHANCE:
+        raise ValueError(
+            f"{label} gave the same outputs for two different keys: it must draw its randomness "
+            "from the key that it is given."
+        )
+
+
+def check_mechanism(mechanism: Any, database: Any) -> None:
+    """Checks a user's mechanism class at one database, before anything of it is counted.
+
+    Args:
+        mechanism: With `sample` and `output_space`.
+        database: Of the shape that will be used.
+
+    Raises:
+        TypeError: It is no pytree, cannot be traced, or returns another shape or type than its
+            output space has.
+        ValueError: As `refuse_impure`.
+    """
+    kind = type(mechanism).__name__
+    if jax.tree_util.all_leaves([mechanism]):
+        raise TypeError(
+            f"mechanism must be a pytree, but {kind} is not registered as one: make it a frozen "
+            "dataclass under @jax.tree_util.register_dataclass."
+        )
+    label, space, database = f"{kind}.sample", mechanism.output_space, np.asarray(database)
+    shape = shape_of(lambda k, d: mechanism.sample(k, d, _LOOK), label, database)
+    wanted, kinds = _wanted(space)
+    returned = getattr(shape, "shape", None), getattr(shape, "dtype", None)
+    plain = returned[1] is not None and returned[1].kind in kinds and returned[1].itemsize >= 4
+    if returned[0] != wanted or not plain:
+        words = "int32" if kinds == "i" else "float32 (or float64)"
+        text = f"{returned[1]}{list(returned[0])}" if returned[0] is not None else f"{shape}"
+        raise TypeError(
+            f"{label} must return {words} of shape {list(wanted)} for num_samples = {_LOOK} and "
+            f"outputs that are {space}, but returned {text}."
+        )
+    refuse_impure(mechanism.sample, label, database)
+
+
+def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
+    """Shape and NumPy's kinds of the outputs of one look."""
+    if isinstance(space, FiniteSpace | IntegerSpace):
+        return (_LOOK,), "i"
+    if isinstance(space, VectorSpace):
+        return (_LOOK, space.dimension), "f"
+    return ((_LOOK, 2) if isinstance(space, MixedSpace) else (_LOOK,)), "f"
