@@ -8,6 +8,9 @@ import numpy as np
 
 from dpjax import _validate
 
+_DISTANCE_ERROR = 1e-3
+"""Part of the distance of two sides that may be lost to a narrower float type."""
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class Pairs:
         labels: B names for people; pair numbers where none are given.
 
     Raises:
-        ValueError: The shapes differ, there is no pair, or a value is not finite.
+        ValueError: The shapes differ, there is no pair, a value is not finite, or two sides are so
+            close for their size that their difference is another in jax's float type.
         TypeError: The entries are not numbers.
     """
 
@@ -54,8 +58,10 @@ class Pairs:
         # The library follows jax's default float type, which is float64 where x64 is on.
         if dtype is np.float32 and jax.config.read("jax_enable_x64"):
             dtype = np.float64
-        object.__setattr__(self, "database", database.astype(dtype))
-        object.__setattr__(self, "neighbor", neighbor.astype(dtype))
+        sides = database.astype(dtype), neighbor.astype(dtype)
+        _refuse_other_distances((database, neighbor), sides)
+        object.__setattr__(self, "database", sides[0])
+        object.__setattr__(self, "neighbor", sides[1])
         labels = tuple(str(x) for x in self.labels) or tuple(
             f"pair {i}" for i in range(len(database))
         )
@@ -102,6 +108,19 @@ class Pairs:
             )
         return cls(
             np.stack([np.asarray(d) for d, _ in rows]), np.stack([np.asarray(n) for _, n in rows])
+        )
+
+
+def _refuse_other_distances(given: tuple, cast: tuple) -> None:
+    """Refuses pairs of which others would be audited: those that are no longer as far apart."""
+    wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
+    changed = np.abs(kept - wanted) > _DISTANCE_ERROR * wanted
+    if np.any(changed):
+        at = tuple(np.argwhere(changed)[0])
+        raise ValueError(
+            f"pairs must be as far apart in {cast[0].dtype} as they are, but {given[0][at]} and "
+            f"{given[1][at]} (pair {at[0]}) became {cast[0][at]} and {cast[1][at]}: subtract a "
+            "common constant, or turn on float64 (jax_enable_x64; --x64 on the command line)."
         )
 
 

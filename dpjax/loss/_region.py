@@ -49,7 +49,7 @@ class Box:
     num_points: int = field(default=0, metadata={"static": True})
 
     def __post_init__(self):
-        if _validate.is_traced(self.low):
+        if _validate.is_traced(self.low) or _validate.is_traced(self.high):
             return
         try:
             low, high = (np.atleast_1d(np.asarray(x, float)) for x in (self.low, self.high))
@@ -61,8 +61,14 @@ class Box:
             raise ValueError(
                 f"region must have ends of one shape [d], but had {low.shape} and {high.shape}."
             )
-        _validate.increasing(low, high, name="region")
         dtype = jnp.result_type(float)
+        _validate.increasing(low, high, name="region")
+        if np.any(low.astype(dtype) >= high.astype(dtype)):
+            raise ValueError(
+                f"region must have ends that differ as {np.dtype(dtype)}, but had {self.low!r} and "
+                f"{self.high!r}: subtract a constant from the outputs, or turn on float64 "
+                "(jax_enable_x64; --x64 on the command line)."
+            )
         object.__setattr__(self, "low", low.astype(dtype))
         object.__setattr__(self, "high", high.astype(dtype))
         # About two thousand points in all: finer grids move the bound by less than 0.004.
