@@ -26,6 +26,7 @@ EXTREMES = [0.0, 1.0]
 def num_samples_against(order, lipschitz, num_points):
     """Figures 2 and 6: the planned n against each argument, the others fixed."""
     base = {"lipschitz": lipschitz, "precision": 0.5, "confidence": 0.9, "order": order}
+    base["bound"] = "published"
     axes = {
         "precision": np.geomspace(0.05, 2, num_points),
         "confidence": np.linspace(0.05, 0.99, num_points),
@@ -43,7 +44,7 @@ def num_samples_against(order, lipschitz, num_points):
         panel.set_xlabel(name)
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("samples per input n")
-    fixed = ", ".join(f"{k} {v:g}" for k, v in base.items() if v is not None)
+    fixed = ", ".join(f"{k} {v:g}" for k, v in base.items() if isinstance(v, float))
     figure.suptitle(f"Planned n (where fixed: {fixed})", fontsize=10)
     return figure
 
@@ -55,7 +56,13 @@ def estimates_against_n(store, part, precision, confidence):
     scale, order = float(cells[0].mechanism.scale), cells[0].settings.order
     num_intervals, num_runs = cells[0].settings.num_intervals, cells[0].num_runs
     law = ExactTruncatedLaplace(scale)
-    planned = plan(lipschitz=law.lipschitz, precision=precision, confidence=confidence, order=order)
+    planned = plan(
+        lipschitz=law.lipschitz,
+        precision=precision,
+        confidence=confidence,
+        order=order,
+        bound="published",
+    )
     assert planned.num_intervals == num_intervals
     exact = law.epsilon if order is None else law.pair_renyi(0, 1, order)
     numbers = [cell.settings.num_samples for cell in cells]
@@ -102,7 +109,9 @@ def laplace_of_constant(lipschitz):
 def safety_against_truth(num_runs, num_points):
     """Figure 4: how often a run stays within the limit, against the true constant."""
     claim = ExactTruncatedLaplace(2.0).lipschitz
-    raised, check = plan_safety(plan(lipschitz=claim, precision=0.5, confidence=0.8))
+    raised, check = plan_safety(
+        plan(lipschitz=claim, precision=0.5, confidence=0.8, bound="published")
+    )
     edges = np.linspace(0, 1, raised.num_intervals + 1)
     rng = np.random.default_rng(4)
     ratios = np.linspace(0.4, 3.0, num_points)

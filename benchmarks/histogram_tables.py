@@ -96,6 +96,7 @@ def table_of_n(store, table):
                 precision=row.precision,
                 confidence=row.confidence,
                 order=row.order,
+                bound="published",
             )
             found |= {"n": planned.num_samples, "m": planned.num_intervals}
         ratio = enough / row.printed

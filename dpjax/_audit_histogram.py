@@ -60,7 +60,7 @@ def audit_histogram(
     confidence: float | None = 0.95,
     num_samples: int | None = None,
     order: float | None = None,
-    bound: str = "published",
+    bound: str = "all-intervals",
     claim: float | None = None,
     key: Any = 0,
     execution: Execution | None = None,
@@ -82,7 +82,7 @@ def audit_histogram(
             `num_samples` are given, which it then follows from.
         num_samples: Draws at each input, in place of a precision or a confidence.
         order: alpha of a Renyi level; LDP if None.
-        bound: "published" or "all-intervals"; see `dpjax.inference.plan`.
+        bound: "all-intervals", or "published" as in the paper; see `dpjax.inference.plan`.
         claim: A level to compare with.
         key: Integer seed or typed key; the same key gives the same result.
         execution: Layout on the machine; never changes the result.

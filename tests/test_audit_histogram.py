@@ -42,7 +42,7 @@ def test_the_confidence_of_a_precision_and_a_number_of_samples():
         TruncatedLaplace(2.0),
         lipschitz=LAW.lipschitz,
         precision=0.5,
-        num_samples=100_000,
+        num_samples=10_000,
         confidence=None,
     )
     assert 0.8 < found.confidence < 1

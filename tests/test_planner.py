@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 
+import numpy as np
 import pytest
 from scipy.stats import binom
 
@@ -57,7 +58,12 @@ def agrees(num_samples, printed):
 
 @pytest.mark.parametrize(("epsilon", "precision", "num_samples", "num_intervals"), TABLE_3)
 def test_table_3(epsilon, precision, num_samples, num_intervals):
-    planned = plan(lipschitz=laplace_lipschitz(1 / epsilon), precision=precision, confidence=0.8)
+    planned = plan(
+        lipschitz=laplace_lipschitz(1 / epsilon),
+        precision=precision,
+        confidence=0.8,
+        bound="published",
+    )
     assert planned.num_intervals == num_intervals
     assert agrees(planned.num_samples, num_samples)
 
@@ -70,20 +76,20 @@ def test_table_5(scale, precision, num_samples, num_intervals):
 
 
 def test_worked_example_of_algorithms_1_and_2():
-    planned = plan(lipschitz=1.58, precision=0.5, confidence=0.8)
+    asked = {"lipschitz": 1.58, "precision": 0.5, "confidence": 0.8, "bound": "published"}
+    planned = plan(**asked)
     assert planned.num_intervals == 91
     assert abs(planned.num_samples - 1_863_132) <= 1
-    everywhere = plan(
-        lipschitz=1.58, precision=0.5, confidence=0.8, input_lipschitz=3.16, input_width=1.0
-    )
+    everywhere = plan(**asked, input_lipschitz=3.16, input_width=1.0)
     assert everywhere.num_inputs == 91
 
 
-def published_shortfall(planned, n, tails):
+def published_shortfall(planned, n, tails, deviation=None):
     """The published condition, written out a second time and without logarithms."""
     p = planned.least_probability
     empty = 2 * planned.num_intervals * (1 - p) ** n
-    return empty + tails * math.exp(log_chernoff_tail(n, p, planned_deviation(planned)))
+    deviation = deviation or planned_deviation(planned)
+    return empty + tails * math.exp(log_chernoff_tail(n, p, deviation))
 
 
 def planned_deviation(planned):
@@ -104,7 +110,9 @@ def planned_deviation(planned):
 )
 @pytest.mark.parametrize("precision", [0.05, 0.7, 3.0])
 def test_one_sample_less_fails(lipschitz, precision, order):
-    planned = plan(lipschitz=lipschitz, precision=precision, confidence=0.95, order=order)
+    planned = plan(
+        lipschitz=lipschitz, precision=precision, confidence=0.95, order=order, bound="published"
+    )
     tails = 4 if order is None else 2 * planned.num_intervals
     n = planned.num_samples
     # Near the root the condition moves by less than float64 from one n to the next.
@@ -133,23 +141,25 @@ def test_more_is_asked_for_more():
     assert plan(**{**base, "lipschitz": 1.2}).num_samples > n
     assert plan(**{**base, "precision": 0.4}).num_samples > n
     assert plan(**{**base, "confidence": 0.9}).num_samples > n
-    assert plan(**base, bound="all-intervals").num_samples > n
     assert plan(**base, num_inputs=5).num_samples > n
     assert plan(**base, order=3).num_samples > plan(**base, order=2).num_samples
 
 
 def test_all_pairs_spend_a_third_of_the_precision_and_the_root_of_the_confidence():
-    everywhere = plan(
+    def published(**asked):
+        return plan(**asked, bound="published")
+
+    everywhere = published(
         lipschitz=1.0, precision=0.6, confidence=0.81, input_lipschitz=2.0, input_width=1.5
     )
-    inside = plan(lipschitz=1.0, precision=0.2, confidence=0.9)
+    inside = published(lipschitz=1.0, precision=0.2, confidence=0.9)
     assert everywhere.num_intervals == inside.num_intervals
     assert abs(everywhere.num_samples - inside.num_samples) <= 1
     assert everywhere.num_inputs == math.ceil(3 * 2.0 * 1.5 / (0.5 * 0.6))
-    renyi = plan(
+    renyi = published(
         lipschitz=0.5, precision=0.6, confidence=0.81, order=2, input_lipschitz=1, input_width=1
     )
-    inside = plan(lipschitz=0.5, precision=0.2, confidence=0.9, order=2)
+    inside = published(lipschitz=0.5, precision=0.2, confidence=0.9, order=2)
     assert renyi.num_intervals == inside.num_intervals
     assert abs(renyi.num_samples - inside.num_samples) <= 1
     tau, tau_1 = 0.75, 1.25
@@ -157,15 +167,36 @@ def test_all_pairs_spend_a_third_of_the_precision_and_the_root_of_the_confidence
     assert renyi.num_inputs == math.ceil(3 * 3 * ratio * 1 / (2 * tau * 0.6))
 
 
-def test_all_intervals_puts_4m_in_the_place_of_4():
-    planned = plan(lipschitz=1.0, precision=0.5, confidence=0.8, bound="all-intervals")
-    tails = 4 * planned.num_intervals
-    n = planned.num_samples
-    assert (
-        published_shortfall(planned, n, tails) <= 0.2 < published_shortfall(planned, n - 1, tails)
-    )
+def test_all_intervals_puts_4m_in_the_place_of_4_at_a_third_of_the_precision():
+    planned = plan(lipschitz=1.0, precision=0.5, confidence=0.8)
+    tails, n = 4 * planned.num_intervals, planned.num_samples
+    enough, too_few = (published_shortfall(planned, k, tails, 0.5 / 3) for k in (n, n - 1))
+    assert enough <= 0.2 < too_few
     renyi = {"lipschitz": 1.0, "precision": 0.5, "confidence": 0.8, "order": 2}
-    assert plan(**renyi, bound="all-intervals").num_samples == plan(**renyi).num_samples
+    assert plan(**renyi, bound="published").num_samples == plan(**renyi).num_samples
+
+
+def test_an_interval_tells_its_densities_to_a_sixth_of_the_precision():
+    """What the third rests on: the steepest density allowed, by its integral over each interval."""
+    for lipschitz, precision in ((1.0, 0.5), (1.9, 0.3), (0.2, 2.0)):
+        planned = plan(lipschitz=lipschitz, precision=precision, confidence=0.8)
+        ends = np.linspace(0, 1, planned.num_intervals + 1)
+        # f(y) = 1 - C / 2 + C y is the density that Lemma 1 is sharp for.
+        density = 1 - lipschitz / 2 + lipschitz * ends
+        shares = (density[1:] + density[:-1]) / 2
+        for side in (density[1:], density[:-1]):
+            assert np.abs(np.log(shares / side)).max() <= precision / 6
+
+
+@pytest.mark.parametrize("confidence", [0.05, 0.8, 0.999])
+@pytest.mark.parametrize("all_inputs", [{}, {"input_lipschitz": 2.0, "input_width": 1.0}])
+@pytest.mark.parametrize("lipschitz", [0.05, 1.0, 1.95])
+@pytest.mark.parametrize("precision", [0.01, 0.5, 3.0])
+def test_the_published_samples_are_enough_to_cover_every_count(
+    confidence, all_inputs, lipschitz, precision
+):
+    asked = {"lipschitz": lipschitz, "precision": precision, "confidence": confidence, **all_inputs}
+    assert plan(**asked).num_samples <= plan(**asked, bound="published").num_samples
 
 
 @pytest.mark.parametrize("order", [None, 2.0])
@@ -199,7 +230,7 @@ def test_finite_outputs_hold_by_exact_enumeration():
     assert 0.9 <= hit <= 1
 
 
-@pytest.mark.parametrize(("order", "share", "tails"), [(None, 1 / 2, 4), (3.0, 2 / 5, 8)])
+@pytest.mark.parametrize(("order", "share", "tails"), [(None, 1 / 2, 16), (3.0, 2 / 5, 8)])
 def test_finite_outputs_give_the_whole_precision_to_the_counts(order, share, tails):
     planned = plan_finite(
         num_outputs=4, least_probability=0.1, precision=0.3, confidence=0.9, order=order
@@ -209,6 +240,46 @@ def test_finite_outputs_give_the_whole_precision_to_the_counts(order, share, tai
         return 8 * 0.9**n + tails * math.exp(log_chernoff_tail(n, 0.1, 0.3 * share))
 
     assert shortfall(planned.num_samples) <= 0.1 < shortfall(planned.num_samples - 1)
+
+
+@pytest.mark.parametrize(
+    ("num_inputs", "num_outputs", "precision", "confidence"),
+    [(2, 10_000, 1.0, 0.5), (200, 200, 0.5, 0.95)],
+)
+def test_finite_outputs_hold_where_many_counts_could_be_the_largest(
+    num_inputs, num_outputs, precision, confidence
+):
+    """All inputs alike, so that the truth is 0 and every ratio of counts is a chance to miss it.
+
+    With samples for four counts, as published, all and two thirds of the runs would miss it.
+    """
+    planned = plan_finite(
+        num_outputs=num_outputs,
+        least_probability=1 / num_outputs,
+        num_inputs=num_inputs,
+        precision=precision,
+        confidence=confidence,
+    )
+    rng, misses, runs = np.random.default_rng(7), 0, 60
+    for _ in range(runs):
+        counts = rng.multinomial(
+            planned.num_samples, np.full(num_outputs, 1 / num_outputs), size=num_inputs
+        )
+        logs = np.log(counts)
+        misses += (logs.max(axis=0) - logs.min(axis=0)).max() > planned.precision
+    # 1e-5 of all seeds have more, even where each run misses as often as it may.
+    assert misses <= binom.ppf(1 - 1e-5, runs, 1 - confidence)
+
+
+def test_the_published_bound_is_refused_for_finite_outputs():
+    with pytest.raises(ValueError, match="bound must be 'all-intervals' for finitely many"):
+        plan_finite(
+            num_outputs=2,
+            least_probability=0.3,
+            precision=0.5,
+            confidence=0.9,
+            bound="published",
+        )
 
 
 def test_plan_says_what_it_costs():

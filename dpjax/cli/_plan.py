@@ -31,7 +31,9 @@ def plan(
     least_probability: float = typer.Option(
         None, help="Below the probability of each of those outputs."
     ),
-    bound: str = typer.Option("published", help="Union bound: published or all-intervals."),
+    bound: str = typer.Option(
+        "all-intervals", help="Union bound: all-intervals, or published as in the paper."
+    ),
     rate: float = typer.Option(None, help="Draws per second; measured here if not given."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead."),
 ) -> None:

@@ -31,9 +31,8 @@ def histogram_ldp(
     2; any other finite list of inputs is its variant for a finite input set. A pair with an empty
     interval fails and is left out; a run fails where every pair does, and then has no estimate.
 
-    With a plan of bound "published", P(|estimate - epsilon| <= precision) >= confidence as in
-    Theorems 2 and 4, whose union covers the intervals that decide; with "all-intervals" the union
-    covers every count.
+    With a plan, P(|estimate - epsilon| <= precision) >= confidence, as in Theorems 2 and 4; which
+    counts its bound covers is said in `dpjax.inference.plan`'s module.
 
     Args:
         mechanism: Outputs in an interval or a finite space.

@@ -63,7 +63,8 @@ class Layout:
         num_intervals: m, intervals (or outputs) per input.
         num_inputs: k, inputs at which is drawn.
         least_probability: w tau, the least probability of one interval.
-        deviation: How far the logarithm of one count may be off.
+        deviation: How far the logarithm of one count may be off, as published.
+        enough: How far it may be off where every count is covered; at least `deviation`.
         all_counts_used: Whether the published bound already covers every count (Renyi).
         all_pairs: Whether more than one pair is compared.
     """
@@ -72,6 +73,7 @@ class Layout:
     num_inputs: int
     least_probability: float
     deviation: float
+    enough: float
     all_counts_used: bool
     all_pairs: bool
 
@@ -89,7 +91,7 @@ class Layout:
         """
         counts = self.num_inputs * self.num_intervals
         tails = counts if self.all_counts_used else 2 * counts
-        return UnionBound(self.least_probability, self.deviation, counts, tails)
+        return UnionBound(self.least_probability, self.enough, counts, tails)
 
 
 @dataclass(frozen=True)
@@ -161,12 +163,16 @@ class LipschitzOutputs:
         if order is None:
             num_intervals = _whole(6 * flatness / of_pair)
             deviation = of_pair / 12
+            # An interval's log-probability is within C w / tau <= of_pair / 6 of ln(w f) at each of
+            # its outputs, so a log-ratio is within of_pair / 3 before anything is drawn, and two
+            # counts share the rest.
+            enough = of_pair / 3
             inputs_scale = 3.0
         else:
             # The paper's K / K' is 2 (tau_1 / tau)^(2 alpha - 1); K and K' occur in no other way.
             loss = _renyi_ratio(self.upper_density / tau, order) * (2 * order - 1) / (order - 1)
             num_intervals = _whole(2 * flatness * loss / of_pair)
-            deviation = min(of_pair / (4 * loss), math.log(2) / (2 * order - 1))
+            enough = deviation = min(of_pair / (4 * loss), math.log(2) / (2 * order - 1))
             inputs_scale = 3 * loss
         if self.input_lipschitz is None:
             num_inputs = self.num_inputs or 2
@@ -180,6 +186,7 @@ class LipschitzOutputs:
             num_inputs=num_inputs,
             least_probability=self.width / num_intervals * tau,
             deviation=deviation,
+            enough=enough,
             all_counts_used=order is not None,
             all_pairs=self.input_lipschitz is not None or num_inputs > 2,
         )
@@ -240,6 +247,7 @@ class FiniteOutputs:
             num_inputs=self.num_inputs,
             least_probability=self.least_probability,
             deviation=precision * share,
+            enough=precision * share,
             all_counts_used=order is not None,
             all_pairs=self.num_inputs > 2,
         )
