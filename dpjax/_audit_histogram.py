@@ -26,7 +26,7 @@ from dpjax._provenance import (
     seed_of,
     versions,
 )
-from dpjax._result import NO_CLAIM, NOT_REFUTED, VIOLATED
+from dpjax._result import ASSUMPTION_REFUTED, NO_CLAIM, NOT_REFUTED, VIOLATED
 from dpjax._subject import mechanism_of
 from dpjax._types import FiniteSpace, RealSpace
 from dpjax.databases import Pairs
@@ -260,15 +260,17 @@ def _judge(
     if bounds is None:
         verdict = NO_CLAIM if claim is None else NOT_REFUTED
         return verdict, Status.EMPTY_INTERVAL.sentence
+    interval = f"[{bounds[0]:.4f}, {bounds[1]:.4f}]"
+    if safety is not None and safety.refuted(0.05):
+        return ASSUMPTION_REFUTED, (
+            f"The counts contradict the assumption that {_assumption(planned)} (p = "
+            f"{safety.p_value:.2g}), so the interval {interval} is not to be trusted: assume a "
+            "larger constant, or audit with dpjax.audit (--method local), which assumes none."
+        )
     sure = (
         f"With confidence {planned.confidence:g}, and if {_assumption(planned)}, the level lies in "
-        f"[{bounds[0]:.4f}, {bounds[1]:.4f}]"
+        f"{interval}"
     )
-    if safety is not None and safety.refuted(0.05):
-        sure += (
-            f"; but the counts contradict that assumption (p = {safety.p_value:.2g}), so the "
-            "interval is not to be trusted"
-        )
     if claim is None:
         return NO_CLAIM, f"{sure}; no claim was given to compare with."
     if bounds[0] > claim:

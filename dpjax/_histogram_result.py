@@ -20,7 +20,7 @@ class HistogramAudit:
         confidence: Least probability that the truth lies between them, if the assumption is true.
         order: alpha of a Renyi level, or None for LDP.
         status: "OK" or "EMPTY_INTERVAL".
-        verdict: "violated", "not refuted" or "no claim".
+        verdict: "violated", "not refuted", "no claim" or "assumption refuted".
         sentence: The verdict, or why there is none, in words.
         claim: The level that was claimed, or None.
         witness: The two inputs with the largest level, as nested lists.

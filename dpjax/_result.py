@@ -9,6 +9,9 @@ from typing import Any
 
 VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
 
+ASSUMPTION_REFUTED = "assumption refuted"
+"""Of histogram audits alone: their interval says nothing then."""
+
 
 @dataclass(frozen=True)
 class Witness:

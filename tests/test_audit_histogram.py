@@ -92,8 +92,8 @@ def test_an_assumption_that_the_counts_contradict_is_said():
         TruncatedLaplace(0.3), lipschitz=0.3, precision=0.3, confidence=0.9, claim=0.5
     )
     assert found.safety_p_value <= 0.05
-    assert found.verdict == "violated"
-    assert "contradict that assumption" in found.sentence
+    assert found.verdict == "assumption refuted"
+    assert "contradict the assumption that every density" in found.sentence
 
 
 def test_a_failed_run_has_no_number():

@@ -125,3 +125,17 @@ def test_a_bug_is_not_a_verdict(capsys, monkeypatch):
     monkeypatch.setattr(dpjax, "audit", broken)
     code, _, err = call(capsys, monkeypatch, "audit", "laplace")
     assert code == 3 and "a bug" in err
+
+
+def test_a_result_is_not_lost_to_a_file_that_cannot_be_written(capsys, monkeypatch, tmp_path):
+    rng = np.random.default_rng(0)
+    for name, shift in (("x", 0.0), ("y", 2.0)):
+        np.save(tmp_path / f"{name}.npy", rng.laplace(shift, size=(5000, 2)))
+    files = ("audit", "--samples", tmp_path / "x.npy", tmp_path / "y.npy")
+    report = tmp_path / "report.md"
+    asked = ("--plot", tmp_path / "vectors.png", "--report", report)
+    code, out, err = call(capsys, monkeypatch, *files, "--claim", 0.5, *asked)
+    assert code == 1 and "VIOLATED" in out
+    assert "vectors.png was not written: " in err and f"wrote {report}" in err
+    code, out, err = call(capsys, monkeypatch, *files, *asked)
+    assert code == 2 and "NO CLAIM" in out

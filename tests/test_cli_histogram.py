@@ -149,6 +149,12 @@ def test_bad_input_exits_with_2(run, monkeypatch, tmp_path, arguments, sentence)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_refuted_assumption_is_bad_input_and_not_a_verdict_on_the_claim(run):
+    arguments = ("truncated-laplace", "--param", "scale=0.3", "--method", "histogram")
+    done = run(*arguments, "--lipschitz", 0.3, "--precision", 0.3, "--claim", 5)
+    assert done.exit_code == 2 and "ASSUMPTION REFUTED: The counts contradict" in done.output
+
+
 @pytest.mark.parametrize("kind", [".html", ".md"])
 def test_report(run, tmp_path, kind):
     path = tmp_path / f"r{kind}"

@@ -1,11 +1,12 @@
 """`dpjax audit`: a built-in mechanism, a function, a program, or files of outputs."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from dpjax._result import VIOLATED, AuditResult
+from dpjax._result import ASSUMPTION_REFUTED, VIOLATED, AuditResult
 from dpjax.cli._audit_histogram import audit_by_histogram, check_method, write_report
 from dpjax.cli._options import counting, number_or_text, say_written, working
 from dpjax.cli._subject import host_and_pairs, mechanism_and_pairs
@@ -178,7 +179,9 @@ def audit(
 ) -> None:
     """Audits a mechanism: a confidence bound on its epsilon, with a witness.
 
-    Exits with 0 if the claim is not refuted or none was given, 1 if it is violated, 2 on bad input.
+    Exits with 0 if the claim is not refuted or none was given, 1 if it is violated, 2 on bad input
+    (an assumption that the counts refute and a file that cannot be written among it), 3 on an error
+    of dpjax itself.
     """
     given = check_method(context, method)
     if sum(source is not None for source in (name, function, host, command, samples)) != 1:
@@ -254,13 +257,29 @@ def audit(
                     **sizes,
                     **local,
                 )
-    if plot is not None and isinstance(result, AuditResult):
-        result.plot(plot)
-    if report is not None:
-        write_report(result, report)
     print(result.to_json() if as_json else result)
-    say_written(plot, report)
-    raise typer.Exit(1 if result.verdict == VIOLATED else 0)
+    written = _write(result, plot, report)
+    unsure = not written or result.verdict == ASSUMPTION_REFUTED
+    raise typer.Exit(1 if result.verdict == VIOLATED else 2 if unsure else 0)
+
+
+def _write(result: Any, plot: Path | None, report: Path | None) -> bool:
+    """Writes figure and report, and returns whether all that was asked for could be.
+
+    The result is printed by then: an audit of hours must not be lost to a folder.
+    """
+    written = True
+    for path, write in ((plot, lambda r, p: r.plot(p)), (report, write_report)):
+        if path is None:
+            continue
+        try:
+            write(result, path)
+        except (ValueError, OSError) as error:
+            print(f"error: {path} was not written: {error}", file=sys.stderr)
+            written = False
+        else:
+            say_written(path)
+    return written
 
 
 def _refuse_foreign(given: dict[str, Any], samples: bool, host: bool, method: str) -> None:
