@@ -28,6 +28,7 @@ from dpjax.sweeps import (
     compute,
     preset,
     rows_equal,
+    run_bounds,
     run_sweep,
 )
 from dpjax.sweeps import _store as store_module
@@ -355,6 +356,8 @@ def test_a_lattice_that_is_too_coarse_is_refined_run_by_run():
     alone = [compute(cell, [run], 3)() for run in range(6)]
     for name in ("lower_bound", "estimate", "output"):
         assert list(together[name]) == [one[name][0] for one in alone]
+    in_memory = run_bounds(cell, range(6), key=3)
+    assert in_memory.lower_bound.tolist() == list(together["lower_bound"])
     fine = dataclasses.replace(settings, num_cells=2048)
     key = _random.fold_in(_random.as_key(3), _random.stable_hash(cell.id))
     search = mpl_runs(
@@ -374,3 +377,5 @@ def test_a_lattice_that_is_too_coarse_is_refined_run_by_run():
     wide = Cell(Laplace(0.5), SMALL, region=(-1e6, 1e6), label="wide")
     with pytest.raises(ValueError, match="region of 'wide' is so wide"):
         compute(wide, range(2), 0)()
+    with pytest.raises(ValueError, match="region of 'wide' is so wide"):
+        run_bounds(wide, range(2))

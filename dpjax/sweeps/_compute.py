@@ -133,12 +133,21 @@ def run_bounds(
         execution: Layout on the machine; never changes the bounds.
 
     Returns:
-        Bounds with a leading axis of runs.
+        Bounds with a leading axis of runs, those of `compute`.
+
+    Raises:
+        ValueError: The region is too wide against the bandwidth for any lattice.
     """
     numbers = jnp.asarray(np.asarray(list(runs), np.int32))
-    execution = execution or default_execution()
-    statistics = _launch_mpl(cell, numbers, _cell_key(cell, key), execution, None)
-    return bounds_of(statistics, cell.settings, cell.region, cell.confidence)
+    key, execution = _cell_key(cell, key), execution or default_execution()
+
+    def columns(cell: Cell) -> Columns:
+        statistics = jax.device_get(_launch_mpl(cell, numbers, key, execution, None))
+        bounds = bounds_of(statistics, cell.settings, cell.region, cell.confidence)
+        return {**bounds._asdict(), _NODES: statistics.found.nodes_per_bandwidth}
+
+    found = _refined(cell, columns(cell), columns)
+    return LocalBounds(**{name: np.asarray(values) for name, values in found.items()})
 
 
 def _cell_key(cell: Cell, key: Any) -> Array:
