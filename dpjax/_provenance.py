@@ -20,11 +20,22 @@ def name_of(mechanism: Any) -> str:
 
 
 def parameters_of(mechanism: Any) -> dict[str, Any]:
-    """The parameters of a built-in mechanism, as plain numbers; none of a function."""
-    if not hasattr(mechanism, "standard_pairs"):
+    """The parameters of a mechanism that is a dataclass, as plain numbers and lists.
+
+    None of a function; what is neither a number nor an array is given by its name.
+    """
+    if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
         return {}
-    values = {f.name: getattr(mechanism, f.name) for f in dataclasses.fields(mechanism)}
-    return {k: v if isinstance(v, int) else float(v) for k, v in values.items()}
+    return {f.name: _plain(getattr(mechanism, f.name)) for f in dataclasses.fields(mechanism)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, int):
+        return value
+    try:
+        return np.asarray(value, float).tolist()
+    except (TypeError, ValueError):
+        return getattr(value, "__name__", str(value))
 
 
 def seed_of(key: Any) -> Any:

@@ -21,6 +21,11 @@ def pairs_of(mechanism: Any, pairs: Any) -> Pairs:
             f"mechanism must be a mechanism or a function, but was the name {mechanism!r}: make "
             f"one with dpjax.mechanisms.find_mechanism({mechanism!r})()."
         )
+    if isinstance(mechanism, type):
+        raise TypeError(
+            f"mechanism must be an instance, but was the class {mechanism.__name__}: write "
+            f"{mechanism.__name__}(...) with its parameters."
+        )
     if pairs is not None:
         return Pairs.of(pairs)
     if hasattr(mechanism, "standard_pairs"):

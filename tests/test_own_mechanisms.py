@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax.mechanisms import FiniteSpace, IntegerSpace, MixedSpace, RealSpace, VectorSpace
+from dpjax.mechanisms import (
+    FiniteSpace,
+    IntegerSpace,
+    Laplace,
+    MixedSpace,
+    RealSpace,
+    VectorSpace,
+)
 from dpjax.mechanisms._checks import check_mechanism, refuse_impure
+from dpjax.sweeps import Cell
 from dpjax.testing import assert_private
 
 
@@ -129,3 +137,55 @@ def test_narrow_floats_of_functions_are_widened():
 
     result = dpjax.audit(narrow, pairs=[(0.0, 1.0)], guarantee="exact", region=(-3.0, 4.0))
     assert 0 < result.lower_bound
+
+
+def counts(key, database):
+    return database + jax.random.laplace(key)
+
+
+def test_a_class_is_looked_at_once():
+    traced = []
+
+    def sample(key, database, num_samples):
+        traced.append(num_samples)
+        return laplace(key, database, num_samples)
+
+    own = mechanism(RealSpace(), sample)
+    check_mechanism(own, 0.0)
+    first = len(traced)
+    check_mechanism(own, 1.0)
+    assert len(traced) == first > 1
+    check_mechanism(own, np.zeros(3)[:1])
+    assert len(traced) > first, "another shape of databases is another look"
+
+
+def test_cells_of_sweeps_take_functions_and_look_at_classes():
+    settings = dpjax.LocalSettings(num_samples=1000, num_confirm=2000)
+    cell = Cell(counts, settings, pairs=[(0.0, 1.0)], region=(-3.0, 4.0))
+    assert cell.mechanism.output_space == RealSpace()
+    assert Cell.from_dict(cell.to_dict()) == cell
+    wrong = mechanism(RealSpace(), lambda k, d, n: laplace(k, d, n)[:, None])
+    with pytest.raises(TypeError, match=r"Own\.sample must return"):
+        Cell(wrong, settings, pairs=[(0.0, 1.0)], region=(-3.0, 4.0))
+
+
+def test_a_class_in_place_of_an_instance_is_named():
+    with pytest.raises(TypeError, match=r"was the class Laplace: write Laplace\(\.\.\.\)"):
+        dpjax.audit(Laplace)
+
+
+def test_parameters_of_own_classes_are_in_the_result():
+    @jax.tree_util.register_dataclass
+    @dataclass(frozen=True)
+    class Scaled:
+        output_space = RealSpace()
+        scale: float
+        shifts: np.ndarray
+
+        def sample(self, key, database, num_samples):
+            return laplace(key, database, num_samples) * self.scale + self.shifts[0]
+
+    own = Scaled(2.0, np.array([0.5, 1.0]))
+    result = dpjax.audit(own, pairs=[(0.0, 1.0)], region=(-3.0, 4.0))
+    assert result.parameters == {"scale": 2.0, "shifts": [0.5, 1.0]}
+    assert dpjax.AuditResult.from_json(result.to_json()).parameters == result.parameters

@@ -136,7 +136,8 @@ def audit(
     guarantee: str = typer.Option(
         "normal",
         help="normal: at one output, asymptotic; exact: of an event, at every sample size and for "
-        "every kind of output.",
+        "every kind of output, and always with --host, --command and --samples if no option of "
+        "densities is given.",
         rich_help_panel=_LOCAL,
     ),
     num_claims: int = typer.Option(

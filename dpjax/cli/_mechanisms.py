@@ -34,16 +34,21 @@ def mechanisms(
     if as_json:
         print(json.dumps({"mechanisms": rows}, indent=2))
         return
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(caption="Levels are the true epsilon at the parameters shown.")
-    for heading in ("name", "parameters", "outputs", "true level", "source"):
-        table.add_column(heading, no_wrap=heading == "name")
+    table = Table(
+        box=box.SIMPLE_HEAD, caption="Levels are the true epsilon at the parameters shown."
+    )
+    for heading in ("name", "parameters", "outputs", "level", "source"):
+        # A name that is cut off or broken cannot be given to --param.
+        whole = heading in ("name", "parameters")
+        table.add_column(heading, no_wrap=whole)
     for row in rows:
         table.add_row(
             row["name"],
-            ", ".join(f"{k}={v:g}" for k, v in row["parameters"].items()),
+            "\n".join(f"{k}={v:g}" for k, v in row["parameters"].items()),
             row["outputs"],
             "infinite" if row["level"] is None else f"{row['level']:g}",
             row["source"],

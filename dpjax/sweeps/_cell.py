@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from dpjax import _validate
+from dpjax._subject import mechanism_of
 from dpjax.databases import Pairs
 from dpjax.estimators import LocalSettings
 from dpjax.loss import as_region
@@ -103,6 +104,8 @@ class Cell:
             )
         if self._searches_pairs:
             object.__setattr__(self, "pairs", self._pairs())
+            looked_at = mechanism_of(self.mechanism, self.pairs.database[0], None)
+            object.__setattr__(self, "mechanism", looked_at)
             region = self.region
             if region is None:
                 region = getattr(self.mechanism, "standard_region", None)
