@@ -5,6 +5,9 @@ import json
 
 import typer
 
+_WIDE = 110
+"""Columns that the whole table takes."""
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
@@ -38,19 +41,23 @@ def mechanisms(
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(
-        box=box.SIMPLE_HEAD, caption="Levels are the true epsilon at the parameters shown."
-    )
-    for heading in ("name", "parameters", "outputs", "level", "source"):
-        # A name that is cut off or broken cannot be given to --param.
-        whole = heading in ("name", "parameters")
-        table.add_column(heading, no_wrap=whole)
+    # A name that is cut off cannot be given to --param: a pipe gets whole lines, and a narrow
+    # terminal no sources.
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=max(console.width, _WIDE))
+    headings = ("name", "parameters", "outputs", "level", "source")
+    headings = headings if console.width >= _WIDE else headings[:-1]
+    table = Table(box=box.SIMPLE_HEAD, caption="Levels are the true epsilon at these parameters.")
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading in ("name", "parameters", "level"))
     for row in rows:
-        table.add_row(
+        cells = (
             row["name"],
             "\n".join(f"{k}={v:g}" for k, v in row["parameters"].items()),
             row["outputs"],
-            "infinite" if row["level"] is None else f"{row['level']:g}",
+            "infinite" if row["level"] is None else f"{row['level']:.4g}",
             row["source"],
         )
-    Console().print(table)
+        table.add_row(*cells[: len(headings)])
+    console.print(table)
