@@ -19,10 +19,11 @@ from dpjax.mechanisms._checks import refuse_impure, shape_of
 class Mechanism(Protocol):
     """A pure JAX sampler that states its outputs. Parameters are pytree leaves.
 
-    A class of your own is a frozen dataclass under `jax.tree_util.register_dataclass` with these two
-    members. `dpjax.audit` looks at it once (`check_mechanism`): the type and shape of its draws, and
-    that they follow from the key alone. A function of one draw is simpler (`from_function`); a class
-    draws a block at once, and its parameters can change without a new compilation.
+    A class of your own is a frozen dataclass under `jax.tree_util.register_dataclass` with these
+    two members. `dpjax.audit` looks at it once (`check_mechanism`): the type and shape of its
+    draws, and that they follow from the key alone. A function of one draw is simpler
+    (`from_function`); a class draws a block at once, and its parameters can change without a new
+    compilation.
 
     Built-in mechanisms also state `name` (on the command line), `source` (where the definition
     comes from), `level` (their true pure-DP epsilon, infinity where there is none),
