@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax import _validate
+from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import find_kernel
 
 _ROWS, _LANES = 16, 128
@@ -224,9 +225,10 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
     """min(sd, num_widths IQR / 1.34) of a pilot [m, d]: a scale that outliers do not set.
 
-    The geometric mean over axes; the standard deviation alone where half of the data are tied.
+    The geometric mean over axes; the standard deviation alone where half of the data are tied. To
+    differentiate it raises a TypeError, for the quartiles are found by counting.
     """
-    columns, size = pilot.T, pilot.shape[0]
+    columns, size = no_derivative(pilot).T, pilot.shape[0]
     # The barriers keep XLA from summing all samples again in every step that uses a sum.
     mean = jax.lax.optimization_barrier(jnp.mean(columns, axis=1))
     squares = jnp.sum((columns - mean[:, None]) ** 2, axis=1)

@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float
 
 from dpjax._numerics import FIXED_POINT, WideCount, to_fixed_point
 from dpjax._streaming import Reducer
+from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import Kernel
 
 
@@ -51,14 +52,16 @@ def kernel_sums(points: Float[Array, "points d"], bandwidth: Array, kernel: Kern
         kernel: The kernel.
 
     Returns:
-        A reducer whose carry is a WideCount [points], in units of 1 / FIXED_POINT.
+        A reducer whose carry is a WideCount [points], in units of 1 / FIXED_POINT. To differentiate
+        it raises a TypeError.
     """
+    points, bandwidth = no_derivative(points), no_derivative(bandwidth)
 
     def init() -> WideCount:
         return WideCount.zeros((points.shape[0],))
 
     def update(sums: WideCount, samples: Array, valid: Bool[Array, " block"]) -> WideCount:
-        samples = as_vectors(samples)
+        samples = as_vectors(no_derivative(samples))
         distance2 = _sum_of_squares(
             (points[:, axis, None] - samples[None, :, axis]) / bandwidth
             for axis in range(points.shape[1])

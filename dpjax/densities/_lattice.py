@@ -25,6 +25,7 @@ from jax import Array
 from jaxtyping import Bool, Float, Int
 
 from dpjax._streaming import Reducer
+from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import Kernel
 
 _FINE = 16
@@ -92,7 +93,8 @@ def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reduc
     """Counts real samples in the fine bins of a lattice; samples outside it are left out.
 
     The carry is int32 of shape [num_nodes * fine + 1]; its last entry takes what does not count
-    (samples outside, and the padding of the last block) and means nothing.
+    (samples outside, and the padding of the last block) and means nothing. To differentiate it
+    raises a TypeError.
 
     Args:
         lattice: The lattice.
@@ -100,12 +102,13 @@ def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reduc
         fine: Bins per node.
     """
     num_bins = num_nodes * fine
+    start, spacing = no_derivative(lattice.start), no_derivative(lattice.spacing)
 
     def init() -> Int[Array, " bins"]:
         return jnp.zeros(num_bins + 1, jnp.int32)
 
     def update(counts: Array, samples: Array, valid: Bool[Array, " block"]) -> Array:
-        place = (samples - lattice.start) * (fine / lattice.spacing)
+        place = (no_derivative(samples) - start) * (fine / spacing)
         inside = valid & (place >= 0) & (place < num_bins)
         # By way of int32, for the conversion to uint32 does not vectorise; of unsigned places JAX
         # need not ask whether they count from the end.
