@@ -41,6 +41,43 @@ def test_the_loss_is_symmetric_and_the_floor_may_vary():
     np.testing.assert_allclose(privacy_loss(f, g, floors), expected, atol=1e-6)
 
 
+INF = math.inf
+SLOPES = {
+    # f, f', floor: the derivative of the loss with respect to f and to f', by hand.
+    "nothing at either side": (0.0, 0.0, 0.0, (0.0, 0.0)),
+    "nothing at one side": (0.0, 0.25, 0.0, (-INF, 4.0)),
+    "nothing at the other": (0.25, 0.0, 0.0, (4.0, -INF)),
+    "above the floor": (0.5, 0.2, 0.1, (2.0, -5.0)),
+    "above the floor, the other way": (0.2, 0.5, 0.1, (-5.0, 2.0)),
+    "no floor": (0.5, 0.2, 0.0, (2.0, -5.0)),
+    "one below the floor": (0.01, 0.5, 0.1, (0.0, 2.0)),
+    "nothing, with a floor": (0.0, 0.5, 0.1, (0.0, 2.0)),
+    "both below the floor": (0.01, 0.02, 0.1, (0.0, 0.0)),
+    "nothing at either side, with a floor": (0.0, 0.0, 0.1, (0.0, 0.0)),
+}
+
+
+@pytest.mark.parametrize("case", SLOPES)
+def test_the_slope_of_the_loss(case):
+    f, g, floor, slopes = SLOPES[case]
+    gradient = jax.grad(privacy_loss, (0, 1))
+    np.testing.assert_allclose(gradient(f, g, floor), slopes, rtol=1e-6)
+    if 0 not in (f, g):
+        # Central differences of ln have an error of h^2 / (3 f^3).
+        step = 1e-6
+        differences = [
+            (naive_loss(f + a, g + b, floor) - naive_loss(f - a, g - b, floor)) / (2 * step)
+            for a, b in ((step, 0), (0, step))
+        ]
+        np.testing.assert_allclose(gradient(f, g, floor), differences, rtol=1e-5, atol=1e-6)
+
+
+def test_an_entry_without_density_leaves_the_slopes_of_others():
+    f, g = jnp.array([0.0, 0.5, 0.2]), jnp.array([0.0, 0.25, 0.4])
+    slopes = jax.jit(jax.grad(lambda f: jnp.sum(privacy_loss(f, g))))(f)
+    np.testing.assert_allclose(slopes, [0, 2, -5], rtol=1e-6)
+
+
 def test_largest_loss_among_what_is_allowed():
     f = jnp.array([0.5, 0.1, 0.4, 0.2, 0.0])
     g = jnp.array([0.5, 0.4, 0.1, 0.1, 0.9])

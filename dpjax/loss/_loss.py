@@ -13,6 +13,9 @@ from jax import Array
 def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float = 0.0) -> Array:
     """|ln f_x - ln f_x'| of densities truncated at the floor, elementwise, with inf - inf := 0.
 
+    It has derivatives: 1 / f, with its sign, with respect to a density above the floor, 0 below it
+    and where the loss is 0, and -infinity with respect to a density of 0 beside one that is not.
+
     Args:
         density: f_x >= 0.
         neighbor_density: f_x' >= 0, same shape.
@@ -23,6 +26,9 @@ def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float =
     """
     first, second = jnp.maximum(density, floor), jnp.maximum(neighbor_density, floor)
     both_zero = (first == 0) & (second == 0)
+    # Twice: a derivative also runs through what the outer choice leaves out, and 0 times the
+    # infinite slope of ln 0 is NaN.
+    first, second = (jnp.where(both_zero, 1.0, density) for density in (first, second))
     return jnp.where(both_zero, 0.0, jnp.abs(jnp.log(first) - jnp.log(second)))
 
 
