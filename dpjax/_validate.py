@@ -90,6 +90,47 @@ def positive_int(at_least: int = 1, **arguments: Any) -> None:
             raise ValueError(f"{name} must be an integer >= {at_least}, but was {value!r}.")
 
 
+def counts(*, at_most: int | None = None, **arguments: Any) -> None:
+    """Each argument holds whole numbers from 0 to `at_most`, in an array of any shape.
+
+    Raises:
+        TypeError: An argument does not hold numbers.
+        ValueError: An argument holds a number that is no such count, or NaN.
+    """
+    largest = np.iinfo(np.int64).max if at_most is None else at_most
+    accepted = "whole numbers >= 0" if at_most is None else f"whole numbers from 0 to {at_most}"
+    for name, value in arguments.items():
+        array = _within(name, value, 0, largest, accepted)
+        if array.dtype.kind == "f" and np.any(broken := array != np.floor(array)):
+            raise ValueError(f"{name} must be {accepted}, but held {array[broken].flat[0]}.")
+
+
+def shares(*, above_0: bool = False, **arguments: Any) -> None:
+    """Each argument holds numbers from 0 to 1, in an array of any shape; raises as `counts` does.
+
+    Args:
+        above_0: Whether 0 is refused.
+        arguments: To be checked.
+    """
+    low = np.nextafter(0, 1) if above_0 else 0
+    for name, value in arguments.items():
+        _within(name, value, low, 1, "in (0, 1]" if above_0 else "in [0, 1]")
+
+
+def _within(name: str, value: Any, low: float, high: float, accepted: str) -> np.ndarray:
+    """The array, all of which lies in [low, high]: two passes, and no array besides."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be {accepted}, but held {array.dtype}.")
+    if array.size:
+        least, most = array.min(), array.max()
+        # Both are NaN where any entry is.
+        if not (least >= low and most <= high):
+            worst = most if least >= low else least
+            raise ValueError(f"{name} must be {accepted}, but held {worst}.")
+    return array
+
+
 def one_of(accepted: Collection[str], **arguments: Any) -> None:
     """Each argument is one of the accepted names; the message offers the nearest.
 

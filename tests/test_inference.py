@@ -103,7 +103,7 @@ def test_kernel_errors_are_the_spread_of_the_log_ratio():
 @pytest.mark.parametrize("size", [1, 7, 50_000])
 def test_clopper_pearson_is_scipys(size, significance):
     counts = np.unique([0, 1, size // 3, size // 2, size - 1, size])
-    lower, upper = clopper_pearson(counts, size, significance)
+    lower, upper = clopper_pearson(counts, size, 1 - significance)
     for k, low, high in zip(counts.tolist(), lower, upper, strict=True):
         level = 1 - significance
         above = stats.binomtest(k, size, alternative="greater").proportion_ci(level)
@@ -162,7 +162,7 @@ def test_coverage_sees_a_bound_that_knows_one_side_only():
     confidence, size, (p, q) = 0.95, 300, (0.3, 0.21)
 
     def one_side(k, m):
-        low, _ = clopper_pearson(k, size, 1 - confidence)
+        low, _ = clopper_pearson(k, size, confidence)
         with np.errstate(divide="ignore"):
             return np.log(low) - np.log(np.maximum(m, 0.5) / size)
 

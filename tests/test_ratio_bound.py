@@ -56,7 +56,7 @@ def test_as_tight_as_the_normal_bound_where_counts_are_large(counts):
     exact = float(event_lower_bound(*counts, size, size, 0.95))
     # Within 3% of the margin, where two separate bounds give away 15% and more.
     assert exact == pytest.approx(estimate - stats.norm.ppf(0.95) * error, abs=0.05 * error)
-    low, high = (clopper_pearson(count, size, 0.025) for count in counts)
+    low, high = (clopper_pearson(count, size, 0.975) for count in counts)
     assert math.log(low[0] / high[1]) < exact - 0.15 * error
 
 

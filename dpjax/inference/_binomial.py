@@ -12,25 +12,45 @@ from dpjax import _validate
 
 
 def clopper_pearson(
-    counts: ArrayLike, num_samples: int, significance: ArrayLike
+    counts: ArrayLike, num_samples: int, confidence: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Exact one-sided bounds of binomial probabilities, each wrong with at most `significance`.
+    """Exact one-sided bounds of binomial probabilities, each true with at least `confidence`.
+
+    Both are true at once with at least 2 confidence - 1.
 
     Args:
-        counts: Successes, integers in [0, num_samples].
+        counts: Successes, whole numbers in [0, num_samples].
         num_samples: Trials.
-        significance: Error probability of each of the two bounds, a number or one a count.
+        confidence: Of each of the two bounds, at least 0.5 and below 1; a number or one a count.
 
     Returns:
         Lower and upper bounds, float64 of the shape of counts.
 
     Raises:
-        ValueError: The significance is not strictly between 0 and 1.
+        TypeError: An argument is not a number, or `num_samples` not an integer.
+        ValueError: An argument is out of its range.
 
     References:
         Clopper, Pearson (1934).
     """
-    _validate.open_unit(significance=significance)
+    _validate.positive_int(num_samples=num_samples)
+    _validate.counts(at_most=num_samples, counts=counts)
+    _validate.open_unit(confidence=confidence)
+    if np.min(confidence) < 0.5:
+        raise ValueError(
+            "confidence must be at least 0.5, or the lower bound may lie above the upper one, but "
+            f"was {confidence!r} (a significance is 1 - confidence)."
+        )
+    return one_sided_bounds(counts, num_samples, 1 - np.asarray(confidence, np.float64))
+
+
+def one_sided_bounds(
+    counts: ArrayLike, num_samples: int, significance: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The bounds of `clopper_pearson`, each wrong with at most `significance`, without checks.
+
+    By the significance, for that of a part of an error is known to all its digits.
+    """
     k = np.asarray(counts, np.float64)
     n, error = num_samples, np.asarray(significance, np.float64)
     lower = np.where(k > 0, scipy.special.betaincinv(np.maximum(k, 1), n - k + 1, error), 0.0)
@@ -47,7 +67,8 @@ def binomial_lower_bound(
     without these counts (in an audit: by the search stage).
 
     Args:
-        larger: How often the event happened on the side expected to be larger.
+        larger: How often the event happened on the side expected to be larger, at most
+            `num_samples` times.
         smaller: How often on the other side.
         num_samples: Draws at each side.
         confidence: Probability with which the bound is at most the true value, at least.
@@ -56,11 +77,15 @@ def binomial_lower_bound(
         Float64 of the shape of the counts, at least 0.
 
     Raises:
-        ValueError: The confidence is not strictly between 0 and 1.
+        TypeError: An argument is not a number, or `num_samples` not an integer.
+        ValueError: The confidence is not strictly between 0 and 1, or a count is not one of so many
+            draws.
     """
     _validate.open_unit(confidence=confidence)
+    _validate.positive_int(num_samples=num_samples)
+    _validate.counts(at_most=num_samples, larger=larger, smaller=smaller)
     significance = (1 - confidence) / 2
-    lower, _ = clopper_pearson(larger, num_samples, significance)
-    _, upper = clopper_pearson(smaller, num_samples, significance)
+    lower, _ = one_sided_bounds(larger, num_samples, significance)
+    _, upper = one_sided_bounds(smaller, num_samples, significance)
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(lower) - np.log(upper), 0.0)

@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax import _validate
-from dpjax.inference._binomial import clopper_pearson
+from dpjax.inference._binomial import one_sided_bounds
 from dpjax.inference._ratio import ratio_lower_bound, ratio_order
 
 _SHARES = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
@@ -68,8 +68,8 @@ def choose_event(
     judged best is then applied to all draws.
 
     Args:
-        counts: Integers [..., 2, cells] of the search stage, database and neighbor; every draw must
-            be in some cell.
+        counts: Whole numbers [..., 2, cells] of the search stage, database and neighbor; every draw
+            must be in some cell.
         num_confirm: N, fresh draws a side that will be counted.
         confidence: Of the bound.
         allowed: bool [cells], the cells that an event may hold; all if None.
@@ -85,8 +85,9 @@ def choose_event(
         One event for each entry of the leading axes. Its cells are never all of them.
 
     Raises:
-        ValueError: The confidence is not strictly between 0 and 1, or the counts have another shape
-            or hold no draws.
+        TypeError: An argument is not a number, or `num_confirm` not an integer.
+        ValueError: The confidence is not strictly between 0 and 1, or the counts have another
+            shape, hold no draws or are not whole numbers >= 0.
 
     References:
         Neyman, Pearson (1933): sets of large likelihood ratios are the ones to test by.
@@ -123,7 +124,7 @@ def choose_event(
         # Axis -3 says which side is counted, axis -2 which one the set was made to be likelier on.
         larger = np.stack([inside[..., 0, 0, :], inside[..., 1, 1, :]], axis=-2)
         smaller = np.stack([inside[..., 1, 0, :], inside[..., 0, 1, :]], axis=-2)
-        predicted, share = predicted_bound(
+        predicted, share = _predicted_bound(
             _wilson(larger, draws, shrinkage)[0],
             _wilson(smaller, draws[..., ::-1, :], shrinkage)[1],
             num_confirm,
@@ -153,7 +154,22 @@ def predicted_bound(
     Returns:
         The bound, possibly below 0, and the share of the error at which it is largest (0.5 where
         delta is 0); both of the common shape of the probabilities.
+
+    Raises:
+        TypeError: An argument is not a number, or `num_confirm` not an integer.
+        ValueError: A probability is not in [0, 1], the confidence not strictly between 0 and 1, or
+            delta not at least 0.
     """
+    _validate.open_unit(confidence=confidence)
+    _validate.positive_int(num_confirm=num_confirm)
+    _validate.non_negative(delta=delta)
+    _validate.shares(larger=larger, smaller=smaller)
+    return _predicted_bound(larger, smaller, num_confirm, confidence, delta)
+
+
+def _predicted_bound(
+    larger: ArrayLike, smaller: ArrayLike, num_confirm: int, confidence: float, delta: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     n = num_confirm
     p, q = np.broadcast_arrays(*(np.asarray(x, np.float64) * n for x in (larger, smaller)))
     significance = 1 - confidence
@@ -188,7 +204,8 @@ def event_lower_bound(
     taken as likelier and the share must not depend on these counts.
 
     Args:
-        larger_count: How often the event happened on the side that was expected to be likelier.
+        larger_count: How often the event happened on the side that was expected to be likelier, at
+            most `larger_trials` times.
         smaller_count: How often on the other side.
         larger_trials: Draws on the likelier side.
         smaller_trials: Draws on the other side.
@@ -200,14 +217,18 @@ def event_lower_bound(
         Float64 of the shape of the counts, at least 0.
 
     Raises:
-        ValueError: The confidence or the share is not strictly between 0 and 1, or delta is not at
-            least 0.
+        TypeError: An argument is not a number, or a number of draws not an integer.
+        ValueError: The confidence or the share is not strictly between 0 and 1, delta is not at
+            least 0, or a count is not one of so many draws.
 
     References:
         Buehler (1957) for delta = 0; Clopper, Pearson (1934) otherwise.
     """
     _validate.open_unit(confidence=confidence, share=share)
     _validate.non_negative(delta=delta)
+    _validate.positive_int(larger_trials=larger_trials, smaller_trials=smaller_trials)
+    _validate.counts(at_most=larger_trials, larger_count=larger_count)
+    _validate.counts(at_most=smaller_trials, smaller_count=smaller_count)
     error, share = 1 - confidence, np.asarray(share, np.float64)
     if delta == 0:
         larger, smaller = np.broadcast_arrays(larger_count, smaller_count)
@@ -216,14 +237,15 @@ def event_lower_bound(
             for k, m in zip(larger.ravel(), smaller.ravel(), strict=True)
         ]
         return np.array(bounds, np.float64).reshape(larger.shape)
-    lower, _ = clopper_pearson(larger_count, larger_trials, error * share)
-    _, upper = clopper_pearson(smaller_count, smaller_trials, error * (1 - share))
+    lower, _ = one_sided_bounds(larger_count, larger_trials, error * share)
+    _, upper = one_sided_bounds(smaller_count, smaller_trials, error * (1 - share))
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(np.maximum(lower - delta, 0.0)) - np.log(upper), 0.0)
 
 
 def _halves(counts: ArrayLike, judge: ArrayLike | None) -> tuple[NDArray, NDArray]:
     """Two halves of the search stage's draws, float64 [..., 2, cells] each."""
+    _validate.counts(counts=counts)
     counts = np.asarray(counts, np.int64)
     if counts.ndim < 2 or counts.shape[-2] != 2 or counts.shape[-1] < 2:
         raise ValueError(
@@ -235,6 +257,7 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> tuple[NDArray, NDArra
     if judge is None:
         first = np.random.default_rng(0).binomial(counts, 0.5)
         return first.astype(np.float64), (counts - first).astype(np.float64)
+    _validate.counts(judge=judge)
     second = np.asarray(judge, np.int64)
     if second.shape != counts.shape or np.any(second.sum(axis=-1) <= 0):
         raise ValueError(

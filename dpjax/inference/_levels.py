@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from dpjax import _validate
 from dpjax.inference._assumptions import check_order
 
 
@@ -29,9 +30,14 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
     Returns:
         float64 [..., num_pairs]; pairs with an empty interval are masked.
 
+    Raises:
+        TypeError: The counts are not numbers.
+        ValueError: The counts are not whole numbers >= 0.
+
     References:
         Gorla et al., Algorithm 1.
     """
+    _validate.counts(counts=counts)
 
     def level(log_first: np.ndarray, log_second: np.ndarray) -> np.ndarray:
         return np.abs(log_first - log_second).max(-1)
@@ -53,13 +59,22 @@ def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.Mas
         float64 [..., num_pairs]; pairs with an empty interval are masked.
 
     Raises:
-        ValueError: `order` is not above 1.
+        TypeError: `order` or the counts are not numbers.
+        ValueError: `order` is not above 1, or the counts are not whole numbers >= 0 with the same
+            sum in every row.
 
     References:
         Gorla et al., Algorithm 3 and eq. (17).
     """
     check_order(order)
-    log_n = np.log(np.asarray(counts).sum(-1).flat[0])
+    _validate.counts(counts=counts)
+    sums = np.asarray(counts).sum(-1)
+    if np.any(sums != sums.flat[0]):
+        raise ValueError(
+            f"counts must have the same sum in every row, but had sums from {sums.min()} to "
+            f"{sums.max()}."
+        )
+    log_n = np.log(sums.flat[0])
 
     def divergence(log_first: np.ndarray, log_second: np.ndarray) -> np.ndarray:
         terms = order * log_first + (1 - order) * log_second

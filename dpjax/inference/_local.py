@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpjax import _validate
 from dpjax.inference._binomial import binomial_lower_bound
 from dpjax.inference._normal import (
-    frequency_standard_error,
-    kernel_exact_standard_error,
-    kernel_standard_error,
+    frequency_error,
+    kernel_error,
+    kernel_exact_error,
     normal_lower_bound,
 )
 
@@ -85,7 +86,14 @@ def local_bounds(
 
     Returns:
         Bounds with the leading shape of the runs.
+
+    Raises:
+        TypeError: The counts of events are not numbers, or `num_confirm` is not an integer.
+        ValueError: The confidence is not strictly between 0 and 1, or a count is not in 0..N.
     """
+    _validate.open_unit(confidence=confidence)
+    _validate.positive_int(num_confirm=num_confirm)
+    _validate.counts(at_most=num_confirm, events=events)
     found = np.asarray(search_densities, np.float64)
     floor = np.asarray(floor, np.float64)
     events = np.asarray(events, np.int64)
@@ -105,18 +113,16 @@ def local_bounds(
     with np.errstate(divide="ignore", invalid="ignore"):
         estimate = np.abs(np.log(truncated[..., 0]) - np.log(truncated[..., 1]))
         if kernel is None:
-            error = frequency_standard_error(truncated, num_confirm)
+            error = frequency_error(truncated, num_confirm)
         else:
             # The paper's form takes the density as flat across a bandwidth. At an atom, or at any
             # spike narrower than that, it is too small, and the sample variance of k is right.
             total, squares = (np.asarray(x, np.float64) for x in (kernel.total, kernel.squares))
             error = np.fmax(
-                kernel_standard_error(
+                kernel_error(
                     truncated, num_confirm, kernel.bandwidth, kernel.roughness, kernel.dimension
                 ),
-                kernel_exact_standard_error(
-                    total / num_confirm, squares / num_confirm, num_confirm
-                ),
+                kernel_exact_error(total / num_confirm, squares / num_confirm, num_confirm),
             )
         # Signed, in the direction that the search found: the absolute value of a loss near 0 would
         # be exceeded on both sides, with twice the error probability.

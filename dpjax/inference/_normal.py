@@ -19,15 +19,26 @@ def frequency_standard_error(frequencies: ArrayLike, num_confirm: int) -> NDArra
     """Standard error of |ln(p / p')| for two frequencies: sqrt((1 / p + 1 / p' - 2) / N).
 
     Args:
-        frequencies: [..., 2], above 0.
+        frequencies: [..., 2], in (0, 1].
         num_confirm: N draws at each side.
 
     Returns:
         [...], float64.
 
+    Raises:
+        TypeError: An argument is not a number, or `num_confirm` not an integer.
+        ValueError: An argument is out of its range.
+
     References:
         Askin, Kutta, Dette (2022), Algorithm 4, discrete case.
     """
+    _validate.positive_int(num_confirm=num_confirm)
+    _validate.shares(above_0=True, frequencies=frequencies)
+    return frequency_error(frequencies, num_confirm)
+
+
+def frequency_error(frequencies: ArrayLike, num_confirm: int) -> NDArray[np.float64]:
+    """As `frequency_standard_error`, without checks: infinite where a frequency is 0."""
     p = np.asarray(frequencies, np.float64)
     return np.sqrt(np.sum(1 / p - 1, axis=-1) / num_confirm)
 
@@ -51,9 +62,24 @@ def kernel_standard_error(
     Returns:
         [...], float64.
 
+    Raises:
+        TypeError: An argument is not a number, or `num_confirm` not an integer.
+        ValueError: An argument is out of its range.
+
     References:
         Askin, Kutta, Dette (2022), Algorithm 4, continuous case.
     """
+    _validate.positive_int(num_confirm=num_confirm, dimension=dimension)
+    _validate.positive(
+        densities=np.asarray(densities), bandwidth=np.asarray(bandwidth), roughness=roughness
+    )
+    return kernel_error(densities, num_confirm, bandwidth, roughness, dimension)
+
+
+def kernel_error(
+    densities: ArrayLike, num_confirm: int, bandwidth: ArrayLike, roughness: float, dimension: int
+) -> NDArray[np.float64]:
+    """As `kernel_standard_error`, without checks: infinite where a density is 0."""
     f = np.asarray(densities, np.float64)
     effective = num_confirm * np.asarray(bandwidth, np.float64) ** dimension
     return np.sqrt(roughness * np.sum(1 / f, axis=-1) / effective)
@@ -65,13 +91,26 @@ def kernel_exact_standard_error(
     """Standard error of |ln(f / f')| from the sample variance of the kernel values themselves.
 
     Args:
-        mean: [..., 2], averages of k at the point, above 0.
-        mean_square: [..., 2], averages of k^2.
+        mean: [..., 2], averages of k at the point, in (0, 1].
+        mean_square: [..., 2], averages of k^2, likewise.
         num_confirm: N draws at each side.
 
     Returns:
         [...], float64.
+
+    Raises:
+        TypeError: An argument is not a number, or `num_confirm` not an integer.
+        ValueError: An argument is out of its range.
     """
+    _validate.positive_int(num_confirm=num_confirm)
+    _validate.shares(above_0=True, mean=mean, mean_square=mean_square)
+    return kernel_exact_error(mean, mean_square, num_confirm)
+
+
+def kernel_exact_error(
+    mean: ArrayLike, mean_square: ArrayLike, num_confirm: int
+) -> NDArray[np.float64]:
+    """As `kernel_exact_standard_error`, without checks: NaN where a mean is 0."""
     mean, mean_square = np.asarray(mean, np.float64), np.asarray(mean_square, np.float64)
     return np.sqrt(np.sum(mean_square / mean**2 - 1, axis=-1) / num_confirm)
 

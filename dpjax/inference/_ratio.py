@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from dpjax.inference._binomial import clopper_pearson
+from dpjax.inference._binomial import one_sided_bounds
 
 _NUISANCE_SHARE = 0.005
 """Part of the error that is spent on where q can be (Berger, Boos)."""
@@ -64,7 +64,7 @@ def ratio_lower_bound(
     trials = (larger_trials, smaller_trials)
     observed = float(ratio_order(larger, smaller, *trials, quantile))
     outside = _NUISANCE_SHARE * significance
-    low_q, high_q = (float(x) for x in clopper_pearson(smaller, smaller_trials, outside / 2))
+    low_q, high_q = (float(x) for x in one_sided_bounds(smaller, smaller_trials, outside / 2))
     # With no count the range begins at 0: the bound below takes its first part as q = 0.
     low_q = max(low_q, high_q / 100)
     width = math.log(high_q / low_q)

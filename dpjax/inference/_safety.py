@@ -87,8 +87,11 @@ class SafetyCheck:
             max |N_j - N_(j+1)| / n over inputs and intervals: float64 [...].
 
         Raises:
-            ValueError: The shape does not end in [k, m], or a row does not sum to n.
+            TypeError: The counts are not numbers.
+            ValueError: The counts are not whole numbers >= 0, the shape does not end in [k, m], or
+                a row does not sum to n.
         """
+        _validate.counts(counts=counts)
         counts = np.asarray(counts)
         if counts.shape[-2:] != (self.num_inputs, self.num_intervals):
             raise ValueError(

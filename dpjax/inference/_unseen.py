@@ -49,9 +49,14 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
     Returns:
         `log_rarity` of `dpjax.mechanisms.TwoPoint`.
 
+    Raises:
+        TypeError: `num_samples` is not an integer.
+        ValueError: An argument is out of its range.
+
     References:
         Gorla et al., Theorems 1 and 5.
     """
+    _validate.positive_int(num_samples=num_samples)
     return -math.log(unseen_probability(2 * num_samples, chance))
 
 
