@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dpjax._batching import Execution
 from dpjax._provenance import device, numbers_of_process, versions
 from dpjax._result import AuditResult, Witness, finite_or_none, judge
+from dpjax._streaming import blocks_of
 from dpjax._types import MixedSpace, OutputSpace
 from dpjax.databases import Pairs
 from dpjax.densities import (
@@ -150,7 +151,8 @@ def event_runs(
     """
     numbers = np.asarray(runs, np.int32)
     drawn = (mechanism, pairs.database, pairs.neighbor, cells)
-    counts = cell_counts_runs(*drawn, num_samples, key, numbers, execution=execution).as_int()
+    searched = blocks_of(num_samples)
+    counts = cell_counts_runs(*drawn, searched, key, numbers, execution=execution).as_int()
     events = _choose(counts, cells, num_confirm, confidence, allowed, delta)
     pair = np.argmax(events.predicted, axis=-1)
     rows = np.arange(len(pair))
@@ -162,7 +164,7 @@ def event_runs(
     )
     confirmed = event_counts_runs(
         *drawn,
-        num_confirm,
+        blocks_of(num_confirm),
         key,
         numbers,
         pair.astype(np.int32),

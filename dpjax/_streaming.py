@@ -6,7 +6,8 @@ blocks are grouped, batched or spread over devices.
 """
 
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -47,10 +48,38 @@ def block_size_for(num_samples: int) -> int:
     return -(-num_samples // (num_blocks * _LANES)) * _LANES
 
 
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Blocks:
+    """A sample size as a stream is cut: only the size of a block is part of a compiled program.
+
+    Attributes:
+        size: Of each block.
+        number: int32, of blocks.
+        in_last: Samples of the last block that count.
+    """
+
+    size: int = field(metadata={"static": True})
+    number: Any
+    in_last: Any
+
+
+def blocks_of(num_samples: int | Blocks) -> Blocks:
+    """The blocks of a sample size. As an argument of a program they stand for all of their size.
+
+    Sizes of the same block size then share it. Inside of one, those of a number are constants.
+    """
+    if isinstance(num_samples, Blocks):
+        return num_samples
+    size = block_size_for(num_samples)
+    number = -(-num_samples // size)
+    return Blocks(size, np.int32(number), num_samples - (number - 1) * size)
+
+
 def reduce_samples(
     draw: Callable[[Array], Array],
     reducer: Reducer[Carry],
-    num_samples: int,
+    num_samples: int | Blocks,
     *,
     first: Array | None = None,
 ) -> Carry:
@@ -59,23 +88,21 @@ def reduce_samples(
     Args:
         draw: int32 block number -> block [block_size_for(num_samples), ...].
         reducer: The statistic.
-        num_samples: How many samples count.
+        num_samples: How many samples count, or their blocks.
         first: Block 0, where the caller has drawn it already (to look at it before it could set
             the reducer up); the scan then starts at block 1.
 
     Returns:
         The final carry.
     """
-    block_size = block_size_for(num_samples)
-    num_blocks = -(-num_samples // block_size)
-    in_last_block = num_samples - (num_blocks - 1) * block_size
+    blocks = blocks_of(num_samples)
 
     def step(block: Array, carry: Carry) -> Carry:
         return update(carry, block_of(block), block)
 
     def update(carry: Carry, samples: Array, block: Array | int) -> Carry:
-        size = jnp.where(block == num_blocks - 1, in_last_block, block_size)
-        valid = jnp.arange(block_size, dtype=jnp.int32) < size
+        size = jnp.where(block == blocks.number - 1, blocks.in_last, blocks.size)
+        valid = jnp.arange(blocks.size, dtype=jnp.int32) < size
         return reducer.update(carry, samples, valid)
 
     block_of = draw if reducer.reads_once else drawn_once(draw)
@@ -85,7 +112,7 @@ def reduce_samples(
         carry, start = update(carry, first, 0), 1
     with jax.named_scope("sample_blocks"):
         # The block number is counted, not scanned over: a list of them would grow with the samples.
-        return jax.lax.fori_loop(np.int32(start), np.int32(num_blocks), step, carry)
+        return jax.lax.fori_loop(np.int32(start), blocks.number, step, carry)
 
 
 def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:

@@ -14,8 +14,12 @@ import dpjax
 from dpjax import _random
 from dpjax._batching import default_execution
 from dpjax._exact import cells_of, event_runs
+from dpjax._streaming import blocks_of
 from dpjax._types import MixedSpace, VectorSpace
 from dpjax.databases import Pairs
+from dpjax.estimators import cell_counts_runs, event_counts_runs
+from dpjax.estimators._events import _cell_counts, _event_counts
+from dpjax.estimators._sources import Drawn
 from dpjax.inference import choose_event, event_lower_bound
 from dpjax.loss import Box, as_region
 from dpjax.mechanisms import SVT2, Gaussian, Laplace, ReportNoisyMax
@@ -108,6 +112,38 @@ def test_search_and_confirm_share_no_draw():
     larger = found.counts[rows, found.event.larger]
     smaller = found.counts[rows, 1 - found.event.larger]
     assert abs(np.sum(larger > smaller) - np.sum(larger < smaller)) < 4.5 * math.sqrt(RUNS)
+
+
+def test_both_stages_are_compiled_once_for_sizes_of_the_same_blocks():
+    """With the counts of a static size, bit for bit: of whole blocks, and of one that is not."""
+    mechanism, key, runs = Laplace(1.0), _random.as_key(5), np.zeros(1, np.int32)
+    pairs = np.array([0.0], np.float32), np.array([1.0], np.float32)
+    cells = cells_of(Laplace.output_space, Box(-1.0, 1.0))
+    event = np.arange(cells.size) % 3 == 0
+    drawn, options = (mechanism, *pairs, cells), {"execution": default_execution()}
+
+    def static(size):
+        source = Drawn(mechanism, *map(jnp.asarray, pairs), _random.fold_in(key, 0))
+        cell = _cell_counts(source, jnp.int32(0), cells, size)
+        return cell, _event_counts(source, jnp.int32(0), cells, jnp.asarray(event), size)
+
+    def both(size):
+        size = blocks_of(size)
+        chosen = np.zeros(1, np.int32), event[None]
+        return (
+            cell_counts_runs(*drawn, size, key, runs, **options),
+            event_counts_runs(*drawn, size, key, runs, *chosen, **options),
+        )
+
+    program = cell_counts_runs.program(*drawn, blocks_of(8192), key, runs, **options)
+    before = program._cache_size()
+    for size in (8192, 3 * 8192, 40 * 8192, 20_001):
+        cell, chosen = jax.jit(lambda size=size: static(size))()
+        ours = both(size)
+        assert ours[0].as_int()[0, 0].tolist() == cell.as_int().tolist()
+        assert ours[1].as_int()[0].tolist() == chosen.as_int().tolist()
+        assert cell.as_int().sum(axis=-1).tolist() == [size] * 2
+    assert program._cache_size() == before + 2
 
 
 def test_events_are_likelihood_ratio_sets():

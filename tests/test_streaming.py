@@ -10,6 +10,7 @@ from dpjax._numerics import FIXED_POINT, MAX_BLOCK, WideCount, to_fixed_point
 from dpjax._streaming import (
     Reducer,
     block_size_for,
+    blocks_of,
     drawn_once,
     reduce_samples,
     stored_blocks,
@@ -40,6 +41,28 @@ def test_every_sample_counts_exactly_once(size):
     draw, reducer = count_positions(size)
     counts = reduce_samples(draw, reducer, size).as_int()
     assert counts[:-1].tolist() == [1] * size
+
+
+def test_sizes_of_the_same_blocks_share_a_program_that_counts_as_their_own():
+    """A traced size gives the bits of a static one, and is compiled once a block size."""
+
+    def total(key, blocks):
+        def draw(block):
+            noise = _random.laplace(_random.fold_in(key, block), blocks_of(blocks).size)
+            return jax.lax.bitcast_convert_type(noise, jnp.uint32)
+
+        return reduce_samples(draw, sum_of_words(), blocks)
+
+    # Of two functions, for those of one would share their programs.
+    traced = jax.jit(lambda key, blocks: total(key, blocks))
+    static = jax.jit(total, static_argnums=1)
+    sizes = (127, 8192, 16384, 20_000, 20_001, 24_577, 8 * MAX_BLOCK)
+    sums = {}
+    for size in sizes:
+        sums[size] = int(traced(_random.as_key(1), blocks_of(size)))
+        assert sums[size] == int(static(_random.as_key(1), size))
+    assert len(set(sums.values())) == len(sizes)
+    assert traced._cache_size() == len({block_size_for(size) for size in sizes}) < len(sizes)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -18,18 +18,18 @@ from dpjax import _random
 from dpjax._batching import Execution, map_batched
 from dpjax._jit import jit_by_class
 from dpjax._numerics import WideCount
-from dpjax._streaming import Reducer, drawn_once, reduce_samples
+from dpjax._streaming import Blocks, Reducer, drawn_once, reduce_samples
 from dpjax.densities import Cells, category_counts
 from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn, Recorded, Source
 
 
-@jit_by_class(static_argnames=("num_samples", "execution"))
+@jit_by_class(static_argnames=("execution",))
 def cell_counts_runs(
     mechanism: Any,
     database: Array,
     neighbor: Array,
     cells: Cells,
-    num_samples: int,
+    num_samples: Blocks,
     key: Array,
     runs: Array,
     *,
@@ -42,7 +42,8 @@ def cell_counts_runs(
         database: [pairs, ...].
         neighbor: [pairs, ...].
         cells: Partition of the outputs.
-        num_samples: n, draws at each side of each pair.
+        num_samples: n, draws at each side of each pair, as `blocks_of` cuts them: all sizes with
+            the same blocks share one compiled program.
         key: Typed key of all runs.
         runs: int32 [runs], run numbers; each run's key is folded from its number.
         execution: Layout on the machine; never changes the counts.
@@ -64,13 +65,13 @@ def cell_counts_runs(
         return map_batched(one_run, runs, execution.runs_at_once)
 
 
-@jit_by_class(static_argnames=("num_confirm", "execution"))
+@jit_by_class(static_argnames=("execution",))
 def event_counts_runs(
     mechanism: Any,
     database: Array,
     neighbor: Array,
     cells: Cells,
-    num_confirm: int,
+    num_confirm: Blocks,
     key: Array,
     runs: Array,
     pairs: Array,
@@ -85,7 +86,7 @@ def event_counts_runs(
         database: [pairs, ...].
         neighbor: [pairs, ...].
         cells: Partition of the outputs.
-        num_confirm: N, fresh draws at each side.
+        num_confirm: N, fresh draws at each side, as `blocks_of` cuts them.
         key: Typed key of all runs.
         runs: int32 [runs].
         pairs: int32 [runs], the chosen pair of each run.
@@ -119,13 +120,13 @@ def event_counts_recorded(
     return _event_counts(source, jnp.int32(0), cells, event, num_confirm)
 
 
-def _cell_counts(source: Source, pair: Array, cells: Cells, num_samples: int) -> WideCount:
+def _cell_counts(source: Source, pair: Array, cells: Cells, num_samples: int | Blocks) -> WideCount:
     counts = _both_sides(source, pair, SEARCH, num_samples, cells, category_counts(cells.size))
     return WideCount(*(limb[:, :-1] for limb in counts))
 
 
 def _event_counts(
-    source: Source, pair: Array, cells: Cells, event: Array, num_confirm: int
+    source: Source, pair: Array, cells: Cells, event: Array, num_confirm: int | Blocks
 ) -> WideCount:
     def update(carry: WideCount, numbers: Array, valid: Array) -> WideCount:
         return carry.add(jnp.sum(event[numbers] & valid, dtype=jnp.int32))
@@ -135,7 +136,12 @@ def _event_counts(
 
 
 def _both_sides(
-    source: Source, pair: Array, stage: int, num_samples: int, cells: Cells, reducer: Reducer
+    source: Source,
+    pair: Array,
+    stage: int,
+    num_samples: int | Blocks,
+    cells: Cells,
+    reducer: Reducer,
 ) -> WideCount:
     """Streams the numbers of the cells of both sides' draws through a reducer."""
 

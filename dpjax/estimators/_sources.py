@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax import _random
-from dpjax._streaming import block_size_for, stored_blocks
+from dpjax._streaming import Blocks, blocks_of, stored_blocks
 
 SEARCH, CONFIRM = 0, 1
 """Stages of a run: they never share a sample."""
@@ -27,7 +27,7 @@ class Source(Protocol):
         ...
 
     def draw(
-        self, pair: Array, side: int, stage: int, num_samples: int
+        self, pair: Array, side: int, stage: int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
         """Block number -> block of samples, as `reduce_samples` takes it."""
         ...
@@ -56,14 +56,14 @@ class Drawn:
         return self.database.shape[0]
 
     def draw(
-        self, pair: Array, side: int, stage: int, num_samples: int
+        self, pair: Array, side: int, stage: int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
         """Block number -> block of draws."""
         key = self.key
         for part in (pair, side, stage):
             key = _random.fold_in(key, part)
         database = jnp.asarray(self.neighbor if side else self.database)[pair]
-        size = block_size_for(num_samples)
+        size = blocks_of(num_samples).size
         # One trace for all that read the stream, for a user's mechanism may be slow to trace.
         return jax.jit(
             lambda block: self.mechanism.sample(_random.fold_in(key, block), database, size)
@@ -89,7 +89,7 @@ class Recorded:
         return 1
 
     def draw(
-        self, pair: Array, side: int, stage: int, num_samples: int
+        self, pair: Array, side: int, stage: int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
         """Block number -> block of recorded outputs."""
         return stored_blocks((self.search, self.confirm)[stage][side])
