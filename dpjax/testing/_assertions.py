@@ -9,7 +9,13 @@ from dpjax._outputs import HostSource
 from dpjax._provenance import parameters_of
 from dpjax._result import VIOLATED, AuditResult
 from dpjax.audit import audit
-from dpjax.testing._budget import Sizes, audit_within, detectable_epsilon, sizes_of
+from dpjax.testing._budget import (
+    Sizes,
+    audit_within,
+    detectable_epsilon,
+    fewest_sizes,
+    sizes_of,
+)
 
 DEFAULT_CONFIDENCE = 1 - 1e-6
 """A right mechanism fails `assert_private` at most once in a million seeds."""
@@ -44,8 +50,9 @@ def assert_private(
         epsilon: The claim.
         pairs: Neighbouring databases; a built-in mechanism's standard pairs if None.
         confidence: Least probability, over seeds, that a right mechanism passes.
-        num_draws: Outputs in all, over pairs, sides and both stages; `DEFAULT_DRAWS` if neither
-            this nor seconds is given. Under pytest with --dpjax-budget, that decides instead.
+        num_draws: Outputs in all, over pairs, sides and both stages. If neither this nor seconds is
+            given, `DEFAULT_DRAWS`, or under pytest with --dpjax-budget what the budget allows; what
+            is given here is kept under a budget, too, and its time counts against that.
         seconds: Time to spend, compilation included, in place of num_draws.
         seed: Of all draws.
         **options: Further arguments of `dpjax.audit`, such as num_outcomes or region.
@@ -84,7 +91,7 @@ def assert_not_private(
         epsilon: The claim that must be refuted.
         pairs: Neighbouring databases.
         confidence: Of the refutation.
-        num_draws: Outputs in all.
+        num_draws: Outputs in all; this or seconds, if given, is kept under a budget of pytest.
         seconds: Time to spend, in place of num_draws.
         seed: Of all draws.
         **options: Further arguments of `dpjax.audit`.
@@ -99,7 +106,7 @@ def assert_not_private(
     result = _audit(mechanism, epsilon, pairs, confidence, num_draws, seconds, seed, options)
     if result.verdict != VIOLATED:
         raise AssertionError(
-            f"{result.mechanism} was not shown to violate epsilon = {epsilon:g}: with confidence "
+            f"{result.mechanism} was not shown to violate {_claim(result)}: with confidence "
             f"{_sure(result)}, epsilon is at least {result.lower_bound:.4f}.\n"
             f"{_witness(result)}\n  detectable   {_detectable(result, epsilon)}\n"
             f"  replay\n{_replay(result, mechanism, options)}"
@@ -125,9 +132,11 @@ def _audit(
     if seconds is not None:
         _validate.positive(seconds=seconds)
     session = getattr(sys.modules.get("pytest_dpjax"), "SESSION", None)
-    if session is not None and session.budget is not None:
-        num_draws, seconds = None, session.next_share()
+    budgeted = False
+    if session is not None and session.budget is not None and num_draws is None and seconds is None:
+        budgeted, seconds = True, session.next_share()
     num_pairs = _num_pairs(mechanism, pairs)
+    compiled = not isinstance(mechanism, HostSource)
 
     def run(sizes: Sizes) -> AuditResult:
         return audit(
@@ -144,18 +153,20 @@ def _audit(
 
     start = time.perf_counter()
     if seconds is not None:
-        result = audit_within(seconds, num_pairs, run)
+        result = audit_within(seconds, num_pairs, run, compiled=compiled)
     else:
         result = run(sizes_of(num_draws or DEFAULT_DRAWS, num_pairs))
     if session is not None:
+        sizes = Sizes(result.num_samples, result.num_confirm)
         session.add(
             mechanism=result.mechanism,
             claim=float(epsilon),
             lower_bound=result.lower_bound,
             detectable=detectable_epsilon(result, epsilon),
-            draws=2 * (result.num_samples * num_pairs + result.num_confirm),
+            draws=sizes.draws(num_pairs),
             seconds=time.perf_counter() - start,
             verdict=result.verdict,
+            fewest=budgeted and sizes == fewest_sizes(num_pairs, compiled=compiled),
         )
     return result
 
@@ -169,14 +180,25 @@ def _num_pairs(mechanism: Any, pairs: Any) -> int:
 
 
 def _violation(result: AuditResult, mechanism: Any, options: dict[str, Any]) -> str:
+    delta = _delta(result)
+    level = f"({result.claim:g}, {delta:g})" if delta else f"{result.claim:g}"
     return (
-        f"{result.mechanism} is not {result.claim:g}-differentially private.\n"
-        f"  claim        epsilon = {result.claim:g}\n"
+        f"{result.mechanism} is not {level}-differentially private.\n"
+        f"  claim        {_claim(result)}\n"
         f"  lower bound  {result.lower_bound:.4f}, with confidence {_sure(result)}: a mechanism "
         "that keeps the claim fails so at most once in "
         f"{1 / (1 - result.confidence):.3g} seeds\n"
         f"{_witness(result)}\n  replay\n{_replay(result, mechanism, options)}"
     )
+
+
+def _delta(result: AuditResult) -> float:
+    return float(result.settings.get("delta", 0.0))
+
+
+def _claim(result: AuditResult) -> str:
+    delta = _delta(result)
+    return f"epsilon = {result.claim:g}" + (f" at delta = {delta:g}" if delta else "")
 
 
 def _sure(result: AuditResult) -> str:
@@ -197,8 +219,8 @@ def _witness(result: AuditResult) -> str:
 def _detectable(result: AuditResult, claim: float) -> str:
     least = detectable_epsilon(result, claim)
     return (
-        f"at this event and with {result.num_confirm} draws a side, the claim {claim:g} is likely "
-        f"to be refuted from an epsilon of {least:.4g} on"
+        f"at this event and with {result.num_confirm} draws a side, the claim {_claim(result)} is "
+        f"likely to be refuted from an epsilon of {least:.4g} on"
     )
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpjax._numerics import MAX_BLOCK
 from dpjax._result import AuditResult
 from dpjax.inference import predicted_bound
 
@@ -16,7 +17,13 @@ _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
 """Draws a side; and the most that a budget of time may choose."""
 
 _PILOT_DRAWS, _GROWTH, _USED = 20_000, 20, 0.85
-"""Draws of the first pilot, growth to the next, and the part of the time left that is planned."""
+"""Draws of a host's first pilot, most growth to the next, part of the time left that is planned."""
+
+_WARM_SHARE = 0.5
+"""Most of a first audit that takes a compiled program's second one, where the first compiled it."""
+
+_LEAST_SLOPE = 0.2
+"""Part of a pilot's time that is taken for draws at least: two times differ by chance, too."""
 
 
 class Sizes(NamedTuple):
@@ -30,72 +37,106 @@ class Sizes(NamedTuple):
     num_samples: int
     num_confirm: int
 
+    def draws(self, num_pairs: int) -> int:
+        """Draws in all."""
+        return 2 * (num_pairs * self.num_samples + self.num_confirm)
 
-def sizes_of(num_draws: int, num_pairs: int) -> Sizes:
-    """Splits a number of draws in all over the two stages of an audit."""
+
+def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> Sizes:
+    """Splits a number of draws in all over the two stages of an audit.
+
+    Args:
+        num_draws: In all.
+        num_pairs: That are searched.
+        whole_blocks: Whether sizes are multiples of the largest block, one at least: all of them
+            share a compiled program, which any other size would compile anew.
+    """
     search = int(_SEARCH_SHARE * num_draws / (2 * num_pairs))
     confirm = int((1 - _SEARCH_SHARE) * num_draws / 2)
-    return Sizes(min(max(search, _LEAST_SEARCH), _MOST), min(max(confirm, _LEAST_CONFIRM), _MOST))
+    sizes = Sizes(min(max(search, _LEAST_SEARCH), _MOST), min(max(confirm, _LEAST_CONFIRM), _MOST))
+    if whole_blocks:
+        return Sizes(*(max(size // MAX_BLOCK, 1) * MAX_BLOCK for size in sizes))
+    return sizes
+
+
+def fewest_sizes(num_pairs: int, *, compiled: bool) -> Sizes:
+    """The sizes that an audit has, however short its time is; arguments as `audit_within`."""
+    return sizes_of(0 if compiled else _PILOT_DRAWS, num_pairs, whole_blocks=compiled)
 
 
 def audit_within(
-    seconds: float, num_pairs: int, audit: Callable[[Sizes], AuditResult]
+    seconds: float, num_pairs: int, audit: Callable[[Sizes], AuditResult], *, compiled: bool
 ) -> AuditResult:
     """The largest audit that is expected to end within a time, and not much before it.
 
-    Pilots measure how long draws and compilation take here; their answers are not used, so the
-    size of the last audit does not depend on what was drawn.
+    Pilots measure how long draws and all else take here; their answers are not used, so the size of
+    the last audit does not depend on what was drawn. Only the first of them compiles.
 
     Args:
         seconds: For everything, pilots and compilation included.
         num_pairs: That are searched.
         audit: Sizes -> result.
+        compiled: Whether JAX compiles the audit: one program for all sizes of whole blocks.
     """
     start = time.perf_counter()
 
-    def timed(draws: int) -> tuple[float, AuditResult]:
+    def left() -> float:
+        return seconds - (time.perf_counter() - start)
+
+    def timed(sizes: Sizes) -> tuple[float, AuditResult]:
         begin = time.perf_counter()
-        result = audit(sizes_of(draws, num_pairs))
+        result = audit(sizes)
         return time.perf_counter() - begin, result
 
-    draws = _PILOT_DRAWS
-    cold, result = timed(draws)
-    if seconds - (time.perf_counter() - start) < cold:
+    sizes = fewest_sizes(num_pairs, compiled=compiled)
+    cold, result = timed(sizes)
+    if left() < (_WARM_SHARE if compiled else 1) * cold:
         return result
-    warm, _ = timed(draws)
-    compilation = max(cold - warm, 0.0)
+    took, _ = timed(sizes)
+    draws = sizes.draws(num_pairs)
+    # What is spent whatever the size is not known yet: all of the time counts as that of draws.
+    fixed, each = 0.0, took / draws
     while True:
-        left = seconds - (time.perf_counter() - start)
-        affordable = int(_USED * (left - compilation) * draws / warm)
-        if affordable <= draws:
+        affordable = int((_USED * left() - fixed) / each)
+        growth = affordable / draws
+        if growth > _GROWTH:
+            # A short pilot promises little: go on with a longer one, that costs little of the time.
+            growth = min(growth**0.5, _GROWTH)
+        sizes = sizes_of(int(growth * draws), num_pairs, whole_blocks=compiled)
+        if sizes.draws(num_pairs) <= draws:
             return result
-        if affordable < _GROWTH * draws:
-            return timed(affordable)[1]
-        # A short pilot is mostly overhead, so it promises too little: go on with a longer one.
-        draws *= _GROWTH
-        cold, result = timed(draws)
-        warm = max(cold - compilation, 0.2 * cold)
+        before, draws_before = took, draws
+        took, result = timed(sizes)
+        draws = sizes.draws(num_pairs)
+        each = max((took - before) / (draws - draws_before), _LEAST_SLOPE * took / draws)
+        fixed = max(took - each * draws, 0.0)
 
 
 def detectable_epsilon(result: AuditResult, claim: float) -> float:
     """The least epsilon at the witness's event that this audit was likely to refute a claim with.
 
+    It is of that event only: other events may hold more, and what happens less often than about
+    once in all draws was not seen.
+
     Args:
         result: Of an audit with the exact guarantee.
-        claim: An epsilon.
+        claim: An epsilon, at the delta of the audit.
 
     Returns:
         Such that, with the event as probable at its less likely side as it was, and e^epsilon times
-        that at the other, the expected lower bound is the claim; infinite where there is none.
+        that and delta more at the other, the expected lower bound is the claim; infinite where
+        there is none.
     """
+    delta = float(result.settings.get("delta", 0.0))
     rarer = max(min(result.witness.densities), 1 / result.num_confirm)
     error = (1 - result.confidence) / result.settings.get("num_claims", 1)
     tried = np.linspace(0.0, -np.log(rarer), 2000)
     expected, _ = predicted_bound(
-        np.minimum(rarer * np.exp(tried), 1.0),
+        np.minimum(rarer * np.exp(tried) + delta, 1.0),
         np.full(tried.shape, rarer),
         result.num_confirm,
         1 - error,
+        delta,
     )
     enough = np.flatnonzero(expected >= claim)
     return float(tried[enough[0]]) if enough.size else float("inf")
