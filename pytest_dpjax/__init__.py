@@ -9,34 +9,54 @@ from typing import Any
 
 import pytest
 
-ASSERTIONS = frozenset({"assert_private", "assert_not_private"})
+from pytest_dpjax._expected import Expected
+from pytest_dpjax._table import table
+
 PROPERTY = "dpjax_audit"
+_EXPECTED = pytest.StashKey[int]()
 
 
 class Session:
     """What the audits of one run share.
 
+    Of processes that run tests side by side each has a session, in which the tests of the others
+    never begin: their audits wait to the end, and so all shares sum to no more than the budget.
+
     Attributes:
         budget: Seconds for all audits of the run, or None.
-        waiting: Tests that audit and have not ended.
+        waiting: Audits that are expected of tests that have not begun.
+        here: Audits that are still expected of the test that is running.
         spent: Seconds that audits took.
-        pending: Rows of the test that is running.
+        pending: Rows that belong to no report yet.
+        rows: Of all tests that have ended, in that order.
     """
 
     def __init__(self, budget: float | None):
         self.budget = budget
-        self.waiting = 1
+        self.waiting = 0
+        self.here = 0
         self.spent = 0.0
         self.pending: list[dict[str, Any]] = []
+        self.rows: list[dict[str, Any]] = []
+
+    def begin(self, expected: int) -> None:
+        """A test begins, of which so many audits are expected."""
+        self.waiting -= expected
+        self.here = expected
+
+    def end(self) -> None:
+        """It has ended: what was still expected of it leaves its time to the others."""
+        self.here = 0
 
     def next_share(self) -> float:
         """Seconds for the next audit: an equal part of what is left."""
         left = (self.budget or 0.0) - self.spent
-        return max(left / max(self.waiting, 1), 0.1)
+        return max(left / (self.waiting + max(self.here, 1)), 0.1)
 
     def add(self, **row: Any) -> None:
         """Notes an audit that has ended."""
         self.spent += row["seconds"]
+        self.here = max(self.here - 1, 0)
         self.pending.append(row)
 
 
@@ -60,7 +80,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SECONDS",
         type=str,
         default=None,
-        help="Time for all dpjax audits of this run together, in place of their numbers of draws.",
+        help="Time for all dpjax audits of this run together, which sets their numbers of draws. "
+        "An audit that gives num_draws= or seconds= itself keeps it, and its time counts.",
     )
 
 
@@ -72,60 +93,57 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Counts the tests that audit."""
-    if SESSION is not None:
-        SESSION.waiting = sum(map(_audits, session.items))
+    """Counts the audits to come, where they share a time."""
+    if SESSION is not None and SESSION.budget is not None:
+        expected = Expected()
+        for item in session.items:
+            item.stash[_EXPECTED] = expected.of_item(item)
+            SESSION.waiting += item.stash[_EXPECTED]
 
 
-def _audits(item: pytest.Item) -> bool:
-    code = getattr(getattr(item, "function", None), "__code__", None)
-    return code is not None and not ASSERTIONS.isdisjoint(code.co_names)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Any:
+    """Begins and ends a test, however it ends."""
+    if SESSION is None:
+        return (yield)
+    SESSION.begin(item.stash.get(_EXPECTED, 0))
+    try:
+        return (yield)
+    finally:
+        SESSION.end()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
-    """Hands the rows of a test to its report, which also travels between processes."""
-    start = time.perf_counter()
+    """Charges what goes on around the audits of a test, such as imports and compilation."""
+    if SESSION is None or not item.stash.get(_EXPECTED, 0):
+        return (yield)
+    start, spent = time.perf_counter(), SESSION.spent
     try:
         return (yield)
     finally:
-        if SESSION is not None:
-            rows, SESSION.pending = SESSION.pending, []
-            item.user_properties.extend((PROPERTY, row) for row in rows)
-            if _audits(item):
-                SESSION.waiting -= 1
-                # Imports and compilation around the audits are paid from the same time.
-                SESSION.spent += time.perf_counter() - start - sum(r["seconds"] for r in rows)
+        SESSION.spent = max(SESSION.spent, spent + time.perf_counter() - start)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Hands the rows of a test to its reports, which also travel between processes."""
+    if SESSION is not None:
+        rows, SESSION.pending = SESSION.pending, []
+        item.user_properties.extend((PROPERTY, row) for row in rows)
+    return (yield)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Gathers the rows of a test from its last report, which has those of all."""
+    if SESSION is not None and report.when == "teardown":
+        rows: list[Any] = [row for name, row in report.user_properties if name == PROPERTY]
+        SESSION.rows += [{**row, "test": report.nodeid} for row in rows]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Prints the table."""
-    rows = [
-        row
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if getattr(report, "when", None) == "call"
-        for name, row in report.user_properties
-        if name == PROPERTY
-    ]
-    if not rows:
-        return
-    terminalreporter.section("dpjax audits")
-    line = "{:<28} {:>9} {:>9} {:>11} {:>9} {:>8}  {}"
-    terminalreporter.line(
-        line.format(
-            "mechanism", "claim", "lower bound", "detectable", "draws", "seconds", "verdict"
-        )
-    )
-    for row in rows:
-        terminalreporter.line(
-            line.format(
-                row["mechanism"][:28],
-                f"{row['claim']:g}",
-                f"{row['lower_bound']:.4f}",
-                f"{row['detectable']:.3g}",
-                f"{row['draws']:.3g}",
-                f"{row['seconds']:.1f}",
-                row["verdict"],
-            )
-        )
+    if SESSION is not None and SESSION.rows:
+        terminalreporter.section("dpjax audits")
+        for line in table(SESSION.rows, SESSION.budget):
+            terminalreporter.line(line)
