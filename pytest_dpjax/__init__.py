@@ -40,13 +40,12 @@ class Session:
         self.rows: list[dict[str, Any]] = []
 
     def begin(self, expected: int) -> None:
-        """A test begins, of which so many audits are expected."""
+        """A test begins, of which so many audits are expected.
+
+        What was still expected of the one before, however that ended, leaves its time to the rest.
+        """
         self.waiting -= expected
         self.here = expected
-
-    def end(self) -> None:
-        """It has ended: what was still expected of it leaves its time to the others."""
-        self.here = 0
 
     def next_share(self) -> float:
         """Seconds for the next audit: an equal part of what is left."""
@@ -101,16 +100,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             SESSION.waiting += item.stash[_EXPECTED]
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Any:
-    """Begins and ends a test, however it ends."""
-    if SESSION is None:
-        return (yield)
-    SESSION.begin(item.stash.get(_EXPECTED, 0))
-    try:
-        return (yield)
-    finally:
-        SESSION.end()
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Begins a test, its fixtures included."""
+    if SESSION is not None:
+        SESSION.begin(item.stash.get(_EXPECTED, 0))
 
 
 @pytest.hookimpl(wrapper=True)
