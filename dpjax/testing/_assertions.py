@@ -1,12 +1,12 @@
 """Assertions on the privacy of a mechanism, with messages that a developer can act on."""
 
+import shlex
 import sys
 import time
 from typing import Any
 
 from dpjax import _validate
 from dpjax._outputs import HostSource
-from dpjax._provenance import parameters_of
 from dpjax._result import VIOLATED, AuditResult
 from dpjax.audit import audit
 from dpjax.testing._budget import (
@@ -16,15 +16,13 @@ from dpjax.testing._budget import (
     fewest_sizes,
     sizes_of,
 )
+from dpjax.testing._replay import replay_lines, running_test
 
 DEFAULT_CONFIDENCE = 1 - 1e-6
 """A right mechanism fails `assert_private` at most once in a million seeds."""
 
 DEFAULT_DRAWS = 400_000
 """Draws in all, where neither draws nor seconds are given."""
-
-_MOST_PAIRS_SHOWN = 12
-"""More pairs than this are not written into a replay."""
 
 
 def assert_private(
@@ -66,7 +64,7 @@ def assert_private(
     """
     result = _audit(mechanism, epsilon, pairs, confidence, num_draws, seconds, seed, options)
     if result.verdict == VIOLATED:
-        raise AssertionError(_violation(result, mechanism, options))
+        raise AssertionError(_violation(result, mechanism, pairs, options))
     return result
 
 
@@ -109,7 +107,7 @@ def assert_not_private(
             f"{result.mechanism} was not shown to violate {_claim(result)}: with confidence "
             f"{_sure(result)}, epsilon is at least {result.lower_bound:.4f}.\n"
             f"{_witness(result)}\n  detectable   {_detectable(result, epsilon)}\n"
-            f"  replay\n{_replay(result, mechanism, options)}"
+            f"{_replay(result, mechanism, pairs, options)}"
         )
     return result
 
@@ -179,7 +177,7 @@ def _num_pairs(mechanism: Any, pairs: Any) -> int:
     return max(len(getattr(pairs, "database", pairs)), 1)
 
 
-def _violation(result: AuditResult, mechanism: Any, options: dict[str, Any]) -> str:
+def _violation(result: AuditResult, mechanism: Any, pairs: Any, options: dict[str, Any]) -> str:
     delta = _delta(result)
     level = f"({result.claim:g}, {delta:g})" if delta else f"{result.claim:g}"
     return (
@@ -188,7 +186,7 @@ def _violation(result: AuditResult, mechanism: Any, options: dict[str, Any]) -> 
         f"  lower bound  {result.lower_bound:.4f}, with confidence {_sure(result)}: a mechanism "
         "that keeps the claim fails so at most once in "
         f"{1 / (1 - result.confidence):.3g} seeds\n"
-        f"{_witness(result)}\n  replay\n{_replay(result, mechanism, options)}"
+        f"{_witness(result)}\n{_replay(result, mechanism, pairs, options)}"
     )
 
 
@@ -224,39 +222,10 @@ def _detectable(result: AuditResult, claim: float) -> str:
     )
 
 
-def _replay(result: AuditResult, mechanism: Any, options: dict[str, Any]) -> str:
-    """A Python snippet that draws the same outputs again."""
-    lines = ["import dpjax"]
-    kind = type(mechanism).__name__
-    if hasattr(mechanism, "standard_pairs"):
-        lines.append(f"from {type(mechanism).__module__.split('._')[0]} import {kind}")
-        values = ", ".join(f"{k}={v!r}" for k, v in parameters_of(mechanism).items())
-        lines.append(f"mechanism = {kind}({values})")
-    else:
-        name = getattr(mechanism, "__qualname__", kind)
-        module = getattr(mechanism, "__module__", None)
-        if isinstance(mechanism, HostSource):
-            lines.append(f"mechanism = ...  # the {kind} of the test")
-        elif module and name.isidentifier():
-            lines.append(f"from {module} import {name}")
-            lines.append(f"mechanism = {name}")
-        else:
-            lines.append(f"mechanism = ...  # {name} of {module}")
-    arguments = {
-        "num_samples": result.num_samples,
-        "num_confirm": result.num_confirm,
-        "confidence": result.confidence,
-        "claim": result.claim,
-        "key": result.seed,
-        "guarantee": "exact",
-        **options,
-    }
-    replay, call = result.replay or {}, "print(dpjax.audit(mechanism"
-    if len(replay.get("labels", ())) <= _MOST_PAIRS_SHOWN and "database" in replay:
-        sides = zip(replay["database"], replay["neighbor"], strict=True)
-        arguments = {"pairs": list(sides), **arguments}
-    elif not hasattr(mechanism, "standard_pairs"):
-        lines.append("pairs = ...  # those of the test")
-        call += ", pairs=pairs"
-    lines.append(call + "".join(f",\n    {k}={v!r}" for k, v in arguments.items()) + "))")
-    return "\n".join(f"    {line}" for text in lines for line in text.split("\n"))
+def _replay(result: AuditResult, mechanism: Any, pairs: Any, options: dict[str, Any]) -> str:
+    """What a reader should know besides, the test, and how to draw the same outputs again."""
+    test = running_test()
+    lines = [f"  note         {note}" for note in result.notes]
+    lines += [f"  test         pytest {shlex.quote(test)}"] if test else []
+    code = "\n".join(replay_lines(result, mechanism, pairs, options)).split("\n")
+    return "\n".join([*lines, "  replay", *(f"    {line}" for line in code)])
