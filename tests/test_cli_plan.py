@@ -85,7 +85,7 @@ def test_text_is_for_people(run):
         ),
         (
             ["--precision", "1", "--confidence", "0.8"],
-            "lipschitz must be a number > 0, but was not given",
+            "one assumption must be given",
         ),
         (["--lipschitz", "1", "--precision", "1"], "exactly two of precision"),
         ([*WORKED, "--bound", "all-interval"], "did you mean 'all-intervals'"),

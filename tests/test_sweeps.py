@@ -104,7 +104,7 @@ def test_ids_are_the_same_in_every_process():
         ({"mechanism": "laplace", "parameters": {"eps": 1.0}}, "no entry 'eps'"),
         ({"mechanism": "laplace", "settings": {"samples": 3}}, "no entry 'samples'"),
         ({"mechanism": "laplace", "settings": {"bandwidth": {"rule": "Scot"}}}, "'Scott'"),
-        ({"mechanism": "laplace", "runs": 0}, "num_runs"),
+        ({"mechanism": "laplace", "runs": 0}, "runs must be"),
         ({"mechanism": "laplace", "estimator": "mlp"}, "estimator"),
         ({"mechanism": "nowhere:f", "pairs": [[0, 1]]}, "cannot be imported"),
         ({"mechanism": "laplace", "grid": {"epsilon": 1.0}}, "grid must be a table"),

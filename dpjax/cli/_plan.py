@@ -51,6 +51,11 @@ def plan(
     if num_outputs is None:
         if least_probability is not None:
             raise ValueError("--least-probability is for finite outputs: give --num-outputs too.")
+        if lipschitz is None:
+            raise ValueError(
+                "one assumption must be given: --lipschitz for outputs in an interval, or "
+                "--num-outputs and --least-probability for finitely many."
+            )
         planned = plan_lipschitz(
             lipschitz=lipschitz,
             width=1.0 if width is None else width,

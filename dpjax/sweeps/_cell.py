@@ -171,7 +171,18 @@ class Cell:
             TypeError: A value of the wrong kind.
         """
         known = ("label", "mechanism", "parameters", "estimator", "runs", "settings")
-        check_entries("a cell", content, (*known, "confidence", "pairs", "region"))
+        known = (*known, "confidence", "pairs", "region")
+        parameter = next((name for name in content if name in ("epsilon", "sigma", "scale")), None)
+        if parameter is not None:
+            raise ValueError(
+                f"a cell has no entry {parameter!r}: parameters of its mechanism are written as "
+                f"parameters = {{{parameter} = {content[parameter]!r}}}, several values as "
+                f"grid = {{{parameter} = [...]}}."
+            )
+        # "grid" is taken by whoever makes several cells of one entry.
+        check_entries("a cell", content, known, "grid")
+        if "runs" in content:
+            _validate.positive_int(runs=content["runs"])
         if "mechanism" not in content:
             raise ValueError("a cell must name its mechanism, but had no such entry.")
         estimator = content.get("estimator", "mpl")

@@ -18,13 +18,24 @@ STANDARD = "standard"
 """Stands for the pairs or the region that a built-in mechanism brings along."""
 
 
-def check_entries(what: str, content: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    """Refuses an entry that is not one of the names, and what is no table at all."""
+def check_entries(
+    what: str, content: Mapping[str, Any], names: tuple[str, ...], *taken_before: str
+) -> None:
+    """Refuses an entry that is not one of the names, and what is no table at all.
+
+    Args:
+        what: Is checked, for the message.
+        content: Its entries.
+        names: Of accepted entries.
+        taken_before: Names that are known as well, and were read by somebody else.
+    """
     if not isinstance(content, Mapping):
         raise TypeError(f"{what} must be a table of entries, but was {content!r}.")
     for name in content:
         if name not in names:
-            raise ValueError(f"{what} has no entry {name!r}; known: {', '.join(names)}.")
+            raise ValueError(
+                f"{what} has no entry {name!r}; known: {', '.join((*names, *taken_before))}."
+            )
 
 
 def chosen_parts(only: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -154,7 +165,7 @@ def settings_from_plain(kind: Any, content: Mapping[str, Any]) -> Any:
     try:
         return kind(**content)
     except TypeError as error:
-        raise TypeError(f"settings do not fit the estimator: {error}.") from None
+        raise TypeError(f"settings do not fit the estimator: {error}") from None
 
 
 def _rule_from_plain(content: Any) -> densities.BandwidthRule:
