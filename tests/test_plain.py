@@ -164,6 +164,16 @@ def test_integers_are_exact_and_chosen_columns_are_fast(tmp_path, small):
     assert np.concatenate(chunks).tolist() == [2**53 + i for i in range(12)]
 
 
+def test_a_blank_line_after_rows_read_fast_is_refused_with_its_number(tmp_path, small):
+    path = tmp_path / "x.csv"
+    path.write_text("v\n" + "1.5\n" * 12 + "\n2.5\n")
+    with pytest.raises(ValueError, match="blank line, line 14:"):
+        list(Recording(path).chunks())
+    assert small == [5, 5]
+    path.write_text("v\n" + "1.5\n" * 12 + "\n\n")
+    assert sum(map(len, Recording(path).chunks())) == 12
+
+
 def test_entries_too_long_for_the_csv_module_are_refused(tmp_path, small, monkeypatch):
     monkeypatch.setattr(_plain, "_WIDEST", 10**6)
     path = tmp_path / "x.csv"

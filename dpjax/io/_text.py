@@ -23,11 +23,11 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
     header.
 
     Raises:
-        ValueError: Its lines differ in length, numbers and other entries are mixed, or there is no
-            such column.
+        ValueError: Its lines differ in length, one before the last is blank, numbers and other
+            entries are mixed, or there is no such column.
     """
     delimiter = _DELIMITERS[path.suffix.lower()]
-    head, offset, next_offset = _head(path, delimiter)
+    head, offset, next_offset, lines_of_first = _head(path, delimiter)
     if not head:
         return
     names = [name.strip() for name in head[0]]
@@ -41,13 +41,15 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
     width = len(head[0])
     numeric: bool | None = None
     read = int(header)
+    lines_before = lines_of_first if header else 0
     for chunk, size in plain_chunks(path, offset, delimiter, width, place, rows):
         numeric = True
         yield chunk
         read += len(chunk)
+        lines_before += len(chunk)
         offset += size
     with _opened(path, offset) as file:
-        lines = _rows(file, delimiter)
+        lines = _rows(_lines(file), delimiter, lines_before)
         while kept := list(islice(lines, rows)):
             widths = {len(row) for row in kept} | {width}
             if len(widths) > 1:
@@ -64,16 +66,16 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
             read += len(kept)
 
 
-def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int]:
-    """The first two rows, and the bytes before the first one and after it."""
+def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int, int]:
+    """The first two rows, the bytes before the first one and after it, and its lines."""
     with path.open("rb") as file:
         start = len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0
     seen: list[str] = []
     with _opened(path, start) as file:
-        rows = _rows(_remembering(file, seen), delimiter)
+        rows = _rows(_remembering(_lines(file), seen), delimiter)
         head = list(islice(rows, 1))
-        end = start + len("".join(seen).encode())
-        return head + list(islice(rows, 1)), start, end
+        end, lines = start + len("".join(seen).encode()), len(seen)
+        return head + list(islice(rows, 1)), start, end, lines
 
 
 def _opened(path: Path, offset: int) -> TextIOWrapper:
@@ -88,10 +90,54 @@ def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
         yield line
 
 
-def _rows(lines: Iterable[str], delimiter: str | None) -> Iterator[list[str]]:
+def _lines(file: Iterable[str]) -> Iterator[str]:
+    r"""Lines, of which \r\r\n ends one: Windows writes it where a csv file is opened as text."""
+    held = ""
+    for line in file:
+        if held and line == "\r\n":
+            line, held = held + line, ""
+        elif held:
+            yield held
+            held = ""
+        if line.endswith("\r"):
+            held = line
+        else:
+            yield line
+    if held:
+        yield held
+
+
+def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
+    """The entries of each row, and the number of its last line."""
     if delimiter is None:
-        return (line.split() for line in lines if line.strip())
-    return (row for row in csv.reader(lines, delimiter=delimiter) if row)
+        yield from enumerate((line.split() for line in lines), start=1)
+        return
+    reader = csv.reader(lines, delimiter=delimiter)
+    for row in reader:
+        yield reader.line_num, row
+
+
+def _rows(
+    lines: Iterable[str], delimiter: str | None, lines_before: int = 0
+) -> Iterator[list[str]]:
+    """The entries of each line, which may be blank only where no other follows.
+
+    An empty answer is an outcome. Without it the outputs would be those given that there is an
+    answer, and e^epsilon does not bound the ratio of their probabilities.
+    """
+    blank = 0
+    for number, row in _numbered(lines, delimiter):
+        # Nothing between quotes is an entry, white space alone is none.
+        if not row or (len(row) == 1 and row[0].isspace()):
+            blank = blank or number
+        elif blank:
+            raise ValueError(
+                f"has outputs after a blank line, line {lines_before + blank}: write an empty "
+                "answer as a label such as 'none' (among numbers as nan), or delete the line if it "
+                "means nothing"
+            )
+        else:
+            yield row
 
 
 def _place_of(column: str | int | None, names: list[str]) -> int | None:
