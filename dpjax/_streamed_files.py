@@ -46,6 +46,7 @@ def audit_recordings(
 
     Raises:
         ValueError: There are too few outputs, they cannot be compared, or both sides share draws.
+        TypeError: They are of two kinds, or of two dimensions.
     """
     start = time.perf_counter()
     check_search_fraction(search_fraction)
@@ -61,7 +62,9 @@ def audit_recordings(
         _Split(recording, name_of_side, key, side, search_fraction)
         for side, (recording, name_of_side) in enumerate(((x, "x"), (y, "y")))
     ]
-    pilots = [part.pilot(encoder) for part in parts]
+    raw = [part.pilot() for part in parts]
+    _refuse_two_kinds(parts, raw)
+    pilots = [encoder.encode(outputs) for outputs in raw]
     refuse_shared_draws(parts[0].values, parts[1].values)
     if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
         raise TypeError("x and y must be of one kind, but were labels and vectors.")
@@ -110,7 +113,8 @@ class _Split:
     def __init__(
         self, recording: RecordedSource, name: str, key: jax.Array, side: int, fraction: float
     ):
-        self._recording, self._name = recording, name
+        self._recording = recording
+        self.name = name if recording.name == name else f"{name} ({recording.name})"
         words = [int(word) for word in np.asarray(jax.random.key_data(key))]
         self._key = np.array([words[0] << 32 | words[1], side], np.uint64)
         self._limit = np.uint64(int(fraction * 2**64))
@@ -122,7 +126,7 @@ class _Split:
             yield chunk, random_words(self._key, start, len(chunk))
             start += len(chunk)
 
-    def pilot(self, encoder: Encoder) -> Outputs:
+    def pilot(self) -> np.ndarray:
         """The outputs of the search part with the smallest words, which are a random choice.
 
         `values` then holds how often values occur.
@@ -141,10 +145,10 @@ class _Split:
                 size = PILOT
         if total < _MIN_SIDE or searching < _MIN_SEARCH:
             raise ValueError(
-                f"{self._name} must hold at least {_MIN_SIDE} outputs, {_MIN_SEARCH} of them to "
+                f"{self.name} must hold at least {_MIN_SIDE} outputs, {_MIN_SEARCH} of them to "
                 f"search, but held {total}, of which {searching} searched."
             )
-        return encoder.encode(_smallest(kept)[0])
+        return _smallest(kept)[0]
 
     def counts(self, encoder: Encoder, cells: OutputCells) -> np.ndarray:
         """int64 [3, cells]: of both halves of the search part and of the confirm part."""
@@ -154,6 +158,27 @@ class _Split:
             part = np.where(words < self._limit, half, 2)
             counts += cells.count(encoder.encode(chunk), part, 3)
         return counts
+
+
+def _refuse_two_kinds(parts: Sequence[_Split], raw: Sequence[np.ndarray]) -> None:
+    """Refuses labels beside numbers, or beside vectors: any two would be told apart."""
+    kinds = [_kind(outputs) for outputs in raw]
+    # Objects in memory may be of several kinds, on either side.
+    if None in kinds or kinds[0] == kinds[1]:
+        return
+    held = [
+        f"{part.name} holds {kind}, such as {outputs[0].tolist()!r}"
+        for part, kind, outputs in zip(parts, kinds, raw, strict=True)
+    ]
+    raise TypeError(f"x and y must be of one kind, but {' and '.join(held)}.")
+
+
+def _kind(outputs: np.ndarray) -> str | None:
+    if outputs.dtype.kind == "O":
+        return None
+    if outputs.dtype.kind in "US":
+        return "labels"
+    return f"vectors of {outputs.shape[1]} numbers" if outputs.ndim == 2 else "numbers"
 
 
 def _smallest(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:

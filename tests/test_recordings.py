@@ -224,9 +224,11 @@ def test_refused_recordings(tmp_path):
         read_samples(tmp_path / "list.parquet")
     np.save(tmp_path / "y.npy", Y)
     x, y = Recording(tmp_path / "x.npy"), Recording(tmp_path / "y.npy")
-    with pytest.raises(ValueError, match=r"y must hold at least 40 outputs.* held 20"):
+    with pytest.raises(ValueError, match=r"y \(few.npy\) must hold at least 40 .* held 20"):
         dpjax.audit_samples(x, Recording(tmp_path / "few.npy"))
-    with pytest.raises(ValueError, match=r"1 number\(s\) an output at first and 2 later"):
+    with pytest.raises(
+        TypeError, match=r"x \(x.npy\) holds numbers.*vectors of 2 numbers, such as"
+    ):
         dpjax.audit_samples(x, Recording(tmp_path / "v.npy"))
     with pytest.raises(TypeError, match="x and y must both be recordings, but y was ndarray"):
         dpjax.audit_samples(x, Y)
@@ -234,6 +236,26 @@ def test_refused_recordings(tmp_path):
         dpjax.audit_samples(x, y, search_fraction=0.6)
     with pytest.raises(ValueError, match="region is for JAX mechanisms and for arrays"):
         dpjax.audit_samples(x, y, region=(0, 1))
+
+
+def test_labels_beside_numbers_are_refused(tmp_path):
+    """As texts and as numbers the same answers would be told apart for sure."""
+    answers = np.random.default_rng(1).random((2, 400)) < 0.5
+    (tmp_path / "x.csv").write_text("\n".join(np.where(answers[0], "True", "False")))
+    (tmp_path / "y.csv").write_text("\n".join(np.where(answers[1], "1", "0")))
+    labels, numbers = (Recording(tmp_path / f"{side}.csv") for side in "xy")
+    with pytest.raises(
+        TypeError,
+        match=r"x \(x\.csv\) holds labels, such as '\w+' and y \(y\.csv\) holds numbers, .* [01]\.",
+    ):
+        dpjax.audit_samples(labels, numbers)
+    with pytest.raises(TypeError, match=r"x \(y\.csv\) holds numbers.* y \(x\.csv\) holds labels"):
+        dpjax.audit_samples(numbers, labels)
+    reals = answers[0] + np.where(answers[0], 0.5, np.nan)
+    with pytest.raises(TypeError, match="but x holds labels, such as 'yes' and y holds numbers"):
+        dpjax.audit_samples(np.array(["yes"] * 400), reals)
+    # Not a number is not of another kind.
+    dpjax.audit_samples(np.full(400, np.nan), reals)
 
 
 def test_no_advice_to_unpickle(tmp_path):
