@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax import _validate
+from dpjax._recorded_outcomes import in_python, looks_discrete, number_outcomes
 from dpjax._shared_draws import SideValues, refuse_shared_draws
 from dpjax._types import FiniteSpace, RealSpace, VectorSpace
 from dpjax.densities import Cells, outcome_cells
 from dpjax.estimators import Recorded
 from dpjax.loss import Box, Region, as_region
 
-_MAX_DISTINCT = 1000
 _MIN_REAL, _MIN_DISCRETE = 200, 40
 _MIN_SEARCH = 10
 _ATOM_SHARE = 0.05
@@ -59,7 +59,7 @@ class Prepared:
                     "region must be a list of outcomes for outputs that are labels, but was "
                     f"{region!r}."
                 )
-            numbers = {_python(label): i for i, label in enumerate(self.labels)}
+            numbers = {in_python(label): i for i, label in enumerate(self.labels)}
             unknown = [label for label in region if label not in numbers]
             if unknown:
                 raise ValueError(
@@ -71,18 +71,29 @@ class Prepared:
             pooled = np.where(np.isfinite(pooled), pooled, np.nan)
             low, high = np.nanquantile(pooled, [_TAIL, 1 - _TAIL], axis=0)
             return as_region((low, high), self.space)
-        checked = as_region(region, self.space)
-        assert isinstance(checked, Box)
-        low = np.asarray(region.low if isinstance(region, Box) else region[0], float)
-        high = np.asarray(region.high if isinstance(region, Box) else region[1], float)
-        return Box(low - self.origin, high - self.origin, checked.num_points)
+        return as_region(self._shifted(region), self.space)
+
+    def _shifted(self, region: Any) -> Any:
+        """A box or (low, high) less the origin; what is neither is left to `as_region`."""
+        ends, num_points = region, 0
+        if isinstance(region, Box):
+            ends, num_points = (region.low, region.high), region.num_points
+        try:
+            low, high = (np.atleast_1d(np.asarray(end, float)) for end in ends)
+        except (TypeError, ValueError):
+            return region
+        if not low.shape == high.shape == self.origin.shape:
+            return region
+        _validate.increasing(low, high, name="region")
+        # Near the origin float32 tells ends apart that it would merge where the outputs lie.
+        return Box(low - self.origin, high - self.origin, num_points)
 
     def region_text(self, region: Region) -> str:
         """The region in the caller's coordinates."""
         if isinstance(region, Box):
             return str(Box(region.low + self.origin, region.high + self.origin))
         if self.labels is not None:
-            chosen = [str(_python(self.labels[i])) for i in np.flatnonzero(region.allowed)]
+            chosen = [str(in_python(self.labels[i])) for i in np.flatnonzero(region.allowed)]
             rest = f", ... ({len(chosen)} in all)" if len(chosen) > 6 else ""
             return "{" + ", ".join(chosen[:6]) + rest + "}"
         return str(region)
@@ -91,13 +102,13 @@ class Prepared:
         """The cells in the caller's words and coordinates."""
         if self.labels is None:
             return cells.shifted(self.origin)
-        labels = [str(_python(label)) for label in self.labels]
+        labels = [str(in_python(label)) for label in self.labels]
         return outcome_cells(len(labels), labels=tuple(labels))
 
     def relabel(self, output: Any) -> Any:
         """An outcome or a point in the caller's words."""
         if self.labels is not None:
-            return _python(self.labels[output])
+            return in_python(self.labels[output])
         if isinstance(output, list):
             return [v + float(o) for v, o in zip(output, self.origin, strict=True)]
         return output + float(self.origin[0])
@@ -126,7 +137,7 @@ def prepare_samples(
         raise TypeError(f"x and y must be of one kind, but were {_kind(x)} and {_kind(y)}.")
     notes: list[str] = []
     if discrete is None:
-        discrete = _looks_discrete(x, y, notes)
+        discrete = looks_discrete(x, y, notes)
     if len(x) != len(y):
         notes.append(
             f"x has {len(x)} outputs and y {len(y)}; {min(len(x), len(y))} of each, chosen at "
@@ -155,7 +166,7 @@ def prepare_samples(
     x, y = (generator.permutation(side)[:size] for side in (x, y))
     labels, origin = None, np.zeros(1)
     if discrete:
-        x, y, labels = _number_outcomes(x, y)
+        x, y, labels = number_outcomes(x, y)
         space: FiniteSpace | RealSpace | VectorSpace = FiniteSpace(max(len(labels), 2))
     else:
         _check_reals(x, y, densities=densities)
@@ -215,47 +226,6 @@ def _kind(array: np.ndarray) -> str:
     return "labels" if array.dtype.kind in "US" else "numbers"
 
 
-def _looks_discrete(x: np.ndarray, y: np.ndarray, notes: list[str]) -> bool:
-    if x.dtype.kind in "US":
-        return True
-    if x.ndim == 2:
-        return False
-    both = np.concatenate([x, y])
-    distinct = len(np.unique(both))
-    if x.dtype.kind in "bi" and y.dtype.kind in "bi":
-        notes.append(f"Integers: taken as outcomes ({distinct} distinct).")
-        return True
-    if distinct <= min(_MAX_DISTINCT, len(both) // 20):
-        notes.append(
-            f"Only {distinct} distinct numbers in {len(both)}: taken as outcomes. Say "
-            "discrete=False if they are reals."
-        )
-        return True
-    notes.append("Taken as reals with a density. Say discrete=True if they are outcomes.")
-    return False
-
-
-def _number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    if x.ndim == 2:
-        raise ValueError("discrete outputs must be a vector: encode each row as one outcome.")
-    labels, numbers = np.unique(np.concatenate([x, y]), return_inverse=True)
-    if len(labels) == len(x) + len(y) and labels.dtype.kind == "f":
-        raise ValueError(
-            f"all of the {len(labels)} outputs in x and y are distinct reals, so as outcomes there "
-            "is nothing to compare: leave discrete out, or say discrete=False."
-        )
-    if len(labels) > 2**20:
-        raise ValueError(
-            f"x and y hold {len(labels)} distinct outcomes, more than 2^20: say discrete=False if "
-            "they are reals, or group them."
-        )
-    if len(labels) == 1:
-        raise ValueError(
-            f"x and y hold one outcome only, {_python(labels[0])!r}: there is nothing to compare."
-        )
-    return numbers[: len(x)].astype(np.int32), numbers[len(x) :].astype(np.int32), labels
-
-
 def _check_reals(x: np.ndarray, y: np.ndarray, *, densities: bool) -> None:
     if x.dtype.kind in "US":
         raise TypeError("labels cannot be reals: leave discrete out, or say discrete=True.")
@@ -276,7 +246,3 @@ def _check_reals(x: np.ndarray, y: np.ndarray, *, densities: bool) -> None:
                     f"{name} holds the value {atom:g} in {share:.0%} of its outputs, so it has no "
                     "density there: say discrete=True, or audit that event and the rest apart."
                 )
-
-
-def _python(label: Any) -> Any:
-    return label.item() if hasattr(label, "item") else label

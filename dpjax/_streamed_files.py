@@ -15,6 +15,7 @@ from dpjax._output_cells import PILOT, OutputCells, lay_cells
 from dpjax._output_events import Found, choose_in_cells
 from dpjax._outputs import Encoder, Outputs, RecordedSource
 from dpjax._recorded import check_search_fraction
+from dpjax._recorded_outcomes import alone_text, in_python, nothing_to_compare
 from dpjax._result import AuditResult
 from dpjax._shared_draws import SideValues, refuse_shared_draws
 from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
@@ -68,6 +69,8 @@ def audit_recordings(
     refuse_shared_draws(parts[0].values, parts[1].values)
     if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
         raise TypeError("x and y must be of one kind, but were labels and vectors.")
+    if all(pilot.alone.all() for pilot in pilots):
+        _refuse_labels_alone(parts, raw)
     cells = lay_cells(pilots, encoder.names, discrete=discrete)
     counts = [part.counts(encoder, cells) for part in parts]
     halves = np.stack([side[:2] for side in counts], axis=1)
@@ -171,6 +174,16 @@ def _refuse_two_kinds(parts: Sequence[_Split], raw: Sequence[np.ndarray]) -> Non
         for part, kind, outputs in zip(parts, kinds, raw, strict=True)
     ]
     raise TypeError(f"x and y must be of one kind, but {' and '.join(held)}.")
+
+
+def _refuse_labels_alone(parts: Sequence[_Split], raw: Sequence[np.ndarray]) -> None:
+    """Refuses labels that are all different, by the values that both sides followed."""
+    x, y = (part.values for part in parts)
+    hashes = np.union1d(x.hashes, y.hashes)
+    hashes = hashes[hashes <= min(x.limit, y.limit)]
+    if nothing_to_compare(x.counts_of(hashes) + y.counts_of(hashes)):
+        names = " and ".join(part.name for part in parts)
+        raise ValueError(alone_text(names, x.total + y.total, in_python(raw[0][0])))
 
 
 def _kind(outputs: np.ndarray) -> str | None:

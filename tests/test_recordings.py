@@ -2,6 +2,7 @@
 
 import json
 import tracemalloc
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -152,6 +153,28 @@ def test_labels_and_integers(tmp_path):
 def test_all_distinct_reals_are_no_outcomes():
     with pytest.raises(ValueError, match="outputs in x and y are distinct reals"):
         dpjax.audit_samples(X, Y, discrete=True)
+
+
+def test_labels_that_are_all_different_are_refused(tmp_path):
+    names = [f"run-{number}" for number in range(2000)]
+    (tmp_path / "x.txt").write_text("\n".join(names[:1000]))
+    (tmp_path / "y.txt").write_text("\n".join(names[1000:]))
+    recordings = [Recording(tmp_path / f"{side}.txt") for side in "xy"]
+    with pytest.raises(
+        ValueError, match=r"x \(x.txt\) and y \(y.txt\) hold 2000 labels.*nothing to"
+    ):
+        dpjax.audit_samples(*recordings)
+    for guarantee in ("normal", "exact"):
+        with pytest.raises(ValueError, match=r"hold 2000 labels, such as 'run-0', .* nothing to"):
+            dpjax.audit_samples(names[:1000], names[1000:], guarantee=guarantee)
+    exact = [[Decimal(value) for value in side[:500]] for side in (X, Y)]
+    with pytest.raises(
+        ValueError, match=r"hold 1000 labels, such as Decimal.*\(float of a Decimal"
+    ):
+        dpjax.audit_samples(*exact)
+    # One that occurs can be compared: ln(200 / 1) is 5.3.
+    x = ["failed"] * 200 + names[:800]
+    assert dpjax.audit_samples(x, names[1000:], guarantee="exact").lower_bound > 2
 
 
 def test_no_output_is_dropped():
