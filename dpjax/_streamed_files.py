@@ -80,6 +80,7 @@ def audit_recordings(
     said = [
         *notes,
         *more_notes,
+        *(note for source in (x, y) for note in getattr(source, "notes", ())),
         *(
             f"{side}: {count[:2].sum()} outputs searched, the other {count[2].sum()} confirmed."
             for side, count in zip("xy", counts, strict=True)

@@ -137,6 +137,45 @@ def test_refused_contents(tmp_path, name, text, message):
         read_samples(write(tmp_path, name, text))
 
 
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "index", "ID", "__index_level_0__"])
+def test_a_column_that_is_named_as_an_index_is_refused(tmp_path, name):
+    path = write(tmp_path, "x.csv", f"{name},value\n7,1.5\n3,2.5\n")
+    with pytest.raises(ValueError, match=f"has the columns '{name}', 'value', of which '{name}'"):
+        read_samples(path)
+    assert read_samples(path, "value").tolist() == [1.5, 2.5]
+    # Alone it is what there is to read.
+    assert read_samples(write(tmp_path, "x.tsv", f"{name or 'id'}\n7\n3\n")).tolist() == [7, 3]
+
+
+@pytest.mark.parametrize(
+    ("ending", "header", "delimiter"),
+    [("csv", "value,run", ","), ("txt", "", " "), ("tsv", "", "\t"), ("parquet", "value,run", "")],
+)
+@pytest.mark.parametrize("step", [1, 5])
+def test_a_column_that_counts_is_refused(tmp_path, ending, header, delimiter, step):
+    path = tmp_path / f"x.{ending}"
+
+    def save(column):
+        table = np.stack([np.random.default_rng(2).normal(size=200), column], axis=1)
+        if ending == "parquet":
+            pq = pytest.importorskip("pyarrow.parquet")
+            columns = dict(zip(header.split(","), table.T, strict=True))
+            pq.write_table(pytest.importorskip("pyarrow").table(columns), path)
+        else:
+            np.savetxt(path, table, "%.17g", delimiter, header=header, comments="")
+        return path
+
+    save(3.0 + step * np.arange(200))
+    with pytest.raises(
+        ValueError, match=r"columns .*, of which '?(run|1)'? looks like a number of"
+    ):
+        read_samples(path)
+    assert read_samples(path, 0).shape == (200,)
+    # Neither outcomes nor reals go up so.
+    for column in (np.arange(200) // 2, 0.5 * np.arange(200), np.zeros(200)):
+        assert read_samples(save(column)).shape == (200, 2)
+
+
 def test_refused_places(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(ValueError, match=r"folder\.csv is a folder; name the file in it"):

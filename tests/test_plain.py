@@ -102,7 +102,7 @@ def test_one_strange_entry_in_a_plain_file(tmp_path, small, entry):
     for suffix, delimiter in (("csv", ","), ("tsv", "\t"), ("txt", " ")):
         for row in (1, 12):
             for whole in (False, True):
-                numbers = [[str(i), str(i) if whole else f"{i}.5"] for i in range(20)]
+                numbers = [[str(i * i), str(-i * i) if whole else f"{i}.5"] for i in range(20)]
                 numbers[row][1] = entry
                 path = tmp_path / f"x.{suffix}"
                 for lines in ([row[1] for row in numbers], map(delimiter.join, numbers)):

@@ -133,6 +133,23 @@ def test_nan_and_infinities_and_none_are_outcomes():
     assert any("several kinds" in note for note in result.notes)
 
 
+def test_columns_that_are_read_as_vectors_are_said(tmp_path):
+    for side, values in (("x", X), ("y", Y)):
+        pairs = values[:2000].reshape(-1, 2)
+        np.savetxt(tmp_path / f"{side}.csv", pairs, "%.17g", ",", header="p,q", comments="")
+        np.savetxt(tmp_path / f"{side}.txt", pairs, "%.17g")
+    said = {
+        ("csv", None): ["x.csv: read 2 columns as vectors: p, q."],
+        ("txt", None): ["x.txt: read 2 columns as vectors: 0, 1."],
+        ("csv", "p"): [],
+    }
+    for (ending, column), notes in said.items():
+        x, y = (Recording(tmp_path / f"{side}.{ending}", column) for side in "xy")
+        result = dpjax.audit_samples(x, y)
+        assert x.notes == notes
+        assert [note for note in result.notes if "as vectors" in note] == x.notes + y.notes
+
+
 def test_labels_and_integers(tmp_path):
     rng = np.random.default_rng(5)
     sides = [rng.random(4000) < p for p in (0.2, 0.6)]

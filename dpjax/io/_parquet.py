@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from dpjax._errors import nearest
+from dpjax.io._columns import LOOKED_AT, refuse_index
 
 
 def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
@@ -13,7 +14,8 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
 
     Raises:
         ModuleNotFoundError: pyarrow is not installed.
-        ValueError: There is no such column, it has gaps, or it holds neither numbers nor texts.
+        ValueError: There is no such column, it has gaps, or it holds neither numbers nor texts;
+            or none was chosen and one is an index.
     """
     try:
         import pyarrow as pa
@@ -29,8 +31,19 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
         chosen = names if column is None else [_name_of(column, names)]
         if not chosen:
             raise ValueError("it has no columns")
-        for batch in file.iter_batches(batch_size=rows, columns=chosen):
+        for number, batch in enumerate(file.iter_batches(batch_size=rows, columns=chosen)):
+            if number == 0 and len(chosen) > 1:
+                first = [column[:LOOKED_AT].to_pylist() for column in batch.columns]
+                refuse_index(chosen, first, header=True)
             yield _array(batch, chosen)
+
+
+def parquet_columns(path: Path) -> list[str]:
+    """Names of the columns of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        return file.schema_arrow.names
 
 
 def _name_of(column: str | int, names: list[str]) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from dpjax.io._numpy import npy_chunks, npz_chunks
-from dpjax.io._parquet import parquet_chunks
-from dpjax.io._text import text_chunks
+from dpjax.io._parquet import parquet_chunks, parquet_columns
+from dpjax.io._text import text_chunks, text_columns
 
 _ROWS = 2**18
 """Outputs in memory at a time."""
@@ -23,6 +23,13 @@ _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]
     ".tsv": text_chunks,
     ".txt": text_chunks,
     ".parquet": parquet_chunks,
+}
+
+_COLUMNS = {
+    ".csv": text_columns,
+    ".tsv": text_columns,
+    ".txt": text_columns,
+    ".parquet": parquet_columns,
 }
 
 
@@ -91,6 +98,16 @@ class Recording:
         column = None if self.column is None else str(self.column)
         found = ((path.stat(), path) for path in self.paths)
         return {(entry.st_dev, entry.st_ino, column): str(path) for entry, path in found}
+
+    @property
+    def notes(self) -> list[str]:
+        """Which columns are a vector's, where nobody said so."""
+        first = self.paths[0]
+        columns = _COLUMNS.get(first.suffix.lower())
+        names = columns(first) if columns is not None and self.column is None else []
+        if len(names) < 2:
+            return []
+        return [f"{self.name}: read {len(names)} columns as vectors: {', '.join(names)}."]
 
     def chunks(self) -> Iterator[np.ndarray]:
         """Arrays [n] or [n, d] of all outputs, in order.

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from dpjax._errors import nearest
+from dpjax.io._columns import LOOKED_AT, refuse_index
 from dpjax.io._entries import as_numbers, is_number
 from dpjax.io._plain import plain_chunks
 
@@ -24,24 +26,16 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
 
     Raises:
         ValueError: Its lines differ in length, one before the last is blank, numbers and other
-            entries are mixed, or there is no such column.
+            entries are mixed, there is no such column, or none was chosen and one is an index.
     """
-    delimiter = _DELIMITERS[path.suffix.lower()]
-    head, offset, next_offset, lines_of_first = _head(path, delimiter)
-    if not head:
+    layout = _layout(path, column)
+    if layout is None:
         return
-    names = [name.strip() for name in head[0]]
-    place = _place_of(column, names)
-    looked_at = 0 if place is None else place
-    header = isinstance(column, str) and column in names
-    if len(head) > 1 and len(head[1]) > looked_at:
-        header |= not is_number(head[0][looked_at]) and is_number(head[1][looked_at])
-    if header:
-        offset = next_offset
-    width = len(head[0])
+    _, delimiter, width, place, header, offset, lines_before = layout
+    if width > 1 and place is None:
+        _refuse_index(path, layout)
     numeric: bool | None = None
     read = int(header)
-    lines_before = lines_of_first if header else 0
     for chunk, size in plain_chunks(path, offset, delimiter, width, place, rows):
         numeric = True
         yield chunk
@@ -61,9 +55,61 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
             if numeric is None:
                 numeric = chunk.dtype.kind != "U"
             if numeric != (chunk.dtype.kind != "U"):
-                raise ValueError(_mixed(kept, looked_at, read, numeric))
+                raise ValueError(_mixed(kept, place or 0, read, numeric))
             yield chunk
             read += len(kept)
+
+
+def text_columns(path: Path) -> list[str]:
+    """Names of the columns of a text file, or their numbers where it has no header."""
+    layout = _layout(path, None)
+    return [] if layout is None else layout.names
+
+
+class _Layout(NamedTuple):
+    """How a text file is to be read.
+
+    Attributes:
+        names: Of the columns; their numbers where there is no header.
+        delimiter: Between the entries of a line; None for white space.
+        width: Entries a line.
+        place: Of the entry to read; None for all.
+        header: Whether the first row has names.
+        offset: Bytes before the first output.
+        lines: Before the first output.
+    """
+
+    names: list[str]
+    delimiter: str | None
+    width: int
+    place: int | None
+    header: bool
+    offset: int
+    lines: int
+
+
+def _layout(path: Path, column: str | int | None) -> _Layout | None:
+    delimiter = _DELIMITERS[path.suffix.lower()]
+    head, offset, next_offset, lines_of_first = _head(path, delimiter)
+    if not head:
+        return None
+    names = [name.strip() for name in head[0]]
+    place = _place_of(column, names)
+    looked_at = 0 if place is None else place
+    header = isinstance(column, str) and column in names
+    if len(head) > 1 and len(head[1]) > looked_at:
+        header |= not is_number(head[0][looked_at]) and is_number(head[1][looked_at])
+    if header:
+        return _Layout(names, delimiter, len(names), place, True, next_offset, lines_of_first)
+    numbers = [str(number) for number in range(len(names))]
+    return _Layout(numbers, delimiter, len(names), place, False, offset, 0)
+
+
+def _refuse_index(path: Path, layout: _Layout) -> None:
+    with _opened(path, layout.offset) as file:
+        rows = list(islice(_rows(_lines(file), layout.delimiter, layout.lines), LOOKED_AT))
+    if {len(row) for row in rows} == {layout.width}:
+        refuse_index(layout.names, list(zip(*rows, strict=True)), header=layout.header)
 
 
 def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int, int]:

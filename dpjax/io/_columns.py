@@ -1,0 +1,46 @@
+"""Columns that were not chosen: whether all of them may be the entries of vectors."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+LOOKED_AT = 100
+"""Rows at the head of a file that tell whether a column counts them."""
+
+_ENOUGH = 10
+_INDEX_NAMES = {"", "unnamed: 0", "index", "id", "__index_level_0__"}
+
+
+def refuse_index(names: Sequence[str], columns: Sequence[Sequence[Any]], *, header: bool) -> None:
+    """Refuses several columns one of which numbers the rows.
+
+    Rows that are numbered are told apart by their numbers, for whatever mechanism.
+
+    Args:
+        names: Of all columns.
+        columns: Their first entries, numbers or anything else.
+        header: Whether the file gave the names.
+
+    Raises:
+        ValueError: The name of a column says that it is an index, or it goes up by one step.
+    """
+    for name, column in zip(names, columns, strict=True):
+        if not (_counts(column) or (header and name.strip().lower() in _INDEX_NAMES)):
+            continue
+        shown = ", ".join(repr(other) if header else other for other in names)
+        raise ValueError(
+            f"has the columns {shown}, of which {repr(name) if header else name} looks like a "
+            "number of the row: choose the one with the outputs with column (--column), or delete "
+            "that one"
+        )
+
+
+def _counts(column: Sequence[Any]) -> bool:
+    """Whether these are whole numbers that go up by one constant step."""
+    try:
+        numbers = [float(entry) for entry in column]
+    except (TypeError, ValueError):
+        return False
+    steps = {after - before for before, after in pairwise(numbers)}
+    whole = all(number.is_integer() for number in numbers)
+    return len(numbers) >= _ENOUGH and whole and len(steps) == 1 and min(steps) > 0
