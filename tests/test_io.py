@@ -93,6 +93,29 @@ def test_integers_of_any_size_are_what_was_written(tmp_path):
     assert read.tolist() == [2**53 + 1, -5]
 
 
+@pytest.mark.parametrize(
+    ("integers", "kind"),
+    [
+        ([2**63 - 1, 2**63 - 2, -(2**63)], "i"),
+        ([2**63 + 1, 2**63 + 2, 2**64 - 1, 0], "u"),
+        ([2**63 - 1, 2**63], "u"),
+    ],
+)
+def test_integers_of_64_bits_are_exact(tmp_path, integers, kind):
+    for name in ("x.csv", "x.txt"):
+        read = read_samples(write(tmp_path, name, "\n".join(map(str, integers))))
+        assert read.tolist() == integers and read.dtype.kind == kind
+
+
+def test_integers_of_several_files_stay_exact(tmp_path):
+    write(tmp_path, "a.csv", f"{2**53 + 1}\n7\n")
+    write(tmp_path, "b.csv", f"{2**64 - 1}\n")
+    write(tmp_path, "c.csv", "-1\n")
+    assert read_samples(f"{tmp_path}/a.csv,{tmp_path}/b.csv").tolist() == [2**53 + 1, 7, 2**64 - 1]
+    with pytest.raises(ValueError, match=r"not hold integers below 0 and past 2\^63"):
+        read_samples(f"{tmp_path}/b.csv,{tmp_path}/c.csv")
+
+
 def test_written_nan_and_infinities_are_left_to_the_audit(tmp_path):
     read = read_samples(write(tmp_path, "x.csv", "1\nnan\ninf\n"))
     np.testing.assert_array_equal(read, [1, np.nan, np.inf])
@@ -122,6 +145,18 @@ def test_written_nan_and_infinities_are_left_to_the_audit(tmp_path):
         ("ragged.txt", "1 2\n3 4 5\n", "one output a line, but its lines have 2 to 3 entries"),
         ("mixed.csv", "1\n2\nthree\n", "mixed.csv mixes numbers .*'three' in row 3 is no number"),
         ("gap.csv", "1,2\n3,\n", "gap.csv mixes numbers and other entries"),
+        ("large.csv", f"v\n7\n{2**64}\n", f"64 bits do not hold .* {2**64} in row 3: write reals"),
+        ("signs.csv", f"-1\n{2**63}\n", f"beside the others, {2**63} in row 2"),
+        ("pairs.csv", f"1,2\n3,{10**30}\n", f"beside the others, {10**30} in row 2"),
+        ("digits.txt", "5\n" + "1" * 5000, "beside the others, 1+ in row 2"),
+        ("comma.txt", "0,5\n-1,25\n", "'0,5' in row 1, but decimal commas .* write 0.5 "),
+        ("comma.csv", '"1,5"\n"-,5"\n', "'1,5' in row 1, but decimal commas .* write 1.5 "),
+        ("comma.tsv", "1\n2\n3,5\n", "'3,5' in row 3, but decimal commas .* write 3.5 "),
+        (
+            "commas.csv",
+            "0,32\n-1,05\n7,5\n",
+            "'-1,05' in row 2, but decimal commas .* write -1.05 ",
+        ),
         ("semicolons.csv", "1;2\n3;4\n5\n", "semicolons.csv mixes numbers and other entries"),
         ("words.csv", "a,b\nc,d\n", "words.csv must have one label a line"),
         ("x.parquet", "1\n", "x.parquet cannot be read: it is no Parquet file"),

@@ -1,8 +1,10 @@
-"""Columns that were not chosen: whether all of them may be the entries of vectors."""
+"""Columns of which none was chosen: whether all may be the entries of vectors."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
+
+from dpjax.io._entries import decimal_comma_text, is_integer
 
 LOOKED_AT = 100
 """Rows at the head of a file that tell whether a column counts them."""
@@ -33,6 +35,24 @@ def refuse_index(names: Sequence[str], columns: Sequence[Sequence[Any]], *, head
             "number of the row: choose the one with the outputs with column (--column), or delete "
             "that one"
         )
+
+
+def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
+    """Refuses pairs of integers that are the two parts of a decimal number.
+
+    Nobody writes 05 for 5, but every tenth decimal number has a 0 there.
+
+    Args:
+        rows: The first ones, in a file with commas between the entries.
+
+    Raises:
+        ValueError: They are.
+    """
+    if not all(len(row) == 2 and is_integer(row[0]) and row[1].isdecimal() for row in rows):
+        return
+    for number, (whole, part) in enumerate(rows, start=1):
+        if len(part) > 1 and part.startswith("0"):
+            raise ValueError(decimal_comma_text(f"{whole},{part}", number))
 
 
 def _counts(column: Sequence[Any]) -> bool:

@@ -1,35 +1,41 @@
 """Entries of text files and of programs: numbers where they are numbers, else labels."""
 
+import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 _EXACT = 2**53
+_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
-    """All entries as numbers of one type, or None where one is no number.
+    """All entries as numbers of one type, or None where there is none that holds them.
 
     Args:
         entries: Texts.
 
     Returns:
-        int64 [n] where all were written as integers that it holds, else float64 [n].
+        int64 or uint64 [n] where all were written as integers, else float64 [n]. None where one is
+        no number, or where integers are too large.
     """
     try:
         values = np.array(entries, dtype=np.str_).astype(np.float64)
     except ValueError:
         return None
     # Integers as they were written stay integers: outcomes, not reals. Past 2^53 a float would
-    # merge neighbours, past int64 it is all there is.
-    whole = np.isfinite(values).all() and np.all(values == np.floor(values))
-    if whole and np.all(np.abs(values) < 2**63) and all(map(is_integer, entries)):
-        # 2^53 may have been written as 2^53 + 1.
-        if np.all(np.abs(values) < _EXACT):
-            return values.astype(np.int64)
-        return np.array([int(entry) for entry in entries], np.int64)
-    return values
+    # merge neighbours.
+    if not (np.all(values == np.floor(values)) and all(map(is_integer, entries))):
+        return values
+    # 2^53 may have been written as 2^53 + 1.
+    if np.all(np.abs(values) < _EXACT):
+        return values.astype(np.int64)
+    if too_large(entries) is not None:
+        return None
+    integers = [int(entry) for entry in entries]
+    return np.array(integers, np.int64 if max(integers) <= _LARGEST else np.uint64)
 
 
 def is_number(entry: str) -> bool:
@@ -45,6 +51,32 @@ def is_integer(entry: str) -> bool:
     """Whether a text is written as an integer."""
     digits = entry.strip()
     return digits.removeprefix(digits[:1] if digits[:1] in ("+", "-") else "").isdecimal()
+
+
+def too_large(entries: Sequence[str]) -> int | None:
+    """The place of the first integer that 64 bits do not hold beside the others, or None.
+
+    uint64 holds integers past 2^63, but none below 0.
+    """
+    # Python makes no int of very many digits.
+    integers = [Decimal(entry) if is_integer(entry) else 0 for entry in entries]
+    largest = _LARGEST if min(integers) < 0 else 2 * _LARGEST + 1
+    places = (i for i, value in enumerate(integers) if not _SMALLEST <= value <= largest)
+    return next(places, None)
+
+
+def has_decimal_comma(entry: str) -> bool:
+    """Whether a text is a number with a comma where Python has a point."""
+    return re.fullmatch(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*", entry) is not None
+
+
+def decimal_comma_text(entry: str, row: int) -> str:
+    """The sentence that refuses such a number."""
+    written = entry.strip()
+    return (
+        f"has {written!r} in row {row}, but decimal commas are not read: write "
+        f"{written.replace(',', '.')} (or, for the numbers of a vector, a csv file without quotes)"
+    )
 
 
 def as_outputs(lines: Sequence[str]) -> np.ndarray | list[Any]:

@@ -10,6 +10,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from dpjax.io._entries import is_integer
+
 _SMALL = 2**20
 """Bytes that are read carefully in the time that importing pyarrow takes."""
 
@@ -121,9 +123,12 @@ def _numbers(entries: Any) -> np.ndarray | None:
         # Rounded correctly, as Python's float.
         values = entries.cast(pa.float64()).to_numpy().copy()
         strange = np.flatnonzero(~np.isfinite(values))
+        texts = entries.take(pa.array(strange)).to_pylist()
+        if any(map(is_integer, texts)):
+            return None
         # Arrow also takes nan(1).
-        values[strange] = [float(text) for text in entries.take(pa.array(strange)).to_pylist()]
-        if len(strange) or np.any(values != np.floor(values)) or np.any(np.abs(values) >= 2**63):
+        values[strange] = [float(text) for text in texts]
+        if len(strange) or np.any(values != np.floor(values)):
             return values
         # What is a finite number and has none of these is written as an integer.
         reals = pc.call_function(
@@ -131,6 +136,7 @@ def _numbers(entries: Any) -> np.ndarray | None:
         )
         if reals.to_numpy(zero_copy_only=False).any():
             return values
+        # Larger ones are left to the careful reader.
         return entries.cast(pa.int64()).to_numpy().copy()
     except ValueError:
         return None

@@ -153,9 +153,19 @@ def read_samples(path: str | Path, column: str | int | None = None) -> np.ndarra
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: It is a folder, empty, ragged, unreadable or of another kind.
+        ValueError: It is a folder, empty, ragged, unreadable or of another kind, or holds integers
+            that no type holds together.
     """
-    return np.concatenate(list(Recording(path, column).chunks()))
+    chunks = list(Recording(path, column).chunks())
+    if {chunk.dtype.kind for chunk in chunks} == {"i", "u"}:
+        # NumPy would make floats of both, which merge neighbours past 2^53.
+        if min(chunk.min() for chunk in chunks) < 0:
+            raise ValueError(
+                f"samples file {path} must not hold integers below 0 and past 2^63: no type of 64 "
+                "bits holds both."
+            )
+        chunks = [chunk.astype(np.uint64) for chunk in chunks]
+    return np.concatenate(chunks)
 
 
 def _expanded(part: str) -> list[Path]:

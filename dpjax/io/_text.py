@@ -11,8 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax._errors import nearest
-from dpjax.io._columns import LOOKED_AT, refuse_index
-from dpjax.io._entries import as_numbers, is_number
+from dpjax.io._columns import LOOKED_AT, refuse_decimal_commas, refuse_index
+from dpjax.io._entries import (
+    as_numbers,
+    decimal_comma_text,
+    has_decimal_comma,
+    is_number,
+    too_large,
+)
 from dpjax.io._plain import plain_chunks
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
@@ -33,7 +39,7 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
         return
     _, delimiter, width, place, header, offset, lines_before = layout
     if width > 1 and place is None:
-        _refuse_index(path, layout)
+        _refuse_columns(path, layout)
     numeric: bool | None = None
     read = int(header)
     for chunk, size in plain_chunks(path, offset, delimiter, width, place, rows):
@@ -105,10 +111,12 @@ def _layout(path: Path, column: str | int | None) -> _Layout | None:
     return _Layout(numbers, delimiter, len(names), place, False, offset, 0)
 
 
-def _refuse_index(path: Path, layout: _Layout) -> None:
+def _refuse_columns(path: Path, layout: _Layout) -> None:
     with _opened(path, layout.offset) as file:
         rows = list(islice(_rows(_lines(file), layout.delimiter, layout.lines), LOOKED_AT))
     if {len(row) for row in rows} == {layout.width}:
+        if layout.delimiter == "," and not layout.header:
+            refuse_decimal_commas(rows)
         refuse_index(layout.names, list(zip(*rows, strict=True)), header=layout.header)
 
 
@@ -209,8 +217,17 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
     if values is not None:
         return values if width == 1 else values.reshape(-1, width)
     first = [is_number(entry) for entry in entries]
+    if all(first):
+        where = too_large(entries) or 0
+        raise ValueError(
+            f"has an integer that 64 bits do not hold beside the others, {entries[where].strip()} "
+            f"in row {read + 1 + where // width}: write reals with a point or an exponent, and "
+            "outcomes as labels"
+        )
     if any(first):
         raise ValueError(_mixed(rows, place, read, first[0]))
+    if all(map(has_decimal_comma, entries)):
+        raise ValueError(decimal_comma_text(entries[0], read + 1))
     if width > 1:
         raise ValueError("must have one label a line, or the column to use must be named")
     return np.array([entry.strip() for entry in entries])
@@ -219,9 +236,12 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
 def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -> str:
     for number, row in enumerate(rows, start=read + 1):
         for entry in row if place is None else [row[place]]:
-            if is_number(entry) != numeric:
-                return (
-                    f"mixes numbers and other entries: {entry!r} in row {number} is "
-                    f"{'no number' if numeric else 'a number'}"
-                )
+            if is_number(entry) == numeric:
+                continue
+            if numeric and has_decimal_comma(entry):
+                return decimal_comma_text(entry, number)
+            return (
+                f"mixes numbers and other entries: {entry!r} in row {number} is "
+                f"{'no number' if numeric else 'a number'}"
+            )
     return "mixes numbers and other entries"
