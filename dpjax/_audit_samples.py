@@ -60,7 +60,8 @@ def audit_samples(
         region: (low, high) for numbers, a list of outcomes for labels; the range of the search
             part, or all outcomes, if None.
         discrete: Whether the outputs are outcomes rather than reals; found out if None, and said
-            in the notes.
+            in the notes. Integers are outcomes, unless hardly one occurs often enough to be
+            compared by itself and the bandwidth spans several: then they are smoothed as reals.
         search_fraction: Share of the outputs that searches, below one half.
         confidence: Of the lower bound.
         claim: An epsilon to compare with.
@@ -119,6 +120,8 @@ def audit_samples(
         search_fraction=search_fraction,
         key=root,
         densities=guarantee == "normal",
+        # A list of outcomes and a range look alike.
+        smooth=as_rule(bandwidth) if guarantee == "normal" and region is None else None,
     )
     pairs = Pairs([0], [1], ("recorded pair",))
     notes = data.notes + claims_note(confidence, num_claims)

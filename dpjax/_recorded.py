@@ -8,16 +8,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax import _validate
-from dpjax._recorded_outcomes import in_python, looks_discrete, number_outcomes
+from dpjax._recorded_outcomes import (
+    ATOM_SHARE,
+    MIN_REAL,
+    in_one_type,
+    in_python,
+    looks_discrete,
+    number_outcomes,
+)
 from dpjax._shared_draws import SideValues, refuse_shared_draws
 from dpjax._types import FiniteSpace, RealSpace, VectorSpace
-from dpjax.densities import Cells, outcome_cells
+from dpjax.densities import BandwidthRule, Cells, outcome_cells
 from dpjax.estimators import Recorded
 from dpjax.loss import Box, Region, as_region
 
-_MIN_REAL, _MIN_DISCRETE = 200, 40
+_MIN_DISCRETE = 40
 _MIN_SEARCH = 10
-_ATOM_SHARE = 0.05
 _TAIL = 0.005
 
 
@@ -122,10 +128,12 @@ def prepare_samples(
     search_fraction: float,
     key: jax.Array,
     densities: bool = True,
+    smooth: BandwidthRule | None = None,
 ) -> Prepared:
     """Checks two sides of recorded outputs and splits them; arguments as `audit_samples`.
 
-    With `densities`, reals must have some: atoms, NaN and infinities are refused.
+    With `densities`, reals must have some: atoms, NaN and infinities are refused. With `smooth`,
+    integers of a wide range are reals where that bandwidth spans several of them.
     """
     check_search_fraction(search_fraction)
     x, y = _array("x", x, finite=densities), _array("y", y, finite=densities)
@@ -135,16 +143,18 @@ def prepare_samples(
         )
     if _kind(x) != _kind(y):
         raise TypeError(f"x and y must be of one kind, but were {_kind(x)} and {_kind(y)}.")
+    x, y = in_one_type(x, y)
+    size = min(len(x), len(y))
+    count = int(size * search_fraction)
     notes: list[str] = []
     if discrete is None:
-        discrete = looks_discrete(x, y, notes)
+        discrete = looks_discrete(x, y, count, smooth, notes)
     if len(x) != len(y):
         notes.append(
             f"x has {len(x)} outputs and y {len(y)}; {min(len(x), len(y))} of each, chosen at "
             "random, were used."
         )
-    size = min(len(x), len(y))
-    needed = _MIN_DISCRETE if discrete else _MIN_REAL
+    needed = _MIN_DISCRETE if discrete else MIN_REAL
     if size < needed:
         raise ValueError(
             f"x and y must hold at least {needed} outputs each "
@@ -155,7 +165,6 @@ def prepare_samples(
     for side, outputs in zip(values, (x, y), strict=True):
         side.add(outputs)
     refuse_shared_draws(*values)
-    count = int(size * search_fraction)
     if count < _MIN_SEARCH:
         raise ValueError(
             f"search_fraction must leave at least {_MIN_SEARCH} outputs a side to search, but "
@@ -240,7 +249,7 @@ def _check_reals(x: np.ndarray, y: np.ndarray, *, densities: bool) -> None:
                 raise ValueError(
                     f"{name} is constant ({values[0]}), so it has no density: say discrete=True."
                 )
-            if counts.max() > _ATOM_SHARE * len(column):
+            if counts.max() > ATOM_SHARE * len(column):
                 share, atom = counts.max() / len(column), values[counts.argmax()]
                 raise ValueError(
                     f"{name} holds the value {atom:g} in {share:.0%} of its outputs, so it has no "

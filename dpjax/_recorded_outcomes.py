@@ -2,20 +2,41 @@
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
+from dpjax.densities import BandwidthRule, bandwidth_at
+from dpjax.estimators import LocalSettings
+
+MIN_REAL = 200
+"""Outputs a side that a bandwidth and two parts need."""
+
+ATOM_SHARE = 0.05
+"""So frequent a number has no density."""
+
+_SEEN = 20
+"""Times that an outcome must be expected in the search for its ratio to be known by itself."""
+
+_STEPS = 3
+"""Distances between neighbouring integers that a bandwidth spans at least."""
+
+_EXACT = 2**53
 _MAX_DISTINCT = 1000
 _MAX_OUTCOMES = 2**20
 _ALONE_SHARE = 0.99
 _RARE = 10
 
 
-def looks_discrete(x: np.ndarray, y: np.ndarray, notes: list[str]) -> bool:
+def looks_discrete(
+    x: np.ndarray, y: np.ndarray, count: int, rule: BandwidthRule | None, notes: list[str]
+) -> bool:
     """Whether outputs are outcomes rather than reals; adds to the notes what was found.
 
     Args:
         x: [n] or [n, d], numbers or labels.
         y: [m] or [m, d], of the same kind.
+        count: Outputs a side that will search.
+        rule: Of the bandwidth, where integers may be smoothed; None where they may not.
         notes: For the result.
     """
     if x.dtype.kind in "US":
@@ -23,18 +44,79 @@ def looks_discrete(x: np.ndarray, y: np.ndarray, notes: list[str]) -> bool:
     if x.ndim == 2:
         return False
     both = np.concatenate([x, y])
-    distinct = len(np.unique(both))
-    if x.dtype.kind in "bi" and y.dtype.kind in "bi":
-        notes.append(f"Integers: taken as outcomes ({distinct} distinct).")
+    values, counts = np.unique(both, return_counts=True)
+    if both.dtype.kind in "biu":
+        rare = counts * count < _SEEN * len(both)
+        wide = bool(counts[rare].sum() * 2 > len(both))
+        if wide and rule is not None and _may_be_smoothed(x, y, values, count, rule):
+            notes.append(
+                f"Integers of a wide range ({len(values)} distinct, most of them expected fewer "
+                f"than {_SEEN} times in the search): taken as reals and smoothed. Say "
+                "discrete=True if they are outcomes, or guarantee='exact' for exact counts."
+            )
+            return False
+        notes.append(f"Integers: taken as outcomes ({len(values)} distinct).")
+        if wide and rule is not None:
+            notes.append(
+                f"Most of these outcomes are expected fewer than {_SEEN} times in the search, "
+                "where one says little: guarantee='exact' compares sets of them."
+            )
         return True
-    if distinct <= min(_MAX_DISTINCT, len(both) // 20):
+    if len(values) <= min(_MAX_DISTINCT, len(both) // 20):
         notes.append(
-            f"Only {distinct} distinct numbers in {len(both)}: taken as outcomes. Say "
+            f"Only {len(values)} distinct numbers in {len(both)}: taken as outcomes. Say "
             "discrete=False if they are reals."
         )
         return True
     notes.append("Taken as reals with a density. Say discrete=True if they are outcomes.")
     return False
+
+
+def _may_be_smoothed(
+    x: np.ndarray, y: np.ndarray, values: np.ndarray, count: int, rule: BandwidthRule
+) -> bool:
+    """Whether a density of the bandwidth that the confirm stage will have can stand for integers.
+
+    Smoothing is post-processing: outputs with noise of the kernel's shape added have densities
+    whose ratio e^epsilon bounds. That the bandwidth spans several integers, and that none of them
+    is frequent, makes the kernel's values as near to normal as those of reals.
+    """
+    size = min(len(x), len(y))
+    if size < MIN_REAL or count < 2 or np.abs(values.astype(float)).max() > _EXACT:
+        return False
+    frequent = [np.unique(side, return_counts=True)[1].max() / len(side) for side in (x, y)]
+    if max(frequent) > ATOM_SHARE:
+        return False
+    settings = LocalSettings(num_samples=count, num_confirm=size - count, bandwidth=rule)
+    # Files are often sorted; the split comes later.
+    random = np.random.default_rng(0)
+    pilots = [random.permutation(side)[:count].astype(float) for side in (x, y)]
+    centre = np.median(np.concatenate(pilots))
+    spread = [rule.spread(jnp.asarray((pilot - centre)[:, None])) for pilot in pilots]
+    step = int(np.gcd.reduce(np.diff(values.astype(np.int64))))
+    bandwidth = bandwidth_at(
+        rule, (spread[0] + spread[1]) / 2, size - count, 1, settings.confirm_undersmoothing
+    )
+    return float(bandwidth) >= _STEPS * step
+
+
+def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Integers of both sides in one type that holds them exactly; all else as it is.
+
+    Raises:
+        ValueError: No type does.
+    """
+    if {x.dtype.kind, y.dtype.kind} != {"i", "u"}:
+        return x, y
+    signed, unsigned = (x, y) if x.dtype.kind == "i" else (y, x)
+    if unsigned.size == 0 or unsigned.max() <= np.iinfo(np.int64).max:
+        return x.astype(np.int64), y.astype(np.int64)
+    if signed.size and signed.min() < 0:
+        raise ValueError(
+            "x and y must be integers that one type holds, but one side had "
+            f"{signed.min()} and the other {unsigned.max()}."
+        )
+    return x.astype(np.uint64), y.astype(np.uint64)
 
 
 def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

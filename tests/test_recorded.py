@@ -7,8 +7,10 @@ import jax
 import numpy as np
 import pytest
 
+import dpjax
 from dpjax._recorded import prepare_samples
 from dpjax._types import FiniteSpace, RealSpace, VectorSpace
+from dpjax.densities import Fixed, Scott
 from dpjax.loss import Box
 
 RNG = np.random.default_rng(0)
@@ -18,9 +20,14 @@ INTEGERS = RNG.integers(3, 9, 400), RNG.integers(5, 12, 400)
 LABELS = RNG.choice(["no", "yes", "maybe"], 400), RNG.choice(["no", "yes"], 400)
 
 
-def prepare(x, y, *, discrete=None, search_fraction=0.3, seed=7):
+def prepare(x, y, *, discrete=None, search_fraction=0.3, seed=7, **options):
     return prepare_samples(
-        x, y, discrete=discrete, search_fraction=search_fraction, key=jax.random.key(seed)
+        x,
+        y,
+        discrete=discrete,
+        search_fraction=search_fraction,
+        key=jax.random.key(seed),
+        **options,
     )
 
 
@@ -112,6 +119,66 @@ def test_kinds(sides, discrete, space):
     prepared = prepare(*sides, discrete=discrete)
     assert prepared.space == space
     assert (prepared.labels is None) != isinstance(space, FiniteSpace)
+
+
+def rounded_laplace(seed, scale, size):
+    """Rounding is post-processing, and far out the ratio is e: epsilon is 1."""
+    rng = np.random.default_rng(seed)
+    return [np.rint(scale * (c + rng.laplace(size=size))).astype(np.int64) for c in (0, 1)]
+
+
+def test_integers_of_a_wide_range_are_smoothed():
+    x, y = rounded_laplace(0, 1000, 20_000)
+    # One at a time, none of these outcomes says anything.
+    assert dpjax.audit_samples(x, y, discrete=True).lower_bound < 0.1
+    result = dpjax.audit_samples(x, y)
+    assert 0.7 < result.lower_bound < 1.05
+    said = next(note for note in result.notes if "wide range" in note)
+    assert "discrete=True" in said and "guarantee='exact'" in said
+    unsigned = [(side + 10**6).astype(np.uint32) for side in (x, y)]
+    assert dpjax.audit_samples(*unsigned).lower_bound == pytest.approx(result.lower_bound, rel=1e-3)
+
+
+def test_smoothed_integers_have_a_bound_that_covers():
+    """Each of 60 is above 1 with a chance of 0.05: more than 12 are with one of 7e-6."""
+    bounds = [
+        dpjax.audit_samples(*rounded_laplace(seed, 14, 1000), key=seed, bandwidth=3.0).lower_bound
+        for seed in range(60)
+    ]
+    assert sum(bound > 1 for bound in bounds) <= 12
+    assert np.median(bounds) > 0.3
+
+
+@pytest.mark.parametrize(
+    ("factor", "bandwidth", "space"),
+    [(1, 3.0, RealSpace()), (1, 2.9, None), (100, 300.0, RealSpace()), (100, 290.0, None)],
+)
+def test_integers_are_smoothed_where_the_bandwidth_spans_several(factor, bandwidth, space):
+    x, y = (side * factor for side in rounded_laplace(1, 14, 1000))
+    prepared = prepare(x, y, smooth=Fixed(bandwidth))
+    distinct = len(set(x) | set(y))
+    assert prepared.space == (space or FiniteSpace(distinct))
+    said = any("guarantee='exact' compares sets of them" in note for note in prepared.notes)
+    assert said == (space is None)
+
+
+def test_integers_stay_outcomes_where_one_is_frequent_or_all_are_large():
+    x, y = rounded_laplace(1, 1000, 1000)
+    assert prepare(x, y, smooth=Scott()).labels is None
+    assert prepare(np.maximum(x, 0), y, smooth=Scott()).labels is not None
+    assert prepare(x + 2**60, y + 2**60, smooth=Scott()).labels is not None
+    assert prepare(x, y).labels is not None
+    # A list of outcomes is a region of outcomes.
+    assert dpjax.audit_samples(x, y, region=x[:5].tolist()).region.startswith("{")
+
+
+def test_integers_of_two_types_are_exact():
+    x = np.array([2**63 + 1, 2**63 + 2] * 200, np.uint64)
+    prepared = prepare(x, np.array([2**53, 2**53 + 1] * 200))
+    assert prepared.labels.tolist() == [2**53, 2**53 + 1, 2**63 + 1, 2**63 + 2]
+    assert prepare(np.array([5, 6] * 200, np.uint64), np.array([-5, 6] * 200)).labels[0] == -5
+    with pytest.raises(ValueError, match=f"one side had -1 and the other {2**63 + 2}"):
+        prepare(x, np.array([-1, 6] * 200))
 
 
 def test_what_was_taken_for_what_is_said():
