@@ -97,7 +97,9 @@ class Prepared:
     def region_text(self, region: Region) -> str:
         """The region in the caller's coordinates."""
         if isinstance(region, Box):
-            return str(Box(region.low + self.origin, region.high + self.origin))
+            ends = zip(region.low + self.origin, region.high + self.origin, strict=True)
+            # No Box: far from 0 its float32 would merge them.
+            return " x ".join(f"[{low:g}, {high:g}]" for low, high in ends)
         if self.labels is not None:
             chosen = [str(in_python(self.labels[i])) for i in np.flatnonzero(region.allowed)]
             rest = f", ... ({len(chosen)} in all)" if len(chosen) > 6 else ""
