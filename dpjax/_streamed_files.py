@@ -121,7 +121,7 @@ class _Split:
         self.name = name if recording.name == name else f"{name} ({recording.name})"
         words = [int(word) for word in np.asarray(jax.random.key_data(key))]
         self._key = np.array([words[0] << 32 | words[1], side], np.uint64)
-        self._limit = np.uint64(int(fraction * 2**64))
+        self._fraction, self._limit = fraction, np.uint64(int(fraction * 2**64))
         self.values = SideValues()
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -137,8 +137,11 @@ class _Split:
         """
         kept: list[tuple[np.ndarray, np.ndarray]] = []
         size = total = searching = 0
+        smallest = np.empty(0, np.uint64)
         for chunk, words in self._numbered():
             total += len(chunk)
+            if searching < _MIN_SEARCH:
+                smallest = np.sort(np.concatenate([smallest, words]))[: _MIN_SEARCH + 1]
             self.values.add(chunk)
             chosen = words < self._limit
             searching += int(chosen.sum())
@@ -147,11 +150,20 @@ class _Split:
             if size > 4 * PILOT:
                 kept = [_smallest(kept)]
                 size = PILOT
-        if total < _MIN_SIDE or searching < _MIN_SEARCH:
+        if total < _MIN_SIDE:
             raise ValueError(
-                f"{self.name} must hold at least {_MIN_SIDE} outputs, {_MIN_SEARCH} of them to "
-                f"search, but held {total}, of which {searching} searched."
+                f"{self.name} must hold at least {_MIN_SIDE} outputs, but held {total}."
             )
+        if int(total * self._fraction) < _MIN_SEARCH:
+            raise ValueError(
+                f"search_fraction must leave at least {_MIN_SEARCH} outputs of {self.name} to "
+                f"search, but {self._fraction} of {total} left {int(total * self._fraction)}."
+            )
+        if searching < _MIN_SEARCH:
+            # Of few outputs fewer than expected may have small words: some more are taken.
+            self._limit = smallest[_MIN_SEARCH]
+            numbered = [(chunk, words, words < self._limit) for chunk, words in self._numbered()]
+            kept = [(chunk[chosen], words[chosen]) for chunk, words, chosen in numbered]
         return _smallest(kept)[0]
 
     def counts(self, encoder: Encoder, cells: OutputCells) -> np.ndarray:

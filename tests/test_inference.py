@@ -8,6 +8,7 @@ from scipy import integrate, stats
 
 from dpjax.inference import (
     binomial_lower_bound,
+    choose_event,
     clopper_pearson,
     frequency_standard_error,
     kernel_exact_standard_error,
@@ -196,3 +197,22 @@ def test_normal_coverage_where_there_is_no_loss(direction):
     chance = stats.binom.pmf(k, size, 0.3)
     assert chance.sum() == pytest.approx(1, abs=1e-8)
     assert chance @ (bounds.lower_bound == 0) @ chance == pytest.approx(0.95, abs=0.005)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("empty", [0, 1])
+def test_an_event_is_chosen_where_one_half_is_empty(empty):
+    """Few draws may all be in one half; the other then says nothing."""
+    draws = np.array([[1, 0, 0], [0, 1, 0]])
+    halves = [draws, draws]
+    for held in (np.zeros_like(draws), np.array([[0, 0, 0], [0, 1, 0]])):
+        halves[empty] = held
+        event = choose_event(halves[0], 10, 0.95, judge=halves[1])
+        assert event.cells.any() and not event.cells.all() and 0 <= event.predicted < np.inf
+    # Split at random, one draw is in one half only.
+    event = choose_event(draws, 10, 0.95)
+    assert not event.cells.all() and 0 <= event.predicted < np.inf
+    with pytest.raises(ValueError, match="counts, with judge, must hold at least one draw"):
+        choose_event(0 * draws, 10, 0.95, judge=draws * [[0], [1]])
+    with pytest.raises(ValueError, match=r"judge must have the shape of counts, \(2, 3\), but had"):
+        choose_event(draws, 10, 0.95, judge=draws[:, :2])

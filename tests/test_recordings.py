@@ -89,6 +89,22 @@ def test_search_and_confirm_share_no_output(tmp_path):
         assert abs(total - 16_000) < 4.6 * np.sqrt(20_000 * 0.16)
 
 
+def test_recordings_of_the_least_size_are_audited_whatever_the_key(tmp_path):
+    """By chance alone 10 of 40 would search for two keys of three."""
+    rng = np.random.default_rng(4)
+    for side, p in (("x", 0.2), ("y", 0.8)):
+        labels = np.where(rng.random(40) < p, "yes", "no")
+        (tmp_path / f"{side}.txt").write_text("\n".join(labels))
+    x, y = (Recording(tmp_path / f"{side}.txt") for side in "xy")
+    for seed in range(40):
+        result = dpjax.audit_samples(x, y, key=seed)
+        assert all(total <= 30 for total in result.settings["confirmed"])
+    with pytest.raises(
+        ValueError, match=r"search_fraction must leave .* x \(x.txt\) .* of 40 left 8"
+    ):
+        dpjax.audit_samples(x, y, search_fraction=0.2)
+
+
 def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
     """12 million bytes a file; a chunk of 20 000 and the pilots are far smaller.
 

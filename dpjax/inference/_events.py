@@ -252,18 +252,20 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> tuple[NDArray, NDArra
             f"counts must have the shape [..., 2, cells] with at least 2 cells, but had "
             f"{counts.shape}."
         )
-    if np.any(counts.sum(axis=-1) <= 0):
-        raise ValueError("counts must hold at least one draw at each side.")
+    second = np.zeros_like(counts)
+    if judge is not None:
+        _validate.counts(judge=judge)
+        second = np.asarray(judge, np.int64)
+    if second.shape != counts.shape:
+        raise ValueError(
+            f"judge must have the shape of counts, {counts.shape}, but had {second.shape}."
+        )
+    if np.any((counts + second).sum(axis=-1) <= 0):
+        raise ValueError("counts, with judge, must hold at least one draw at each side.")
+    # Of few draws one half may be empty: what it says is then nothing, not an error.
     if judge is None:
         first = np.random.default_rng(0).binomial(counts, 0.5)
         return first.astype(np.float64), (counts - first).astype(np.float64)
-    _validate.counts(judge=judge)
-    second = np.asarray(judge, np.int64)
-    if second.shape != counts.shape or np.any(second.sum(axis=-1) <= 0):
-        raise ValueError(
-            f"judge must have the shape of counts, {counts.shape}, and hold draws at each side, "
-            f"but had {second.shape}."
-        )
     return counts.astype(np.float64), second.astype(np.float64)
 
 
@@ -296,7 +298,7 @@ def _sets(
     order = np.argsort(-score, axis=-1, kind="stable")
     pooled = np.broadcast_to(counts.sum(axis=-2, keepdims=True), counts.shape)
     mass = np.cumsum(np.take_along_axis(pooled, order, axis=-1), axis=-1)
-    mass /= counts.sum(axis=(-2, -1), keepdims=True)
+    mass /= np.maximum(counts.sum(axis=(-2, -1), keepdims=True), 1)
     size = (mass[..., None, :] < _MASSES[:, None]).sum(axis=-1) + 1
     most = np.isfinite(score).sum(axis=-1)[..., None]
     return order, np.minimum(size, np.clip(most, 1, counts.shape[-1] - 1))
@@ -345,9 +347,9 @@ def _sums(counts: NDArray, group: NDArray) -> NDArray:
 def _wilson(
     counts: ArrayLike, num_samples: ArrayLike, quantile: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Wilson's bounds of probabilities: close to the exact ones, also for a count of 0."""
+    """Wilson's bounds of probabilities: close to the exact ones, also where few or no draws are."""
     k, n, z = (np.asarray(x, np.float64) for x in (counts, num_samples, quantile))
     centre = k + z**2 / 2
-    spread = z * np.sqrt(np.maximum(k * (1 - k / n), 0) + z**2 / 4)
+    spread = z * np.sqrt(np.maximum(k * (1 - k / np.maximum(n, 1)), 0) + z**2 / 4)
     total = n + z**2
     return np.maximum(centre - spread, 0) / total, np.minimum(centre + spread, total) / total
