@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dpjax._outputs import RecordedSource
+from dpjax._recorded_outcomes import ATOM_SHARE, few_values
 
-_ATOM_SHARE = 0.05
 _FEW_VALUES = 100
 """So few distinct numbers are outcomes, not atoms in a density."""
 
@@ -48,8 +48,8 @@ def held_where_mixed(x: Any, y: Any) -> tuple[Held, Held, list[str]] | None:
     if isinstance(x, RecordedSource) or isinstance(y, RecordedSource):
         return None
     sides = [_as_objects_where_mixed(side) for side in (x, y)]
-    for name, side in zip("xy", sides, strict=True):
-        found = _mixture(side)
+    for name, side, other in zip("xy", sides, sides[::-1], strict=True):
+        found = _mixture(side, other)
         if found is not None:
             note = (
                 f"{name} {found}, so there is no density for all of its outputs: all were counted "
@@ -69,7 +69,7 @@ def _as_objects_where_mixed(side: Any) -> np.ndarray:
     return np.asarray(side)
 
 
-def _mixture(side: np.ndarray) -> str | None:
+def _mixture(side: np.ndarray, other: np.ndarray) -> str | None:
     if side.dtype.kind == "O":
         kinds = sorted({type(value).__name__ for value in side.ravel()})
         return None if kinds == ["str"] else f"holds outputs of several kinds ({', '.join(kinds)})"
@@ -79,7 +79,17 @@ def _mixture(side: np.ndarray) -> str | None:
         return "holds NaN or infinities"
     for column in side.reshape(len(side), -1).T:
         values, counts = np.unique(column, return_counts=True)
-        if len(values) > _FEW_VALUES and counts.max() > _ATOM_SHARE * len(column):
+        if counts.max() <= ATOM_SHARE * len(column):
+            continue
+        if len(values) > _FEW_VALUES or (side.ndim == other.ndim == 1 and _too_many(side, other)):
             share, atom = counts.max() / len(column), values[counts.argmax()]
             return f"holds the value {atom:g} in {share:.0%} of its outputs"
     return None
+
+
+def _too_many(side: np.ndarray, other: np.ndarray) -> bool:
+    """Whether numbers are too many to be taken as outcomes, for so few outputs."""
+    if other.dtype.kind not in "biuf":
+        return False
+    both = np.concatenate([side, other])
+    return not few_values(len(np.unique(both)), len(both))

@@ -159,9 +159,8 @@ def prepare_samples(
     needed = _MIN_DISCRETE if discrete else MIN_REAL
     if size < needed:
         raise ValueError(
-            f"x and y must hold at least {needed} outputs each "
-            + ("" if discrete else "for a bandwidth and two parts")
-            + f", but the shorter had {size}."
+            f"x and y must hold at least {needed} outputs each"
+            f"{'' if discrete else ' for a bandwidth and two parts'}, but the shorter had {size}."
         )
     values = SideValues(), SideValues()
     for side, outputs in zip(values, (x, y), strict=True):
@@ -255,5 +254,6 @@ def _check_reals(x: np.ndarray, y: np.ndarray, *, densities: bool) -> None:
                 share, atom = counts.max() / len(column), values[counts.argmax()]
                 raise ValueError(
                     f"{name} holds the value {atom:g} in {share:.0%} of its outputs, so it has no "
-                    "density there: say discrete=True, or audit that event and the rest apart."
+                    "density there: say guarantee='exact', which counts it apart, or say "
+                    "discrete=True."
                 )

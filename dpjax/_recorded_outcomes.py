@@ -62,7 +62,7 @@ def looks_discrete(
                 "where one says little: guarantee='exact' compares sets of them."
             )
         return True
-    if len(values) <= min(_MAX_DISTINCT, len(both) // 20):
+    if few_values(len(values), len(both)):
         notes.append(
             f"Only {len(values)} distinct numbers in {len(both)}: taken as outcomes. Say "
             "discrete=False if they are reals."
@@ -70,6 +70,11 @@ def looks_discrete(
         return True
     notes.append("Taken as reals with a density. Say discrete=True if they are outcomes.")
     return False
+
+
+def few_values(num_distinct: int, num_outputs: int) -> bool:
+    """Whether so few distinct numbers among so many are outcomes."""
+    return num_distinct <= min(_MAX_DISTINCT, num_outputs // 20)
 
 
 def _may_be_smoothed(

@@ -66,7 +66,12 @@ def audit_recordings(
     raw = [part.pilot() for part in parts]
     _refuse_two_kinds(parts, raw)
     pilots = [encoder.encode(outputs) for outputs in raw]
-    refuse_shared_draws(parts[0].values, parts[1].values)
+    try:
+        refuse_shared_draws(parts[0].values, parts[1].values)
+    except ValueError as error:
+        if parts[0].name == "x":
+            raise
+        raise ValueError(f"{parts[0].name} and {parts[1].name}: {error}") from None
     if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
         raise TypeError("x and y must be of one kind, but were labels and vectors.")
     if all(pilot.alone.all() for pilot in pilots):

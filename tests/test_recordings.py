@@ -134,8 +134,21 @@ def test_atoms_in_a_density_are_counted_apart():
     assert any("x holds the value 0 in 50% of its outputs" in note for note in result.notes)
     assert any("counted apart from the density" in note for note in result.notes)
     assert result.bound == "exact binomial"
-    with pytest.raises(ValueError, match="say discrete=True"):
+    with pytest.raises(ValueError, match="or say discrete=True"):
         dpjax.audit_samples(x, y, discrete=False)
+
+
+def test_few_outputs_with_an_atom_are_counted_as_many_are():
+    """80 distinct numbers of 200 are no outcomes, and not all of them are the atom."""
+    rng = np.random.default_rng(6)
+    x, y = (np.maximum(shift + rng.laplace(size=200), 0) for shift in (-0.5, 0.5))
+    assert len(np.unique(x)) <= 100
+    result = dpjax.audit_samples(x, y)
+    assert result.bound == "exact binomial" and result.lower_bound < 1
+    assert any("x holds the value 0 in" in note for note in result.notes)
+    with pytest.raises(ValueError, match="say guarantee='exact', which counts it apart"):
+        dpjax.audit_samples(x, y, region=(0, 3))
+    dpjax.audit_samples(x, y, guarantee="exact")
 
 
 def test_nan_and_infinities_and_none_are_outcomes():
@@ -286,6 +299,10 @@ def test_refused_recordings(tmp_path):
         TypeError, match=r"x \(x.npy\) holds numbers.*vectors of 2 numbers, such as"
     ):
         dpjax.audit_samples(x, Recording(tmp_path / "v.npy"))
+    copy = tmp_path / "copy.npy"
+    copy.write_bytes((tmp_path / "x.npy").read_bytes())
+    with pytest.raises(ValueError, match=r"x \(x.npy\) and y \(copy.npy\): x and y must be indep"):
+        dpjax.audit_samples(x, Recording(copy))
     with pytest.raises(TypeError, match="x and y must both be recordings, but y was ndarray"):
         dpjax.audit_samples(x, Y)
     with pytest.raises(ValueError, match="search_fraction must be below"):
