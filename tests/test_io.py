@@ -247,8 +247,9 @@ def test_files_cut_short(tmp_path, name):
         read_samples(path)
 
 
-def test_text_that_is_not_utf_8(tmp_path):
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_text_that_is_not_utf_8(tmp_path, encoding):
     path = tmp_path / "x.csv"
-    path.write_bytes("é\nü\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"x\.csv cannot be read: .*utf-8"):
+    path.write_bytes("é\nü\n".encode(encoding))
+    with pytest.raises(ValueError, match=r"x\.csv cannot be read: .*utf-8 .* save it as UTF-8\.$"):
         read_samples(path)

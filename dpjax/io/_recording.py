@@ -139,6 +139,11 @@ class Recording:
     def _of(self, path: Path) -> Iterator[np.ndarray]:
         try:
             yield from _READERS[path.suffix.lower()](path, self.column, _ROWS)
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"samples file {path} cannot be read: it is no utf-8 (byte {error.start} of what "
+                f"was read is {error.object[error.start]:#04x}); save it as UTF-8."
+            ) from None
         except (ValueError, OSError, EOFError, zipfile.BadZipFile, csv.Error) as error:
             text = str(error)
             joint = "" if text.startswith(("must", "has", "mixes")) else "cannot be read: "
