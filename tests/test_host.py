@@ -1,7 +1,10 @@
 """Python functions as mechanisms: every outcome counts, bounds hold, failures are said."""
 
+import copy
 import re
+import threading
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.stats import binom, laplace
@@ -37,6 +40,19 @@ def one(database, rng):
     if u < 0.02 + 0.05 * database:
         raise KeyError(str(u))
     return None if u > 0.9 else rng.laplace()
+
+
+def spoiling(database, num_samples, seed):
+    """Sorts, extends and empties what it was handed, after it has used it."""
+    result = noisy(len(database["rows"]), num_samples, seed)
+    database["rows"].append(database["rows"][0])
+    database["rows"].sort()
+    return result
+
+
+def spoiling_one(database, rng):
+    database["rows"].append(0)
+    return len(database["rows"]) + rng.laplace()
 
 
 def audit(function, pairs=PAIR, **options):
@@ -241,6 +257,63 @@ def test_databases_may_be_anything_and_results_are_json():
     pair = ({"rows": ["a", "b"]}, {"rows": ["a"]})
     result = audit(count, [pair])
     assert dpjax.AuditResult.from_json(result.to_json()).witness.database == repr(pair[0])
+
+
+ROWS = [{"rows": [2, 1]}, {"rows": [1]}]
+SOME = {"num_samples": 300, "num_confirm": 600, "batch_size": 100}
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize(
+    ("function", "options"), [(spoiling, {}), (spoiling_one, {"batched": False})], ids=str
+)
+def test_a_function_may_change_its_database(function, options, workers):
+    """The database of every call is the one that was given, so outputs lie around 1, 2 or 3."""
+    given = copy.deepcopy(ROWS)
+    result = audit(function, [tuple(given)], workers=workers, **SOME, **options)
+    assert given == ROWS
+    # Shifted Laplace distributions of scale 1, one apart; grown databases would be hundreds apart.
+    assert 0.3 < result.lower_bound < 1.2
+    assert result.witness.database == repr(ROWS[0])
+
+
+@pytest.mark.parametrize(
+    "database",
+    [
+        [3.0, 1.0],
+        [[3.0], [1.0]],
+        np.array([3.0, 1.0]),
+        np.array([[3.0], None], object),
+        {"a": [3.0]},
+        ([3.0], 1.0),
+        Encoder("any object"),
+        [lambda: 1.0],
+    ],
+    ids=lambda database: type(database).__name__,
+)
+def test_every_call_has_a_database_of_its_own(database):
+    seen = []
+    dpjax.audit(
+        HostMechanism(lambda d: seen.append(d) or np.random.default_rng().random(), batched=False),
+        pairs=[(database, database)], num_samples=20, num_confirm=20,
+    )  # fmt: skip
+    assert len({id(d) for d in seen} | {id(database)}) == 81
+    assert all(type(d) is type(database) for d in seen)
+
+
+def test_what_cannot_change_is_not_copied():
+    still = np.arange(3.0)
+    still.setflags(write=False)
+    for database in (1.5, "text", (1, (2.0, "x")), still, np.float32(2), jnp.arange(3)):
+        seen = []
+        audit(lambda d, n, seen=seen: seen.append(d) or np.random.default_rng().random(n),
+              [(database, database)], num_samples=20, num_confirm=20)  # fmt: skip
+        assert all(d is database for d in seen)
+
+
+def test_a_database_that_cannot_be_copied_is_refused():
+    with pytest.raises(ValueError, match=r"can be copied .*TypeError"):
+        audit(unseeded, [({"lock": threading.Lock()}, {})])
 
 
 # Refusals.

@@ -15,6 +15,7 @@ import numpy as np
 
 from dpjax import _validate
 from dpjax._outputs import Encoder, Raised, check_bits, preview, preview_database
+from dpjax.io._copies import copier
 from dpjax.io._schedule import batch_sizes, in_order, seed_of_batch
 
 _SEEDS = ("seed", "rng")
@@ -32,7 +33,8 @@ class HostMechanism:
         function: (database, num_samples) -> num_samples outputs, an array or a list; or, with
             `batched=False`, (database) -> one output. If it has a parameter `seed` (an integer) or
             `rng` (a `numpy.random.Generator`) it is given one, and the audit can be replayed;
-            otherwise it must draw its own fresh randomness at every call.
+            otherwise it must draw its own fresh randomness at every call. Every call is handed a
+            database of its own, so it may change it.
         batched: Whether it returns many outputs at a call.
         workers: Processes that call it, each a fresh Python; 0 for this one. The function must
             then be picklable: at the top level of a module.
@@ -125,14 +127,16 @@ def _draw(
 ) -> Any:
     """One batch of raw outputs, with its length checked."""
     kind, name = _seed_argument(function), _name_of(function)
+    fresh = copier(database, name)
     if not batched:
         return [
-            _draw_one(function, name, kind, catch, database, number)
+            _draw_one(function, name, kind, catch, fresh, number)
             for number in np.random.SeedSequence(seed).generate_state(num_samples, np.uint64)
         ]
     asked = f"{num_samples} outputs at the database {preview_database(database)}"
+    given = fresh()
     try:
-        batch = function(database, num_samples, **_seed_given(kind, seed))
+        batch = function(given, num_samples, **_seed_given(kind, seed))
     except Exception as error:
         raise ValueError(
             f"the function {name} raised {type(error).__name__} when asked for {asked}: {error}. "
@@ -155,8 +159,14 @@ def _draw(
 
 
 def _draw_one(
-    function: Callable[..., Any], name: str, kind: str | None, catch: bool, database: Any, seed: Any
+    function: Callable[..., Any],
+    name: str,
+    kind: str | None,
+    catch: bool,
+    fresh: Callable[[], Any],
+    seed: Any,
 ) -> Any:
+    database = fresh()
     try:
         return function(database, **_seed_given(kind, int(seed) >> 1))
     except Exception as error:
@@ -165,7 +175,7 @@ def _draw_one(
             return Raised(f"error: {type(error).__name__}")
         raise ValueError(
             f"the function {name} raised {type(error).__name__} at the database "
-            f"{preview_database(database)}: {error}. With special='outcomes' an exception is an "
+            f"{preview_database(fresh())}: {error}. With special='outcomes' an exception is an "
             "outcome."
         ) from error
 
