@@ -43,12 +43,18 @@ class HostSource(Protocol):
     Attributes:
         name: For people.
         replayable: Whether the same seeds give the same outputs.
+        batched: Whether a call makes many outputs, so that another cut makes other ones.
+        batch_size: Outputs of a call.
+        workers: Calls at the same time; 0 for one.
         time_limit: Seconds of drawing in one audit, or None.
         progress: Called with (outputs so far, of how many), or None.
     """
 
     name: str
     replayable: bool
+    batched: bool
+    batch_size: int
+    workers: int
     time_limit: float | None
     progress: Callable[[int, int], None] | None
 
@@ -58,8 +64,12 @@ class HostSource(Protocol):
 
     def opened(
         self,
-    ) -> AbstractContextManager[Callable[[Any, int, tuple[int, ...]], Iterator[Any]]]:
-        """Within it, (database, num_samples, seed words) -> batches of raw outputs."""
+    ) -> AbstractContextManager[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
+        """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs.
+
+        With a cut, batches of a mechanism that is not batched hold so many outputs at most; the
+        outputs themselves depend on the other three alone.
+        """
         ...
 
 

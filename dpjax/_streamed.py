@@ -19,9 +19,7 @@ from dpjax._output_events import Found, choose_in_cells
 from dpjax._outputs import Encoder, HostSource, Outputs
 from dpjax._result import AuditResult
 from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
-
-_SEARCH_SHARE = 0.3
-"""Of a time limit, for the search."""
+from dpjax._time_limit import Pace, Plan
 
 _BEGINNINGS = (100, 1000)
 """So many first outputs of batches are compared."""
@@ -29,7 +27,7 @@ _BEGINNINGS = (100, 1000)
 _REPEAT_NATS = 40.0
 """What is less likely than e^-40 to happen twice by chance did not happen by chance."""
 
-_STAGES = {"search": 0, "confirm": 1}
+_STAGES = {"search": 0, "confirm": 1, "measure": 2}
 
 
 def audit_host(
@@ -66,20 +64,44 @@ def audit_host(
     said = list(notes)
     with source.opened() as draw:
         drawn = _Drawn(draw, encoder, pairs, words, progress)
-        budget = source.time_limit
-        each = None if budget is None else _SEARCH_SHARE * budget / (2 * len(pairs))
-        found = [
-            _search([drawn.batches(p, side, "search", num_samples, each) for side in (0, 1)],
-                    encoder, num_confirm, own_confidence, delta)
+        plan, pace = Plan(num_samples, None, None), None
+        if source.time_limit is not None:
+            pace = Pace(source, draw)
+            measuring = (*words, 0, 0, _STAGES["measure"])
+            pace.measure(
+                pairs.sides[0][0], measuring, 2 * len(pairs) * num_samples + 2 * num_confirm
+            )
+            used = time.perf_counter() - start
+            plan = pace.search(len(pairs), num_samples, num_confirm, used)
+            progress.expect(2 * len(pairs) * plan.num_samples + 2 * num_confirm)
+        counted = [
+            _count([drawn.batches(p, side, "search", plan) for side in (0, 1)], encoder)
             for p in range(len(pairs))
-        ]  # fmt: skip
+        ]
+        if pace is not None:
+            # Without the time of the choice below, which draws nothing.
+            used = time.perf_counter() - start
+            streams = [[drawn.taken[p, side] for side in (0, 1)] for p in range(len(pairs))]
+            possible = pace.confirm(streams, num_confirm, used)
+            least = min(int(halves.sum(axis=(0, 2)).min()) for _, halves in counted)
+            said += _said_fewer(pace, least, num_samples, "and pair searched")
+            said += _said_fewer(pace, possible, num_confirm, "confirmed")
+            num_confirm = possible
+            progress.expect(progress.done + 2 * num_confirm)
+        found = [
+            Found(
+                cells,
+                halves.sum(axis=0),
+                choose_in_cells(cells, halves, num_confirm, own_confidence, delta),
+            )
+            for cells, halves in counted
+        ]
         best = int(np.argmax([f.event.predicted for f in found]))
-        if budget is not None:
-            num_confirm = _affordable(num_confirm, progress.done, start, budget, said)
+        # No clock here: which outputs confirm must not depend on how long they took.
+        last = Plan(num_confirm, plan.cut, None)
         cells, mask = found[best].cells, found[best].event.cells
         confirmed = [
-            _in_event(drawn.batches(best, side, "confirm", num_confirm, None), cells, mask)
-            for side in (0, 1)
+            _in_event(drawn.batches(best, side, "confirm", last), cells, mask) for side in (0, 1)
         ]
     if not source.replayable:
         said.append(
@@ -104,26 +126,25 @@ def audit_host(
     )
 
 
-def _search(
-    batches: list[Iterator[Outputs]],
-    encoder: Encoder,
-    num_confirm: int,
-    confidence: float,
-    delta: float,
-) -> Found:
-    """Lays cells by the first outputs of both sides, counts all, and chooses an event."""
-    pilots = [_first(side, PILOT) for side in batches]
-    joined = [_joined(pilot) for pilot in pilots]
+def _count(batches: list[Iterator[Outputs]], encoder: Encoder) -> tuple[OutputCells, np.ndarray]:
+    """Lays cells by the first outputs of both sides, and counts all in them.
+
+    Returns:
+        The cells, and int64 [2, 2, cells]: counts of two halves at both sides.
+    """
+    joined, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
     width = encoder.dimension or 1
     joined = [o._replace(values=_widened(o.values, width)) for o in joined]
     cells = lay_cells(joined, encoder.names)
     halves = np.zeros((2, 2, cells.size), np.int64)
-    for side, (pilot, rest) in enumerate(zip(joined, batches, strict=True)):
+    for side, (pilot, rest) in enumerate(zip(joined, rests, strict=True)):
+        number = 0
         for batch in chain([pilot], rest):
-            halves[:, side] += cells.count(batch, np.arange(len(batch.labels)) % 2, 2)
-    return Found(
-        cells, halves.sum(axis=0), choose_in_cells(cells, halves, num_confirm, confidence, delta)
-    )
+            # By the number of the output, so that no half depends on how batches are cut.
+            half = (number + np.arange(len(batch.labels))) % 2
+            halves[:, side] += cells.count(batch, half, 2)
+            number += len(batch.labels)
+    return cells, halves
 
 
 def _in_event(batches: Iterable[Outputs], cells: OutputCells, mask: np.ndarray) -> tuple[int, int]:
@@ -135,15 +156,19 @@ def _in_event(batches: Iterable[Outputs], cells: OutputCells, mask: np.ndarray) 
     return inside, total
 
 
-def _first(batches: Iterator[Outputs], count: int) -> list[Outputs]:
-    """Batches until there are `count` outputs; the iterator keeps the others."""
+def _parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
+    """The first `count` outputs, whatever the batches are, and the batches of the others."""
     taken, size = [], 0
     for batch in batches:
         taken.append(batch)
         size += len(batch.labels)
         if size >= count:
             break
-    return taken
+    joined = _joined(taken)
+    first, others = (
+        Outputs(*(column[part] for column in joined)) for part in (slice(count), slice(count, None))
+    )
+    return first, chain([others], batches)
 
 
 def _joined(batches: list[Outputs]) -> Outputs:
@@ -166,6 +191,10 @@ class _Progress:
     def __init__(self, tell: Callable[[int, int], None] | None, total: int):
         self._tell, self._total, self.done = tell, total, 0
 
+    def expect(self, total: int) -> None:
+        """There will be so many in all, and not as many as was said."""
+        self._total = total
+
     def add(self, count: int) -> None:
         self.done += count
         if self._tell is not None:
@@ -173,30 +202,35 @@ class _Progress:
 
 
 class _Drawn:
-    """Encoded batches of a mechanism, watched for randomness that is none."""
+    """Encoded batches of a mechanism, watched for randomness that is none.
+
+    Attributes:
+        taken: (pair, side) -> outputs so far of the last stage, and the seconds of drawing them.
+    """
 
     def __init__(self, draw: Any, encoder: Encoder, pairs: Any, words: Any, progress: _Progress):
         self._draw, self._encoder, self._pairs = draw, encoder, pairs
         self._words, self._progress = words, progress
+        self.taken: dict[tuple[int, int], tuple[int, float]] = {}
         self._seen: set[tuple[int, int, bytes]] = set()
         self._constant: dict[tuple[int, int], bool] = {}
 
-    def batches(
-        self, pair: int, side: int, stage: str, num_samples: int, seconds: float | None
-    ) -> Iterator[Outputs]:
-        """Batches at one database, until there are `num_samples` or the time is over."""
+    def batches(self, pair: int, side: int, stage: str, plan: Plan) -> Iterator[Outputs]:
+        """Batches at one database, until there are as many as planned or the time is over."""
         database = self._pairs.sides[side][pair]
         words = (*self._words, pair, side, _STAGES[stage])
-        spent, last = 0.0, time.perf_counter()
-        for raw in self._draw(database, num_samples, words):
+        spent, last, count = 0.0, time.perf_counter(), 0
+        for raw in self._draw(database, plan.num_samples, words, plan.cut):
             outputs = self._encoder.encode(raw)
             self._watch(outputs, pair, side)
             self._progress.add(len(outputs.labels))
             # Only the time of this stream: the two sides of a pair are drawn in turns.
             spent += time.perf_counter() - last
+            count += len(outputs.labels)
+            self.taken[pair, side] = count, spent
             yield outputs
             last = time.perf_counter()
-            if seconds is not None and spent >= seconds:
+            if plan.seconds is not None and spent >= plan.seconds:
                 return
 
     def notes(self, pair: int) -> list[str]:
@@ -229,14 +263,9 @@ class _Drawn:
             self._seen.add(place)
 
 
-def _affordable(wanted: int, drawn: int, start: float, budget: float, notes: list[str]) -> int:
-    """Draws a side for which there is time, decided before the first of them."""
-    spent = time.perf_counter() - start
-    possible = int(drawn / max(spent, 1e-9) * max(budget - spent, 0.0) / 2)
+def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:
     if possible >= wanted:
-        return wanted
-    possible = max(possible, 1)
-    notes.append(
-        f"For the time limit of {budget:g} s, {possible} outputs a side confirmed, not {wanted}."
-    )
-    return possible
+        return []
+    return [
+        f"For the time limit of {pace.limit:g} s, {possible} outputs a side {what}, not {wanted}."
+    ]

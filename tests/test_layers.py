@@ -19,6 +19,7 @@ LAYERS = {
     "_output_events": 5, "_streamed": 5, "_streamed_files": 5, "_streamed_result": 5,
     "_replay": 5, "_rerun": 5, "audit": 5, "_audit_samples": 5, "_subject": 5, "_terms": 5,
     "_pair_search": 5,
+    "_time_limit": 5,
     "_audit_histogram": 5, "reference": 5,
     "io": 6, "sweeps": 6, "testing": 6,
     "plotting": 7, "report": 7, "cli": 7, "__main__": 7,

@@ -19,7 +19,8 @@ import numpy as np
 from dpjax import _validate
 from dpjax._outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.io._entries import as_outputs
-from dpjax.io._schedule import batch_sizes, in_order, seed_of_batch
+from dpjax.io._host import seeds_of_calls
+from dpjax.io._schedule import in_order
 
 _LAST_LINES = 5
 
@@ -102,26 +103,31 @@ class CommandMechanism:
         return shlex.split(self.command)[0]
 
     @contextmanager
-    def opened(self) -> Iterator[Callable[[Any, int, tuple[int, ...]], Iterator[Any]]]:
-        """Within it, (database, num_samples, seed words) -> batches of raw outputs."""
+    def opened(self) -> Iterator[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
+        """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs."""
         # Threads: each waits for a process of its own.
         with ThreadPoolExecutor(self.workers) as pool:
             yield partial(self._batches, pool)
 
     def _batches(
-        self, pool: Any, database: Any, num_samples: int, words: tuple[int, ...]
+        self,
+        pool: Any,
+        database: Any,
+        num_samples: int,
+        words: tuple[int, ...],
+        cut: int | None = None,
     ) -> Iterator[Any]:
         text = _database_text(database)
-        sizes = batch_sizes(num_samples, self.batch_size)
-        tasks = ((text, size, seed_of_batch(words, i)) for i, size in enumerate(sizes))
+        calls = seeds_of_calls(num_samples, self.batch_size, words, self.batched, cut)
         if self.batched:
+            tasks = ((text, size, seed) for size, seed in calls)
             yield from in_order(self._run_batch, tasks, pool, self.workers + 1)
             return
-        for database_text, size, seed in tasks:
-            seeds = np.random.SeedSequence(seed).generate_state(size, np.uint64)
-            single = ((database_text, 1, int(word) >> 1) for word in seeds)
-            lines = in_order(self._run_one, single, pool, 2 * self.workers)
-            yield [line if isinstance(line, Raised) else as_outputs([line])[0] for line in lines]
+        single = ((text, 1, int(seed)) for _, seeds in calls for seed in seeds)
+        # One line of runs for all batches: no worker waits for the last run of a batch.
+        lines = in_order(self._run_one, single, pool, 2 * self.workers)
+        while batch := list(islice(lines, cut or self.batch_size)):
+            yield [line if isinstance(line, Raised) else as_outputs([line])[0] for line in batch]
 
     def _run_batch(self, text: str, num_samples: int, seed: int) -> Any:
         lines, code, last = self._run(text, num_samples, seed)

@@ -91,8 +91,8 @@ class HostMechanism:
         return Encoder(f"the function {self.name}", special=self.special, bits=self.bits)
 
     @contextmanager
-    def opened(self) -> Iterator[Callable[[Any, int, tuple[int, ...]], Iterator[Any]]]:
-        """Within it, (database, num_samples, seed words) -> batches of raw outputs."""
+    def opened(self) -> Iterator[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
+        """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs."""
         call = partial(_draw, self.function, self.batched, self.special == "outcomes")
         if not self.workers:
             yield partial(self._batches, call, None)
@@ -104,10 +104,16 @@ class HostMechanism:
             yield partial(self._batches, call, pool)
 
     def _batches(
-        self, call: Any, pool: Any, database: Any, num_samples: int, words: tuple[int, ...]
+        self,
+        call: Any,
+        pool: Any,
+        database: Any,
+        num_samples: int,
+        words: tuple[int, ...],
+        cut: int | None = None,
     ) -> Iterator[Any]:
-        sizes = batch_sizes(num_samples, self.batch_size)
-        tasks = ((database, size, seed_of_batch(words, i)) for i, size in enumerate(sizes))
+        seeds = seeds_of_calls(num_samples, self.batch_size, words, self.batched, cut)
+        tasks = ((database, size, seed) for size, seed in seeds)
         try:
             yield from in_order(call, tasks, pool, 2 * max(self.workers, 1))
         except BrokenProcessPool:
@@ -117,22 +123,46 @@ class HostMechanism:
             ) from None
 
 
+def seeds_of_calls(
+    num_samples: int, batch_size: int, words: tuple[int, ...], batched: bool, cut: int | None
+) -> Iterator[tuple[int, Any]]:
+    """How outputs are cut into batches, and the seeds of each.
+
+    Args:
+        num_samples: Outputs in all.
+        batch_size: Outputs that share the seed of a batch.
+        words: Of the seeds.
+        batched: Whether a batch is one call, with one seed; else each output has a seed, which
+            does not depend on the cut.
+        cut: Outputs of a batch at most, where each has a seed; None for `batch_size`.
+
+    Yields:
+        (outputs, seed), or (outputs, int64 array of their seeds), below 2^63.
+    """
+    for number, size in enumerate(batch_sizes(num_samples, batch_size)):
+        seed = seed_of_batch(words, number)
+        if batched:
+            yield size, seed
+            continue
+        seeds = np.random.SeedSequence(seed).generate_state(size, np.uint64) >> np.uint64(1)
+        for start in range(0, size, cut or size):
+            part = seeds[start : start + (cut or size)].astype(np.int64)
+            yield len(part), part
+
+
 def _draw(
     function: Callable[..., Any],
     batched: bool,
     catch: bool,
     database: Any,
     num_samples: int,
-    seed: int,
+    seed: Any,
 ) -> Any:
-    """One batch of raw outputs, with its length checked."""
+    """One batch of raw outputs, with its length checked; seeds of all of them if one by one."""
     kind, name = _seed_argument(function), _name_of(function)
     fresh = copier(database, name)
     if not batched:
-        return [
-            _draw_one(function, name, kind, catch, fresh, number)
-            for number in np.random.SeedSequence(seed).generate_state(num_samples, np.uint64)
-        ]
+        return [_draw_one(function, name, kind, catch, fresh, number) for number in seed]
     asked = f"{num_samples} outputs at the database {preview_database(database)}"
     given = fresh()
     try:
@@ -168,7 +198,7 @@ def _draw_one(
 ) -> Any:
     database = fresh()
     try:
-        return function(database, **_seed_given(kind, int(seed) >> 1))
+        return function(database, **_seed_given(kind, int(seed)))
     except Exception as error:
         if catch:
             # Only its type: a message may hold what no label should, and may not be picklable.

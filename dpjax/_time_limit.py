@@ -1,0 +1,173 @@
+"""What a time limit leaves time for: the pace of a mechanism is measured before it is relied on.
+
+A part of the limit measures, on draws that are not used again; of what is left a share searches and
+the rest confirms. How many outputs that makes is decided before the first of them is drawn.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from math import ceil, floor, log10
+from typing import Any, NamedTuple
+
+from dpjax._outputs import HostSource
+
+_MEASURE_SHARE, _SEARCH_SHARE = 0.25, 0.3
+"""Of the limit, at most, and of what is left after the measurement."""
+
+_BATCH_SHARE = 0.01
+"""Of the limit, for a batch of what may be cut anywhere."""
+
+_PLENTY = 0.2
+"""Of the limit: an audit that takes less than that needs no better pace."""
+
+_MARGIN = 0.85
+"""Of the time that is there, so that a pace which varies does not exceed it."""
+
+_LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
+"""Outputs a side with which an audit can still show something."""
+
+
+class Plan(NamedTuple):
+    """How the search draws under a limit.
+
+    Attributes:
+        num_samples: Outputs at each side of each pair.
+        cut: Outputs of a batch, where batches may be cut without another result; else None.
+        seconds: For each side of each pair, after which no more batches are drawn.
+    """
+
+    num_samples: int
+    cut: int | None
+    seconds: float | None
+
+
+class Pace:
+    """The seconds that outputs take: first those of a few draws, later those of the search.
+
+    Args:
+        source: The mechanism, with a time limit.
+        draw: As its `opened` gives it.
+    """
+
+    def __init__(self, source: HostSource, draw: Callable[..., Iterator[Any]]):
+        assert source.time_limit is not None
+        self._source, self._draw, self.limit = source, draw, source.time_limit
+        self._fixed = self._each = 0.0
+        self._measured = 0.0
+
+    def measure(self, database: Any, words: tuple[int, ...], wanted: int) -> None:
+        """Draws more and more outputs, until they and not their start take the time.
+
+        Args:
+            database: At which to draw.
+            words: Of seeds that nothing else uses.
+            wanted: Outputs of the whole audit, if there is time.
+        """
+        size, spent, before = 1, 0.0, (0, 0.0)
+        lanes = max(self._source.workers, 1)
+        while True:
+            began = time.perf_counter()
+            for _ in self._draw(database, size, words, ceil(size / lanes)):
+                pass
+            took = time.perf_counter() - began
+            spent += took
+            slope = (took - before[1]) / (size - before[0])
+            # Something is left to the outputs even where a start seems to take all the time.
+            self._each = max(min(slope, took / size), 0.1 * took / size)
+            self._fixed = took - self._each * size
+            mostly_start = before[0] > 0 and took < 1.5 * before[1]
+            if size >= self._source.batch_size or wanted * took / size < _PLENTY * self.limit:
+                return
+            if before[0] and took >= 0.02 * self.limit and not mostly_start:
+                return
+            factor = 2 if before[0] == 0 else (16 if mostly_start else 4)
+            expected = took if mostly_start else factor * took
+            if spent + expected > _MEASURE_SHARE * self.limit:
+                return
+            size, before = min(factor * size, self._source.batch_size), (size, took)
+
+    def search(self, num_pairs: int, wanted: int, num_confirm: int, used: float) -> Plan:
+        """How to search in its share of the time.
+
+        Args:
+            num_pairs: That are searched.
+            wanted: Outputs a side and pair, if there is time.
+            num_confirm: The same a side, to confirm.
+            used: Seconds so far.
+
+        Raises:
+            ValueError: The limit is too short for anything to be shown.
+        """
+        left = max(self.limit - used, 0.0)
+        seconds = _SEARCH_SHARE * left / (2 * num_pairs)
+        possible = self._fitting(_MARGIN * seconds)
+        confirm = self._fitting(_MARGIN * (1 - _SEARCH_SHARE) * left / 2)
+        if possible < min(wanted, _LEAST_SEARCH) or confirm < min(num_confirm, _LEAST_CONFIRM):
+            raise self._too_short(num_pairs, wanted, num_confirm)
+        num_samples = min(wanted, possible)
+        self._measured = used
+        cut = None
+        if not self._source.batched:
+            lanes = max(self._source.workers, 1)
+            cut = min(max(int(_BATCH_SHARE * self.limit / (self._each * lanes)), 1), 10**6)
+        return Plan(num_samples, cut, seconds)
+
+    def confirm(
+        self, streams: Sequence[Sequence[tuple[int, float]]], wanted: int, used: float
+    ) -> int:
+        """Outputs a side for which there is time, by the pace of the search.
+
+        Args:
+            streams: For each pair and each side, outputs that were drawn and their seconds.
+            wanted: Outputs a side, if there is time.
+            used: Seconds so far.
+
+        Raises:
+            ValueError: There are too few for anything to be shown.
+        """
+        # Both sides of any pair, for the slowest of them may be chosen.
+        slower = max(
+            sum(seconds / self._taking(count) for count, seconds in pair) / 2 for pair in streams
+        )
+        drawing = sum(seconds for pair in streams for _, seconds in pair)
+        # Outputs are also counted, which is a part of the time of fast mechanisms.
+        slower *= max((used - self._measured) / max(drawing, 1e-9), 1.0)
+        self._fixed, self._each = self._fixed * slower, self._each * slower
+        possible = self._fitting(_MARGIN * max(self.limit - used, 0.0) / 2)
+        if possible < min(wanted, _LEAST_CONFIRM):
+            raise self._too_short(len(streams), streams[0][0][0], wanted)
+        return min(possible, wanted)
+
+    @property
+    def _lanes(self) -> int:
+        """Batches at a time; single outputs were measured with all workers at work."""
+        return max(self._source.workers, 1) if self._source.batched else 1
+
+    def _fitting(self, seconds: float) -> int:
+        """How many outputs take so long."""
+        batch = self._source.batch_size
+        whole = self._fixed + self._each * batch
+        if seconds < whole or not self._source.batched:
+            return max(int((seconds - self._fixed) / self._each), 0)
+        return int(seconds / whole * self._lanes * batch)
+
+    def _taking(self, count: int) -> float:
+        """How long so many outputs take; the inverse of `_fitting`."""
+        batch = self._source.batch_size
+        if count <= batch or not self._source.batched:
+            return self._fixed + self._each * count
+        return (self._fixed + self._each * batch) * max(count / batch / self._lanes, 1)
+
+    def _too_short(self, num_pairs: int, wanted: int, num_confirm: int) -> ValueError:
+        search, confirm = min(wanted, _LEAST_SEARCH), min(num_confirm, _LEAST_CONFIRM)
+        needed = max(
+            2 * num_pairs * self._taking(search) / _SEARCH_SHARE,
+            2 * self._taking(confirm) / (1 - _SEARCH_SHARE),
+        ) / (_MARGIN * (1 - _MEASURE_SHARE))  # fmt: skip
+        step = 10.0 ** (floor(log10(needed)) - 1)
+        return ValueError(
+            f"time_limit must leave {search} outputs a side and pair to search and {confirm} a "
+            f"side to confirm, but was {self.limit:g} s, and an output takes about "
+            f"{self._taking(confirm) / confirm:.2g} s: give at least "
+            f"{ceil(needed / step) * step:g} s, or leave time_limit out."
+        )

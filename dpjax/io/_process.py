@@ -1,0 +1,127 @@
+"""Runs of programs that end when they must, together with what they have started."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from itertools import islice
+from typing import NamedTuple
+
+_LAST_LINES = 5
+_GRACE = 0.5
+"""Seconds for the pipe to close once everything that should hold it was killed."""
+
+
+class Ended(NamedTuple):
+    """What a run left.
+
+    Attributes:
+        lines: Of its standard output, one more than asked at most.
+        code: Its exit status; None if it took too long.
+        last: The last lines of its errors.
+    """
+
+    lines: list[str]
+    code: int | None
+    last: str
+
+
+class Programs:
+    """Programs that run at the same time, so that all of them can be stopped."""
+
+    def __init__(self):
+        self._lock, self._stopped = threading.Lock(), False
+        self._running: set[subprocess.Popen] = set()
+
+    def stop(self) -> None:
+        """Kills all that run, and starts no more."""
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                _kill(process)
+
+    def run(self, words: Sequence[str], num_lines: int, timeout: float | None) -> Ended:
+        """Runs a program to its end, or until it printed too much or took too long.
+
+        Args:
+            words: The program and its arguments.
+            num_lines: That it should print; it is killed at the next one.
+            timeout: Seconds that it may take, or None.
+
+        Raises:
+            OSError: It cannot be started.
+        """
+        with tempfile.TemporaryFile() as errors:
+            with self._lock:
+                if self._stopped:
+                    raise RuntimeError("programs were stopped")
+                # A session of its own: a kill reaches the children too.
+                process = subprocess.Popen(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    start_new_session=True,
+                )
+                self._running.add(process)
+            try:
+                lines, code = _read(process, num_lines, timeout)
+            finally:
+                if process.poll() is None:
+                    _kill(process)
+                    process.wait()
+                with self._lock:
+                    self._running.discard(process)
+            errors.seek(max(errors.seek(0, 2) - 10_000, 0))
+            last = errors.read().decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
+        return Ended(lines, code, " | ".join(line.strip() for line in last))
+
+
+def _read(
+    process: subprocess.Popen, num_lines: int, timeout: float | None
+) -> tuple[list[str], int | None]:
+    """Lines and exit status; None for a status that did not come in time."""
+    raw: list[bytes] = []
+    pipe = process.stdout
+    assert pipe is not None
+
+    def read() -> None:
+        # A line more than asked is enough to know that there are too many.
+        raw.extend(islice(pipe, num_lines + 1))
+        if len(raw) > num_lines:
+            _kill(process)
+        pipe.close()
+
+    start = time.monotonic()
+    # Of its own thread, for a child that left the session may hold the pipe open for ever.
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(timeout)
+    code = None
+    if not reader.is_alive():
+        try:
+            left = None if timeout is None else max(timeout - (time.monotonic() - start), 0.0)
+            code = process.wait(left)
+        except subprocess.TimeoutExpired:
+            pass
+    if code is None:
+        _kill(process)
+        process.wait()
+        reader.join(_GRACE)
+    lines = [line.decode("utf-8", "replace").rstrip("\r\n") for line in list(raw)]
+    return lines, 0 if len(lines) > num_lines else code
+
+
+def _kill(process: subprocess.Popen) -> None:
+    """Ends a program and its children; on Windows, which has no groups of processes, it alone."""
+    if not hasattr(os, "killpg"):
+        process.kill()
+        return
+    try:
+        # Its number is that of its session, since it leads it.
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
