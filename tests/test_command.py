@@ -1,14 +1,20 @@
 """Programs as mechanisms, and the command line's way to all mechanisms of the host."""
 
 import json
+import os
+import signal
 import sys
+import threading
+import time
 
 import numpy as np
+import psutil
 import pytest
 from test_cli import call
 
 import dpjax
 from dpjax import CommandMechanism
+from dpjax.io._process import Programs
 
 PYTHON = sys.executable
 SIZES = {"num_samples": 2000, "num_confirm": 5000}
@@ -112,6 +118,57 @@ def test_placeholders_in_a_database_are_left_alone(program):
     pair = ("{num_samples}", "x;{seed} $HOME")
     result = dpjax.audit(CommandMechanism(command), pairs=[pair], **SIZES)
     assert result.witness.output in [f"{side!r}" for side in pair]
+
+
+CHILD = """
+import sys, time
+while True:
+    time.sleep(0.02)
+    open(sys.argv[1], "a").write("x")
+"""
+PARENT = """
+import subprocess, sys, time
+child = __file__.replace("parent", "child")
+subprocess.Popen([sys.executable, "-S", child, sys.argv[1]], start_new_session=len(sys.argv) > 2)
+time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize("rest", ["", " own-session"])
+def test_a_timeout_ends_a_program_with_its_children(tmp_path, rest):
+    """A child holds the pipe: whether it could be killed or not, the run ends."""
+    (tmp_path / "child.py").write_text(CHILD)
+    (tmp_path / "parent.py").write_text(PARENT)
+    trace = tmp_path / "trace"
+    command = f"{PYTHON} -S {tmp_path / 'parent.py'} {trace}{rest}"
+    start = time.monotonic()
+    ended = Programs().run(command.split(), 1, 2.0)
+    left = [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if str(trace) in (process.info["cmdline"] or [])
+    ]
+    for process in left:
+        process.kill()
+    assert ended.code is None and time.monotonic() - start < 10
+    assert len(left) == (1 if rest else 0)
+    assert trace.stat().st_size > 0
+
+
+def test_a_timeout_is_an_outcome(tmp_path):
+    command = CommandMechanism("sleep {database}", timeout=0.3)
+    result = dpjax.audit(command, pairs=[(0, 60)], num_samples=4, num_confirm=4)
+    assert result.witness.event_counts in ((0, 4), (4, 0))
+    assert "error: timeout" in result.witness.event or result.witness.event.endswith("empty")
+
+
+def test_an_interrupt_ends_what_runs():
+    mechanism = CommandMechanism("sleep 6{database} {num_samples}", workers=2)
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), mechanism.opened() as draw:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        list(draw(0, 10, (1,)))
+    assert time.monotonic() - start < 10
 
 
 # The command line.

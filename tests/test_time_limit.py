@@ -126,7 +126,7 @@ def test_a_limit_that_shows_nothing_says_which_would(clock):
 
 
 def test_a_program_that_is_run_once_an_output_keeps_its_limit(monkeypatch):
-    def run(self, text, num_samples, seed):
+    def run(self, programs, text, num_samples, seed):
         time.sleep(0.01)
         return [str(float(text) + np.random.default_rng(seed).laplace())], 0, ""
 

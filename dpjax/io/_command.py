@@ -3,9 +3,6 @@
 import json
 import re
 import shlex
-import subprocess
-import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,9 +17,8 @@ from dpjax import _validate
 from dpjax._outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.io._entries import as_outputs
 from dpjax.io._host import seeds_of_calls
+from dpjax.io._process import Ended, Programs
 from dpjax.io._schedule import in_order
-
-_LAST_LINES = 5
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class CommandMechanism:
             every run.
         workers: Runs at the same time.
         batch_size: Outputs asked for in a run, or counted at once.
-        timeout: Seconds that one run may take, or None.
+        timeout: Seconds that one run may take, with all that it starts, or None.
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
         time_limit: As in `HostMechanism`.
@@ -106,12 +102,19 @@ class CommandMechanism:
     def opened(self) -> Iterator[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
         """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs."""
         # Threads: each waits for a process of its own.
+        programs = Programs()
         with ThreadPoolExecutor(self.workers) as pool:
-            yield partial(self._batches, pool)
+            try:
+                yield partial(self._batches, pool, programs)
+            except BaseException:
+                # An interrupt reaches this process alone, and the pool would wait for the others.
+                programs.stop()
+                raise
 
     def _batches(
         self,
         pool: Any,
+        programs: Programs,
         database: Any,
         num_samples: int,
         words: tuple[int, ...],
@@ -121,16 +124,16 @@ class CommandMechanism:
         calls = seeds_of_calls(num_samples, self.batch_size, words, self.batched, cut)
         if self.batched:
             tasks = ((text, size, seed) for size, seed in calls)
-            yield from in_order(self._run_batch, tasks, pool, self.workers + 1)
+            yield from in_order(partial(self._run_batch, programs), tasks, pool, self.workers + 1)
             return
         single = ((text, 1, int(seed)) for _, seeds in calls for seed in seeds)
         # One line of runs for all batches: no worker waits for the last run of a batch.
-        lines = in_order(self._run_one, single, pool, 2 * self.workers)
+        lines = in_order(partial(self._run_one, programs), single, pool, 2 * self.workers)
         while batch := list(islice(lines, cut or self.batch_size)):
             yield [line if isinstance(line, Raised) else as_outputs([line])[0] for line in batch]
 
-    def _run_batch(self, text: str, num_samples: int, seed: int) -> Any:
-        lines, code, last = self._run(text, num_samples, seed)
+    def _run_batch(self, programs: Programs, text: str, num_samples: int, seed: int) -> Any:
+        lines, code, last = self._run(programs, text, num_samples, seed)
         what = f"{self._program!r}, asked for {num_samples} outputs at the database " + (
             preview_database(text)
         )
@@ -146,8 +149,8 @@ class CommandMechanism:
             )
         return as_outputs(lines)
 
-    def _run_one(self, text: str, num_samples: int, seed: int) -> str:
-        lines, code, last = self._run(text, num_samples, seed)
+    def _run_one(self, programs: Programs, text: str, num_samples: int, seed: int) -> str:
+        lines, code, last = self._run(programs, text, num_samples, seed)
         strange = (
             "error: timeout" if code is None else (f"error: exit status {code}" if code else "")
         )
@@ -165,48 +168,15 @@ class CommandMechanism:
             )
         return lines[0] if lines else ""
 
-    def _run(self, text: str, num_samples: int, seed: int) -> tuple[list[str], int | None, str]:
-        """At most num_samples + 1 lines, the exit code (None after a timeout), the last errors."""
+    def _run(self, programs: Programs, text: str, num_samples: int, seed: int) -> Ended:
         places = {"database": text, "num_samples": str(num_samples), "seed": str(seed)}
         words = [_filled(word, places) for word in shlex.split(self.command)]
-        with tempfile.TemporaryFile() as errors:
-            try:
-                process = subprocess.Popen(
-                    words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
-                )
-            except OSError as error:
-                raise ValueError(
-                    f"the command {self._program!r} cannot be run: {error.strerror}."
-                ) from None
-            late = threading.Event()
-
-            def stop() -> None:
-                late.set()
-                process.kill()
-
-            timer = None if self.timeout is None else threading.Timer(self.timeout, stop)
-            if timer is not None:
-                timer.start()
-            try:
-                assert process.stdout is not None
-                # A line more than asked is enough to know that there are too many.
-                raw = list(islice(process.stdout, num_samples + 1))
-                if len(raw) > num_samples:
-                    process.kill()
-                process.stdout.close()
-                code = process.wait()
-            finally:
-                if timer is not None:
-                    timer.cancel()
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
-            errors.seek(max(errors.seek(0, 2) - 10_000, 0))
-            last = errors.read().decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
-        lines = [line.decode("utf-8", "replace").rstrip("\r\n") for line in raw]
-        if len(lines) > num_samples:
-            code = 0
-        return lines, None if late.is_set() else code, " | ".join(line.strip() for line in last)
+        try:
+            return programs.run(words, num_samples, self.timeout)
+        except OSError as error:
+            raise ValueError(
+                f"the command {self._program!r} cannot be run: {error.strerror}."
+            ) from None
 
 
 def _filled(word: str, places: dict[str, str]) -> str:

@@ -45,7 +45,7 @@ class HostMechanism:
             number k <= 8 to look at its k lowest mantissa bits: what floating-point noise leaks.
             -0.0 is then told from 0.0.
         time_limit: Seconds of drawing in one audit; the numbers of draws become smaller to keep
-            it. None for no limit.
+            it, by a pace that is measured first, on draws that are not used. None for no limit.
         progress: Called with (outputs so far, of how many).
 
     Raises:

@@ -41,7 +41,8 @@ class Programs:
         with self._lock:
             self._stopped = True
             for process in self._running:
-                _kill(process)
+                if process.returncode is None:
+                    _kill(process)
 
     def run(self, words: Sequence[str], num_lines: int, timeout: float | None) -> Ended:
         """Runs a program to its end, or until it printed too much or took too long.
