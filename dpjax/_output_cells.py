@@ -30,6 +30,8 @@ _TAILS = {1: 12, 2: 5, 3: 2}
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
 _FEW_VALUES = 256
 _SHOWN = 4
+_LONGER = 10
+"""Letters by which a text must be longer than what is said of its complement to be given up."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,24 @@ class OutputCells:
         alone = np.full(self.num_alone, np.nan)
         return [np.concatenate([alone, np.tile(line, len(self.boxed))]) for line in lines]
 
+    def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:
+        """The event without labels that never happened, or with all of them if that is simpler.
+
+        Args:
+            mask: bool [size], the event.
+            seen: bool [size], the cells that happened in the search.
+
+        Returns:
+            bool [size], an event with the same outputs of the search.
+        """
+        never = ~seen & (np.arange(self.size) < self.num_alone)
+        without, together = mask & ~never, mask | never
+        if not without.any() or 2 * together.sum() <= self.size:
+            return without
+        words = _Words(True)
+        is_simpler = len(self._text(~together, words)) + _LONGER < len(self._text(without, words))
+        return together if is_simpler else without
+
     def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:
         """The event that the output lies in one of the cells of bool [size], in words.
 
@@ -137,9 +157,18 @@ class OutputCells:
             whole: Whether to name every part with all digits, so that the event can be counted
                 again, rather than the first few parts.
         """
-        if mask.sum() * 2 > self.size and not mask.all():
-            return "not: " + self.describe(~mask, whole=whole)
-        words = _Words(whole)
+        if not mask.any():
+            return "no event: nothing exceeds delta"
+        if mask.all():
+            return "the output is anything"
+        exact = _Words(True)
+        inverted, plain = (len(self._text(m, exact)) for m in (~mask, mask))
+        if 2 * mask.sum() > self.size and inverted + _LONGER < plain:
+            return f"the output is not {self._text(~mask, _Words(whole), inverted=True)}"
+        return f"the output is {self._text(mask, _Words(whole))}"
+
+    def _text(self, mask: np.ndarray, words: "_Words", *, inverted: bool = False) -> str:
+        """The parts of an event, which is what the output is not where that is `inverted`."""
         boxes = mask[self.num_alone :].reshape(len(self.boxed), *self.shape)
         parts = [
             "some other label" if number == len(self.names) else self.names[number]
@@ -152,9 +181,11 @@ class OutputCells:
                 described.setdefault(text, []).append(self.names[number])
         for text, names in described.items():
             only = names == [self.names[0]]
-            kind = "a number" if len(self.shape) == 1 else "a vector with"
-            parts.append(f"{kind} {text}" + ("" if only else f" with {words.listed(names)}"))
-        return f"the output is {words.listed(parts)}"
+            kind = "a number " if len(self.shape) == 1 else "a vector with "
+            if inverted and only and len(self.shape) == 1 and text != "of any size":
+                kind = ""
+            parts.append(f"{kind}{text}" + ("" if only else f" with {words.listed(names)}"))
+        return words.listed(parts)
 
     def _describe_boxes(self, chosen: np.ndarray, words: "_Words") -> str:
         """The numbers beside one label; of vectors one entry after the other."""
@@ -173,22 +204,30 @@ class OutputCells:
         return words.listed(texts, "; or ")
 
     def _runs(self, axis: int, chosen: np.ndarray, words: "_Words") -> list[str]:
-        edges, atoms = self.edges[axis], set(self.atoms[axis].tolist())
+        edges, atoms = self.edges[axis], self.atoms[axis]
+        after = dict(zip(np.nextafter(atoms, np.inf).tolist(), atoms.tolist(), strict=True))
         change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
         texts = []
         for start, stop in zip(change[::2], change[1::2], strict=True):
             low = None if start == 0 else float(edges[start - 1])
             high = None if stop == len(edges) + 1 else float(edges[stop - 1])
-            if low is None and high is None:
+            # Just after an atom: in short the atom itself is the end, within or not.
+            past, upto = (None if words.whole else after.get(end) for end in (low, high))
+            first, last = (
+                None if end is None else words.number(end if atom is None else atom, edges)
+                for end, atom in ((low, past), (high, upto))
+            )
+            if first is None and last is None:
                 texts.append("of any size")
-            elif stop - start == 1 and low in atoms:
-                texts.append(f"equal to {words.number(low)}")
-            elif low is None:
-                texts.append(f"below {words.number(high)}")
-            elif high is None:
-                texts.append(f"of at least {words.number(low)}")
+            elif stop - start == 1 and low in atoms.tolist():
+                texts.append(f"equal to {first}")
+            elif first is None:
+                texts.append(f"{'below' if upto is None else 'of at most'} {last}")
+            elif last is None:
+                texts.append(f"{'of at least' if past is None else 'above'} {first}")
             else:
-                texts.append(f"in [{words.number(low)}, {words.number(high)})")
+                opening, closing = "[" if past is None else "(", ")" if upto is None else "]"
+                texts.append(f"in {opening}{first}, {last}{closing}")
         return texts
 
 
@@ -196,14 +235,25 @@ class _Words:
     """Lists and numbers, in short or in whole."""
 
     def __init__(self, whole: bool):
-        self._whole = whole
+        self.whole = whole
 
-    def number(self, value: float | None) -> str:
-        return f"{value:.17g}" if self._whole else f"{value:.6g}"
+    def number(self, value: float, edges: np.ndarray) -> str:
+        """With all digits, or with as many of 6 to 9 as tell it from the edges beside it."""
+        if self.whole:
+            return f"{value:.17g}"
+        place = int(np.searchsorted(edges, value))
+        beside = edges[max(place - 2, 0) : place + 3]
+        # Not from the end of its own cell, where it is an atom.
+        beside = beside[np.abs(beside - value) > 2 * np.spacing(abs(value))]
+        for digits in range(6, 9):
+            text = f"{value:.{digits}g}"
+            if text not in [f"{edge:.{digits}g}" for edge in beside]:
+                return text
+        return f"{value:.9g}"
 
     def listed(self, parts: Sequence[str], joint: str = " or ") -> str:
         parts = list(parts)
-        if len(parts) > _SHOWN and not self._whole:
+        if len(parts) > _SHOWN and not self.whole:
             parts = [*parts[:_SHOWN], f"{len(parts) - _SHOWN} more such sets"]
         if len(parts) == 1 or joint != " or ":
             return joint.join(parts)

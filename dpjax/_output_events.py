@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax._output_cells import OutputCells
+from dpjax._terms import check_delta
 from dpjax.inference import Event, choose_event
 
 _GROUPS = (3, 9, 27)
@@ -40,9 +41,13 @@ def choose_in_cells(
         num_confirm: N, fresh outputs a side.
         confidence: Of the bound.
         delta: As in `event_lower_bound`.
+
+    Raises:
+        ValueError: delta is not in [0, 1).
     """
+    check_delta(delta)
     first, second = halves
-    return choose_event(
+    event = choose_event(
         first,
         num_confirm,
         confidence,
@@ -51,3 +56,5 @@ def choose_in_cells(
         coarser=[cells.groups(width) for width in _GROUPS],
         positions=cells.positions(),
     )
+    # Before the confirm part is looked at, so that the words and the counts are of one event.
+    return event._replace(cells=cells.settled(event.cells, halves.sum(axis=(0, 1)) > 0))

@@ -19,6 +19,7 @@ from dpjax._output_events import Found, choose_in_cells
 from dpjax._outputs import Encoder, HostSource, Outputs
 from dpjax._result import AuditResult
 from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
+from dpjax._terms import check_delta
 from dpjax._time_limit import Pace, Plan
 
 _BEGINNINGS = (100, 1000)
@@ -55,6 +56,7 @@ def audit_host(
     """
     start = time.perf_counter()
     refuse_foreign(region=no_region, num_outcomes=no_outcomes)
+    check_delta(delta)
     _validate.positive_int(num_samples=num_samples, num_confirm=num_confirm)
     own_confidence = 1 - (1 - confidence) / num_claims
     pairs = host_pairs(pairs)

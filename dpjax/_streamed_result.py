@@ -101,6 +101,14 @@ def streamed_result(
         seconds: Wall time.
     """
     cells, counts, event = found[best]
+    notes = list(notes)
+    mask = event.cells
+    if not any(inside for inside, _ in confirmed):
+        # Its probability on either side is unknown, so what always happened is shown instead.
+        confirmed = [(trials, trials) for _, trials in confirmed]
+        if mask.any():
+            notes.append("The event that the search chose did not happen in the draws to confirm.")
+        mask = ~mask
     larger = int(event.larger)
     (inside, trials), (other, other_trials) = confirmed[larger], confirmed[1 - larger]
     lower_bound = float(
@@ -115,12 +123,14 @@ def streamed_result(
         )
     )
     verdict, sentence = judge(lower_bound, claim, confidence, delta)
-    notes = list(notes)
     share = [k / n for k, n in confirmed]
     with np.errstate(divide="ignore", invalid="ignore"):
         up, down = np.float64(max(share[larger] - delta, 0)), np.float64(share[1 - larger])
         estimate = float(np.fmax(np.log(up) - np.log(down), 0.0)) if up > 0 else 0.0
-    text = cells.describe(event.cells)
+    text, whole = cells.describe(mask), cells.describe(mask, whole=True)
+    if not event.cells.any():
+        reason = cells.describe(mask & ~mask) if delta else "no event: nothing tells the two apart"
+        text = whole = f"{whole} ({reason})"
     predicted = [float(f.event.predicted) for f in found]
     order = np.argsort(-np.array(predicted), kind="stable")
     return AuditResult(
@@ -139,7 +149,7 @@ def streamed_result(
             larger=("database", "neighbor")[larger],
             on_floor=False,
             floor=0.0,
-            event=cells.describe(event.cells, whole=True),
+            event=whole,
             event_counts=(confirmed[0][0], confirmed[1][0]),
             bandwidth=None,
         ),
@@ -163,7 +173,7 @@ def streamed_result(
             "generator": "philox4x64",
         },
         notes=tuple(notes),
-        curve=_curve(cells, counts, event.cells),
+        curve=_curve(cells, counts, mask),
         versions=versions(),
         device="host",
         seconds=seconds,

@@ -7,10 +7,23 @@ from dpjax import _validate
 GUARANTEES = ("normal", "exact")
 
 
-def check_common(confidence: float, claim: float | None) -> None:
+def check_common(confidence: float, claim: float | None, delta: float = 0.0) -> None:
     _validate.open_unit(confidence=confidence)
     if claim is not None:
         _validate.non_negative(claim=claim)
+    check_delta(delta)
+
+
+def check_delta(delta: float) -> None:
+    """A probability that a claim leaves out: leaving out all of it claims nothing.
+
+    Raises:
+        TypeError: It is no number.
+        ValueError: It is not in [0, 1).
+    """
+    _validate.finite(delta=delta)
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta must lie in [0, 1), but was {delta!r}.")
 
 
 def own_confidence_of(confidence: float, guarantee: str, num_claims: int) -> float:

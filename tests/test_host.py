@@ -11,6 +11,7 @@ from scipy.stats import binom, laplace
 
 import dpjax
 from dpjax import HostMechanism
+from dpjax._output_cells import lay_cells
 from dpjax._outputs import Encoder, Raised, lowest_set_bit
 
 SMALL = {"num_samples": 4000, "num_confirm": 10_000}
@@ -68,7 +69,7 @@ def probability(event, location):
         total += laplace.cdf(float(high), location) - laplace.cdf(float(low), location)
     total += sum(laplace.cdf(float(end), location) for end in re.findall(r"below (\S+)", event))
     total += sum(laplace.sf(float(end), location) for end in re.findall(r"least (\S+)", event))
-    return 1 - total if event.startswith("not: ") else total
+    return 1 - total if event.startswith("the output is not ") else total
 
 
 # Truth.
@@ -314,6 +315,116 @@ def test_what_cannot_change_is_not_copied():
 def test_a_database_that_cannot_be_copied_is_refused():
     with pytest.raises(ValueError, match=r"can be copied .*TypeError"):
         audit(unseeded, [({"lock": threading.Lock()}, {})])
+
+
+# Words of events.
+
+
+@pytest.mark.parametrize("delta", [2, 1.0, -0.1, np.nan])
+def test_delta_is_a_probability_below_1(delta):
+    with pytest.raises(ValueError, match=r"delta must (lie in|be a number)"):
+        audit(noisy, delta=delta)
+    x, y = (np.random.default_rng(side).laplace(size=500) for side in (0, 1))
+    with pytest.raises(ValueError, match="delta must"):
+        dpjax.audit_samples(HostRecording(x), HostRecording(y), delta=delta)
+
+
+class HostRecording:
+    name, origins = "numbers", {}
+
+    def __init__(self, values):
+        self.values = values
+
+    def chunks(self):
+        yield self.values
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.999])
+def test_where_nothing_exceeds_delta_no_event_has_a_bound_of_0(delta):
+    """The total variation distance of the two is 0.39."""
+    result = audit(noisy, delta=delta)
+    assert result.lower_bound == 0 and result.estimate == 0
+    if delta == 0.999:
+        assert "no event: nothing exceeds delta" in result.witness.event
+        assert result.witness.densities == (1, 1)
+
+
+def test_no_witness_has_a_probability_of_0_on_both_sides():
+    """Labels that are all distinct: no event of the search happens again."""
+    result = audit(lambda d, n, rng: [str(v) for v in rng.random(n)], num_samples=500)
+    assert result.lower_bound == 0 and max(result.witness.densities) > 0
+    rare = audit(lambda d, n, rng: np.where(rng.random(n) < 0.001 + 0.001 * d, "a", "b"),
+                 num_samples=2000, num_confirm=50)  # fmt: skip
+    assert rare.lower_bound == 0 and max(rare.witness.densities) > 0
+
+
+def laid(pilot):
+    encoder = Encoder("it")
+    sides = [encoder.encode(side) for side in pilot]
+    return lay_cells(sides, encoder.names)
+
+
+def test_a_complement_is_said_by_its_own_parts():
+    values = np.random.default_rng(0).laplace(size=2000)
+    cells = laid([values, values])
+    middle = (cells.edges[0] >= -0.3) & (cells.edges[0] < 0.3)
+    inside = np.concatenate([np.zeros(cells.num_alone + 1, bool), middle])
+    seen = np.arange(cells.size) >= cells.num_alone
+    event = cells.settled(~inside & seen, seen)
+    low, high = (float(cells.edges[0][np.flatnonzero(middle)[i] + j]) for i, j in ((0, 0), (-1, 1)))
+    assert cells.describe(event) == f"the output is not in [{low:.6g}, {high:.6g})"
+    assert cells.describe(event, whole=True) == f"the output is not in [{low:.17g}, {high:.17g})"
+    # Counted outputs and the words are the same event, also for labels that nobody saw.
+    encoder = Encoder("it")
+    outputs = encoder.encode([low, np.nextafter(low, -9), high, np.nextafter(high, -9), 99.0, "x"])
+    assert event[cells.index(outputs)].tolist() == [False, True, True, False, True, True]
+    # A half-line is said as one, without the labels that never happened.
+    half = cells.settled(np.arange(cells.size) >= cells.num_alone + 10, seen)
+    assert cells.describe(half) == f"the output is a number of at least {cells.edges[0][9]:.6g}"
+    assert not half[: cells.num_alone].any()
+    assert cells.describe(np.zeros(cells.size, bool)) == "no event: nothing exceeds delta"
+
+
+def test_ends_have_the_digits_that_tell_neighbours_apart():
+    near = 1234.5 + np.arange(400) * 1e-5
+    cells = laid([near, near])
+    edges = cells.edges[0]
+    texts = {cells.describe(np.arange(cells.size) == i) for i in range(cells.num_alone, cells.size)}
+    assert len(texts) == len(edges) + 1
+    for number in re.findall(r"[\d.]{4,}", " ".join(texts)):
+        assert len(number.replace(".", "")) <= 9
+    far = laid([near * 1e3 - 1234e3, near]).edges[0]
+    assert len(far) == len(np.unique(far))
+    plain = laid([np.random.default_rng(0).laplace(size=3000)] * 2)
+    digits = [
+        len(number.replace(".", "").lstrip("0"))
+        for number in re.findall(r"[\d.]{4,}", plain.describe(np.arange(plain.size) % 9 == 5))
+    ]
+    assert max(digits) <= 6
+
+
+def test_the_end_beside_an_atom_is_open_in_short_and_exact_in_whole():
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random(3000) < 0.3, 0.5, rng.random(3000))
+    cells = laid([values, values])
+    edges = cells.edges[0]
+    at = int(np.flatnonzero(edges == 0.5)[0])
+    first = cells.num_alone + at + 2
+    event = np.isin(np.arange(cells.size), [first, first + 1])
+    assert cells.describe(event) == f"the output is a number in (0.5, {edges[at + 3]:.6g})"
+    low = float(np.nextafter(0.5, 1))
+    assert f"in [{low:.17g}, " in cells.describe(event, whole=True)
+    atom = np.arange(cells.size) == cells.num_alone + at + 1
+    assert cells.describe(atom) == "the output is a number equal to 0.5"
+
+
+def test_words_of_an_audit_are_short():
+    """A witness over half of the cells, as users met it."""
+    for delta in (0.0, 0.1, 0.3):
+        for pair in ((0.0, 1.0), (1.0, 0.0)):
+            witness = audit(noisy, [pair], delta=delta).witness
+            for text in (witness.event, witness.output):
+                assert "some other label" not in text and "not:" not in text
 
 
 # Refusals.
