@@ -1,6 +1,8 @@
 """Python functions as mechanisms: every outcome counts, bounds hold, failures are said."""
 
 import copy
+import dataclasses
+import datetime
 import re
 import threading
 
@@ -13,6 +15,7 @@ import dpjax
 from dpjax import HostMechanism
 from dpjax._output_cells import lay_cells
 from dpjax._outputs import Encoder, Raised, lowest_set_bit
+from dpjax.report import render_report
 
 SMALL = {"num_samples": 4000, "num_confirm": 10_000}
 PAIR = [(0.0, 1.0)]
@@ -475,3 +478,25 @@ def test_options_of_densities_are_refused():
         dpjax.audit(HostMechanism(noisy), pairs=PAIR, bandwidth=0.1)
     with pytest.raises(ValueError, match="pairs must be given"):
         dpjax.audit(HostMechanism(noisy))
+
+
+# Reports.
+
+
+@pytest.mark.parametrize("kind", [".html", ".md"])
+def test_a_report_counts_each_side_and_names_what_is_there(kind):
+    result = audit(noisy)
+    sided = dataclasses.replace(
+        result,
+        settings={**result.settings, "confirmed": [141, 3476]},
+        witness=dataclasses.replace(result.witness, event_counts=(68, 1871)),
+    )
+    text = render_report(sided, kind)
+    assert "68 of 141 fresh draws at the database, 1871 of 3476 at the neighbor" in text
+    assert "Expected bound" in text and "estimated loss" not in text.lower()
+    assert "Outputs outside the region" not in text
+    assert datetime.date.today().isoformat() in text
+    assert f"dpjax {result.versions['dpjax']}" in text and "same pairs and seed 0" in text
+    partial = dataclasses.replace(result, region="[-1, 1]", standard_error=0.1)
+    text = render_report(partial, kind)
+    assert "Outputs outside the region" in text and "estimated loss" in text
