@@ -18,7 +18,7 @@ from dpjax._output_cells import PILOT, OutputCells, lay_cells
 from dpjax._output_events import Found, choose_in_cells
 from dpjax._outputs import Encoder, HostSource, Outputs
 from dpjax._result import AuditResult
-from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
+from dpjax._streamed_result import equal_notes, host_pairs, refuse_foreign, streamed_result
 from dpjax._terms import check_delta
 from dpjax._time_limit import Pace, Plan
 
@@ -63,7 +63,7 @@ def audit_host(
     words = tuple(int(word) for word in np.asarray(jax.random.key_data(key)))
     encoder = source.encoder()
     progress = _Progress(source.progress, 2 * len(pairs) * num_samples + 2 * num_confirm)
-    said = list(notes)
+    said = [*notes, *equal_notes(pairs)]
     with source.opened() as draw:
         drawn = _Drawn(draw, encoder, pairs, words, progress)
         plan, pace = Plan(num_samples, None, None), None

@@ -10,6 +10,7 @@ from dpjax._output_events import Found
 from dpjax._provenance import versions
 from dpjax._result import AuditResult, Witness, finite_or_none, judge
 from dpjax.databases import Pairs
+from dpjax.databases._pairs import rows_of
 from dpjax.inference import event_lower_bound
 
 _CURVE_CELLS = 60
@@ -40,17 +41,29 @@ def host_pairs(pairs: Any, labels: Sequence[str] = ()) -> HostPairs:
     """
     if isinstance(pairs, Pairs):
         return HostPairs((list(pairs.database), list(pairs.neighbor)), pairs.labels)
-    try:
-        rows = [(database, neighbor) for database, neighbor in pairs]
-    except (TypeError, ValueError):
-        raise TypeError(
-            "pairs must be dpjax.Pairs or a list of (database, neighbor), but was "
-            f"{type(pairs).__name__}."
-        ) from None
+    rows = rows_of(pairs)
     if not rows:
         raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
     names = tuple(labels) or tuple(f"pair {number}" for number in range(len(rows)))
     return HostPairs(([row[0] for row in rows], [row[1] for row in rows]), names)
+
+
+def equal_notes(pairs: HostPairs) -> list[str]:
+    """Says where both databases are the same, so that nothing can tell them apart."""
+    return [
+        f"database and neighbor are equal in {label}, so nothing could be found there."
+        for label, database, neighbor in zip(pairs.labels, *pairs.sides, strict=True)
+        if _is_equal(database, neighbor)
+    ]
+
+
+def _is_equal(database: Any, neighbor: Any) -> bool:
+    if isinstance(database, np.ndarray) or isinstance(neighbor, np.ndarray):
+        return type(database) is type(neighbor) and np.array_equal(database, neighbor)
+    try:
+        return type(database) is type(neighbor) and bool(database == neighbor)
+    except Exception:
+        return False  # Of other libraries, which compare entry by entry.
 
 
 def refuse_foreign(**options: Any) -> None:

@@ -500,3 +500,29 @@ def test_a_report_counts_each_side_and_names_what_is_there(kind):
     partial = dataclasses.replace(result, region="[-1, 1]", standard_error=0.1)
     text = render_report(partial, kind)
     assert "Outputs outside the region" in text and "estimated loss" in text
+
+
+# Pairs.
+
+
+@pytest.mark.parametrize(
+    ("pairs", "what"),
+    [
+        ([(0.0, 1.0), (1, 2, 3)], r"entry 1 was \(1, 2, 3\)"),
+        ([0.0, 1.0], "entry 0 was 0.0"),
+        (["ab"], "entry 0 was 'ab'"),
+        ("ab", "but was str"),
+        (3, "but was int"),
+    ],
+)
+def test_the_entry_that_is_no_pair_is_named(pairs, what):
+    for call in (lambda: audit(noisy, pairs), lambda: dpjax.Pairs.of(pairs)):
+        with pytest.raises(TypeError, match=f"list of .database, neighbor., but {what}|{what}"):
+            call()
+
+
+def test_equal_databases_are_said():
+    pairs = [(np.array([1.0]), np.array([1.0])), (np.array([0.0]), np.array([1.0]))]
+    result = audit(lambda d, n, rng: d[0] + rng.laplace(size=n), pairs)
+    notes = [note for note in result.notes if "are equal" in note]
+    assert notes == ["database and neighbor are equal in pair 0, so nothing could be found there."]

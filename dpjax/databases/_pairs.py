@@ -92,13 +92,7 @@ class Pairs:
         """
         if isinstance(pairs, Pairs):
             return pairs
-        try:
-            rows = [(d, n) for d, n in pairs]
-        except (TypeError, ValueError):
-            raise TypeError(
-                "pairs must be dpjax.Pairs or a list of (database, neighbor), but was "
-                f"{type(pairs).__name__}."
-            ) from None
+        rows = rows_of(pairs)
         if not rows:
             raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
         shapes = sorted({np.shape(side) for row in rows for side in row})
@@ -109,6 +103,33 @@ class Pairs:
         return cls(
             np.stack([np.asarray(d) for d, _ in rows]), np.stack([np.asarray(n) for _, n in rows])
         )
+
+
+def rows_of(pairs: Any) -> list[tuple[Any, Any]]:
+    """A list of (database, neighbor), as a person wrote it.
+
+    Raises:
+        TypeError: It is no list of two each; the message names the first that is not.
+    """
+    accepted = "pairs must be dpjax.Pairs or a list of (database, neighbor)"
+    if isinstance(pairs, str | dict):
+        raise TypeError(f"{accepted}, but was {type(pairs).__name__}.")
+    try:
+        items = list(pairs)
+    except TypeError:
+        raise TypeError(f"{accepted}, but was {type(pairs).__name__}.") from None
+    rows = []
+    for number, item in enumerate(items):
+        try:
+            if isinstance(item, str | dict):
+                raise TypeError  # It could be parted, but is no pair.
+            database, neighbor = item
+        except (TypeError, ValueError):
+            text = repr(item)
+            shown = text if len(text) <= 80 else f"{text[:80]}..."
+            raise TypeError(f"{accepted}, but entry {number} was {shown}.") from None
+        rows.append((database, neighbor))
+    return rows
 
 
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:
