@@ -89,7 +89,7 @@ def audit_samples(
     """
     start = time.perf_counter()
     root = _random.as_key(key)
-    check_common(confidence, claim)
+    check_common(confidence, claim, delta)
     refuse_same_origin(x, y)
     own_confidence = own_confidence_of(confidence, guarantee, num_claims)
     mixed = None

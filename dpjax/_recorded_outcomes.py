@@ -149,7 +149,7 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
             "is nothing to compare: leave discrete out, or say discrete=False."
         )
     if labels.dtype.kind in "US" and nothing_to_compare(counts):
-        raise ValueError(alone_text("x and y", counts.sum(), in_python(labels[0])))
+        raise ValueError(alone_text("x and y", counts.sum(), repr(in_python(labels[0]))))
     if len(labels) > _MAX_OUTCOMES:
         raise ValueError(
             f"x and y hold {len(labels)} distinct outcomes, more than 2^20: say discrete=False if "
@@ -174,10 +174,10 @@ def nothing_to_compare(counts: np.ndarray) -> bool:
     return bool(repeated <= (1 - _ALONE_SHARE) * counts.sum() and counts.max() < _RARE)
 
 
-def alone_text(names: str, num_outputs: int, example: Any) -> str:
+def alone_text(names: str, num_outputs: int, example: str) -> str:
     """The sentence that refuses labels of which none occurs twice."""
     return (
-        f"{names} hold {num_outputs} labels, such as {example!r}, and hardly any occurs twice, so "
+        f"{names} hold {num_outputs} labels, such as {example}, and hardly any occurs twice, so "
         "there is nothing to compare: write numbers as numbers (float of a Decimal), leave out "
         "what names a run, or group the labels."
     )

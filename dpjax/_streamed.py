@@ -17,9 +17,10 @@ from dpjax import _validate
 from dpjax._output_cells import PILOT, OutputCells, lay_cells
 from dpjax._output_events import Found, choose_in_cells
 from dpjax._outputs import Encoder, HostSource, Outputs
+from dpjax._recorded_outcomes import alone_text, nothing_to_compare
 from dpjax._result import AuditResult
-from dpjax._streamed_result import equal_notes, host_pairs, refuse_foreign, streamed_result
-from dpjax._terms import check_delta
+from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
+from dpjax._terms import check_delta, equal_notes
 from dpjax._time_limit import Pace, Plan
 
 _BEGINNINGS = (100, 1000)
@@ -27,6 +28,9 @@ _BEGINNINGS = (100, 1000)
 
 _REPEAT_NATS = 40.0
 """What is less likely than e^-40 to happen twice by chance did not happen by chance."""
+
+_LEAST_LOOKED_AT = 200
+"""Of fewer outputs none may come again although some outcomes are common."""
 
 _STAGES = {"search": 0, "confirm": 1, "measure": 2}
 
@@ -63,7 +67,7 @@ def audit_host(
     words = tuple(int(word) for word in np.asarray(jax.random.key_data(key)))
     encoder = source.encoder()
     progress = _Progress(source.progress, 2 * len(pairs) * num_samples + 2 * num_confirm)
-    said = [*notes, *equal_notes(pairs)]
+    said = [*notes, *equal_notes(pairs.sides[0], pairs.sides[1], pairs.labels)]
     with source.opened() as draw:
         drawn = _Drawn(draw, encoder, pairs, words, progress)
         plan, pace = Plan(num_samples, None, None), None
@@ -137,6 +141,7 @@ def _count(batches: list[Iterator[Outputs]], encoder: Encoder) -> tuple[OutputCe
     joined, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
     width = encoder.dimension or 1
     joined = [o._replace(values=_widened(o.values, width)) for o in joined]
+    _refuse_labels_alone(joined, encoder)
     cells = lay_cells(joined, encoder.names)
     halves = np.zeros((2, 2, cells.size), np.int64)
     for side, (pilot, rest) in enumerate(zip(joined, rests, strict=True)):
@@ -147,6 +152,17 @@ def _count(batches: list[Iterator[Outputs]], encoder: Encoder) -> tuple[OutputCe
             halves[:, side] += cells.count(batch, half, 2)
             number += len(batch.labels)
     return cells, halves
+
+
+def _refuse_labels_alone(pilots: Sequence[Outputs], encoder: Encoder) -> None:
+    """Refuses outputs that are labels of which none comes again, as recorded ones are."""
+    alone = np.concatenate([pilot.alone for pilot in pilots])
+    labels = np.concatenate([pilot.labels for pilot in pilots])
+    if len(labels) < _LEAST_LOOKED_AT or not alone.all():
+        return
+    if nothing_to_compare(np.unique(labels, return_counts=True)[1]):
+        example = encoder.names[labels[0]]
+        raise ValueError(alone_text(f"outputs of {encoder.source}", len(labels), example))
 
 
 def _in_event(batches: Iterable[Outputs], cells: OutputCells, mask: np.ndarray) -> tuple[int, int]:

@@ -201,7 +201,7 @@ def _refuse_labels_alone(parts: Sequence[_Split], raw: Sequence[np.ndarray]) -> 
     hashes = hashes[hashes <= min(x.limit, y.limit)]
     if nothing_to_compare(x.counts_of(hashes) + y.counts_of(hashes)):
         names = " and ".join(part.name for part in parts)
-        raise ValueError(alone_text(names, x.total + y.total, in_python(raw[0][0])))
+        raise ValueError(alone_text(names, x.total + y.total, repr(in_python(raw[0][0]))))
 
 
 def _kind(outputs: np.ndarray) -> str | None:

@@ -48,24 +48,6 @@ def host_pairs(pairs: Any, labels: Sequence[str] = ()) -> HostPairs:
     return HostPairs(([row[0] for row in rows], [row[1] for row in rows]), names)
 
 
-def equal_notes(pairs: HostPairs) -> list[str]:
-    """Says where both databases are the same, so that nothing can tell them apart."""
-    return [
-        f"database and neighbor are equal in {label}, so nothing could be found there."
-        for label, database, neighbor in zip(pairs.labels, *pairs.sides, strict=True)
-        if _is_equal(database, neighbor)
-    ]
-
-
-def _is_equal(database: Any, neighbor: Any) -> bool:
-    if isinstance(database, np.ndarray) or isinstance(neighbor, np.ndarray):
-        return type(database) is type(neighbor) and np.array_equal(database, neighbor)
-    try:
-        return type(database) is type(neighbor) and bool(database == neighbor)
-    except Exception:
-        return False  # Of other libraries, which compare entry by entry.
-
-
 def refuse_foreign(**options: Any) -> None:
     """Options that outputs of the host do not have, where one of them was given.
 

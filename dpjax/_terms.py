@@ -1,6 +1,9 @@
 """The terms of a bound: its guarantee, how many claims share its confidence, and delta."""
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from dpjax import _validate
 
@@ -67,3 +70,21 @@ def refuse_delta(delta: float) -> None:
             f"delta must be 0 for a density estimate, but was {delta}: use guarantee='exact', "
             "which counts an event."
         )
+
+
+def equal_notes(databases: Any, neighbors: Any, labels: Sequence[str]) -> list[str]:
+    """Says where both databases are the same, so that nothing can tell them apart."""
+    return [
+        f"database and neighbor are equal in {label}, so nothing could be found there."
+        for label, database, neighbor in zip(labels, databases, neighbors, strict=True)
+        if _is_equal(database, neighbor)
+    ]
+
+
+def _is_equal(database: Any, neighbor: Any) -> bool:
+    if isinstance(database, np.ndarray) or isinstance(neighbor, np.ndarray):
+        return type(database) is type(neighbor) and np.array_equal(database, neighbor)
+    try:
+        return type(database) is type(neighbor) and bool(database == neighbor)
+    except Exception:
+        return False  # Of other libraries, which compare entry by entry.

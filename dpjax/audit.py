@@ -31,6 +31,7 @@ from dpjax._subject import (
 from dpjax._terms import (
     check_common,
     claims_note,
+    equal_notes,
     own_confidence_of,
     refuse_delta,
     refuse_density_options,
@@ -110,7 +111,7 @@ def audit(
     """
     start = time.perf_counter()
     root = _random.as_key(key)
-    check_common(confidence, claim)
+    check_common(confidence, claim, delta)
     own_confidence = own_confidence_of(confidence, guarantee, num_claims)
     if isinstance(mechanism, HostSource):
         refuse_density_options(bandwidth, floor, kernel, method, objective)
@@ -169,7 +170,9 @@ def audit(
             parameters=parameters_of(mechanism),
             seed=seed_of(key),
             region=str(region),
-            notes=notes + claims_note(confidence, num_claims),
+            notes=notes
+            + equal_notes(pairs.database, pairs.neighbor, pairs.labels)
+            + claims_note(confidence, num_claims),
             start=start,
             delta=delta,
         )
@@ -187,7 +190,8 @@ def audit(
     pairs = pairs_of(mechanism, pairs)
     mechanism = mechanism_of(mechanism, pairs.database[0], num_outcomes)
     check_shape(mechanism, pairs)
-    notes = claims_note(confidence, num_claims)
+    notes = equal_notes(pairs.database, pairs.neighbor, pairs.labels)
+    notes += claims_note(confidence, num_claims)
     space = mechanism.output_space
     if isinstance(space, MixedSpace):
         raise ValueError(

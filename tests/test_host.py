@@ -526,3 +526,14 @@ def test_equal_databases_are_said():
     result = audit(lambda d, n, rng: d[0] + rng.laplace(size=n), pairs)
     notes = [note for note in result.notes if "are equal" in note]
     assert notes == ["database and neighbor are equal in pair 0, so nothing could be found there."]
+
+
+def test_outputs_that_never_come_again_cannot_be_compared():
+    def identified(database, num_samples):
+        rng = np.random.default_rng(int(database))
+        return [f"run-{number}" for number in rng.integers(0, 2**60, num_samples)]
+
+    with pytest.raises(
+        ValueError, match=r"outputs of .* labels, such as 'run-.*nothing to compare"
+    ):
+        dpjax.audit(dpjax.HostMechanism(identified), pairs=[(0, 1)], num_samples=500)

@@ -189,3 +189,21 @@ def test_parameters_of_own_classes_are_in_the_result():
     result = dpjax.audit(own, pairs=[(0.0, 1.0)], region=(-3.0, 4.0))
     assert result.parameters == {"scale": 2.0, "shifts": [0.5, 1.0]}
     assert dpjax.AuditResult.from_json(result.to_json()).parameters == result.parameters
+
+
+@pytest.mark.parametrize("guarantee", ["normal", "exact"])
+def test_equal_databases_are_noted(guarantee):
+    result = dpjax.audit(Laplace(1.0), pairs=[(0.0, 1.0), (2.0, 2.0)], guarantee=guarantee)
+    assert "database and neighbor are equal in pair 1, so nothing could be found there." in (
+        result.notes
+    )
+    assert sum("are equal" in note for note in result.notes) == 1
+
+
+@pytest.mark.parametrize("delta", [1.0, -0.1, float("nan")])
+def test_delta_leaves_something_to_claim(delta):
+    with pytest.raises(ValueError, match="delta must"):
+        dpjax.audit(Laplace(1.0), delta=delta, guarantee="exact")
+    x, y = np.random.default_rng(0).normal(size=(2, 500))
+    with pytest.raises(ValueError, match="delta must"):
+        dpjax.audit_samples(x, y, delta=delta, guarantee="exact")
