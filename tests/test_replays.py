@@ -41,7 +41,9 @@ def snippet(message):
     return "\n".join(line[4:] for line in message.split("  replay\n")[1].splitlines())
 
 
-@pytest.mark.parametrize("mechanism", [Laplace(2.0), Scaled(0.5), release], ids=str)
+@pytest.mark.parametrize(
+    "mechanism", [Laplace(2.0), Scaled(0.5), release], ids=["built-in", "class", "function"]
+)
 def test_what_can_be_imported_is_drawn_again_as_it_stands(mechanism, capsys):
     message = failure(mechanism)
     code = snippet(message)
