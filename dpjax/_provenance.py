@@ -9,6 +9,9 @@ import jax
 import numpy as np
 import scipy
 
+_MOST_NUMBERS = 20
+"""Entries of an array that is written out."""
+
 
 def name_of(mechanism: Any) -> str:
     """The name of a built-in mechanism, or of the function."""
@@ -33,7 +36,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, int):
         return value
     try:
-        return np.asarray(value, float).tolist()
+        array = np.asarray(value, float)
+        if array.size > _MOST_NUMBERS:
+            return f"{array.size} numbers of the shape {list(array.shape)}"
+        return array.tolist()
     except (TypeError, ValueError):
         return getattr(value, "__name__", str(value))
 

@@ -24,7 +24,8 @@ _EXACT = 2**53
 _MAX_DISTINCT = 1000
 _MAX_OUTCOMES = 2**20
 _ALONE_SHARE = 0.99
-_RARE = 10
+_RARE = 3
+_FREQUENT = 12
 
 
 def looks_discrete(
@@ -84,13 +85,15 @@ def _may_be_smoothed(
 
     Smoothing is post-processing: outputs with noise of the kernel's shape added have densities
     whose ratio e^epsilon bounds. That the bandwidth spans several integers, and that none of them
-    is frequent, makes the kernel's values as near to normal as those of reals.
+    is frequent, makes the kernel's values as near to normal as those of reals. What smoothing would
+    hide stays an outcome: a value of its own such as an error code, and multiples of some number on
+    one side alone.
     """
     size = min(len(x), len(y))
     if size < MIN_REAL or count < 2 or np.abs(values.astype(float)).max() > _EXACT:
         return False
-    frequent = [np.unique(side, return_counts=True)[1].max() / len(side) for side in (x, y)]
-    if max(frequent) > ATOM_SHARE:
+    step = _step(values)
+    if any(_step(side) > step or _stands_out(side, step) for side in (x, y)):
         return False
     settings = LocalSettings(num_samples=count, num_confirm=size - count, bandwidth=rule)
     # Files are often sorted; the split comes later.
@@ -98,11 +101,28 @@ def _may_be_smoothed(
     pilots = [random.permutation(side)[:count].astype(float) for side in (x, y)]
     centre = np.median(np.concatenate(pilots))
     spread = [rule.spread(jnp.asarray((pilot - centre)[:, None])) for pilot in pilots]
-    step = int(np.gcd.reduce(np.diff(values.astype(np.int64))))
     bandwidth = bandwidth_at(
         rule, (spread[0] + spread[1]) / 2, size - count, 1, settings.confirm_undersmoothing
     )
     return float(bandwidth) >= _STEPS * step
+
+
+def _step(values: np.ndarray) -> int:
+    """The largest number of which all distances are multiples."""
+    return int(np.gcd.reduce(np.diff(np.unique(values).astype(np.int64)), initial=0))
+
+
+def _stands_out(side: np.ndarray, step: int) -> bool:
+    """Whether a value occurs far more often than the three possible ones to each side of it."""
+    values, counts = np.unique(side.astype(float), return_counts=True)
+    if counts.max() > ATOM_SHARE * len(side):
+        return True
+    often = counts >= _FREQUENT
+    values, counts, ordered = values[often], counts[often], np.sort(side.astype(float))
+    until = np.searchsorted(ordered, values + 3 * step, "right")
+    since = np.searchsorted(ordered, values - 3 * step, "left")
+    beside = (until - since - counts) / 6
+    return bool(np.any(counts > 3 * beside + _FREQUENT / 2))
 
 
 def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from dpjax._outputs import Encoder, Outputs, RecordedSource
 from dpjax._recorded import check_search_fraction
 from dpjax._recorded_outcomes import alone_text, in_python, nothing_to_compare
 from dpjax._result import AuditResult
-from dpjax._shared_draws import SideValues, refuse_shared_draws
+from dpjax._shared_draws import SideValues, hashes_of, refuse_shared_draws
 from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
 
 _MIN_SIDE, _MIN_SEARCH = 40, 10
@@ -195,11 +195,10 @@ def _refuse_two_kinds(parts: Sequence[_Split], raw: Sequence[np.ndarray]) -> Non
 
 
 def _refuse_labels_alone(parts: Sequence[_Split], raw: Sequence[np.ndarray]) -> None:
-    """Refuses labels that are all different, by the values that both sides followed."""
-    x, y = (part.values for part in parts)
-    hashes = np.union1d(x.hashes, y.hashes)
-    hashes = hashes[hashes <= min(x.limit, y.limit)]
-    if nothing_to_compare(x.counts_of(hashes) + y.counts_of(hashes)):
+    """Refuses labels that are all different, by the outputs that search."""
+    hashes = np.concatenate([hashes_of(outputs) for outputs in raw])
+    if nothing_to_compare(np.unique(hashes, return_counts=True)[1]):
+        x, y = (part.values for part in parts)
         names = " and ".join(part.name for part in parts)
         raise ValueError(alone_text(names, x.total + y.total, repr(in_python(raw[0][0]))))
 

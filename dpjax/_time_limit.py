@@ -63,13 +63,20 @@ class Pace:
             words: Of seeds that nothing else uses.
             wanted: Outputs of the whole audit, if there is time.
         """
-        size, spent, before = 1, 0.0, (0, 0.0)
         lanes = max(self._source.workers, 1)
-        while True:
+        # Two or more, for a function of batches need not expect a single one.
+        size, spent, before = (2 * lanes if self._source.batched else lanes), 0.0, (0, 0.0)
+
+        def seconds(size: int) -> float:
             began = time.perf_counter()
             for _ in self._draw(database, size, words, ceil(size / lanes)):
                 pass
-            took = time.perf_counter() - began
+            return time.perf_counter() - began
+
+        # What happens once, such as imports in workers, is not the pace of outputs.
+        seconds(size)
+        while True:
+            took = seconds(size)
             spent += took
             slope = (took - before[1]) / (size - before[0])
             # Something is left to the outputs even where a start seems to take all the time.
@@ -82,7 +89,9 @@ class Pace:
                 return
             factor = 2 if before[0] == 0 else (16 if mostly_start else 4)
             expected = took if mostly_start else factor * took
-            if spent + expected > _MEASURE_SHARE * self.limit:
+            # One size alone does not tell the time of a start from that of outputs.
+            share = _MEASURE_SHARE * (1 if before[0] else 2)
+            if spent + expected > share * self.limit:
                 return
             size, before = min(factor * size, self._source.batch_size), (size, took)
 

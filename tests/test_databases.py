@@ -147,3 +147,9 @@ def test_refusals(make, error, message):
 def test_integers_beyond_int32_are_refused_rather_than_wrapped():
     with pytest.raises(ValueError, match=r"pairs\.neighbor .*int32"):
         Pairs.of([(0, 2**31)])
+
+
+def test_a_last_bit_in_an_entry_that_both_sides_share_is_no_distance():
+    assert len(Pairs.of([([0.1 + 0.2, 1.0], [0.3, 2.0])])) == 1
+    with pytest.raises(ValueError, match="must be as far apart in float32"):
+        Pairs([2.0**24], [2.0**24 + 1])

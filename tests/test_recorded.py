@@ -229,6 +229,13 @@ def test_the_region_of_reals_moves_with_them():
     np.testing.assert_allclose(point, prepared.origin + np.array([0.0, 0.5, 1.0]))
 
 
+def test_a_region_far_from_zero_tells_its_ends_apart():
+    x, y = np.random.default_rng(0).normal(size=(2, 2000)) + [[1e9], [1e9 + 1]]
+    low, high = map(float, dpjax.audit_samples(x, y).region.strip("[]").split(", "))
+    pooled = np.concatenate([x, y])
+    assert abs(low - np.quantile(pooled, 0.005)) < 0.5 > abs(high - np.quantile(pooled, 0.995))
+
+
 def test_the_default_region_is_the_search_part_without_its_tails():
     prepared = prepare(*REALS)
     pooled = np.sort(np.concatenate([parts(prepared, side)[0] for side in (0, 1)]))
@@ -292,3 +299,16 @@ def broken(value, at=5):
 def test_refusals(x, y, options, error, message):
     with pytest.raises(error, match=message):
         prepare(x, y, **options)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_error_code_among_wide_integers_is_not_smoothed_away(seed):
+    rng = np.random.default_rng(seed)
+    x, y = (c + rng.geometric(0.02, 4000) - rng.geometric(0.02, 4000) for c in (500, 501))
+    x[rng.random(4000) < 0.04] = -1
+    result = dpjax.audit_samples(x, y, claim=1.0)
+    assert result.verdict == "violated" and result.witness.output == -1
+    # Even numbers on one side alone are told apart by what smoothing hides, too.
+    wide = np.rint(1000 * rng.laplace(size=(2, 20_000))).astype(int)
+    notes = dpjax.audit_samples(2 * wide[0], 2 * wide[1] + 1).notes
+    assert not any("smoothed" in note for note in notes)

@@ -135,7 +135,9 @@ def rows_of(pairs: Any) -> list[tuple[Any, Any]]:
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:
     """Refuses pairs of which others would be audited: those that are no longer as far apart."""
     wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
-    changed = np.abs(kept - wanted) > _DISTANCE_ERROR * wanted
+    # Against all of a pair: an entry that both sides share may differ in its last bit.
+    entries = tuple(range(1, wanted.ndim))
+    changed = np.abs(kept - wanted) > _DISTANCE_ERROR * wanted.max(axis=entries, keepdims=True)
     if np.any(changed):
         at = tuple(np.argwhere(changed)[0])
         raise ValueError(

@@ -1,5 +1,6 @@
 """Estimators: DPL and MPL of the local approach, empirical privacy, levels by histograms."""
 
+from dpjax._streaming import blocks_of as blocks_of
 from dpjax.estimators._confirm import Confirmation as Confirmation
 from dpjax.estimators._empirical import empirical_privacy as empirical_privacy
 from dpjax.estimators._empirical_bandwidth import VariableBandwidth as VariableBandwidth

@@ -10,7 +10,9 @@ LOOKED_AT = 100
 """Rows at the head of a file that tell whether a column counts them."""
 
 _ENOUGH = 10
-_INDEX_NAMES = {"", "unnamed: 0", "index", "id", "__index_level_0__"}
+_INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}
+_PERHAPS_INDEX_NAMES = {"index", "id"}
+"""Such a column may also be an output, whose values then come again."""
 
 
 def refuse_index(names: Sequence[str], columns: Sequence[Sequence[Any]], *, header: bool) -> None:
@@ -27,7 +29,9 @@ def refuse_index(names: Sequence[str], columns: Sequence[Sequence[Any]], *, head
         ValueError: The name of a column says that it is an index, or it goes up by one step.
     """
     for name, column in zip(names, columns, strict=True):
-        if not (_counts(column) or (header and name.strip().lower() in _INDEX_NAMES)):
+        named = name.strip().lower() if header else "some column"
+        perhaps = named in _PERHAPS_INDEX_NAMES and len(set(column)) == len(column)
+        if not (_counts(column) or named in _INDEX_NAMES or perhaps):
             continue
         shown = ", ".join(repr(other) if header else other for other in names)
         raise ValueError(
@@ -50,6 +54,8 @@ def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
     """
     if not all(len(row) == 2 and is_integer(row[0]) and row[1].isdecimal() for row in rows):
         return
+    if any(len(row[0]) > 1 and row[0].startswith("0") for row in rows):
+        return  # Both entries are padded with zeros.
     for number, (whole, part) in enumerate(rows, start=1):
         if len(part) > 1 and part.startswith("0"):
             raise ValueError(decimal_comma_text(f"{whole},{part}", number))

@@ -9,23 +9,19 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax._outputs import preview_database
-
 _UNCHANGING = frozenset((type(None), bool, int, float, complex, str, bytes))
 _CONTAINERS = frozenset((list, dict, tuple, set))
 
 
-def copier(database: Any, name: str) -> Callable[[], Any]:
+def copier(database: Any) -> Callable[[], Any]:
     """Gives a database at each call that nobody else holds: a function may sort or fill its own.
 
-    Without it a change would stay, and later outputs would be of another database.
+    Without it a change would stay, and later outputs would be of another database. Containers,
+    arrays and what says how it is copied (tables of pandas) are; what nothing can change, and
+    anything else, which may be a connection or be known by its identity, is handed over as it is.
 
     Args:
-        database: Of any kind; itself where nothing can change it.
-        name: Of the function, for messages.
-
-    Returns:
-        Makes the copies; raises a ValueError where the database cannot be copied.
+        database: Of any kind.
     """
     if _is_fixed(database):
         return lambda: database
@@ -38,19 +34,14 @@ def copier(database: Any, name: str) -> Callable[[], Any]:
         try:
             return partial(pickle.loads, pickle.dumps(database))
         except Exception:
-            pass  # A deep copy can do more, and says what it cannot.
-
-    def deep() -> Any:
-        try:
-            return copy.deepcopy(database)
-        except Exception as error:
-            raise ValueError(
-                f"pairs must hold databases that can be copied for each call of {name}, but "
-                f"{preview_database(database)} cannot ({type(error).__name__}: {error}): give a "
-                "path or a name, and open it in the function."
-            ) from error
-
-    return deep
+            pass  # A deep copy can do more.
+    if type(database) not in _CONTAINERS and not hasattr(type(database), "__deepcopy__"):
+        return lambda: database
+    try:
+        copy.deepcopy(database)
+    except Exception:
+        return lambda: database
+    return lambda: copy.deepcopy(database)
 
 
 def _is_fixed(value: Any) -> bool:

@@ -160,7 +160,7 @@ def _draw(
 ) -> Any:
     """One batch of raw outputs, with its length checked; seeds of all of them if one by one."""
     kind, name = _seed_argument(function), _name_of(function)
-    fresh = copier(database, name)
+    fresh = copier(database)
     if not batched:
         return [_draw_one(function, name, kind, catch, fresh, number) for number in seed]
     asked = f"{num_samples} outputs at the database {preview_database(database)}"

@@ -113,7 +113,7 @@ def check_mechanism(mechanism: Any, database: Any) -> None:
     returned = getattr(shape, "shape", None), getattr(shape, "dtype", None)
     plain = returned[1] is not None and returned[1].kind in kinds and returned[1].itemsize >= 4
     if returned[0] != wanted or not plain:
-        words = "int32" if kinds == "i" else "float32 (or float64)"
+        words = "int32 (astype(jnp.int32))" if kinds == "i" else "float32 (or float64)"
         text = f"{returned[1]}{list(returned[0])}" if returned[0] is not None else f"{shape}"
         raise TypeError(
             f"{label} must return {words} of shape {list(wanted)} for num_samples = {_LOOK} and "
