@@ -100,9 +100,7 @@ class Prepared:
         if isinstance(region, Box):
             ends = zip(region.low + self.origin, region.high + self.origin, strict=True)
             # No Box: far from 0 its float32 would merge them.
-            return " x ".join(
-                f"[{_within(low, low, high)}, {_within(high, low, high)}]" for low, high in ends
-            )
+            return " x ".join(_interval(float(low), float(high)) for low, high in ends)
         if self.labels is not None:
             chosen = [str(in_python(self.labels[i])) for i in np.flatnonzero(region.allowed)]
             rest = f", ... ({len(chosen)} in all)" if len(chosen) > 6 else ""
@@ -262,7 +260,7 @@ def _check_reals(x: np.ndarray, y: np.ndarray, *, densities: bool) -> None:
                 )
 
 
-def _within(end: float, low: float, high: float) -> str:
-    """An end of an interval, to a thousandth of its width."""
-    digits = 3 + math.floor(math.log10(max(abs(low), abs(high)) / (high - low)))
-    return f"{end:.{max(digits, 6)}g}"
+def _interval(low: float, high: float) -> str:
+    """An interval in words, its ends to a thousandth of its width."""
+    digits = max(3 + math.floor(math.log10(max(abs(low), abs(high)) / (high - low))), 6)
+    return f"[{low:.{digits}g}, {high:.{digits}g}]"

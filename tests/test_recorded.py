@@ -230,7 +230,7 @@ def test_the_region_of_reals_moves_with_them():
 
 
 def test_a_region_far_from_zero_tells_its_ends_apart():
-    x, y = np.random.default_rng(0).normal(size=(2, 2000)) + [[1e9], [1e9 + 1]]
+    x, y = np.random.default_rng(0).normal(np.array([[1e9], [1e9 + 1]]), size=(2, 2000))
     low, high = map(float, dpjax.audit_samples(x, y).region.strip("[]").split(", "))
     pooled = np.concatenate([x, y])
     assert abs(low - np.quantile(pooled, 0.005)) < 0.5 > abs(high - np.quantile(pooled, 0.995))
