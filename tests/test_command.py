@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -234,3 +235,18 @@ def test_bad_input_exits_with_2(capsys, monkeypatch, program, arguments, sentenc
     code, out, err = call(capsys, monkeypatch, "audit", *arguments)
     assert code == 2 and out == "" and err.count("\n") == 1
     assert sentence in err and "allow_pickle" not in err
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of Unix")
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
+def test_a_signal_that_ends_the_audit_ends_its_programs(number):
+    code = "import dpjax; m = dpjax.CommandMechanism('sleep 4242{database}'); "
+    code += "dpjax.audit(m, pairs=[(0, 1)])"
+    with subprocess.Popen([sys.executable, "-c", code]) as audit:
+        deadline = time.monotonic() + 60
+        while not (children := psutil.Process(audit.pid).children()):
+            assert time.monotonic() < deadline, "the program was not started"
+            time.sleep(0.1)
+        audit.send_signal(getattr(signal, number))
+        assert audit.wait(30) == -getattr(signal, number)
+    assert psutil.wait_procs(children, timeout=30)[1] == []

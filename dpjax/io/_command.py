@@ -17,7 +17,7 @@ from dpjax import _validate
 from dpjax._outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.io._entries import as_outputs
 from dpjax.io._host import seeds_of_calls
-from dpjax.io._process import Ended, Programs
+from dpjax.io._process import Ended, Programs, ending_with_us
 from dpjax.io._schedule import in_order
 
 
@@ -103,7 +103,7 @@ class CommandMechanism:
         """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs."""
         # Threads: each waits for a process of its own.
         programs = Programs()
-        with ThreadPoolExecutor(self.workers) as pool:
+        with ThreadPoolExecutor(self.workers) as pool, ending_with_us(programs):
             try:
                 yield partial(self._batches, pool, programs)
             except BaseException:

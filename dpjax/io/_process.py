@@ -6,13 +6,39 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
 _LAST_LINES = 5
 _GRACE = 0.5
 """Seconds for the pipe to close once everything that should hold it was killed."""
+
+
+@contextmanager
+def ending_with_us(programs: "Programs") -> Iterator[None]:
+    """Within it, a signal that ends this process ends the programs first, for they have sessions.
+
+    Only where nothing else handles it, and in the main thread, where Python lets handlers be set.
+    """
+    numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+
+    def end(number: int, frame: object) -> None:
+        programs.stop()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    for number in numbers:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 class Ended(NamedTuple):
@@ -33,7 +59,8 @@ class Programs:
     """Programs that run at the same time, so that all of them can be stopped."""
 
     def __init__(self):
-        self._lock, self._stopped = threading.Lock(), False
+        # A signal may come while its own thread stops them.
+        self._lock, self._stopped = threading.RLock(), False
         self._running: set[subprocess.Popen] = set()
 
     def stop(self) -> None:
