@@ -163,7 +163,15 @@ def test_a_timeout_is_an_outcome(tmp_path):
     assert "error: timeout" in result.witness.event or result.witness.event.endswith("empty")
 
 
-def test_an_interrupt_ends_what_runs():
+@pytest.fixture
+def interrupts():
+    """Python's own handler: what a shell starts in the background ignores interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_what_runs(interrupts):
     mechanism = CommandMechanism("sleep 6{database} {num_samples}", workers=2)
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt), mechanism.opened() as draw:
@@ -240,7 +248,9 @@ def test_bad_input_exits_with_2(capsys, monkeypatch, program, arguments, sentenc
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of Unix")
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
 def test_a_signal_that_ends_the_audit_ends_its_programs(number):
-    code = "import dpjax; m = dpjax.CommandMechanism('sleep 4242{database}'); "
+    # What nohup starts ignores it, and would hand that on.
+    code = f"import signal; signal.signal(signal.{number}, signal.SIG_DFL); "
+    code += "import dpjax; m = dpjax.CommandMechanism('sleep 4242{database}'); "
     code += "dpjax.audit(m, pairs=[(0, 1)])"
     with subprocess.Popen([sys.executable, "-c", code]) as audit:
         deadline = time.monotonic() + 60
