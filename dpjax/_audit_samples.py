@@ -4,12 +4,9 @@ import dataclasses
 import time
 from typing import Any
 
-import numpy as np
-
 from dpjax import _random
-from dpjax._exact import allowed_cells, assemble_exact, cells_of, event_recorded
+from dpjax._held import held
 from dpjax._join import assemble, refine_lattice
-from dpjax._mixed import held_where_mixed
 from dpjax._outputs import RecordedSource
 from dpjax._provenance import seed_of
 from dpjax._recorded import prepare_samples
@@ -34,6 +31,7 @@ def audit_samples(
     *,
     region: Any = None,
     discrete: bool | None = None,
+    bits: int | str | None = None,
     search_fraction: float = 0.3,
     confidence: float = 0.95,
     claim: float | None = None,
@@ -44,35 +42,41 @@ def audit_samples(
     method: str = "auto",
     objective: str = "lower-bound",
     delta: float = 0.0,
-    guarantee: str = "normal",
+    guarantee: str = "exact",
     num_claims: int = 1,
     name: str = "recorded outputs",
 ) -> AuditResult:
     """A lower confidence bound on epsilon from recorded outputs at two neighbouring databases.
 
-    The outputs are split once, at random, into a part that searches and a part that confirms.
+    The outputs are split once, at random, into a part that searches and a part that confirms. They
+    are counted in cells, and the bound is that of an event made of cells; with "normal", it is that
+    of one output, an outcome or a point of a smoothed density.
 
     Args:
-        x: Independent outputs at the database: numbers of shape [n] or [n, d], or labels; or a
-            `dpjax.Recording`, whose files may be larger than memory and whose outputs are counted
-            in cells, with an exact bound.
+        x: Independent outputs at the database: numbers of shape [n] or [n, d], labels, or both,
+            atoms, NaN and infinities included; or a `dpjax.Recording`, whose files may be larger
+            than memory.
         y: Independent outputs at its neighbor, of the same form; none may be one of `x`.
-        region: (low, high) for numbers, a list of outcomes for labels; the range of the search
-            part, or all outcomes, if None.
-        discrete: Whether the outputs are outcomes rather than reals; found out if None, and said
-            in the notes. Integers are outcomes, unless hardly one occurs often enough to be
-            compared by itself and the bandwidth spans several: then they are smoothed as reals.
+        region: With "normal" alone: (low, high) for numbers, a list of outcomes for labels; the
+            range of the search part, or all outcomes, if None.
+        discrete: Whether every number is an outcome (True) or none is (False); if None, those are
+            that happen often. With "normal" this is found out for all outputs together, and said in
+            the notes: integers are outcomes, unless hardly one occurs often enough to be compared
+            by itself and the bandwidth spans several: then they are smoothed as reals.
+        bits: With "exact" alone: "lowest" or a number, to look at the bit patterns of reals, or at
+            what powers of 2 divide integers, besides their values; as in `dpjax.HostMechanism`.
         search_fraction: Share of the outputs that searches, below one half.
         confidence: Of the lower bound.
         claim: An epsilon to compare with.
         key: Integer seed or typed key of the split.
-        bandwidth: As in `audit`.
-        floor: As in `audit`.
-        kernel: As in `audit`.
-        method: As in `audit`.
-        objective: As in `audit`.
+        bandwidth: With "normal" alone, as in `audit`.
+        floor: Likewise.
+        kernel: Likewise.
+        method: Likewise.
+        objective: Likewise.
         delta: As in `audit`.
-        guarantee: As in `audit`. With "exact", atoms, NaN and infinities among reals are outcomes.
+        guarantee: "exact" for the bound of an event, which holds at every sample size and for every
+            kind of output; or "normal" for the local approach's bound at one output, as in `audit`.
         num_claims: As in `audit`.
         name: What the outputs are called in the result.
 
@@ -80,9 +84,10 @@ def audit_samples(
         The result, with its verdict on the claim.
 
     Raises:
-        ValueError: Too few outputs, NaN or infinities, constant or mixed outputs, draws that both
-            sides share, or an argument out of range.
-        TypeError: Outputs of two kinds or dimensions.
+        ValueError: Too few outputs, draws that both sides share, labels of which none comes again,
+            or an argument out of range; with "normal", also NaN, infinities, atoms beside reals and
+            outputs that are all the same.
+        TypeError: Outputs of two kinds or dimensions; recordings with "normal".
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4; for "exact", Buehler (1957).
@@ -92,16 +97,16 @@ def audit_samples(
     check_common(confidence, claim, delta)
     refuse_same_origin(x, y)
     own_confidence = own_confidence_of(confidence, guarantee, num_claims)
-    mixed = None
-    if guarantee == "normal" and discrete is None and region is None:
-        mixed = held_where_mixed(x, y)
-    if isinstance(x, RecordedSource) or mixed is not None:
+    notes = claims_note(confidence, num_claims)
+    if guarantee == "exact":
         refuse_density_options(bandwidth, floor, kernel, method, objective)
         return audit_recordings(
-            *((x, y, []) if mixed is None else mixed),
-            more_notes=claims_note(confidence, num_claims),
+            held("x", x),
+            held("y", y),
+            notes=notes,
             no_region=region,
             discrete=discrete,
+            bits=bits,
             search_fraction=search_fraction,
             confidence=confidence,
             num_claims=num_claims,
@@ -111,48 +116,32 @@ def audit_samples(
             seed=seed_of(key),
             name=name,
         )
-    if guarantee == "exact":
-        refuse_density_options(bandwidth, floor, kernel, method, objective)
+    for side, outputs in (("x", x), ("y", y)):
+        if isinstance(outputs, RecordedSource):
+            raise TypeError(
+                f"guarantee must be 'exact' for recordings, but was 'normal' and {side} was "
+                f"{type(outputs).__name__}: read it into an array by dpjax.io.read_samples."
+            )
+    if bits is not None:
+        raise ValueError(
+            f"bits must be left out where a density is estimated, but was {bits!r}: use "
+            "guarantee='exact', which counts bit patterns as outcomes."
+        )
+    refuse_delta(delta)
+    rule = as_rule(bandwidth)
     data = prepare_samples(
         x,
         y,
         discrete=discrete,
         search_fraction=search_fraction,
         key=root,
-        densities=guarantee == "normal",
         # A list of outcomes and a range look alike.
-        smooth=as_rule(bandwidth) if guarantee == "normal" and region is None else None,
+        smooth=rule if region is None else None,
     )
-    pairs = Pairs([0], [1], ("recorded pair",))
-    notes = data.notes + claims_note(confidence, num_claims)
-    if guarantee == "exact":
-        region = data.region(region)
-        pilot = np.concatenate([np.asarray(part) for part in data.source.search])
-        cells = cells_of(data.space, region, pilot)
-        result = assemble_exact(
-            event_recorded(data.source, cells, own_confidence, allowed_cells(cells, region), delta),
-            cells,
-            pairs=pairs,
-            num_samples=data.num_samples,
-            num_confirm=data.num_confirm,
-            confidence=confidence,
-            num_claims=num_claims,
-            claim=claim,
-            mechanism=name,
-            parameters={},
-            seed=seed_of(key),
-            region=data.region_text(region),
-            notes=notes,
-            start=start,
-            delta=delta,
-            named=data.named(cells),
-        )
-        return _as_recorded(result, search_fraction)
-    refuse_delta(delta)
     settings = LocalSettings(
         num_samples=data.num_samples,
         num_confirm=data.num_confirm,
-        bandwidth=as_rule(bandwidth),
+        bandwidth=rule,
         floor=floor,
         kernel=kernel,
         method=method,
@@ -166,7 +155,7 @@ def audit_samples(
         statistics,
         settings,
         region,
-        pairs=pairs,
+        pairs=Pairs([0], [1], ("recorded pair",)),
         confidence=confidence,
         own_confidence=own_confidence,
         num_claims=num_claims,
@@ -174,15 +163,11 @@ def audit_samples(
         mechanism=name,
         parameters={},
         seed=seed_of(key),
-        notes=notes,
+        notes=data.notes + notes,
         seconds=time.perf_counter() - start,
         relabel=data.relabel,
         region_text=data.region_text(region),
     )
-    return _as_recorded(result, search_fraction)
-
-
-def _as_recorded(result: AuditResult, search_fraction: float) -> AuditResult:
     witness = dataclasses.replace(result.witness, database="x", neighbor="y")
-    settings = {**result.settings, "search_fraction": search_fraction}
-    return dataclasses.replace(result, witness=witness, settings=settings)
+    settings_of_split = {**result.settings, "search_fraction": search_fraction}
+    return dataclasses.replace(result, witness=witness, settings=settings_of_split)

@@ -27,13 +27,7 @@ from dpjax.densities import (
     outcome_cells,
     product_cells,
 )
-from dpjax.estimators import (
-    Recorded,
-    cell_counts_recorded,
-    cell_counts_runs,
-    event_counts_recorded,
-    event_counts_runs,
-)
+from dpjax.estimators import cell_counts_runs, event_counts_runs
 from dpjax.inference import Event, choose_event, event_lower_bound
 from dpjax.loss import Outcomes, Region
 from dpjax.mechanisms import Mechanism
@@ -181,23 +175,6 @@ def event_runs(
     )
 
 
-def event_recorded(
-    source: Recorded,
-    cells: Cells,
-    confidence: float,
-    allowed: np.ndarray | None = None,
-    delta: float = 0.0,
-) -> EventRuns:
-    """An exact audit of one pair's recorded outputs, as one run; arguments as `event_runs`."""
-    num_samples, num_confirm = (part[0].shape[0] for part in (source.search, source.confirm))
-    counts = cell_counts_recorded(source, cells, num_samples).as_int()[None]
-    event = _choose(counts, cells, num_confirm, confidence, allowed, delta)
-    confirmed = event_counts_recorded(source, cells, event.cells[0], num_confirm).as_int()[None]
-    bound = _bounds(event, confirmed, num_confirm, confidence, delta)
-    pair = np.zeros(1, np.int64)
-    return EventRuns(bound, pair, event, confirmed, event.predicted[:, None], counts)
-
-
 def _choose(
     counts: NDArray,
     cells: Cells,
@@ -244,7 +221,6 @@ def assemble_exact(
     notes: Sequence[str],
     start: float,
     delta: float = 0.0,
-    named: Cells | None = None,
 ) -> AuditResult:
     """The result of one run.
 
@@ -264,7 +240,6 @@ def assemble_exact(
         notes: To begin with.
         start: `time.perf_counter()` when the audit began.
         delta: Of (epsilon, delta)-differential privacy.
-        named: The same cells in the caller's words and coordinates, where those are others.
     """
     index, larger = int(found.pair[0]), int(found.event.larger[0])
     lower_bound = float(found.lower_bound[0])
@@ -274,8 +249,7 @@ def assemble_exact(
     with np.errstate(divide="ignore", invalid="ignore"):
         above = np.float64(max(shares[larger] - delta, 0))
         estimate = float(np.log(above) - np.log(np.float64(shares[1 - larger])))
-    named = named or cells
-    text = named.describe(found.event.cells[0])
+    text = cells.describe(found.event.cells[0])
     order = np.argsort(-found.predicted[0], kind="stable")
     return AuditResult(
         lower_bound=lower_bound,
@@ -315,7 +289,7 @@ def assemble_exact(
             **numbers_of_process(),
         },
         notes=(*notes, "An event was counted: the bound is exact at every sample size."),
-        curve=_curve(found, named),
+        curve=_curve(found, cells),
         versions=versions(),
         device=device(),
         seconds=time.perf_counter() - start,

@@ -132,7 +132,10 @@ class OutputCells:
         return [np.concatenate([alone, np.tile(line, len(self.boxed))]) for line in lines]
 
     def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """The event without labels that never happened, or with all of them if that is simpler.
+        """The event with what never happened where it is simplest, in or out.
+
+        An interval between two cells that happened goes with them if they agree, and a label is
+        left out, unless with all of those that never happened there is less to say.
 
         Args:
             mask: bool [size], the event.
@@ -141,6 +144,12 @@ class OutputCells:
         Returns:
             bool [size], an event with the same outputs of the search.
         """
+        if mask[seen].all():
+            return mask
+        if len(self.shape) == 1:
+            boxes = zip(*(self._boxes(cells) for cells in (mask, seen)), strict=True)
+            filled = [_filled(chosen, happened) for chosen, happened in boxes]
+            mask = np.concatenate([mask[: self.num_alone], *filled])
         never = ~seen & (np.arange(self.size) < self.num_alone)
         without, together = mask & ~never, mask | never
         if not without.any() or 2 * together.sum() <= self.size:
@@ -169,13 +178,12 @@ class OutputCells:
 
     def _text(self, mask: np.ndarray, words: "_Words", *, inverted: bool = False) -> str:
         """The parts of an event, which is what the output is not where that is `inverted`."""
-        boxes = mask[self.num_alone :].reshape(len(self.boxed), *self.shape)
         parts = [
             "some other label" if number == len(self.names) else self.names[number]
             for number in np.flatnonzero(mask[: self.num_alone])
         ]
         described: dict[str, list[str]] = {}
-        for number, chosen in zip(self.boxed, boxes, strict=True):
+        for number, chosen in zip(self.boxed, self._boxes(mask), strict=True):
             if chosen.any():
                 text = self._describe_boxes(chosen, words)
                 described.setdefault(text, []).append(self.names[number])
@@ -186,6 +194,10 @@ class OutputCells:
                 kind = ""
             parts.append(f"{kind}{text}" + ("" if only else f" with {words.listed(names)}"))
         return words.listed(parts)
+
+    def _boxes(self, cells: np.ndarray) -> np.ndarray:
+        """The part of [size] with numbers, [labels that came with numbers, *shape]."""
+        return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
     def _describe_boxes(self, chosen: np.ndarray, words: "_Words") -> str:
         """The numbers beside one label; of vectors one entry after the other."""
@@ -207,7 +219,7 @@ class OutputCells:
         edges, atoms = self.edges[axis], self.atoms[axis]
         after = dict(zip(np.nextafter(atoms, np.inf).tolist(), atoms.tolist(), strict=True))
         change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
-        texts = []
+        texts, values = [], []
         for start, stop in zip(change[::2], change[1::2], strict=True):
             low = None if start == 0 else float(edges[start - 1])
             high = None if stop == len(edges) + 1 else float(edges[stop - 1])
@@ -220,7 +232,7 @@ class OutputCells:
             if first is None and last is None:
                 texts.append("of any size")
             elif stop - start == 1 and low in atoms.tolist():
-                texts.append(f"equal to {first}")
+                values.append(first)
             elif first is None:
                 texts.append(f"{'below' if upto is None else 'of at most'} {last}")
             elif last is None:
@@ -228,7 +240,17 @@ class OutputCells:
             else:
                 opening, closing = "[" if past is None else "(", ")" if upto is None else "]"
                 texts.append(f"in {opening}{first}, {last}{closing}")
-        return texts
+        return texts + ([f"equal to {words.listed(values, rest='values')}"] if values else [])
+
+
+def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Bins of one number, those that never happened with both that did beside them, or not."""
+    known = np.flatnonzero(seen)
+    if not len(known):
+        return chosen
+    place = np.searchsorted(known, np.arange(len(seen)))
+    before, after = (chosen[known[np.clip(p, 0, len(known) - 1)]] for p in (place - 1, place))
+    return np.where(seen, chosen, before & after)
 
 
 class _Words:
@@ -251,10 +273,10 @@ class _Words:
                 return text
         return f"{value:.9g}"
 
-    def listed(self, parts: Sequence[str], joint: str = " or ") -> str:
+    def listed(self, parts: Sequence[str], joint: str = " or ", *, rest: str = "such sets") -> str:
         parts = list(parts)
-        if len(parts) > _SHOWN and not self.whole:
-            parts = [*parts[:_SHOWN], f"{len(parts) - _SHOWN} more such sets"]
+        if len(parts) > _SHOWN + 1 and not self.whole:
+            parts = [*parts[:_SHOWN], f"{len(parts) - _SHOWN} more {rest}"]
         if len(parts) == 1 or joint != " or ":
             return joint.join(parts)
         return f"{', '.join(parts[:-1])} or {parts[-1]}"

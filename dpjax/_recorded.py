@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax import _validate
+from dpjax._held import as_outputs
 from dpjax._recorded_outcomes import (
     ATOM_SHARE,
     MIN_REAL,
@@ -19,7 +20,7 @@ from dpjax._recorded_outcomes import (
 )
 from dpjax._shared_draws import SideValues, refuse_shared_draws
 from dpjax._types import FiniteSpace, RealSpace, VectorSpace
-from dpjax.densities import BandwidthRule, Cells, outcome_cells
+from dpjax.densities import BandwidthRule
 from dpjax.estimators import Recorded
 from dpjax.loss import Box, Region, as_region
 
@@ -75,8 +76,7 @@ class Prepared:
             return as_region([numbers[label] for label in region], self.space)
         if region is None:
             pooled = np.concatenate([np.asarray(part) for part in self.source.search])
-            pooled = np.where(np.isfinite(pooled), pooled, np.nan)
-            low, high = np.nanquantile(pooled, [_TAIL, 1 - _TAIL], axis=0)
+            low, high = np.quantile(pooled, [_TAIL, 1 - _TAIL], axis=0)
             return as_region((low, high), self.space)
         return as_region(self._shifted(region), self.space)
 
@@ -107,13 +107,6 @@ class Prepared:
             return "{" + ", ".join(chosen[:6]) + rest + "}"
         return str(region)
 
-    def named(self, cells: Cells) -> Cells:
-        """The cells in the caller's words and coordinates."""
-        if self.labels is None:
-            return cells.shifted(self.origin)
-        labels = [str(in_python(label)) for label in self.labels]
-        return outcome_cells(len(labels), labels=tuple(labels))
-
     def relabel(self, output: Any) -> Any:
         """An outcome or a point in the caller's words."""
         if self.labels is not None:
@@ -130,16 +123,15 @@ def prepare_samples(
     discrete: bool | None,
     search_fraction: float,
     key: jax.Array,
-    densities: bool = True,
     smooth: BandwidthRule | None = None,
 ) -> Prepared:
     """Checks two sides of recorded outputs and splits them; arguments as `audit_samples`.
 
-    With `densities`, reals must have some: atoms, NaN and infinities are refused. With `smooth`,
-    integers of a wide range are reals where that bandwidth spans several of them.
+    Reals must have densities: atoms, NaN and infinities are refused. With `smooth`, integers of a
+    wide range are reals where that bandwidth spans several of them.
     """
     check_search_fraction(search_fraction)
-    x, y = _array("x", x, finite=densities), _array("y", y, finite=densities)
+    x, y = _array("x", x), _array("y", y)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
         raise TypeError(
             f"x and y must have outputs of one dimension, but had the shapes {x.shape}, {y.shape}."
@@ -180,11 +172,10 @@ def prepare_samples(
         x, y, labels = number_outcomes(x, y)
         space: FiniteSpace | RealSpace | VectorSpace = FiniteSpace(max(len(labels), 2))
     else:
-        _check_reals(x, y, densities=densities)
+        _check_reals(x, y)
         dimension = 1 if x.ndim == 1 else x.shape[1]
         # Reals become float32: without their location, so that their digits are kept.
-        pooled = np.concatenate([x, y]).astype(float)
-        origin = np.atleast_1d(np.nanmedian(np.where(np.isfinite(pooled), pooled, np.nan), axis=0))
+        origin = np.atleast_1d(np.median(np.concatenate([x, y]).astype(float), axis=0))
         x, y = x - origin, y - origin
         space = RealSpace() if dimension == 1 else VectorSpace(dimension)
     dtype = jnp.int32 if discrete else jnp.result_type(float)
@@ -207,29 +198,22 @@ def check_search_fraction(search_fraction: float) -> None:
         )
 
 
-def _array(name: str, values: Any, *, finite: bool) -> np.ndarray:
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} must be one array of outputs: {error}.") from None
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim not in (1, 2):
-        raise ValueError(f"{name} must have the shape [n] or [n, d], but had {array.shape}.")
-    if finite and array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+def _array(name: str, outputs: Any) -> np.ndarray:
+    array = as_outputs(name, outputs)
+    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
         bad = int(np.sum(~np.isfinite(array)))
         raise ValueError(
-            f"{name} must hold finite numbers, but {bad} of {array.size} were NaN or infinite."
+            f"{name} must hold finite numbers, but {bad} of {array.size} were NaN or infinite: say "
+            "guarantee='exact', which counts them as outcomes."
         )
-    if array.dtype.kind not in "biufUSO":
-        raise TypeError(f"{name} must hold numbers or labels, but had dtype {array.dtype}.")
     if array.dtype.kind == "O":
-        kinds = sorted({type(v).__name__ for v in array.ravel()[:1000]})
+        kinds = sorted({type(v).__name__ for v in array[:1000]})
         if kinds != ["str"]:
-            raise TypeError(f"{name} must hold numbers or labels of one kind, but had {kinds}.")
+            raise TypeError(
+                f"{name} must hold numbers or labels of one kind, but had {kinds}: say "
+                "guarantee='exact', which counts outputs of every kind."
+            )
         array = array.astype(str)
-    if array.dtype.kind in "US" and array.ndim == 2:
-        raise TypeError(f"{name} must be a vector of labels, but had the shape {array.shape}.")
     return array
 
 
@@ -237,13 +221,9 @@ def _kind(array: np.ndarray) -> str:
     return "labels" if array.dtype.kind in "US" else "numbers"
 
 
-def _check_reals(x: np.ndarray, y: np.ndarray, *, densities: bool) -> None:
+def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
     if x.dtype.kind in "US":
         raise TypeError("labels cannot be reals: leave discrete out, or say discrete=True.")
-    if not np.all(np.isfinite(np.concatenate([x, y])).any(axis=0)):
-        raise ValueError("x and y must hold some finite numbers in every column.")
-    if not densities:
-        return
     for name, side in (("x", x), ("y", y)):
         for column in side.reshape(len(side), -1).T:
             values, counts = np.unique(column, return_counts=True)

@@ -26,11 +26,11 @@ _MIN_SIDE, _MIN_SEARCH = 40, 10
 def audit_recordings(
     x: RecordedSource,
     y: RecordedSource,
-    notes: Sequence[str] = (),
     *,
-    more_notes: Sequence[str],
+    notes: Sequence[str],
     no_region: Any,
     discrete: bool | None,
+    bits: int | str | None,
     search_fraction: float,
     confidence: float,
     num_claims: int,
@@ -52,13 +52,8 @@ def audit_recordings(
     start = time.perf_counter()
     check_search_fraction(search_fraction)
     refuse_foreign(region=no_region)
-    for side, source in (("x", x), ("y", y)):
-        if not isinstance(source, RecordedSource):
-            raise TypeError(
-                f"x and y must both be recordings, but {side} was {type(source).__name__}."
-            )
     own_confidence = 1 - (1 - confidence) / num_claims
-    encoder = Encoder("the recording")
+    encoder = Encoder("x and y", bits=bits)
     parts = [
         _Split(recording, name_of_side, key, side, search_fraction)
         for side, (recording, name_of_side) in enumerate(((x, "x"), (y, "y")))
@@ -84,7 +79,6 @@ def audit_recordings(
     confirmed = [(int(side[2] @ event.cells), int(side[2].sum())) for side in counts]
     said = [
         *notes,
-        *more_notes,
         *(note for source in (x, y) for note in getattr(source, "notes", ())),
         *(
             f"{side}: {count[:2].sum()} outputs searched, the other {count[2].sum()} confirmed."
@@ -103,7 +97,7 @@ def audit_recordings(
         claim=claim,
         delta=delta,
         seed=seed,
-        settings={"search_fraction": search_fraction, "discrete": discrete},
+        settings={"search_fraction": search_fraction, "discrete": discrete, "bits": bits},
         notes=said,
         seconds=time.perf_counter() - start,
     )

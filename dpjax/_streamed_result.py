@@ -57,8 +57,8 @@ def refuse_foreign(**options: Any) -> None:
     for name, value in options.items():
         if value is not None:
             raise ValueError(
-                f"{name} is for JAX mechanisms and for arrays: outputs of Python functions, "
-                "programs and recordings are counted in cells, all of them."
+                f"{name} is for JAX mechanisms, and for arrays with guarantee='normal': all other "
+                "outputs are counted in cells, all of them."
             )
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -71,7 +72,7 @@ def test_a_result_is_run_again_from_its_json(arguments):
 
 
 def test_what_cannot_be_run_again_says_why():
-    recorded = dpjax.audit_samples(*rng().normal(size=(2, 300)))
+    recorded = dpjax.audit_samples(*rng().normal(size=(2, 300)), guarantee="normal")
     with pytest.raises(ValueError, match="recorded outputs"):
         dpjax.rerun(recorded)
     function = dpjax.audit(two_dimensional, pairs=[(np.zeros(2), np.ones(2))], **TINY)
@@ -127,7 +128,7 @@ def test_atoms_do_not_break_the_bound():
 
 def test_few_recorded_labels_are_told_apart():
     x, y = ["a"] * 2 + ["b"] * 3 + ["c"] * 55, ["a"] * 3 + ["b"] * 54 + ["c"] * 3
-    result = dpjax.audit_samples(x, y, claim=0.5)
+    result = dpjax.audit_samples(x, y, claim=0.5, guarantee="normal")
     assert result.witness.output in ("b", "c") and result.verdict == "violated"
     assert result.region == "{a, b, c}"
 
@@ -213,8 +214,10 @@ def rng():
 
 def test_recorded_reals_far_from_zero():
     noise = rng().laplace(size=(2, 40_000))
-    near = dpjax.audit_samples(noise[0], noise[1] + 1, claim=0.5)
-    far = dpjax.audit_samples(1e9 + noise[0], 1e9 + noise[1] + 1, claim=0.5)
+    near, far = (
+        dpjax.audit_samples(at + noise[0], at + noise[1] + 1, claim=0.5, guarantee="normal")
+        for at in (0.0, 1e9)
+    )
     assert near.verdict == far.verdict == "violated"
     assert far.lower_bound == pytest.approx(near.lower_bound, abs=1e-3)
     assert far.witness.output == pytest.approx(1e9 + near.witness.output, abs=0.01)
@@ -226,11 +229,12 @@ def test_recorded_labels_and_integers():
     p, q = [0.6, 0.3, 0.1], [0.3, 0.3, 0.4]
     labels = np.array(["yes", "no", "none"])
     x, y = (labels[rng().choice(3, 5000, p=w)] for w in (p, q))
-    result = dpjax.audit_samples(x, y, claim=1.0)
+    normal = partial(dpjax.audit_samples, guarantee="normal")
+    result = normal(x, y, claim=1.0)
     assert result.witness.output == "none" and result.witness.larger == "neighbor"
     assert abs(result.estimate - np.log(4)) < 0.3
-    assert dpjax.audit_samples(x, y, region=["yes"]).witness.output == "yes"
-    numbers = dpjax.audit_samples(*rng().integers(0, 9, (2, 900)))
+    assert normal(x, y, region=["yes"]).witness.output == "yes"
+    numbers = normal(*rng().integers(0, 9, (2, 900)))
     assert "outcomes" in numbers.notes[0]
 
 
@@ -301,23 +305,39 @@ LAPLACE = mechanisms.Laplace(1.0)
             r"different outputs .* for the same key",
         ),
         (
-            lambda: dpjax.audit_samples([1.0] * 500, rng().normal(size=500), discrete=False),
+            lambda: dpjax.audit_samples(
+                [1.0] * 500, rng().normal(size=500), discrete=False, guarantee="normal"
+            ),
             r"x is constant",
         ),
         (
             lambda: dpjax.audit_samples(
-                [1.0, np.nan] * 300, rng().normal(size=600), discrete=False
+                [1.0, np.nan] * 300, rng().normal(size=600), guarantee="normal"
             ),
-            r"x must hold finite numbers, but 300 of 600",
+            r"x must hold finite numbers, but 300 of 600 .*guarantee='exact'",
         ),
         (lambda: dpjax.audit_samples(["a"] * 90, rng().normal(size=90)), r"x and y must be of one"),
         (
             lambda: dpjax.audit_samples(rng().normal(size=(500, 2)), rng().normal(size=500)),
-            r"one dimension",
+            r"x holds vectors of 2 numbers, such as .* and y holds numbers",
         ),
         (
-            lambda: dpjax.audit_samples(rng().normal(size=100), rng().normal(size=100)),
+            lambda: dpjax.audit_samples(
+                rng().normal(size=100), rng().normal(size=100), guarantee="normal"
+            ),
             r"at least 200 outputs each .*but the shorter had 100",
+        ),
+        (
+            lambda: dpjax.audit_samples(rng().normal(size=39), rng().normal(size=100)),
+            r"x must hold at least 40 outputs, but held 39",
+        ),
+        (
+            lambda: dpjax.audit_samples(rng().normal(size=99), rng().normal(size=99), floor=0.1),
+            r"floor is of density estimates: .* guarantee='exact'",
+        ),
+        (
+            lambda: dpjax.audit_samples([1, 0] * 99, [0, 1] * 99, guarantee="normal", bits=2),
+            r"bits must be left out where a density is estimated, but was 2: use guarantee='exact'",
         ),
     ],
 )

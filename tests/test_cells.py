@@ -56,13 +56,13 @@ def test_products():
 
 
 def test_mixed_outputs():
-    cells = mixed_cells(2, [0.0, 1.0], ("none", "some"))
+    cells = mixed_cells(2, [0.0, 1.0])
     values = np.array([[0, 0], [1, 0.5], [1, NAN], [7, 0], [NAN, 0]], np.float32)
     index = both(cells, values)
     assert len(set(index)) == 5
-    assert cells.name_of(index[1]) == "the label is some and the number is in [0, 1)"
-    assert cells.name_of(index[2]) == "the label is some and the number is NaN"
-    assert "none of the known outcomes" in cells.name_of(index[3])
+    assert cells.name_of(index[1]) == "the label is 1 and the number is in [0, 1)"
+    assert cells.name_of(index[2]) == "the label is 1 and the number is NaN"
+    assert cells.name_of(index[3]) == "the label is at least 2 and the number is in [0, 1)"
 
 
 def words(cells, *chosen):
@@ -78,7 +78,7 @@ def test_words():
     assert words(cells, 4, 0, 5) == "the output is below -1, at least 1 or NaN"
     assert words(cells, 0, 1, 2, 3, 4, 5, 7) == "the output is anything but -infinity"
     assert words(cells, *range(8)) == "the output is anything"
-    assert words(outcome_cells(3, labels=("a", "b", "c")), 1, 3) == "the output is a or c"
+    assert words(outcome_cells(5, first=-1), 1, 3, 4) == "the output is -1 or in {1, ..., 2}"
     many = words(interval_cells(np.arange(30.0)), *range(0, 30, 2))
     assert many.endswith("one of 11 more such sets")
     pair = product_cells([[0.0], [0.0]])

@@ -438,6 +438,25 @@ def test_the_end_beside_an_atom_is_open_in_short_and_exact_in_whole():
     assert cells.describe(atom) == "the output is a number equal to 0.5"
 
 
+def test_what_never_happened_goes_with_its_neighbours():
+    """Whole numbers: nothing lies between two of them, so that a run of them is one interval."""
+    rng = np.random.default_rng(1)
+    cells = laid([rng.integers(0, 10, 500).astype(float) for _ in range(2)])
+    bins = cells.edges[0]
+    seen, event = np.zeros((2, cells.size), bool)
+    for number in range(10):
+        place = cells.num_alone + int(np.flatnonzero(bins == number)[0]) + 1
+        seen[place], event[place] = True, number in (2, 3, 4, 6, 9)
+    settled = cells.settled(event, seen)
+    np.testing.assert_array_equal(settled & seen, event & seen)
+    assert cells.describe(settled) == (
+        "the output is a number in [2, 4], of at least 9 or equal to 6"
+    )
+    assert cells.describe(event & seen) == "the output is a number equal to 2, 3, 4, 6 or 9"
+    # All that happened, and what says nothing, stay as they are.
+    np.testing.assert_array_equal(cells.settled(seen, seen), seen)
+
+
 def test_words_of_an_audit_are_short():
     """A witness over half of the cells, as users met it."""
     for delta in (0.0, 0.1, 0.3):

@@ -57,7 +57,7 @@ audits = {
     "by events": lambda: dpjax.audit(Laplace(1.0), guarantee="exact"),
     "a function": lambda: dpjax.audit(noisy, pairs=[(0.0, 1.0)]),
     "recorded": lambda: dpjax.audit_samples(*reals),
-    "recorded, by events": lambda: dpjax.audit_samples(*reals, guarantee="exact"),
+    "recorded, normal": lambda: dpjax.audit_samples(*reals, guarantee="normal"),
     "a histogram": lambda: dpjax.audit_histogram(
         RandomizedResponse(1.0), inputs=[0, 1], least_probability=0.2, precision=0.5
     ),
@@ -74,8 +74,8 @@ print(len(compiled))
         ("outcomes", 2),
         ("by events", 4),  # the pilot's key and draws, and a stage each
         ("a function", 6),  # two looks at it, the pilot's, both stages, the loss
-        ("recorded", 2),
-        ("recorded, by events", 2),
+        ("recorded", 0),
+        ("recorded, normal", 2),
         ("a histogram", 1),
     ],
 )

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from functools import partial
 
 import jax
 import numpy as np
@@ -121,6 +122,9 @@ def test_kinds(sides, discrete, space):
     assert (prepared.labels is None) != isinstance(space, FiniteSpace)
 
 
+normal = partial(dpjax.audit_samples, guarantee="normal")
+
+
 def rounded_laplace(seed, scale, size):
     """Rounding is post-processing, and far out the ratio is e: epsilon is 1."""
     rng = np.random.default_rng(seed)
@@ -130,19 +134,19 @@ def rounded_laplace(seed, scale, size):
 def test_integers_of_a_wide_range_are_smoothed():
     x, y = rounded_laplace(0, 1000, 20_000)
     # One at a time, none of these outcomes says anything.
-    assert dpjax.audit_samples(x, y, discrete=True).lower_bound < 0.1
-    result = dpjax.audit_samples(x, y)
+    assert normal(x, y, discrete=True).lower_bound < 0.1
+    result = normal(x, y)
     assert 0.7 < result.lower_bound < 1.05
     said = next(note for note in result.notes if "wide range" in note)
     assert "discrete=True" in said and "guarantee='exact'" in said
     unsigned = [(side + 10**6).astype(np.uint32) for side in (x, y)]
-    assert dpjax.audit_samples(*unsigned).lower_bound == pytest.approx(result.lower_bound, rel=1e-3)
+    assert normal(*unsigned).lower_bound == pytest.approx(result.lower_bound, rel=1e-3)
 
 
 def test_smoothed_integers_have_a_bound_that_covers():
     """Each of 60 is above 1 with a chance of 0.05: more than 12 are with one of 7e-6."""
     bounds = [
-        dpjax.audit_samples(*rounded_laplace(seed, 14, 1000), key=seed, bandwidth=3.0).lower_bound
+        normal(*rounded_laplace(seed, 14, 1000), key=seed, bandwidth=3.0).lower_bound
         for seed in range(60)
     ]
     assert sum(bound > 1 for bound in bounds) <= 12
@@ -169,7 +173,7 @@ def test_integers_stay_outcomes_where_one_is_frequent_or_all_are_large():
     assert prepare(x + 2**60, y + 2**60, smooth=Scott()).labels is not None
     assert prepare(x, y).labels is not None
     # A list of outcomes is a region of outcomes.
-    assert dpjax.audit_samples(x, y, region=x[:5].tolist()).region.startswith("{")
+    assert normal(x, y, region=x[:5].tolist()).region.startswith("{")
 
 
 def test_integers_of_two_types_are_exact():
@@ -231,7 +235,7 @@ def test_the_region_of_reals_moves_with_them():
 
 def test_a_region_far_from_zero_tells_its_ends_apart():
     x, y = np.random.default_rng(0).normal(np.array([[1e9], [1e9 + 1]]), size=(2, 2000))
-    low, high = map(float, dpjax.audit_samples(x, y).region.strip("[]").split(", "))
+    low, high = map(float, normal(x, y).region.strip("[]").split(", "))
     pooled = np.concatenate([x, y])
     assert abs(low - np.quantile(pooled, 0.005)) < 0.5 > abs(high - np.quantile(pooled, 0.995))
 
@@ -306,9 +310,9 @@ def test_an_error_code_among_wide_integers_is_not_smoothed_away(seed):
     rng = np.random.default_rng(seed)
     x, y = (c + rng.geometric(0.02, 4000) - rng.geometric(0.02, 4000) for c in (500, 501))
     x[rng.random(4000) < 0.04] = -1
-    result = dpjax.audit_samples(x, y, claim=1.0)
+    result = normal(x, y, claim=1.0)
     assert result.verdict == "violated" and result.witness.output == -1
     # Even numbers on one side alone are told apart by what smoothing hides, too.
     wide = np.rint(1000 * rng.laplace(size=(2, 20_000))).astype(int)
-    notes = dpjax.audit_samples(2 * wide[0], 2 * wide[1] + 1).notes
+    notes = normal(2 * wide[0], 2 * wide[1] + 1).notes
     assert not any("smoothed" in note for note in notes)

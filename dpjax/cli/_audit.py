@@ -16,8 +16,9 @@ _LOCAL = "Options of --method local"
 _HISTOGRAM = "Options of --method histogram"
 _HOST = "Options of --host and --command"
 _SAMPLES = "Options of --samples"
+_COUNTED = "Options of --host, --command and --samples"
 
-_OF_HOST = ("one_by_one", "workers", "timeout", "time_limit", "bits", "special")
+_OF_HOST = ("one_by_one", "workers", "timeout", "time_limit", "special")
 _OF_DENSITIES = ("region", "bandwidth", "floor", "kernel")
 
 
@@ -96,7 +97,7 @@ def audit(
         None,
         metavar="lowest|K",
         help="Look at the lowest set bit of each real too, or at its K lowest mantissa bits.",
-        rich_help_panel=_HOST,
+        rich_help_panel=_COUNTED,
     ),
     special: str = typer.Option(
         "outcomes",
@@ -234,6 +235,7 @@ def audit(
                 discrete=discrete,
                 search_fraction=search_fraction,
                 delta=delta,
+                **_bits(given),
             )
     else:
         with working("drawing and comparing outputs ..."):
@@ -290,6 +292,8 @@ def _refuse_foreign(given: dict[str, Any], samples: bool, host: bool, method: st
         foreign["discrete"] = "--samples"
     if not host:
         foreign |= {option: "--host and --command" for option in _OF_HOST}
+    if not host and not samples:
+        foreign["bits"] = "--host, --command and --samples"
     if host:
         foreign |= {option: "density estimates" for option in (*_OF_DENSITIES, "num_outcomes")}
     if host or samples:
@@ -312,9 +316,14 @@ def _host_options(given: dict[str, Any]) -> dict[str, Any]:
     options = {name: given[name] for name in _OF_HOST if name in given}
     if options.pop("one_by_one", False):
         options["batched"] = False
-    if str(options.get("bits", "")).isdecimal():
-        options["bits"] = int(options["bits"])
-    return options
+    return options | _bits(given)
+
+
+def _bits(given: dict[str, Any]) -> dict[str, Any]:
+    if "bits" not in given:
+        return {}
+    text = given["bits"]
+    return {"bits": int(text) if text.isdecimal() else text}
 
 
 def _audit_files(

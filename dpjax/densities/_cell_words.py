@@ -76,11 +76,6 @@ def _parts(axis: Any, mask: np.ndarray) -> list[str]:
 def _run(axis: Any, start: int, stop: int) -> list[str]:
     """Bins start .. stop - 1."""
     edges, last = np.asarray(axis.edges), axis.num_bins
-    if axis.labels is not None:
-        return [
-            "none of the known outcomes" if i in (0, last - 1) else axis.labels[i - 1]
-            for i in range(start, stop)
-        ]
     if start == 0 and stop == last:
         return ["finite"]
     low = None if start == 0 else edges[start - 1]

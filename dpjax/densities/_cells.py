@@ -5,7 +5,6 @@ cells has a probability ratio of at most e^epsilon, whatever the outputs are. No
 there are cells below and above all edges, and NaN and the infinities have cells of their own.
 """
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -59,7 +58,6 @@ class CellAxis:
         whole: Whether the numbers are whole, so that a bin of width 1 is one outcome.
         unit: Whether all bins have width 1.
         atoms: Whether NaN and infinities can happen.
-        labels: Names of the bins between the edges, or None.
     """
 
     edges: Any
@@ -67,7 +65,6 @@ class CellAxis:
     whole: bool = field(default=False, metadata={"static": True})
     unit: bool = field(default=False, metadata={"static": True})
     atoms: bool = field(default=True, metadata={"static": True})
-    labels: tuple[str, ...] | None = field(default=None, metadata={"static": True})
 
     @property
     def num_bins(self) -> int:
@@ -106,8 +103,6 @@ class CellAxis:
 
     def groups(self, width: int) -> np.ndarray:
         """int64 [size], numbers of groups: `width` neighbouring bins each; others stay alone."""
-        if self.labels is not None:
-            return np.arange(self.size)
         inner = 1 + np.arange(self.num_bins - 2) // width
         last = inner[-1] if inner.size else 0
         return np.concatenate([[0], inner, last + 1 + np.arange(self.size - self.num_bins + 1)])
@@ -145,7 +140,7 @@ class Cells:
         """The place of each cell along each ordered axis, float64 [size]; NaN for atoms."""
         found = []
         for number, axis in enumerate(self.axes):
-            if axis.labels is None and axis.num_bins > 2:
+            if axis.num_bins > 2:
                 place = np.where(np.arange(axis.size) < axis.num_bins, np.arange(axis.size), np.nan)
                 shape = [-1 if i == number else 1 for i in range(len(self.axes))]
                 found.append(np.broadcast_to(place.reshape(shape), self.shape).ravel())
@@ -153,11 +148,7 @@ class Cells:
 
     def coarser(self) -> list[np.ndarray]:
         """Groups of neighbouring cells, int64 [size] each, from narrow to wide."""
-        widest = (
-            max(axis.num_bins for axis in self.axes if axis.labels is None)
-            if any(axis.labels is None for axis in self.axes)
-            else 0
-        )
+        widest = max(axis.num_bins for axis in self.axes)
         found = []
         for width in (w for w in _GROUP_WIDTHS if 2 * w <= widest):
             cell = np.zeros((), np.int64)
@@ -189,27 +180,16 @@ class Cells:
         mask[cell] = True
         return self.describe(mask)
 
-    def shifted(self, origin: Any) -> "Cells":
-        """The cells of outputs + origin, [axes], with float64 edges: to describe, not to count."""
-        axes = zip(self.axes, np.broadcast_to(origin, len(self.axes)), strict=True)
-        return Cells(
-            tuple(
-                dataclasses.replace(axis, edges=np.asarray(axis.edges, np.float64) + by)
-                for axis, by in axes
-            )
-        )
 
-
-def outcome_cells(size: int, first: int = 0, labels: tuple[str, ...] | None = None) -> Cells:
+def outcome_cells(size: int, first: int = 0) -> Cells:
     """One cell an outcome, and one each for all integers below and above.
 
     Args:
         size: How many integers have a cell of their own.
         first: The smallest of them.
-        labels: What they are called, or None.
     """
     edges = np.arange(first, first + size + 1)
-    return Cells((CellAxis(edges, whole=True, unit=True, atoms=False, labels=labels),))
+    return Cells((CellAxis(edges, whole=True, unit=True, atoms=False),))
 
 
 def integer_cells(values: Any) -> Cells:
@@ -244,17 +224,14 @@ def product_cells(edges: Any) -> Cells:
     )
 
 
-def mixed_cells(num_labels: int, edges: Any, labels: tuple[str, ...] | None = None) -> Cells:
+def mixed_cells(num_labels: int, edges: Any) -> Cells:
     """Labels x intervals, for outputs (label, real) of shape [n, 2].
 
     Args:
         num_labels: Labels are 0, ..., num_labels - 1.
         edges: Of the real; an edge at 0 and one right above it part atoms from densities there.
-        labels: What the labels are called, or None.
     """
-    label = CellAxis(
-        np.arange(num_labels + 1), name="the label", whole=True, unit=True, labels=labels
-    )
+    label = CellAxis(np.arange(num_labels + 1), name="the label", whole=True, unit=True)
     return Cells((label, CellAxis(_edges(edges), name="the number")))
 
 

@@ -15,9 +15,7 @@ from dpjax.estimators._empirical_queries import Variance as Variance
 from dpjax.estimators._empirical_result import EmpiricalPrivacy as EmpiricalPrivacy
 from dpjax.estimators._empirical_samples import HostQuery as HostQuery
 from dpjax.estimators._empirical_samples import JaxQuery as JaxQuery
-from dpjax.estimators._events import cell_counts_recorded as cell_counts_recorded
 from dpjax.estimators._events import cell_counts_runs as cell_counts_runs
-from dpjax.estimators._events import event_counts_recorded as event_counts_recorded
 from dpjax.estimators._events import event_counts_runs as event_counts_runs
 from dpjax.estimators._histogram import HistogramResult as HistogramResult
 from dpjax.estimators._histogram import Unplanned as Unplanned

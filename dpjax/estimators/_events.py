@@ -20,7 +20,7 @@ from dpjax._jit import jit_by_class
 from dpjax._numerics import WideCount
 from dpjax._streaming import Blocks, Reducer, drawn_once, reduce_samples
 from dpjax.densities import Cells, category_counts
-from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn, Recorded, Source
+from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn, Source
 
 
 @jit_by_class(static_argnames=("execution",))
@@ -104,20 +104,6 @@ def event_counts_runs(
 
     with jax.named_scope("confirm"):
         return map_batched(one_run, (runs, pairs, events), execution.runs_at_once)
-
-
-@jit_by_class(static_argnames=("num_samples",))
-def cell_counts_recorded(source: Recorded, cells: Cells, num_samples: int) -> WideCount:
-    """`cell_counts_runs` of one pair's recorded outputs: counts [2, cells]."""
-    return _cell_counts(source, jnp.int32(0), cells, num_samples)
-
-
-@jit_by_class(static_argnames=("num_confirm",))
-def event_counts_recorded(
-    source: Recorded, cells: Cells, event: Array, num_confirm: int
-) -> WideCount:
-    """`event_counts_runs` of one pair's recorded outputs: counts [2]."""
-    return _event_counts(source, jnp.int32(0), cells, event, num_confirm)
 
 
 def _cell_counts(source: Source, pair: Array, cells: Cells, num_samples: int | Blocks) -> WideCount:

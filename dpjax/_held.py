@@ -1,0 +1,75 @@
+"""Outputs in memory, checked and read like recordings."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpjax._outputs import RecordedSource
+
+_ROWS = 2**18
+
+
+@dataclass(frozen=True)
+class Held:
+    """Outputs in memory, as a recording.
+
+    Attributes:
+        outputs: [n] or [n, d], objects where they are of several kinds.
+        name: For people.
+    """
+
+    outputs: np.ndarray
+    name: str
+
+    @property
+    def origins(self) -> dict[Any, str]:
+        """None that can be known."""
+        return {}
+
+    def chunks(self) -> Iterator[np.ndarray]:
+        """All outputs, some at a time."""
+        for start in range(0, len(self.outputs), _ROWS):
+            yield self.outputs[start : start + _ROWS]
+
+
+def held(name: str, outputs: Any) -> RecordedSource:
+    """A recording as it is, and an array or a list as one.
+
+    Raises:
+        TypeError: The outputs are neither numbers nor labels.
+        ValueError: They have another shape than [n] or [n, d].
+    """
+    return outputs if isinstance(outputs, RecordedSource) else Held(as_outputs(name, outputs), name)
+
+
+def as_outputs(name: str, outputs: Any) -> np.ndarray:
+    """An array [n] or [n, d] of numbers, or [n] of labels or objects.
+
+    Raises:
+        TypeError: The outputs are neither numbers nor labels.
+        ValueError: They have another shape.
+    """
+    try:
+        array = _array(outputs)
+    except ValueError as error:
+        raise ValueError(f"{name} must be one array of outputs: {error}.") from None
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim not in (1, 2):
+        raise ValueError(f"{name} must have the shape [n] or [n, d], but had {array.shape}.")
+    if array.dtype.kind not in "biufUSO":
+        raise TypeError(f"{name} must hold numbers or labels, but had dtype {array.dtype}.")
+    if array.dtype.kind in "USO" and array.ndim == 2:
+        raise TypeError(f"{name} must be a vector of labels, but had the shape {array.shape}.")
+    return array
+
+
+def _array(outputs: Any) -> np.ndarray:
+    """An array, without numbers beside texts turned into texts."""
+    if isinstance(outputs, list | tuple) and len({isinstance(v, str) for v in outputs}) > 1:
+        array = np.empty(len(outputs), object)
+        array[:] = outputs
+        return array
+    return np.asarray(outputs)
