@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax._batching import Execution
+from dpjax._curve import curve_of
 from dpjax._provenance import device, numbers_of_process, versions
 from dpjax._result import AuditResult, Witness, finite_or_none, judge
 from dpjax._streaming import blocks_of
@@ -37,8 +38,6 @@ _INTERVALS = {1: 64, 2: 16, 3: 7}
 
 _ATOM_SHARE = 0.004
 """A value that makes up this part of a pilot's outputs has a cell of its own."""
-
-_CURVE_CELLS = 400
 
 
 class EventRuns(NamedTuple):
@@ -297,20 +296,12 @@ def assemble_exact(
 
 
 def _curve(found: EventRuns, cells: Cells) -> dict | None:
-    """Shares of the cells in the search and their ratio, for a plot; None for vectors."""
-    if len(cells.axes) > 1:
+    """For a plot; None for vectors."""
+    if len(cells.axes) != 1:
         return None
-    counts = found.search_counts[0]
-    seen = np.flatnonzero(counts.sum(axis=0))
-    if len(seen) > _CURVE_CELLS:
-        seen = np.sort(seen[np.argsort(-counts[:, seen].max(axis=0), kind="stable")[:_CURVE_CELLS]])
-    shares = counts[:, seen] / counts.sum(axis=1, keepdims=True)
-    low = 0.5 / counts.sum(axis=1, keepdims=True)
-    loss = np.abs(np.diff(np.log(np.maximum(shares, low)), axis=0))[0]
-    return {
-        "points": [cells.name_of(i).removeprefix("the output is ") for i in seen.tolist()],
-        "density": shares[0].tolist(),
-        "neighbor_density": shares[1].tolist(),
-        "loss": loss.tolist(),
-        "event": [bool(found.event.cells[0, i]) for i in seen],
-    }
+    return curve_of(
+        found.search_counts[0],
+        found.event.cells[0],
+        cells.axes[0].bounds(),
+        lambda cell: cells.name_of(cell).removeprefix("the output is "),
+    )

@@ -10,6 +10,7 @@ ratio of at most e^epsilon.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -130,6 +131,22 @@ class OutputCells:
         lines = bins if len(bins) == 1 else [*bins, sum(bins)]
         alone = np.full(self.num_alone, np.nan)
         return [np.concatenate([alone, np.tile(line, len(self.boxed))]) for line in lines]
+
+    def labels(self) -> np.ndarray:
+        """int64 [size], the number of each cell's label."""
+        alone = np.arange(self.num_alone)
+        return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
+
+    def bounds(self) -> list[list[float | None] | None]:
+        """[low, high) of each cell that is all outputs in an interval, None for what is infinite.
+
+        Of all other cells it is None: labels, labels with numbers, vectors.
+        """
+        found: list[list[float | None] | None] = [None] * self.size
+        if len(self.edges) == 1 and self.boxed.tolist() == [0]:
+            ends = [None, *self.edges[0].tolist(), None]
+            found[self.num_alone :] = [[low, high] for low, high in pairwise(ends)]
+        return found
 
     def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:
         """The event with what never happened where it is simplest, in or out.

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dpjax._curve import curve_of
 from dpjax._output_cells import OutputCells
 from dpjax._output_events import Found
 from dpjax._provenance import versions
@@ -13,7 +14,6 @@ from dpjax.databases import Pairs
 from dpjax.databases._pairs import rows_of
 from dpjax.inference import event_lower_bound
 
-_CURVE_CELLS = 60
 _SHOWN = 2000
 
 
@@ -176,22 +176,24 @@ def streamed_result(
 
 
 def _curve(cells: OutputCells, counts: np.ndarray, event: np.ndarray) -> dict[str, list] | None:
-    """Probabilities and losses of the cells that tell most; None for vectors."""
+    """For a plot: labels that came with numbers are taken without them. None for vectors."""
     if len(cells.shape) > 1:
         return None
-    # Half an output more at each side: an empty cell then has a loss that can be drawn.
-    shares = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1)
-    loss = np.abs(np.log(shares[0]) - np.log(shares[1]))
-    seen = np.flatnonzero(counts.any(axis=0))
-    kept = np.sort(seen[np.argsort(-(loss * shares.max(axis=0))[seen])][:_CURVE_CELLS])
-    eye = np.arange(cells.size)
-    return {
-        "points": [cells.describe(eye == i).removeprefix("the output is ") for i in kept],
-        "density": (counts[0, kept] / counts[0].sum()).tolist(),
-        "neighbor_density": (counts[1, kept] / counts[1].sum()).tolist(),
-        "loss": loss[kept].tolist(),
-        "event": event[kept].tolist(),
-    }
+    if cells.boxed.tolist() not in ([], [0]):
+        cells, counts, event = _without_numbers(cells, counts, event)
+    names = [*cells.names, "some other label"]
+    return curve_of(counts, event, cells.bounds(), names.__getitem__)
+
+
+def _without_numbers(
+    cells: OutputCells, counts: np.ndarray, event: np.ndarray
+) -> tuple[OutputCells, np.ndarray, np.ndarray]:
+    """Cells of labels alone; in the event are those of which all that happened is."""
+    label = cells.labels()
+    alone = OutputCells(cells.names, (np.empty(0),), (np.empty(0),), np.empty(0, int))
+    summed = np.stack([np.bincount(label, side, alone.size) for side in counts])
+    outside = np.bincount(label, counts.sum(axis=0) * ~event, alone.size)
+    return alone, summed, (outside == 0) & summed.any(axis=0)
 
 
 def _plain(database: Any) -> Any:

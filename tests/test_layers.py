@@ -15,7 +15,7 @@ LAYERS = {
     "estimators": 4, "inference": 4, "calibration": 4,
     "_result": 5, "_histogram_result": 5, "_provenance": 5, "_join": 5, "_exact": 5, "_recorded": 5,
     "_recorded_outcomes": 5,
-    "_held": 5, "_shared_draws": 5, "_lost_outcomes": 5, "_output_cells": 5,
+    "_held": 5, "_curve": 5, "_shared_draws": 5, "_lost_outcomes": 5, "_output_cells": 5,
     "_output_events": 5, "_streamed": 5, "_streamed_files": 5, "_streamed_result": 5,
     "_replay": 5, "_rerun": 5, "audit": 5, "_audit_samples": 5, "_subject": 5, "_terms": 5,
     "_pair_search": 5,

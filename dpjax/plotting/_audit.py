@@ -12,10 +12,21 @@ import numpy as np
 
 from dpjax._result import AuditResult
 from dpjax.plotting._canvas import check_figure_path, new_figure, save_figure
+from dpjax.plotting._outcomes import (
+    DATABASE,
+    LOSS,
+    NEIGHBOR,
+    Strip,
+    name_places,
+    shade_event,
+    share_panel,
+    strip_loss_panel,
+    strips_of,
+)
 
-DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#d1603d", "#3b3b3b"
-CLAIM, EVENT = "#2e8b57", "#e3c565"
-_MANY_OUTCOMES = 30
+CLAIM = "#2e8b57"
+BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False}
+"""Where a legend hides no data."""
 
 
 def plot_audit(result: AuditResult, path: str | Path | None = None) -> Any:
@@ -42,22 +53,44 @@ def plot_audit(result: AuditResult, path: str | Path | None = None) -> Any:
         )
     if path is not None:
         check_figure_path(path)
-    figure, (above, below) = new_figure(2, 1, size=(7, 6.4))
     discrete = result.witness.bandwidth is None
-    curve = result.curve
-    density_panel(
-        above, curve["points"], curve["density"], curve["neighbor_density"], discrete=discrete
-    )
-    loss_panel(below, curve["points"], curve["loss"], discrete=discrete)
-    _mark_witness(below, result, curve["points"], discrete=discrete)
-    if "event" in curve:
-        _shade_event((above, below), curve["event"])
+    strips = strips_of(result.curve, result.num_samples) if discrete else []
+    columns = max(len(strips), 1)
+    # Labels beside numbers need less room.
+    figure, axes = new_figure(2, columns, size=(7, 6.4), widths=[3, 1][:columns])
+    axes = np.reshape(axes, (2, columns))
+    right = 1.01
+    for (above, below), strip in zip(axes.T, strips, strict=discrete):
+        right = 1.2 if share_panel(above, strip) else 1.01
+        strip_loss_panel(below, strip)
+        shade_event(above, strip)
+        shade_event(below, strip, "event that was counted")
+        name_places(below, strip)
+    if not discrete:
+        curve = result.curve
+        density_panel(
+            axes[0, 0], curve["points"], curve["density"], curve["neighbor_density"], discrete=False
+        )
+        loss_panel(axes[1, 0], curve["points"], curve["loss"], discrete=False)
+        axes[1, 0].locator_params(axis="x", nbins=7)
+    for panel in axes[1]:
+        _mark_witness(panel, result, strips)
     # Both panels have the same outputs.
-    above.tick_params(labelbottom=False)
-    above.set_xlabel("")
-    for axes in (above, below):  # last, since a fixed limit stops the automatic ones
-        axes.set_ylim(bottom=0)
-    below.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    for above, below in axes.T:
+        ends = [*above.get_xlim(), *below.get_xlim()]
+        above.set_xlabel("")
+        above.set_xticks(below.get_xticks(), [])
+        above.set_xlim(min(ends), max(ends))
+        below.set_xlim(min(ends), max(ends))
+        for panel in (above, below):  # last, since a fixed limit stops the automatic ones
+            panel.set_ylim(bottom=0)
+    for row in axes:
+        shown: dict[str, Any] = {}
+        for panel in row:
+            handles, labels = panel.get_legend_handles_labels()
+            shown = dict(zip(labels, handles, strict=True)) | shown
+        beside = BESIDE | {"bbox_to_anchor": (right, 1)}
+        row[-1].legend(shown.values(), shown.keys(), **beside)
     figure.suptitle(f"{result.mechanism}: {result.verdict} ({result.witness.pair})")
     if path is not None:
         save_figure(figure, path)
@@ -81,15 +114,16 @@ def density_panel(
         neighbor_density: At the neighbor.
         discrete: Whether outputs are outcomes.
     """
-    sides = ((density, DATABASE, "database", -0.2), (neighbor_density, NEIGHBOR, "neighbor", 0.2))
-    place = _place(axes, points, discrete)
-    for values, color, label, shift in sides:
-        if discrete:
-            axes.bar(place + shift, values, width=0.4, color=color, label=label)
-        else:
-            axes.plot(place, values, color=color, label=label)
-    axes.set_ylabel("probability" if discrete else "density")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    if discrete:
+        strip = _strip(points, density, neighbor_density)
+        share_panel(axes, strip)
+        name_places(axes, strip)
+    else:
+        axes.plot(points, density, color=DATABASE, label="database")
+        axes.plot(points, neighbor_density, color=NEIGHBOR, label="neighbor")
+        axes.set_xlabel("output")
+        axes.set_ylabel("density")
+    axes.legend(**BESIDE)
 
 
 def loss_panel(
@@ -109,17 +143,31 @@ def loss_panel(
         discrete: Whether outputs are outcomes.
         label: For the legend.
     """
-    place = _place(axes, points, discrete)
     if discrete:
-        axes.bar(place, loss, width=0.6, color=LOSS, alpha=0.5, label=label)
+        strip = _strip(points, np.zeros(len(loss)), np.zeros(len(loss)), loss)
+        strip_loss_panel(axes, strip, label=label)
+        name_places(axes, strip)
     else:
-        axes.plot(place, loss, color=LOSS, label=label)
-    axes.set_ylabel("privacy loss")
+        axes.plot(points, loss, color=LOSS, label=label)
+        axes.set_xlabel("output")
+        axes.set_ylabel("privacy loss")
 
 
-def _mark_witness(axes: Any, result: AuditResult, points: list, *, discrete: bool) -> None:
-    output = result.witness.output
-    at = points.index(output) if discrete and output in points else output
+def _strip(points: Sequence, density: Any, neighbor_density: Any, loss: Any = None) -> Strip:
+    curve = {
+        "points": list(points),
+        "density": density,
+        "neighbor_density": neighbor_density,
+        "loss": np.zeros(len(points)) if loss is None else loss,
+    }
+    (strip,) = strips_of(curve)
+    return strip
+
+
+def _mark_witness(axes: Any, result: AuditResult, strips: Sequence[Strip]) -> None:
+    at = result.witness.output
+    if strips and strips[0].names is not None and at in strips[0].names:
+        at = strips[0].names.index(at)
     if isinstance(at, int | float) and result.estimate is not None:
         axes.plot([at], [result.estimate], "o", color="black", label="estimate at the witness")
     axes.axhline(
@@ -131,26 +179,3 @@ def _mark_witness(axes: Any, result: AuditResult, points: list, *, discrete: boo
     )
     if result.claim is not None:
         axes.axhline(result.claim, color=CLAIM, linewidth=1, label=f"claim {result.claim:g}")
-
-
-def _shade_event(panels: Sequence[Any], event: Sequence[bool]) -> None:
-    """The cells of a counted event as a band behind both panels."""
-    for axes in panels:
-        band = {"color": EVENT, "alpha": 0.4, "linewidth": 0, "zorder": 0}
-        for number, place in enumerate(np.flatnonzero(event)):
-            label = None if number else "event that was counted"
-            axes.axvspan(place - 0.5, place + 0.5, label=label, **band)
-
-
-def _place(axes: Any, points: Sequence, discrete: bool) -> np.ndarray:
-    """Positions along the axis: the outputs themselves, or a slot an outcome."""
-    axes.set_xlabel("outcome" if discrete else "output")
-    if not discrete:
-        return np.asarray(points, float)
-    place = np.arange(len(points))
-    shown = place if len(points) <= _MANY_OUTCOMES else place[:: -(-len(points) // 10)]
-    names = [str(points[i]) for i in shown.tolist()]
-    # Texts side by side would run into each other.
-    slanted = {"rotation": 40, "ha": "right"} if max(map(len, names)) > 5 else {}
-    axes.set_xticks(shown, names, **slanted)
-    return place

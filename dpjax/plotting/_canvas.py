@@ -1,6 +1,7 @@
 """Figures without a display, and files that are written whole or not at all."""
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,20 @@ from dpjax._files import write_whole
 _FORMATS = (".png", ".svg", ".pdf")
 
 
-def new_figure(num_rows: int = 1, num_columns: int = 1, *, size: tuple[float, float]) -> tuple:
+def new_figure(
+    num_rows: int = 1,
+    num_columns: int = 1,
+    *,
+    size: tuple[float, float],
+    widths: Sequence[float] | None = None,
+) -> tuple:
     """A figure and its axes, independent of any display.
 
     Args:
         num_rows: Rows of panels.
         num_columns: Columns of panels.
         size: Width and height in inches.
+        widths: Of the columns, in relation to each other; equal if None.
 
     Returns:
         (figure, axes), as `matplotlib.figure.Figure.subplots` shapes them.
@@ -28,7 +36,7 @@ def new_figure(num_rows: int = 1, num_columns: int = 1, *, size: tuple[float, fl
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("figures need matplotlib: pip install 'dpjax[plot]'.") from error
     figure = Figure(figsize=size, layout="constrained", dpi=150)
-    return figure, figure.subplots(num_rows, num_columns)
+    return figure, figure.subplots(num_rows, num_columns, width_ratios=widths)
 
 
 def save_figure(figure: Any, path: str | Path) -> Path:

@@ -1,0 +1,232 @@
+"""Panels over outcomes: numbers at their place, intervals with their width, labels in slots."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os.path import commonprefix
+from typing import Any
+
+import numpy as np
+
+DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#d1603d", "#3b3b3b"
+EVENT = "#e3c565"
+_SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
+
+_ENOUGH = 100
+"""Draws of both sides together of which the loss is known to about 0.2."""
+
+_MANY, _TICKS = 40, 30
+"""More numbers than this are drawn as steps and not as bars; and so many labels are named."""
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Cells side by side on one axis, and what was found in each.
+
+    Attributes:
+        low: [cells], where they begin.
+        high: [cells], where they end; equal to `low` for single values among intervals.
+        names: Of labels in slots; None for numbers.
+        per: "value" where single values are compared, else "unit" for densities.
+        shares: [2, cells], of the outputs at the database and at its neighbor.
+        loss: [cells].
+        event: bool [cells], the event that was counted.
+        tail: bool [cells], which hold a tail, of a width that is not known.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    names: list[str] | None
+    per: str
+    shares: np.ndarray
+    loss: np.ndarray
+    event: np.ndarray
+    tail: np.ndarray
+
+    @property
+    def single(self) -> np.ndarray:
+        """Which cells are one value among intervals."""
+        return self.high == self.low
+
+    @property
+    def few(self) -> bool:
+        """Whether there is room for a bar each."""
+        widths = self.high - self.low
+        some = len(widths) <= _MANY or self.names is not None
+        return bool(some and np.all(widths == widths[0]) and widths[0] > 0)
+
+
+def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[Strip]:
+    """The strip of the numbers and that of the labels, as far as there are some.
+
+    Args:
+        curve: Of an `AuditResult` that counted outcomes or cells.
+        num_samples: Draws a side; if given, cells that are too many for bars are joined with those
+            beside them until their loss is known well enough to be drawn.
+    """
+    points = curve["points"]
+    bounds = curve.get("bounds")
+    if bounds is None:
+        numbers = all(isinstance(point, int | float | np.number) for point in points)
+        bounds = [[p, p] if numbers else None for p in points]
+    columns = {
+        "shares": np.array([curve["density"], curve["neighbor_density"]], float),
+        "loss": np.array(curve["loss"], float),
+        "event": np.array(curve.get("event", [False] * len(points)), bool),
+        "tail": np.array([b is not None and None in b for b in bounds], bool),
+    }
+    is_label = np.array([bound is None for bound in bounds], bool)
+    found = []
+    if not is_label.all():
+        inner = [(-np.inf if b[0] is None else b[0], np.inf if b[1] is None else b[1])
+                 for b in bounds if b is not None]  # fmt: skip
+        strip = _numbers(np.array(inner, float), _some(columns, ~is_label))
+        found.append(strip if num_samples is None or strip.few else _joined(strip, num_samples))
+    if is_label.any():
+        names = [str(point) for point, chosen in zip(points, is_label, strict=True) if chosen]
+        slots = np.arange(len(names), dtype=float)
+        found.append(Strip(slots - 0.5, slots + 0.5, names, "value", **_some(columns, is_label)))
+    return found
+
+
+def _some(columns: dict[str, np.ndarray], kept: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: values[..., kept] for name, values in columns.items()}
+
+
+def _numbers(bounds: np.ndarray, columns: dict[str, np.ndarray]) -> Strip:
+    """Numbers on their axis, whole ones amid a unit."""
+    order = np.lexsort((bounds[:, 1], bounds[:, 0]))
+    bounds, columns = bounds[order], _some(columns, order)
+    low, high = bounds.T
+    # A bin that holds nothing but its lower edge.
+    single = high <= np.nextafter(low, np.inf)
+    ends = np.where(single, low, np.where(low == np.ceil(low), low, np.nextafter(low, -np.inf)))
+    ends = np.concatenate([ends, high[~single]])
+    ends = ends[np.isfinite(ends)]
+    if single.any() and np.all(ends == np.round(ends)):
+        first, last = np.ceil(low), np.where(single, low, np.ceil(high) - 1)
+        some = last >= first
+        low, high, columns = first[some] - 0.5, last[some] + 0.5, _some(columns, some)
+        return Strip(*_with_ends(low, high), None, "value", **columns)
+    high = np.where(single, low, high)
+    return Strip(*_with_ends(low, high), None, "unit", **columns)
+
+
+def _joined(strip: Strip, num_samples: int) -> Strip:
+    """Neighbouring intervals as one, with what is empty between, until it holds enough draws."""
+    counts = strip.shares.sum(axis=0) * num_samples
+    enough = min(_ENOUGH, 0.02 * counts.sum())
+    number, held, numbers = -1, np.inf, []
+    for cell, count in enumerate(counts):
+        apart = cell == 0 or strip.event[cell] != strip.event[cell - 1]
+        if apart or held >= enough or strip.single[cell] or strip.single[cell - 1]:
+            number, held = number + 1, 0.0
+        held += count
+        numbers.append(number)
+    first = np.searchsorted(numbers, np.arange(number + 1))
+    last = np.append(first[1:], len(numbers)) - 1
+    shares = np.add.reduceat(strip.shares, first, axis=1)
+    loss = np.abs(np.diff(np.log(shares + 0.5 / num_samples), axis=0))[0]
+    tail = np.logical_or.reduceat(strip.tail, first)
+    low, high, event = strip.low[first], strip.high[last], strip.event[first]
+    return Strip(low, high, None, strip.per, shares, loss, event, tail)
+
+
+def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Tails drawn as wide as a twentieth of all between them."""
+    ends = np.concatenate([low, high])
+    ends = ends[np.isfinite(ends)]
+    margin = (np.ptp(ends) if len(ends) else 0.0) / 20 or 1.0
+    first, last = (ends.min(), ends.max()) if len(ends) else (0.0, 0.0)
+    return np.where(np.isinf(low), first - margin, low), np.where(
+        np.isinf(high), last + margin, high
+    )
+
+
+def share_panel(axes: Any, strip: Strip) -> bool:
+    """Probabilities or densities of both sides; True if there is a second axis at the right."""
+    widths = strip.high - strip.low
+    if strip.few:
+        for number, (color, label) in enumerate(_SIDES):
+            place = strip.low + widths * (0.3 + 0.4 * number)
+            axes.bar(place, strip.shares[number], 0.4 * widths, color=color, label=label)
+        axes.set_ylabel("probability")
+        return False
+    single = strip.single
+    for values, (color, label) in zip(strip.shares, _SIDES, strict=True):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            height = np.where(strip.tail, np.nan, values / widths)
+        _steps(axes, strip, height, color=color, label=label)
+    axes.set_ylabel("density" if strip.per == "unit" else "probability")
+    if single.any():
+        # Other units than those of a density, so an axis of their own.
+        beside = axes.twinx()
+        step = np.ptp(np.concatenate([strip.low, strip.high])) / 150
+        for number, (color, _) in enumerate(_SIDES):
+            place = strip.low[single] + step * (number - 0.5)
+            beside.vlines(place, 0, strip.shares[number, single], color=color)
+            beside.plot(place, strip.shares[number, single], "o", color=color, markersize=4)
+        beside.set_ylim(bottom=0)
+        beside.set_ylabel("probability of a single value (dots)")
+    return bool(single.any())
+
+
+def strip_loss_panel(axes: Any, strip: Strip, *, label: str = "loss (search)") -> None:
+    """The loss in each cell."""
+    if strip.few:
+        middle, widths = (strip.low + strip.high) / 2, strip.high - strip.low
+        axes.bar(middle, strip.loss, 0.6 * widths, color=LOSS, alpha=0.5, label=label)
+    else:
+        _steps(axes, strip, strip.loss, color=LOSS, label=label, linewidth=1)
+        single = strip.single
+        axes.plot(strip.low[single], strip.loss[single], "o", color=LOSS, markersize=4)
+    axes.set_ylabel("privacy loss")
+
+
+def shade_event(axes: Any, strip: Strip, label: str | None = None) -> None:
+    """The event that was counted as bands behind a panel, the first with a label."""
+    band = {"color": EVENT, "alpha": 0.4, "linewidth": 0, "zorder": 0}
+    least = np.ptp(np.concatenate([strip.low, strip.high])) / 300
+    for low, high in _runs(strip):
+        middle, width = (low + high) / 2, max(high - low, least)
+        axes.axvspan(middle - width / 2, middle + width / 2, label=label, **band)
+        label = None
+
+
+def name_places(axes: Any, strip: Strip) -> None:
+    """Ticks and label of the axis of outputs."""
+    if strip.names is None:
+        axes.set_xlabel("output")
+        axes.locator_params(axis="x", nbins=7, integer=strip.per == "value")
+        return
+    # What all names begin with is said once.
+    common = commonprefix(strip.names) if len(strip.names) > 1 else ""  # noqa: RUF071
+    common = common[: common.rfind(" ") + 1]
+    axes.set_xlabel(f"label: {common}..." if common else "label")
+    names = [name.removeprefix(common) for name in strip.names]
+    names = [name if len(name) <= 24 else f"{name[:23]}…" for name in names]
+    places = range(0, len(names), -(-len(names) // _TICKS))
+    longest = max(map(len, names))
+    # Texts side by side would run into each other.
+    slanted = {"rotation": 40, "ha": "right"} if longest > 5 else {}
+    if len(places) > 12 and longest > 2:
+        slanted = {"rotation": 90}
+    axes.set_xticks(places, [names[place] for place in places], **slanted)
+
+
+def _steps(axes: Any, strip: Strip, height: np.ndarray, **style: Any) -> None:
+    """A line at the height of each interval, broken where there is none."""
+    wide = ~strip.single
+    low, high, height = strip.low[wide], strip.high[wide], height[wide]
+    if not len(low):
+        return
+    gaps = np.flatnonzero(low[1:] > high[:-1] + 1e-9 * np.abs(high[:-1])) + 1
+    edges = np.insert(low, gaps, high[gaps - 1])
+    axes.stairs(np.insert(height, gaps, np.nan), [*edges, high[-1]], baseline=None, **style)
+
+
+def _runs(strip: Strip) -> Sequence[tuple[float, float]]:
+    change = np.flatnonzero(np.diff(np.concatenate([[0], strip.event.astype(int), [0]])))
+    return [
+        (float(strip.low[start]), float(strip.high[stop - 1]))
+        for start, stop in zip(change[::2], change[1::2], strict=True)
+    ]
