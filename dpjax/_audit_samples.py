@@ -14,7 +14,7 @@ from dpjax._result import AuditResult
 from dpjax._shared_draws import refuse_same_origin
 from dpjax._streamed_files import audit_recordings
 from dpjax._terms import (
-    check_common,
+    check_terms,
     claims_note,
     own_confidence_of,
     refuse_delta,
@@ -94,9 +94,9 @@ def audit_samples(
     """
     start = time.perf_counter()
     root = _random.as_key(key)
-    check_common(confidence, claim, delta)
+    check_terms(confidence, claim, delta, guarantee)
     refuse_same_origin(x, y)
-    own_confidence = own_confidence_of(confidence, guarantee, num_claims)
+    own_confidence = own_confidence_of(confidence, num_claims)
     notes = claims_note(confidence, num_claims)
     if guarantee == "exact":
         refuse_density_options(bandwidth, floor, kernel, method, objective)

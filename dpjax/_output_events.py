@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax._output_cells import OutputCells
-from dpjax._terms import check_delta
 from dpjax.inference import Event, choose_event
 
 _GROUPS = (3, 9, 27)
@@ -45,7 +44,6 @@ def choose_in_cells(
     Raises:
         ValueError: delta is not in [0, 1).
     """
-    check_delta(delta)
     first, second = halves
     event = choose_event(
         first,

@@ -1,10 +1,12 @@
 """Which recorded outputs are outcomes, and their numbers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
+from dpjax._outputs import Encoder, Outputs
 from dpjax.densities import BandwidthRule, bandwidth_at
 from dpjax.estimators import LocalSettings
 
@@ -26,6 +28,9 @@ _MAX_OUTCOMES = 2**20
 _ALONE_SHARE = 0.99
 _RARE = 3
 _FREQUENT = 12
+
+_LEAST_LOOKED_AT = 200
+"""Of fewer outputs none may come again although some outcomes are common."""
 
 
 def looks_discrete(
@@ -63,7 +68,7 @@ def looks_discrete(
                 "where one says little: guarantee='exact' compares sets of them."
             )
         return True
-    if few_values(len(values), len(both)):
+    if len(values) <= min(_MAX_DISTINCT, len(both) // 20):
         notes.append(
             f"Only {len(values)} distinct numbers in {len(both)}: taken as outcomes. Say "
             "discrete=False if they are reals."
@@ -71,11 +76,6 @@ def looks_discrete(
         return True
     notes.append("Taken as reals with a density. Say discrete=True if they are outcomes.")
     return False
-
-
-def few_values(num_distinct: int, num_outputs: int) -> bool:
-    """Whether so few distinct numbers among so many are outcomes."""
-    return num_distinct <= min(_MAX_DISTINCT, num_outputs // 20)
 
 
 def _may_be_smoothed(
@@ -162,14 +162,14 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
     labels, numbers, counts = np.unique(
         np.concatenate([x, y]), return_inverse=True, return_counts=True
     )
-    # Integers have an order by which guarantee="exact" compares them.
-    if labels.dtype.kind == "f" and len(labels) == counts.sum():
+    if labels.dtype.kind in "iuf" and len(labels) == counts.sum():
         raise ValueError(
-            f"all of the {len(labels)} outputs in x and y are distinct reals, so as outcomes there "
-            "is nothing to compare: leave discrete out, or say discrete=False."
+            f"all of the {len(labels)} outputs in x and y are distinct numbers, so as outcomes "
+            "there is nothing to compare: say discrete=False if they are reals, or "
+            "guarantee='exact', which compares sets of them."
         )
-    if labels.dtype.kind in "US" and nothing_to_compare(counts):
-        raise ValueError(alone_text("x and y", counts.sum(), repr(in_python(labels[0]))))
+    if labels.dtype.kind in "US":
+        _refuse_alone(counts, "x and y", counts.sum(), repr(in_python(labels[0])))
     if len(labels) > _MAX_OUTCOMES:
         raise ValueError(
             f"x and y hold {len(labels)} distinct outcomes, more than 2^20: say discrete=False if "
@@ -182,25 +182,38 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return numbers[: len(x)].astype(np.int32), numbers[len(x) :].astype(np.int32), labels
 
 
-def nothing_to_compare(counts: np.ndarray) -> bool:
-    """Whether practically no outcome occurs twice.
-
-    One outcome that does occur, such as an error among identifiers, can be compared.
+def refuse_labels_alone(
+    pilots: Sequence[Outputs], encoder: Encoder, names: str, num_outputs: int | None = None
+) -> None:
+    """Refuses outputs that are labels of which none comes again.
 
     Args:
-        counts: [k], of each outcome on both sides together.
+        pilots: Of both sides.
+        encoder: That made them.
+        names: What the outputs are called.
+        num_outputs: How many there are, if the pilots are not all.
+
+    Raises:
+        ValueError: They are.
+    """
+    labels = np.concatenate([pilot.labels for pilot in pilots])
+    if len(labels) >= _LEAST_LOOKED_AT and all(pilot.alone.all() for pilot in pilots):
+        counts = np.unique(labels, return_counts=True)[1]
+        _refuse_alone(counts, names, num_outputs or len(labels), encoder.names[labels[0]])
+
+
+def _refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str) -> None:
+    """Raises where practically no outcome occurs twice, `counts` [k] being those of both sides.
+
+    One outcome that does occur, such as an error among identifiers, can be compared.
     """
     repeated = counts[counts > 1].sum()
-    return bool(repeated <= (1 - _ALONE_SHARE) * counts.sum() and counts.max() < _RARE)
-
-
-def alone_text(names: str, num_outputs: int, example: str) -> str:
-    """The sentence that refuses labels of which none occurs twice."""
-    return (
-        f"{names} hold {num_outputs} labels, such as {example}, and hardly any occurs twice, so "
-        "there is nothing to compare: write numbers as numbers (float of a Decimal), leave out "
-        "what names a run, or group the labels."
-    )
+    if repeated <= (1 - _ALONE_SHARE) * counts.sum() and counts.max() < _RARE:
+        raise ValueError(
+            f"{names} hold {num_outputs} labels, such as {example}, and hardly any occurs twice, "
+            "so there is nothing to compare: write numbers as numbers (float of a Decimal), leave "
+            "out what names a run, or group the labels."
+        )
 
 
 def in_python(label: Any) -> Any:

@@ -63,7 +63,7 @@ class SideValues:
     def add(self, outputs: np.ndarray) -> None:
         """Counts outputs of the shape [n] or [n, d]: numbers, labels or objects."""
         for start in range(0, len(outputs), _ROWS):
-            hashes = hashes_of(outputs[start : start + _ROWS])
+            hashes = _hashes(outputs[start : start + _ROWS])
             self.total += len(hashes)
             self.first = np.concatenate([self.first, hashes[: _KEPT - len(self.first)]])
             new, counts = np.unique(hashes[hashes <= self.limit], return_counts=True)
@@ -145,7 +145,7 @@ def _order_nats(hashes: np.ndarray) -> float:
     return float(np.sum(counts[0] * np.log(counts[0])) - np.sum(counts[1] * np.log(counts[1])))
 
 
-def hashes_of(outputs: np.ndarray) -> np.ndarray:
+def _hashes(outputs: np.ndarray) -> np.ndarray:
     """uint64 [n]; of equal outputs the same in every process and in every type of numbers."""
     if outputs.dtype.kind in "biuf":
         hashes = np.zeros(len(outputs), np.uint64)

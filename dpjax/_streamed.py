@@ -17,10 +17,10 @@ from dpjax import _validate
 from dpjax._output_cells import PILOT, OutputCells, lay_cells
 from dpjax._output_events import Found, choose_in_cells
 from dpjax._outputs import Encoder, HostSource, Outputs
-from dpjax._recorded_outcomes import alone_text, nothing_to_compare
+from dpjax._recorded_outcomes import refuse_labels_alone
 from dpjax._result import AuditResult
 from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
-from dpjax._terms import check_delta, equal_notes
+from dpjax._terms import equal_notes, own_confidence_of
 from dpjax._time_limit import Pace, Plan
 
 _BEGINNINGS = (100, 1000)
@@ -28,9 +28,6 @@ _BEGINNINGS = (100, 1000)
 
 _REPEAT_NATS = 40.0
 """What is less likely than e^-40 to happen twice by chance did not happen by chance."""
-
-_LEAST_LOOKED_AT = 200
-"""Of fewer outputs none may come again although some outcomes are common."""
 
 _STAGES = {"search": 0, "confirm": 1, "measure": 2}
 
@@ -60,9 +57,8 @@ def audit_host(
     """
     start = time.perf_counter()
     refuse_foreign(region=no_region, num_outcomes=no_outcomes)
-    check_delta(delta)
     _validate.positive_int(num_samples=num_samples, num_confirm=num_confirm)
-    own_confidence = 1 - (1 - confidence) / num_claims
+    own_confidence = own_confidence_of(confidence, num_claims)
     pairs = host_pairs(pairs)
     words = tuple(int(word) for word in np.asarray(jax.random.key_data(key)))
     encoder = source.encoder()
@@ -141,7 +137,7 @@ def _count(batches: list[Iterator[Outputs]], encoder: Encoder) -> tuple[OutputCe
     joined, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
     width = encoder.dimension or 1
     joined = [o._replace(values=_widened(o.values, width)) for o in joined]
-    _refuse_labels_alone(joined, encoder)
+    refuse_labels_alone(joined, encoder, f"outputs of {encoder.source}")
     cells = lay_cells(joined, encoder.names)
     halves = np.zeros((2, 2, cells.size), np.int64)
     for side, (pilot, rest) in enumerate(zip(joined, rests, strict=True)):
@@ -152,17 +148,6 @@ def _count(batches: list[Iterator[Outputs]], encoder: Encoder) -> tuple[OutputCe
             halves[:, side] += cells.count(batch, half, 2)
             number += len(batch.labels)
     return cells, halves
-
-
-def _refuse_labels_alone(pilots: Sequence[Outputs], encoder: Encoder) -> None:
-    """Refuses outputs that are labels of which none comes again, as recorded ones are."""
-    alone = np.concatenate([pilot.alone for pilot in pilots])
-    labels = np.concatenate([pilot.labels for pilot in pilots])
-    if len(labels) < _LEAST_LOOKED_AT or not alone.all():
-        return
-    if nothing_to_compare(np.unique(labels, return_counts=True)[1]):
-        example = encoder.names[labels[0]]
-        raise ValueError(alone_text(f"outputs of {encoder.source}", len(labels), example))
 
 
 def _in_event(batches: Iterable[Outputs], cells: OutputCells, mask: np.ndarray) -> tuple[int, int]:

@@ -15,10 +15,11 @@ from dpjax._output_cells import PILOT, OutputCells, lay_cells
 from dpjax._output_events import Found, choose_in_cells
 from dpjax._outputs import Encoder, Outputs, RecordedSource
 from dpjax._recorded import check_search_fraction
-from dpjax._recorded_outcomes import alone_text, in_python, nothing_to_compare
+from dpjax._recorded_outcomes import refuse_labels_alone
 from dpjax._result import AuditResult
-from dpjax._shared_draws import SideValues, hashes_of, refuse_shared_draws
+from dpjax._shared_draws import SideValues, refuse_shared_draws
 from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
+from dpjax._terms import own_confidence_of
 
 _MIN_SIDE, _MIN_SEARCH = 40, 10
 
@@ -52,7 +53,7 @@ def audit_recordings(
     start = time.perf_counter()
     check_search_fraction(search_fraction)
     refuse_foreign(region=no_region)
-    own_confidence = 1 - (1 - confidence) / num_claims
+    own_confidence = own_confidence_of(confidence, num_claims)
     encoder = Encoder("x and y", bits=bits)
     parts = [
         _Split(recording, name_of_side, key, side, search_fraction)
@@ -69,8 +70,12 @@ def audit_recordings(
         raise ValueError(f"{parts[0].name} and {parts[1].name}: {error}") from None
     if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
         raise TypeError("x and y must be of one kind, but were labels and vectors.")
-    if all(pilot.alone.all() for pilot in pilots):
-        _refuse_labels_alone(parts, raw)
+    refuse_labels_alone(
+        pilots,
+        encoder,
+        " and ".join(part.name for part in parts),
+        sum(part.values.total for part in parts),
+    )
     cells = lay_cells(pilots, encoder.names, discrete=discrete)
     counts = [part.counts(encoder, cells) for part in parts]
     halves = np.stack([side[:2] for side in counts], axis=1)
@@ -186,15 +191,6 @@ def _refuse_two_kinds(parts: Sequence[_Split], raw: Sequence[np.ndarray]) -> Non
         for part, kind, outputs in zip(parts, kinds, raw, strict=True)
     ]
     raise TypeError(f"x and y must be of one kind, but {' and '.join(held)}.")
-
-
-def _refuse_labels_alone(parts: Sequence[_Split], raw: Sequence[np.ndarray]) -> None:
-    """Refuses labels that are all different, by the outputs that search."""
-    hashes = np.concatenate([hashes_of(outputs) for outputs in raw])
-    if nothing_to_compare(np.unique(hashes, return_counts=True)[1]):
-        x, y = (part.values for part in parts)
-        names = " and ".join(part.name for part in parts)
-        raise ValueError(alone_text(names, x.total + y.total, repr(in_python(raw[0][0]))))
 
 
 def _kind(outputs: np.ndarray) -> str | None:

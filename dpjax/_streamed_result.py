@@ -10,6 +10,7 @@ from dpjax._output_cells import OutputCells
 from dpjax._output_events import Found
 from dpjax._provenance import versions
 from dpjax._result import AuditResult, Witness, finite_or_none, judge
+from dpjax._terms import own_confidence_of
 from dpjax.databases import Pairs
 from dpjax.databases._pairs import rows_of
 from dpjax.inference import event_lower_bound
@@ -112,7 +113,7 @@ def streamed_result(
             other,
             trials,
             other_trials,
-            1 - (1 - confidence) / num_claims,
+            own_confidence_of(confidence, num_claims),
             float(event.share),
             delta=delta,
         )

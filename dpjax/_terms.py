@@ -10,28 +10,25 @@ from dpjax import _validate
 GUARANTEES = ("normal", "exact")
 
 
-def check_common(confidence: float, claim: float | None, delta: float = 0.0) -> None:
+def check_terms(confidence: float, claim: float | None, delta: float, guarantee: str) -> None:
+    """Refuses terms that are out of range, or a guarantee that is not known.
+
+    Raises:
+        TypeError: One is of the wrong kind.
+        ValueError: One is not accepted.
+    """
     _validate.open_unit(confidence=confidence)
     if claim is not None:
         _validate.non_negative(claim=claim)
-    check_delta(delta)
-
-
-def check_delta(delta: float) -> None:
-    """A probability that a claim leaves out: leaving out all of it claims nothing.
-
-    Raises:
-        TypeError: It is no number.
-        ValueError: It is not in [0, 1).
-    """
+    _validate.one_of(GUARANTEES, guarantee=guarantee)
     _validate.finite(delta=delta)
+    # A probability that a claim leaves out: leaving out all of it claims nothing.
     if not 0 <= delta < 1:
         raise ValueError(f"delta must lie in [0, 1), but was {delta!r}.")
 
 
-def own_confidence_of(confidence: float, guarantee: str, num_claims: int) -> float:
+def own_confidence_of(confidence: float, num_claims: int) -> float:
     """What each of several bounds needs, so that they hold together (Bonferroni)."""
-    _validate.one_of(GUARANTEES, guarantee=guarantee)
     _validate.positive_int(num_claims=num_claims)
     return confidence if num_claims == 1 else 1 - (1 - confidence) / num_claims
 

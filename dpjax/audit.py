@@ -29,7 +29,7 @@ from dpjax._subject import (
     pilot_outputs,
 )
 from dpjax._terms import (
-    check_common,
+    check_terms,
     claims_note,
     equal_notes,
     own_confidence_of,
@@ -111,8 +111,8 @@ def audit(
     """
     start = time.perf_counter()
     root = _random.as_key(key)
-    check_common(confidence, claim, delta)
-    own_confidence = own_confidence_of(confidence, guarantee, num_claims)
+    check_terms(confidence, claim, delta, guarantee)
+    own_confidence = own_confidence_of(confidence, num_claims)
     if isinstance(mechanism, HostSource):
         refuse_density_options(bandwidth, floor, kernel, method, objective)
         if pairs is None:

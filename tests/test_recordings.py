@@ -197,8 +197,8 @@ def test_labels_and_integers(tmp_path):
 
 
 def test_all_distinct_reals_are_no_outcomes():
-    for guarantee, said in (("exact", "are distinct numbers"), ("normal", "are distinct reals")):
-        with pytest.raises(ValueError, match=said):
+    for guarantee in ("exact", "normal"):
+        with pytest.raises(ValueError, match="are distinct numbers"):
             dpjax.audit_samples(X, Y, discrete=True, guarantee=guarantee)
 
 
