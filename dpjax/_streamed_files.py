@@ -226,18 +226,23 @@ def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
 
 
 def _notes_of_atoms(cells: OutputCells, pilots: list[Outputs]) -> list[str]:
-    """Says where reals were found to have atoms, which a density would not show."""
+    """Says which numbers were counted one by one, where others were not."""
     notes = []
-    for atoms in cells.atoms:
-        shares = [
-            np.isin(pilot.values[~pilot.alone], atoms).mean() if (~pilot.alone).any() else 0.0
-            for pilot in pilots
-        ]
-        if len(atoms) and max(shares) < 0.999:
-            shown = ", ".join(f"{atom:g}" for atom in atoms[:3])
+    sides = [pilot.values[~pilot.alone] for pilot in pilots]
+    for column, atoms in enumerate(cells.atoms):
+        shares = [np.isin(s[:, column], atoms).mean() if len(s) else 0.0 for s in sides]
+        if not len(atoms) or max(shares) >= 0.999:
+            continue
+        if all(np.all(side[:, column] == np.rint(side[:, column])) for side in sides):
             notes.append(
-                f"Numbers that happen often ({shown}{', ...' if len(atoms) > 3 else ''}: "
-                f"{shares[0]:.1%} of x, {shares[1]:.1%} of y) were counted apart from the density "
-                "around them."
+                f"Whole numbers: {len(atoms)} that happen often were counted one by one, all "
+                "others in intervals."
             )
+            continue
+        shown = ", ".join(f"{atom:g}" for atom in atoms[:3])
+        notes.append(
+            f"Numbers that happen often ({shown}{', ...' if len(atoms) > 3 else ''}: "
+            f"{shares[0]:.1%} of x, {shares[1]:.1%} of y) were counted apart from the density "
+            "around them."
+        )
     return notes
