@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 import dpjax
+from benchmarks import recorded
 from dpjax import _random
 from dpjax._batching import default_execution
 from dpjax._exact import cells_of, event_runs
@@ -272,3 +273,13 @@ def test_a_gaussian_at_its_delta():
     assert again.lower_bound == result.lower_bound
     with pytest.raises(ValueError, match="delta must be 0 for a density estimate"):
         dpjax.audit(Gaussian(sigma), pairs=[(0.0, 1.0)], delta=delta)
+
+
+@pytest.mark.parametrize("kind", sorted(recorded.KINDS))
+def test_recorded_outputs_of_every_kind_have_a_bound_that_covers(kind):
+    """Each of 60 exceeds the level with a chance of 0.05: more than 12 do with one of 7e-6."""
+    found, _ = recorded.bounds(kind, 1000, RUNS, 1, "exact")
+    level = recorded.KINDS[kind][1]
+    assert np.mean(found <= level) >= LEAST
+    # A bound of 0 covers, too; 700 draws can say little of a level of 0.2.
+    assert np.median(found) > 0.5 * level or level < 1

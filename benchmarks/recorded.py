@@ -1,0 +1,128 @@
+"""Recorded outputs: the bound of an event beside the one at one output, and how often each holds.
+
+Prints a Markdown table. Every kind of output has a known level, and every run new outputs.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from math import log
+from pathlib import Path
+
+import numpy as np
+
+import dpjax
+from benchmarks.guarantees import allowed_from
+
+Sides = tuple[np.ndarray, np.ndarray]
+
+LETTERS = np.array(list("abcdefgh"))
+TILT = np.exp(0.3 * np.arange(8))
+
+
+def laplace(random: np.random.Generator, size: int, shift: float = 1.0) -> Sides:
+    """Noise of scale 1 at 0 and at the shift."""
+    return random.laplace(0, 1, size), random.laplace(shift, 1, size)
+
+
+def rounded(scale: float) -> Callable[[np.random.Generator, int], Sides]:
+    """The same in whole steps of 1 / scale."""
+
+    def draw(random: np.random.Generator, size: int) -> Sides:
+        x, y = laplace(random, size)
+        return np.rint(scale * x).astype(int), np.rint(scale * y).astype(int)
+
+    return draw
+
+
+def clipped(random: np.random.Generator, size: int) -> Sides:
+    """The same with atoms at -2 and 2."""
+    x, y = laplace(random, size)
+    return np.clip(x, -2, 2), np.clip(y, -2, 2)
+
+
+def coin(random: np.random.Generator, size: int) -> Sides:
+    """Bits that are right with a probability of 3/4."""
+    return (random.random(size) < 0.75).astype(int), (random.random(size) < 0.25).astype(int)
+
+
+def letters(random: np.random.Generator, size: int) -> Sides:
+    """Eight labels with the probabilities of an exponential mechanism, and their reverse."""
+    p = TILT / TILT.sum()
+    return random.choice(LETTERS, size, p=p), random.choice(LETTERS, size, p=p[::-1])
+
+
+def vectors(random: np.random.Generator, size: int) -> Sides:
+    """Two numbers with a shift of 1/2 each."""
+    return random.laplace(0, 1, (size, 2)), random.laplace(0.5, 1, (size, 2))
+
+
+KINDS = {
+    "reals": (laplace, 1.0),
+    "reals, epsilon 0.2": (lambda random, size: laplace(random, size, 0.2), 0.2),
+    "whole numbers": (rounded(1), 1.0),
+    "whole numbers of width 10": (rounded(10), 1.0),
+    "whole numbers of width 100": (rounded(100), 1.0),
+    "whole numbers of width 3000": (rounded(3000), 1.0),
+    "reals with atoms": (clipped, 1.0),
+    "bits": (coin, log(3)),
+    "labels": (letters, 2.1),
+    "vectors": (vectors, 1.0),
+}
+"""Name -> draws of both sides, and the level."""
+
+
+def bounds(kind: str, size: int, runs: int, seed: int, guarantee: str) -> tuple[np.ndarray, float]:
+    """Lower bounds of so many audits, NaN where one is refused, and milliseconds each."""
+    draw, _ = KINDS[kind]
+    found, spent = np.full(runs, np.nan), 0.0
+    for run in range(runs):
+        x, y = draw(np.random.default_rng([seed, size, run]), size)
+        start = time.perf_counter()
+        try:
+            found[run] = dpjax.audit_samples(x, y, key=run, guarantee=guarantee).lower_bound
+        except ValueError:
+            # Atoms have no density.
+            assert guarantee == "normal"
+        spent += time.perf_counter() - start
+    return found, 1e3 * spent / runs
+
+
+def table(sizes: list[int], runs: int, few_runs: int, seed: int) -> list[str]:
+    """Lines of Markdown."""
+    lines = [
+        f"{runs} audits a row by events, {few_runs} at one output; confidence 0.95, coverage "
+        f"allowed from {allowed_from(runs):.4f}.",
+        "",
+        "| outputs | a side | level | coverage | median by events | at one output | ms | ms |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for size in sizes:
+        for kind, (_, level) in KINDS.items():
+            exact, exact_ms = bounds(kind, size, runs, seed, "exact")
+            normal, normal_ms = bounds(kind, size, few_runs, seed, "normal")
+            median = "refused" if np.isnan(normal).all() else f"{np.nanmedian(normal):.3f}"
+            lines.append(
+                f"| {kind} | {size} | {level:.4g} | {np.mean(exact <= level):.4f} | "
+                f"{np.median(exact):.3f} | {median} | {exact_ms:.0f} | {normal_ms:.0f} |"
+            )
+            print(lines[-1], flush=True)
+    return lines
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--few-runs", type=int, default=15)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 20_000])
+    parser.add_argument("--seed", type=int, default=2022)
+    parser.add_argument("--out", type=Path, default=None, help="a Markdown file")
+    given = parser.parse_args()
+    lines = table(given.sizes, given.runs, given.few_runs, given.seed)
+    if given.out is not None:
+        given.out.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
