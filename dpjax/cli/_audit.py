@@ -1,6 +1,7 @@
 """`dpjax audit`: a built-in mechanism, a function, a program, or files of outputs."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,9 @@ def audit(
         help="Recorded outputs at both databases (npy, npz, csv, tsv, txt, parquet): a file each, "
         "or several with commas or a pattern.",
     ),
-    column: str = typer.Option(
-        None,
-        help="The column of the outputs, by name or number from 0.",
+    column: list[str] = typer.Option(
+        [],
+        help="The column of the outputs, by name or number from 0; twice if Y has another than X.",
         rich_help_panel=_SAMPLES,
     ),
     search_fraction: float = typer.Option(
@@ -328,7 +329,7 @@ def _bits(given: dict[str, Any]) -> dict[str, Any]:
 
 def _audit_files(
     samples: tuple[str, str],
-    column: str | None,
+    columns: Sequence[str],
     in_memory: bool,
     settings: dict[str, Any],
     **options: Any,
@@ -338,9 +339,18 @@ def _audit_files(
     from dpjax._shared_draws import refuse_same_origin
     from dpjax.io import read_samples
 
-    x, y = (dpjax.Recording(where, column) for where in samples)
+    if len(columns) > 2:
+        raise ValueError(
+            f"--column must be given at most twice, for X and for Y, but was {len(columns)} times."
+        )
+    column_of_each = [columns[0], columns[-1]] if columns else [None, None]
+    places = list(zip(samples, column_of_each, strict=True))
+    x, y = (dpjax.Recording(*place) for place in places)
     refuse_same_origin(x, y)
-    title = f"{x.name} / {y.name}"
+    names = (
+        [f"{x.name}:{x.column}", f"{y.name}:{y.column}"] if len(columns) > 1 else [x.name, y.name]
+    )
+    title = " / ".join(names)
     if in_memory:
-        x, y = (read_samples(where, column) for where in samples)
+        x, y = (read_samples(*place) for place in places)
     return dpjax.audit_samples(x, y, name=title, **options, **settings)
