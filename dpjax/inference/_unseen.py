@@ -61,20 +61,34 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
 
 
 def blind_spot(num_samples: int, seen: str = "draws") -> str:
-    """The paragraph of every report on what no black-box audit can rule out.
+    """The paragraph of every report on what cannot be ruled out from outside.
 
     Args:
         num_samples: n, draws at each input, or databases.
-        seen: What was counted, in one word: "draws" or "databases".
+        seen: What was counted: "draws" of a mechanism, or "databases" that a query was asked of.
 
     Returns:
         Plain text.
+
+    Raises:
+        TypeError: `num_samples` is not an integer.
+        ValueError: An argument is out of its range.
     """
+    _validate.one_of(("draws", "databases"), seen=seen)
     rare = unseen_probability(num_samples, 0.05)
     number = str(num_samples) if num_samples < 10_000 else f"{num_samples:.3g}"
+    if seen == "databases":
+        return (
+            "What this estimate cannot rule out: it knows the databases by the "
+            f"{number} that were given. A kind of database of probability {rare:.1e} or less is "
+            "not among so many with a chance of at least 5 %, and in such a one an individual may "
+            "stand out without limit. Between and beyond the results that were seen, the kernel "
+            "alone says what is likely: each delta is an estimate that rests on its smoothness, "
+            "and no bound."
+        )
     return (
         "What this audit cannot rule out: it saw the mechanism only through its outputs. An event "
-        f"of probability {rare:.1e} or less at every input stays unseen in {number} {seen} with a "
+        f"of probability {rare:.1e} or less at every input stays unseen in {number} draws with a "
         "chance of at least 5 %, and on such an event the mechanism may leak without limit. No "
         "black-box method escapes this. A lower bound stays true, but a small estimate shows that "
         "the mechanism is private only under an assumption on its densities (a Lipschitz "
