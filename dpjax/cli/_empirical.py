@@ -43,6 +43,10 @@ def empirical(
         str | None, typer.Option(help="A query whose answer the adversary knows.")
     ] = None,
     num_buckets: Annotated[int, typer.Option(help="Buckets of the adversary's answer.")] = 2,
+    uncertainty: Annotated[
+        bool,
+        typer.Option("--uncertainty", help="Also the standard error of delta (takes 50 times)."),
+    ] = False,
     missing: Annotated[str, typer.Option(help="Records with a missing value: error or drop.")] = (
         "error"
     ),
@@ -99,6 +103,7 @@ def empirical(
             epsilon=levels,
             adversary=adversary,
             num_buckets=num_buckets,
+            uncertainty=uncertainty,
             progress=progress,
             **density,
         )

@@ -24,6 +24,10 @@ from dpjax.estimators._empirical_pieces import MAX_EPSILON
 from dpjax.estimators._empirical_result import Bucket, EmpiricalPrivacy, worst_row
 from dpjax.estimators._empirical_risk import Risk, individual_risk
 from dpjax.estimators._empirical_samples import JaxQuery, Progress, QuerySamples, sample_query
+from dpjax.estimators._empirical_uncertainty import jackknife_error
+
+_LEAST_FOR_ERROR = 4
+"""Databases of which three are left when one is taken out."""
 
 
 def empirical_privacy(
@@ -39,6 +43,7 @@ def empirical_privacy(
     seed: int = 0,
     tolerance: float = 1e-9,
     cells: int | None = None,
+    uncertainty: bool = False,
     progress: Progress | None = None,
     **table: Any,
 ) -> EmpiricalPrivacy:
@@ -64,6 +69,9 @@ def empirical_privacy(
         seed: Seed of randomised queries.
         tolerance: What counts as delta = 0 for `epsilon_at_zero`.
         cells: Cells per axis for joint queries (even); default 256 in 2-d, 64 in 3-d.
+        uncertainty: Whether to estimate the standard error of delta, from the same estimate without
+            one database after the other (of more than 50, without one group of 50). It tends to be
+            too large, not too small: with the bandwidth 'likelihood' by 20 to 28% on 30 databases.
         progress: Called with (done, of how many) by whatever is looped.
         **table: Passed to `as_panel`: database, individual, value (names of columns), mask,
             missing ('error' or 'drop'), records ('many' or 'one').
@@ -101,7 +109,9 @@ def empirical_privacy(
             "of more cannot be had from so few databases."
         )
 
-    def risk_of(part: QuerySamples) -> tuple[Risk, DensityChoice]:
+    def risk_of(
+        part: QuerySamples, progress: Progress | None = progress
+    ) -> tuple[Risk, DensityChoice]:
         density = choose_density(
             part.full, part.database, kernel=kernel, bandwidth=bandwidth, names=samples.names
         )
@@ -111,12 +121,12 @@ def empirical_privacy(
         return risk, density
 
     buckets: list[Bucket] = []
-    density = None
+    density, parts = None, [("all", np.arange(panel.num_databases))]
     if adversary is None:
         risk, density = risk_of(samples)
     else:
-        risks = []
-        for label, members in _buckets(adversary, panel, num_buckets, seed):
+        risks, parts = [], _buckets(adversary, panel, num_buckets, seed)
+        for label, members in parts:
             part, chosen = risk_of(samples.select(members))
             largest = tuple(part.deltas.max(axis=0).tolist())
             buckets.append(Bucket(label, len(members), str(chosen), largest))
@@ -126,6 +136,21 @@ def empirical_privacy(
             max(r.epsilon_at_zero for r in risks),
             max(r.integration_error for r in risks),
         )
+
+    def delta_without(left_out: np.ndarray) -> np.ndarray:
+        kept = [np.setdiff1d(members, left_out) for _, members in parts]
+        risks = [risk_of(samples.select(members), None)[0] for members in kept]
+        return np.max([part.deltas.max(axis=0) for part in risks], axis=0)
+
+    delta_error = None
+    if uncertainty:
+        for label, members in parts:
+            if len(members) < _LEAST_FOR_ERROR:
+                raise ValueError(
+                    f"uncertainty must be False for fewer than {_LEAST_FOR_ERROR} databases, but "
+                    f"the bucket '{label}' holds {len(members)}."
+                )
+        delta_error = jackknife_error(delta_without, panel.num_databases, seed, progress)
     worst = worst_row(epsilons, risk.deltas)
     return EmpiricalPrivacy(
         queries=samples.names,
@@ -133,6 +158,7 @@ def empirical_privacy(
         epsilons=epsilons,
         deltas=risk.deltas,
         delta=risk.deltas.max(axis=0),
+        delta_error=delta_error,
         total_risk=total_risk(risk.deltas),
         epsilon_at_zero=risk.epsilon_at_zero,
         tolerance=float(tolerance),

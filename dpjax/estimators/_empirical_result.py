@@ -39,6 +39,7 @@ class EmpiricalPrivacy:
         epsilons: [E] privacy levels.
         deltas: [I, E] failure probability of each individual at each epsilon.
         delta: [E] the largest over the individuals.
+        delta_error: [E] the standard error of delta over the choice of databases, or None.
         total_risk: [E] 1 - prod (1 - delta_i), the chance that somebody's privacy fails.
         epsilon_at_zero: Smallest epsilon at which no delta_i is above `tolerance`; may be infinite.
         tolerance: What counts as 0 there.
@@ -62,6 +63,7 @@ class EmpiricalPrivacy:
     epsilons: np.ndarray
     deltas: np.ndarray
     delta: np.ndarray
+    delta_error: np.ndarray | None
     total_risk: np.ndarray
     epsilon_at_zero: float
     tolerance: float
@@ -109,12 +111,14 @@ class EmpiricalPrivacy:
         Raises:
             ValueError: The text is not such JSON.
         """
-        data = json.loads(text)
+        data: Any = json.loads(text)
+        if isinstance(data, dict):
+            data = {"delta_error": None} | data  # of results from before there was one
         names = {f.name for f in fields(cls)}
         if not isinstance(data, dict) or set(data) != names:
             raise ValueError("text must be JSON that EmpiricalPrivacy.to_json wrote.")
         arrays = ("epsilons", "deltas", "delta", "total_risk", "results", "results_without_worst")
-        for name in arrays:
+        for name in arrays if data["delta_error"] is None else (*arrays, "delta_error"):
             data[name] = np.asarray(data[name], float)
         for name in ("epsilon_at_zero", "integration_error", "tolerance"):
             data[name] = float(data[name])
@@ -141,11 +145,13 @@ class EmpiricalPrivacy:
             f"{len(self.individuals)} individuals, {self.num_databases} databases",
             f"density: {self.density or 'one for each bucket'}",
             "",
-            "   epsilon       delta  total risk",
+            "   epsilon       delta  total risk"
+            + ("" if self.delta_error is None else "  standard error of delta"),
         ]
         for e in shown.astype(int):
             lines.append(
                 f"{self.epsilons[e]:10.4g}  {self.delta[e]:10.3e}  {self.total_risk[e]:10.3e}"
+                + ("" if self.delta_error is None else f"  {self.delta_error[e]:10.3e}")
             )
         lines += ["", self.vanishing_sentence(), "", f"largest delta at {self.epsilons.min():g}:"]
         for individual, delta in self.ranking()[:5]:

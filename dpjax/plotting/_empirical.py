@@ -11,8 +11,8 @@ from dpjax.calibration import NoiseCalibration
 from dpjax.estimators._empirical_ecdf import ecdf_knots
 from dpjax.estimators._empirical_mixture import Mixture
 from dpjax.estimators._empirical_result import EmpiricalPrivacy
-from dpjax.plotting._audit import DATABASE, NEIGHBOR
 from dpjax.plotting._canvas import new_figure
+from dpjax.plotting._outcomes import DATABASE, NEIGHBOR
 
 _WITH, _WITHOUT = DATABASE, NEIGHBOR
 
@@ -34,6 +34,14 @@ def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:
     shown = ((result.delta, "delta (worst individual)"), (result.total_risk, "total risk"))
     for axes, (values, name) in zip(panels, shown, strict=True):
         axes.plot(result.epsilons[order], values[order], ".-", color=_WITH, markersize=3)
+        if result.delta_error is not None and values is result.delta:
+            error = 2 * result.delta_error[order]
+            low, high = np.maximum(values[order] - error, 0), values[order] + error
+            axes.fill_between(
+                result.epsilons[order], low, high, color=_WITH, alpha=0.2, linewidth=0,
+                label="2 standard errors",
+            )  # fmt: skip
+            axes.legend(frameon=False)
         if np.isfinite(result.epsilon_at_zero) and result.epsilon_at_zero <= result.epsilons.max():
             axes.axvline(result.epsilon_at_zero, color="0.5", linestyle=":")
             axes.annotate(

@@ -98,14 +98,15 @@ def write_empirical_report(
     return path
 
 
-def _curve(result: EmpiricalPrivacy) -> list[tuple[float, float, float, int]]:
-    """(epsilon, delta, total risk, individuals with delta > 0) at epsilons spread over all."""
+def _curve(result: EmpiricalPrivacy) -> list[tuple[float, float, float | None, float, int]]:
+    """(epsilon, delta, its standard error, total risk, individuals with delta > 0) at some."""
     count = len(result.epsilons)
     shown = np.unique(np.linspace(0, count - 1, min(_CURVE_ROWS, count)).round()).astype(int)
     return [
         (
             float(result.epsilons[e]),
             float(result.delta[e]),
+            None if result.delta_error is None else float(result.delta_error[e]),
             float(result.total_risk[e]),
             int(np.count_nonzero(result.deltas[:, e] > result.tolerance)),
         )
