@@ -7,6 +7,7 @@ import sys
 import pytest
 
 HEAVY = (
+    "multiprocessing.queues",
     "scipy.optimize",
     "scipy.special",
     "scipy.stats",

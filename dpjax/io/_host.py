@@ -4,8 +4,7 @@ import inspect
 import multiprocessing
 import pickle
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent import futures
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -100,7 +99,8 @@ class HostMechanism:
         # Fresh interpreters: a fork would copy JAX's threads, and one state of NumPy's global
         # generator into every worker.
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(self.workers, mp_context=context) as pool:
+        # Named in full, it is loaded here and not with dpjax, of whose import it was a tenth.
+        with futures.ProcessPoolExecutor(self.workers, mp_context=context) as pool:
             yield partial(self._batches, call, pool)
 
     def _batches(
@@ -116,7 +116,7 @@ class HostMechanism:
         tasks = ((database, size, seed) for size, seed in seeds)
         try:
             yield from in_order(call, tasks, pool, 2 * max(self.workers, 1))
-        except BrokenProcessPool:
+        except futures.BrokenExecutor:
             raise ValueError(
                 f"the function {self.name} ended its worker process, or cannot be imported there: "
                 "it must be at the top level of an importable module; or use workers=0."
