@@ -7,6 +7,7 @@ import sys
 import pytest
 
 HEAVY = (
+    "jaxtyping",
     "multiprocessing.queues",
     "scipy.optimize",
     "scipy.special",

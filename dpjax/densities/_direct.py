@@ -10,7 +10,6 @@ from functools import reduce
 
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Bool, Float
 
 from dpjax._numerics import FIXED_POINT, WideCount, to_fixed_point
 from dpjax._streaming import Reducer
@@ -18,14 +17,12 @@ from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import Kernel
 
 
-def as_vectors(samples: Array) -> Float[Array, "block d"]:
+def as_vectors(samples: Array) -> Array:
     """Samples as [block, d], also where d = 1."""
     return samples[:, None] if samples.ndim == 1 else samples
 
 
-def kernel_values(
-    samples: Float[Array, "block d"], point: Float[Array, " d"], bandwidth: Array, kernel: Kernel
-) -> Float[Array, " block"]:
+def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel) -> Array:
     """The kernel's profile k(|point - sample| / bandwidth) of each sample.
 
     Args:
@@ -35,7 +32,7 @@ def kernel_values(
         kernel: Its profile is used, without the factor c_d / h^d.
 
     Returns:
-        Values in [0, 1].
+        Values [block] in [0, 1].
     """
     # The reciprocal by hand: XLA takes it in some layouts of runs and divides in others, and the
     # last bits of the result must not depend on the layout.
@@ -43,7 +40,7 @@ def kernel_values(
     return kernel.profile(_sum_of_squares(scaled[:, axis] for axis in range(scaled.shape[1])))
 
 
-def kernel_sums(points: Float[Array, "points d"], bandwidth: Array, kernel: Kernel) -> Reducer:
+def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
     """Sums the kernel's profile at every point over all samples, in fixed point.
 
     Args:
@@ -60,7 +57,7 @@ def kernel_sums(points: Float[Array, "points d"], bandwidth: Array, kernel: Kern
     def init() -> WideCount:
         return WideCount.zeros((points.shape[0],))
 
-    def update(sums: WideCount, samples: Array, valid: Bool[Array, " block"]) -> WideCount:
+    def update(sums: WideCount, samples: Array, valid: Array) -> WideCount:
         samples = as_vectors(no_derivative(samples))
         distance2 = _sum_of_squares(
             (points[:, axis, None] - samples[None, :, axis]) / bandwidth
@@ -75,7 +72,7 @@ def kernel_sums(points: Float[Array, "points d"], bandwidth: Array, kernel: Kern
 
 def density_of_sums(
     sums: WideCount, bandwidth: Array, kernel: Kernel, num_samples: int, dimension: int
-) -> Float[Array, " points"]:
+) -> Array:
     """The density estimate from the carry of `kernel_sums`.
 
     Args:

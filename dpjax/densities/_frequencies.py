@@ -6,7 +6,6 @@ References:
 
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Bool, Int
 
 from dpjax._numerics import WideCount
 from dpjax._streaming import Reducer
@@ -22,7 +21,7 @@ def category_counts(num_categories: int, offset: int = 0) -> Reducer:
     def init() -> WideCount:
         return WideCount.zeros((num_categories + 1,))
 
-    def update(counts: WideCount, samples: Int[Array, " block"], valid: Bool[Array, " block"]):
+    def update(counts: WideCount, samples: Array, valid: Array):
         index = samples - offset
         inside = valid & (index >= 0) & (index < num_categories)
         bins = jnp.where(inside, index, num_categories)

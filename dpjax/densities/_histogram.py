@@ -7,7 +7,6 @@ References:
 
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Bool, Float
 
 from dpjax._streaming import Reducer
 from dpjax.densities._frequencies import category_counts
@@ -27,7 +26,7 @@ def interval_counts(low: Array | float, high: Array | float, num_intervals: int)
     """
     categories = category_counts(num_intervals)
 
-    def update(counts, samples: Float[Array, " block"], valid: Bool[Array, " block"]):
+    def update(counts, samples: Array, valid: Array):
         inside = (samples >= low) & (samples <= high)
         scaled = (samples - low) * (num_intervals / (high - low))
         # The upper end belongs to the last interval.

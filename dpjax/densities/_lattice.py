@@ -22,7 +22,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, Float, Int
 
 from dpjax._streaming import Reducer
 from dpjax.densities._derivatives import no_derivative
@@ -70,8 +69,8 @@ class Lattice(NamedTuple):
         """The lattice for densities on [low, high] whose kernels reach `reach` to each side."""
         return cls(low - reach, (high - low + 2 * reach) / num_nodes)
 
-    def nodes(self, num_nodes: int) -> Float[Array, " nodes"]:
-        """Positions of the nodes."""
+    def nodes(self, num_nodes: int) -> Array:
+        """Positions [num_nodes] of the nodes."""
         return self.start + self.spacing * jnp.arange(num_nodes)
 
     def interpolate(self, values: Array, points: Array) -> Array:
@@ -104,10 +103,10 @@ def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reduc
     num_bins = num_nodes * fine
     start, spacing = no_derivative(lattice.start), no_derivative(lattice.spacing)
 
-    def init() -> Int[Array, " bins"]:
+    def init() -> Array:
         return jnp.zeros(num_bins + 1, jnp.int32)
 
-    def update(counts: Array, samples: Array, valid: Bool[Array, " block"]) -> Array:
+    def update(counts: Array, samples: Array, valid: Array) -> Array:
         place = (no_derivative(samples) - start) * (fine / spacing)
         inside = valid & (place >= 0) & (place < num_bins)
         # By way of int32, for the conversion to uint32 does not vectorise; of unsigned places JAX
@@ -119,20 +118,20 @@ def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reduc
 
 
 def smooth_counts(
-    counts: Int[Array, " bins"],
+    counts: Array,
     lattice: Lattice,
     bandwidth: Array,
     kernel: Kernel,
     num_samples: int,
     fine: int = _FINE,
-) -> Float[Array, " nodes"]:
+) -> Array:
     """The density estimate at the nodes of a lattice, from its fine counts.
 
     The convolution is circular; it is right at every node that is at least the kernel's reach away
     from both ends, which is what `Lattice.covering` provides on [low, high].
 
     Args:
-        counts: Carry of `lattice_counts`.
+        counts: Integers [bins + 1], the carry of `lattice_counts`.
         lattice: The lattice they were counted on.
         bandwidth: Scalar.
         kernel: The kernel.
@@ -140,7 +139,7 @@ def smooth_counts(
         fine: Bins per node that they were counted in.
 
     Returns:
-        Densities >= 0 at the nodes.
+        Densities >= 0 at the nodes, [nodes].
     """
     weights = _weights(counts, fine, num_samples)
     transform = _transform(kernel, bandwidth, lattice.spacing, weights.shape[0])
@@ -149,20 +148,21 @@ def smooth_counts(
 
 
 def smooth_both(
-    counts: Int[Array, "2 bins"],
+    counts: Array,
     lattice: Lattice,
-    bandwidths: Float[Array, "2"],
+    bandwidths: Array,
     kernel: Kernel,
     num_samples: int,
     fine: int = _FINE,
-) -> Float[Array, "2 nodes"]:
+) -> Array:
     """`smooth_counts` of two samples with a bandwidth each, by one complex transform.
 
     The weights w and v have the spectra (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i of z = w + iv.
     With their own transforms T and U the spectrum of the smoothed z is therefore
     Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2, whose inverse has the two densities as its parts.
 
-    Arguments as `smooth_counts`, the counts and bandwidths with a leading axis of samples.
+    Arguments and densities as of `smooth_counts`, the counts [2, bins + 1], bandwidths [2] and
+    densities [2, nodes] with a leading axis of samples.
     """
     weights = [_weights(side, fine, num_samples) for side in counts]
     num_nodes = weights[0].shape[0]
@@ -179,8 +179,8 @@ def smooth_both(
     return jnp.maximum(jnp.stack([smoothed.real, smoothed.imag]), 0) * (1 / num_samples)
 
 
-def _weights(counts: Int[Array, " bins"], fine: int, num_samples: int) -> Float[Array, " nodes"]:
-    """Draws at each node, shared linearly between a bin's two nearest ones."""
+def _weights(counts: Array, fine: int, num_samples: int) -> Array:
+    """Draws at each node, [nodes], shared linearly between a bin's two nearest ones."""
     # Sums of integers are exact, and on CPU faster than a product of floats (four times for rows of
     # 4); floats are for samples so large that a sum could overflow.
     exact = 2 * fine * num_samples < 2**31
