@@ -20,6 +20,12 @@ def recorded(kind):
         return np.rint(x).astype(int), np.rint(y).astype(int)
     if kind == "many integers":
         return np.rint(40 * x).astype(int), np.rint(40 * y).astype(int)
+    if kind == "few reals":
+        return np.round(x).clip(-2, 2) / 10, np.round(y).clip(-2, 2) / 10
+    if kind == "integers and reals":
+        return [np.where(RNG.random(N) < 0.005, side, np.rint(side)) for side in (x, y)]
+    if kind == "one number":
+        return np.full(N, 0.5), np.where(y > 5, 1.5, 0.5)
     if kind == "labels":
         return [RNG.choice(list("abc"), N, p=p) for p in ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5])]
     if kind == "with NaN":
@@ -33,8 +39,12 @@ def strips(result, joined):
 
 @pytest.mark.parametrize("joined", [False, True])
 @pytest.mark.parametrize(
-    "kind", ["reals", "atoms", "few integers", "many integers", "labels", "with NaN"]
-)
+    "kind",
+    [
+        "reals", "atoms", "few integers", "many integers", "few reals", "integers and reals",
+        "one number", "labels", "with NaN",
+    ],
+)  # fmt: skip
 def test_strips_hold_all_outputs_of_the_search_once(kind, joined):
     result = dpjax.audit_samples(*recorded(kind))
     parts = strips(result, joined)
@@ -45,7 +55,7 @@ def test_strips_hold_all_outputs_of_the_search_once(kind, joined):
         # Half an output more at each side; the sides differ by a few in their number.
         naive = np.abs(np.diff(np.log(strip.shares * result.num_samples + 0.5), axis=0))[0]
         np.testing.assert_allclose(strip.loss, naive, atol=0.05)
-        assert strip.event.any() or kind == "with NaN"
+        assert strip.event.any() or kind in ("with NaN", "one number")
 
 
 def test_joined_cells_hold_enough_and_keep_the_event_apart():
@@ -87,6 +97,9 @@ def test_whole_numbers_lie_in_the_middle_of_their_unit():
         ("atoms", {}, 3),  # the atoms have an axis of their own
         ("few integers", {}, 2),
         ("many integers", {"guarantee": "normal"}, 2),
+        ("few reals", {}, 2),
+        ("integers and reals", {}, 2),
+        ("one number", {}, 2),
         ("labels", {"guarantee": "normal"}, 2),
         ("with NaN", {"claim": 0.5}, 4),
         ("reals", {"bits": "lowest"}, 2),
@@ -104,7 +117,10 @@ def test_every_kind_has_a_picture_with_names(tmp_path, kind, options, panels):
     (legend,) = [axes.get_legend() for axes in below if axes.get_legend() is not None]
     said = [text.get_text() for text in legend.get_texts()]
     assert f"lower bound {result.lower_bound:.3f}" in said
-    assert ("event that was counted" in said) == (result.settings["guarantee"] == "exact")
+    if kind != "one number":
+        assert ("event that was counted" in said) == (result.settings["guarantee"] == "exact")
+    sides = [t.get_text() for a in figure.axes if (leg := a.get_legend()) for t in leg.get_texts()]
+    assert {"database", "neighbor", "loss (search)"} <= set(sides)
     assert all(axes.get_ylim()[0] == 0 for axes in figure.axes)
 
 

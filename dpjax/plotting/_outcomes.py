@@ -25,8 +25,8 @@ class Strip:
     Attributes:
         low: [cells], where they begin.
         high: [cells], where they end; equal to `low` for single values among intervals.
-        names: Of labels in slots; None for numbers.
-        per: "value" where single values are compared, else "unit" for densities.
+        names: Of labels, or few reals, in slots; None for numbers at their place.
+        per: What has a probability: each "label", "number" or whole "value", or a "unit" of length.
         shares: [2, cells], of the outputs at the database and at its neighbor.
         loss: [cells].
         event: bool [cells], the event that was counted.
@@ -84,7 +84,7 @@ def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[St
     if is_label.any():
         names = [str(point) for point, chosen in zip(points, is_label, strict=True) if chosen]
         slots = np.arange(len(names), dtype=float)
-        found.append(Strip(slots - 0.5, slots + 0.5, names, "value", **_some(columns, is_label)))
+        found.append(Strip(slots - 0.5, slots + 0.5, names, "label", **_some(columns, is_label)))
     return found
 
 
@@ -102,11 +102,14 @@ def _numbers(bounds: np.ndarray, columns: dict[str, np.ndarray]) -> Strip:
     ends = np.where(single, low, np.where(low == np.ceil(low), low, np.nextafter(low, -np.inf)))
     ends = np.concatenate([ends, high[~single]])
     ends = ends[np.isfinite(ends)]
-    if single.any() and np.all(ends == np.round(ends)):
-        first, last = np.ceil(low), np.where(single, low, np.ceil(high) - 1)
-        some = last >= first
-        low, high, columns = first[some] - 0.5, last[some] + 0.5, _some(columns, some)
-        return Strip(*_with_ends(low, high), None, "value", **columns)
+    first, last = np.ceil(low), np.where(single, low, np.ceil(high) - 1)
+    if single.any() and np.all(ends == np.round(ends)) and np.all(last >= first):
+        return Strip(*_with_ends(first - 0.5, last + 0.5), None, "value", **columns)
+    if single.all():
+        # Few reals: a slot each, for their distances may be of any size.
+        slots = np.arange(len(low), dtype=float)
+        names = [f"{value:g}" for value in low]
+        return Strip(slots - 0.5, slots + 0.5, names, "number", **columns)
     high = np.where(single, low, high)
     return Strip(*_with_ends(low, high), None, "unit", **columns)
 
@@ -193,7 +196,7 @@ def shade_event(axes: Any, strip: Strip, label: str | None = None) -> None:
 
 
 def name_places(axes: Any, strip: Strip) -> None:
-    """Ticks and label of the axis of outputs."""
+    """Ticks and name of the axis of outputs."""
     if strip.names is None:
         axes.set_xlabel("output")
         axes.locator_params(axis="x", nbins=7, integer=strip.per == "value")
@@ -201,7 +204,8 @@ def name_places(axes: Any, strip: Strip) -> None:
     # What all names begin with is said once.
     common = commonprefix(strip.names) if len(strip.names) > 1 else ""  # noqa: RUF071
     common = common[: common.rfind(" ") + 1]
-    axes.set_xlabel(f"label: {common}..." if common else "label")
+    kind = "label" if strip.per == "label" else "output"
+    axes.set_xlabel(f"{kind}: {common}..." if common else kind)
     names = [name.removeprefix(common) for name in strip.names]
     names = [name if len(name) <= 24 else f"{name[:23]}…" for name in names]
     places = range(0, len(names), -(-len(names) // _TICKS))
