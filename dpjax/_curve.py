@@ -1,17 +1,19 @@
 """What a plot shows of counted cells."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
-_LABELS = 60
-"""Labels that are kept: those that tell most."""
+from dpjax._result import finite_or_none
+
+_LABELS, _NUMBERS = 60, 2000
+"""So many labels are kept, those that tell most, and cells of numbers, those that happened most."""
 
 
 def curve_of(
     counts: np.ndarray,
     event: np.ndarray,
-    bounds: Sequence[list[float | None] | None],
+    bounds: np.ndarray,
     name_of: Callable[[int], str],
 ) -> dict[str, list]:
     """Probabilities and losses of the cells that happened in the search.
@@ -19,24 +21,30 @@ def curve_of(
     Args:
         counts: Integers [2, cells], at the database and at its neighbor.
         event: bool [cells], the event that was counted.
-        bounds: [low, high) of the cells of numbers, None for what is infinite; None for labels.
+        bounds: [cells, 2], where numbers begin and end, the same twice for a value of its own; NaN
+            for labels.
         name_of: The name of a label, by cell.
 
     Returns:
         Lists of one entry a cell: "points" (a value of its own, the middle or the one end of an
-        interval, or a name), "bounds", "density" and "neighbor_density" (shares of the outputs),
-        "loss" and "event".
+        interval, or a name), "bounds" (None for labels and where infinite), "density" and
+        "neighbor_density" (shares of the outputs), "loss" and "event".
     """
     # Half an output more at each side: an empty cell then has a loss that can be drawn.
     shares = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1)
     loss = np.abs(np.log(shares[0]) - np.log(shares[1]))
     seen = np.flatnonzero(counts.any(axis=0))
-    alone = np.array([bounds[cell] is None for cell in seen.tolist()], bool)
-    telling = np.argsort(-(loss * shares.max(axis=0))[seen[alone]], kind="stable")
-    kept: list[int] = sorted([*seen[~alone].tolist(), *seen[alone][telling[:_LABELS]].tolist()])
+    alone = np.isnan(bounds[seen, 0])
+    labels, numbers = seen[alone], seen[~alone]
+    labels = labels[np.argsort(-(loss * shares.max(axis=0))[labels], kind="stable")[:_LABELS]]
+    numbers = numbers[np.argsort(-counts[:, numbers].max(axis=0), kind="stable")[:_NUMBERS]]
+    kept: list[int] = sorted([*numbers.tolist(), *labels.tolist()])
     return {
         "points": [_point(bounds[cell], name_of, cell) for cell in kept],
-        "bounds": [bounds[cell] for cell in kept],
+        "bounds": [
+            None if np.isnan(bounds[cell, 0]) else [finite_or_none(float(b)) for b in bounds[cell]]
+            for cell in kept
+        ],
         "density": (counts[0, kept] / counts[0].sum()).tolist(),
         "neighbor_density": (counts[1, kept] / counts[1].sum()).tolist(),
         "loss": loss[kept].tolist(),
@@ -44,12 +52,10 @@ def curve_of(
     }
 
 
-def _point(
-    bound: list[float | None] | None, name_of: Callable[[int], str], cell: int
-) -> float | str | None:
-    if bound is None:
+def _point(bound: np.ndarray, name_of: Callable[[int], str], cell: int) -> float | str:
+    low, high = bound.tolist()
+    if np.isnan(low):
         return name_of(cell)
-    low, high = bound
-    if low is None or high is None:
-        return high if low is None else low
-    return low if high <= np.nextafter(low, np.inf) else (low + high) / 2
+    if np.isinf(low) or np.isinf(high):
+        return high if np.isinf(low) else low
+    return (low + high) / 2

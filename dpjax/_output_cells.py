@@ -10,7 +10,6 @@ ratio of at most e^epsilon.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -137,15 +136,17 @@ class OutputCells:
         alone = np.arange(self.num_alone)
         return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
 
-    def bounds(self) -> list[list[float | None] | None]:
-        """[low, high) of each cell that is all outputs in an interval, None for what is infinite.
+    def bounds(self) -> np.ndarray:
+        """[size, 2], where the numbers of each cell begin and end, the same twice for an atom.
 
-        Of all other cells it is None: labels, labels with numbers, vectors.
+        NaN for all cells that are not all outputs in an interval: labels, also beside numbers, and
+        vectors.
         """
-        found: list[list[float | None] | None] = [None] * self.size
+        found = np.full((self.size, 2), np.nan)
         if len(self.edges) == 1 and self.boxed.tolist() == [0]:
-            ends = [None, *self.edges[0].tolist(), None]
-            found[self.num_alone :] = [[low, high] for low, high in pairwise(ends)]
+            low, high = np.append(-np.inf, self.edges[0]), np.append(self.edges[0], np.inf)
+            high = np.where(np.isin(low, self.atoms[0]), low, high)
+            found[self.num_alone :] = np.stack([low, high], axis=1)
         return found
 
     def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:

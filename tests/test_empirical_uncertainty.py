@@ -52,7 +52,7 @@ def test_it_is_how_much_delta_varies_between_panels():
         for seed in range(1000, 1025)
     ])  # fmt: skip
     truth, told = deltas.std(axis=0, ddof=1), np.sqrt(np.mean(errors**2, axis=0))
-    # 400 panels tell the deviation to 3.5%, 25 jackknives to about 4%: 4.5 times both together. It
+    # 400 panels tell the deviation to 3.5%, 25 jackknives to about 3%: 4.5 times both together. It
     # is conservative (Efron and Stein) by an order of 1 / 30.
     assert np.all(told > 0.76 * truth) and np.all(told < 1.28 * truth)
 

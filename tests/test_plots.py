@@ -5,6 +5,7 @@ import pytest
 
 import dpjax
 from dpjax import mechanisms
+from dpjax._curve import curve_of
 from dpjax.plotting._outcomes import strips_of
 
 N = 20_000
@@ -129,3 +130,10 @@ def test_bits_are_shown_label_by_label():
     (strip,) = strips(result, True)
     assert all(name.startswith("lowest set bit 2^") for name in strip.names)
     assert strip.event.any() and result.lower_bound > 5
+
+
+def test_of_very_many_numbers_the_most_frequent_are_kept():
+    counts = np.random.default_rng(2).permutation(3000)[None] + np.array([[1], [2]])
+    places = np.stack([np.arange(3000.0)] * 2, axis=1)
+    curve = curve_of(counts, np.zeros(3000, bool), places, str)
+    assert sorted(curve["points"]) == np.flatnonzero(counts[1] > 1001).tolist()

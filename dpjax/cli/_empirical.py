@@ -45,7 +45,10 @@ def empirical(
     num_buckets: Annotated[int, typer.Option(help="Buckets of the adversary's answer.")] = 2,
     uncertainty: Annotated[
         bool,
-        typer.Option("--uncertainty", help="Also the standard error of delta (takes 50 times)."),
+        typer.Option(
+            "--uncertainty",
+            help="Also the standard error of delta, from estimates without one database each.",
+        ),
     ] = False,
     missing: Annotated[str, typer.Option(help="Records with a missing value: error or drop.")] = (
         "error"

@@ -101,16 +101,17 @@ class CellAxis:
         atom = xp.where(xp.isnan(values), np.int32(0), infinite)
         return xp.where(xp.isfinite(values), bins, np.int32(self.num_bins) + atom)
 
-    def bounds(self) -> list[list[float | None] | None]:
-        """[low, high) of each cell, None for what is infinite; None for NaN and the infinities."""
+    def bounds(self) -> np.ndarray:
+        """[size, 2], where each bin begins and ends, the same twice for a single number.
+
+        NaN for the cells of NaN and the infinities.
+        """
         edges = np.asarray(self.edges)
-        low, high = edges[:-1].astype(np.float64), edges[1:].astype(np.float64)
-        # A bin of one number is one in every precision.
+        low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
         following = edges + 1 if self.whole else np.nextafter(edges, np.array(np.inf, edges.dtype))
-        high = np.where(following[:-1] >= edges[1:], np.nextafter(low, np.inf), high)
-        inner: list[list[float | None] | None] = np.stack([low, high], axis=1).tolist()
-        ends: list[list[float | None]] = [[None, float(edges[0])], [float(edges[-1]), None]]
-        return [ends[0], *inner, ends[1]] + [None] * (self.size - self.num_bins)
+        high[1:] = np.where(following >= high[1:], low[1:], high[1:])
+        atoms = np.full((self.size - self.num_bins, 2), np.nan)
+        return np.concatenate([np.stack([low, high], axis=1), atoms])
 
     def groups(self, width: int) -> np.ndarray:
         """int64 [size], numbers of groups: `width` neighbouring bins each; others stay alone."""

@@ -120,22 +120,24 @@ def empirical_privacy(
         )
         return risk, density
 
-    buckets: list[Bucket] = []
-    density, parts = None, [("all", np.arange(panel.num_databases))]
-    if adversary is None:
-        risk, density = risk_of(samples)
-    else:
-        risks, parts = [], _buckets(adversary, panel, num_buckets, seed)
-        for label, members in parts:
-            part, chosen = risk_of(samples.select(members))
-            largest = tuple(part.deltas.max(axis=0).tolist())
-            buckets.append(Bucket(label, len(members), str(chosen), largest))
-            risks.append(part)
-        risk = Risk(
-            np.max([r.deltas for r in risks], axis=0),
-            max(r.epsilon_at_zero for r in risks),
-            max(r.integration_error for r in risks),
-        )
+    parts = [("all databases", np.arange(panel.num_databases))]
+    if adversary is not None:
+        parts = _buckets(adversary, panel, num_buckets, seed)
+    if uncertainty:
+        _refuse_few(parts)
+    found = [risk_of(samples.select(members)) for _, members in parts]
+    risk = Risk(
+        np.max([r.deltas for r, _ in found], axis=0),
+        max(r.epsilon_at_zero for r, _ in found),
+        max(r.integration_error for r, _ in found),
+    )
+    density, buckets = found[0][1], []
+    if adversary is not None:
+        density = None
+        buckets = [
+            Bucket(label, len(members), str(chosen), tuple(part.deltas.max(axis=0).tolist()))
+            for (label, members), (part, chosen) in zip(parts, found, strict=True)
+        ]
 
     def delta_without(left_out: np.ndarray) -> np.ndarray:
         kept = [np.setdiff1d(members, left_out) for _, members in parts]
@@ -144,12 +146,6 @@ def empirical_privacy(
 
     delta_error = None
     if uncertainty:
-        for label, members in parts:
-            if len(members) < _LEAST_FOR_ERROR:
-                raise ValueError(
-                    f"uncertainty must be False for fewer than {_LEAST_FOR_ERROR} databases, but "
-                    f"the bucket '{label}' holds {len(members)}."
-                )
         delta_error = jackknife_error(delta_without, panel.num_databases, seed, progress)
     worst = worst_row(epsilons, risk.deltas)
     return EmpiricalPrivacy(
@@ -206,6 +202,16 @@ def _epsilons(epsilon: Any) -> np.ndarray:
             f"{epsilon!r}."
         )
     return values
+
+
+def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
+    """Refuses a standard error where leaving one database out would leave almost none."""
+    for label, members in parts:
+        if len(members) < _LEAST_FOR_ERROR:
+            raise ValueError(
+                f"uncertainty must be False for fewer than {_LEAST_FOR_ERROR} databases, but the "
+                f"bucket '{label}' holds {len(members)}."
+            )
 
 
 def _setting(bandwidth: Any) -> Any:

@@ -97,8 +97,7 @@ def _numbers(bounds: np.ndarray, columns: dict[str, np.ndarray]) -> Strip:
     order = np.lexsort((bounds[:, 1], bounds[:, 0]))
     bounds, columns = bounds[order], _some(columns, order)
     low, high = bounds.T
-    # A bin that holds nothing but its lower edge.
-    single = high <= np.nextafter(low, np.inf)
+    single = low == high
     ends = np.where(single, low, np.where(low == np.ceil(low), low, np.nextafter(low, -np.inf)))
     ends = np.concatenate([ends, high[~single]])
     ends = ends[np.isfinite(ends)]
@@ -110,7 +109,6 @@ def _numbers(bounds: np.ndarray, columns: dict[str, np.ndarray]) -> Strip:
         slots = np.arange(len(low), dtype=float)
         names = [f"{value:g}" for value in low]
         return Strip(slots - 0.5, slots + 0.5, names, "number", **columns)
-    high = np.where(single, low, high)
     return Strip(*_with_ends(low, high), None, "unit", **columns)
 
 
