@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.calibration import calibrate_noise
-from dpjax.estimators import empirical_privacy
-from dpjax.plotting import (
+from dpjax.empirical import (
+    calibrate_noise,
+    empirical_privacy,
     plot_empirical_curves,
     plot_empirical_densities,
     plot_empirical_noise,
-    save_figure,
+    write_empirical_report,
 )
-from dpjax.report import write_empirical_report
+from dpjax.plotting import save_figure
 
 NUM_YEARS, NUM_LOCATIONS = 41, 10368
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import dpjax
+from dpjax.empirical import render_empirical_report
 from dpjax.mechanisms import Laplace, RandomizedResponse
-from dpjax.report import render_empirical_report, render_histogram_report, render_report
+from dpjax.report import render_histogram_report, render_report
 
 KINDS = [".html", ".md"]
 

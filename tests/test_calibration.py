@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import linprog
 
-from dpjax.calibration import (
+from dpjax.empirical import (
     LaplaceDeconvolution,
     LaplaceNoise,
     TaperedDeconvolution,
@@ -14,8 +14,8 @@ from dpjax.calibration import (
     hausdorff_distance,
     wasserstein_infinity,
 )
-from dpjax.calibration._noise import released_log_ratio
-from dpjax.estimators._empirical_laplace import laplace_log_ratio
+from dpjax.empirical._laplace import laplace_log_ratio
+from dpjax.empirical._noise import released_log_ratio
 
 # False-alarm rate of every statistical test here.
 RARE = 1e-5

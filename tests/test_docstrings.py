@@ -1,26 +1,16 @@
 """Every public name says what it is; estimators and mechanisms say where they come from."""
 
+import importlib
 import inspect
+import pkgutil
 
 import pytest
 
 import dpjax
-from dpjax import (
-    calibration,
-    databases,
-    densities,
-    estimators,
-    inference,
-    loss,
-    mechanisms,
-    plotting,
-    reference,
-    report,
-    sweeps,
-)
+from dpjax import mechanisms
 
-MODULES = [dpjax, calibration, databases, densities, estimators, inference, loss, mechanisms]
-MODULES += [plotting, reference, report, sweeps]
+PACKAGES = [part.name for part in pkgutil.iter_modules(dpjax.__path__) if part.ispkg]
+MODULES = [dpjax, *(importlib.import_module(f"dpjax.{name}") for name in PACKAGES)]
 PUBLIC = {
     f"{module.__name__}.{name}": value
     for module in MODULES

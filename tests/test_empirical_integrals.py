@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from dpjax.estimators._empirical_ecdf import ecdf_pieces
-from dpjax.estimators._empirical_joint import JointGrid
-from dpjax.estimators._empirical_laplace import laplace_log_ratio, laplace_pieces
-from dpjax.estimators._empirical_mixture import Mixture, mixture_pieces
-from dpjax.estimators._empirical_pieces import hockey_stick, smallest_epsilon
+from dpjax.empirical._ecdf import ecdf_pieces
+from dpjax.empirical._joint import JointGrid
+from dpjax.empirical._laplace import laplace_log_ratio, laplace_pieces
+from dpjax.empirical._mixture import Mixture, mixture_pieces
+from dpjax.empirical._pieces import hockey_stick, smallest_epsilon
 
 EPSILONS = np.array([0.0, 0.05, 0.3, 1.0, 3.0])
 POINT, WEIGHT = np.polynomial.legendre.leggauss(24)

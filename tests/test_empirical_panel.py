@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dpjax.databases import as_panel
+from dpjax.empirical import as_panel
 
 TABLE = pd.DataFrame(
     {

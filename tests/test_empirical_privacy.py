@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from dpjax.estimators import EmpiricalPrivacy, JaxQuery, VariableBandwidth, empirical_privacy
-from dpjax.estimators._empirical_bandwidth import choose_density, nearest_distances
-from dpjax.estimators._empirical_checks import check_coverage, check_independence, runs_p_value
+from dpjax.empirical import EmpiricalPrivacy, JaxQuery, VariableBandwidth, empirical_privacy
+from dpjax.empirical._bandwidth import choose_density, nearest_distances
+from dpjax.empirical._checks import check_coverage, check_independence, runs_p_value
 
 
 def years(num_databases=12, num_individuals=8, seed=0):
@@ -102,7 +102,7 @@ def test_deltas_fall_with_epsilon_for_every_density(kernel, bandwidth):
 def test_individuals_in_other_rows_and_blocks_do_not_matter(monkeypatch):
     values = years(10, 40)
     whole = empirical_privacy(values, "mean", epsilon=[0.0, 0.1], bandwidth=0.3)
-    monkeypatch.setattr("dpjax.estimators._empirical_risk._BLOCK_SIZE", 200)
+    monkeypatch.setattr("dpjax.empirical._risk._BLOCK_SIZE", 200)
     blocks = empirical_privacy(values, "mean", epsilon=[0.0, 0.1], bandwidth=0.3)
     np.testing.assert_array_equal(whole.deltas, blocks.deltas)
     assert blocks.epsilon_at_zero == pytest.approx(whole.epsilon_at_zero, abs=1e-8)
@@ -236,7 +236,7 @@ def test_json_and_back():
 def test_the_example_of_the_docstring():
     import doctest
 
-    import dpjax.estimators._empirical as module
+    import dpjax.empirical._privacy as module
 
     assert doctest.testmod(module).failed == 0
 

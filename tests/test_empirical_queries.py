@@ -5,8 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpjax.databases import as_panel
-from dpjax.estimators import (
+from dpjax.empirical import (
     Count,
     HostQuery,
     JaxQuery,
@@ -17,9 +16,10 @@ from dpjax.estimators import (
     RegressionCoefficient,
     Sum,
     Variance,
+    as_panel,
 )
-from dpjax.estimators._empirical_queries import parse_query
-from dpjax.estimators._empirical_samples import sample_query
+from dpjax.empirical._queries import parse_query
+from dpjax.empirical._samples import sample_query
 
 
 def ragged_table(seed=0, decimals=1):

@@ -11,15 +11,17 @@ import pandas as pd
 import pytest
 
 import dpjax
-from dpjax.calibration import calibrate_noise
 from dpjax.cli import _app, _reproduce
-from dpjax.estimators import EmpiricalPrivacy, empirical_privacy
-from dpjax.plotting import (
+from dpjax.empirical import (
+    EmpiricalPrivacy,
+    calibrate_noise,
+    empirical_privacy,
     plot_empirical_curves,
     plot_empirical_densities,
     plot_empirical_noise,
+    write_empirical_report,
 )
-from dpjax.report import _files, check_report_path, write_empirical_report
+from dpjax.report import _files, check_report_path
 
 
 @pytest.fixture
@@ -194,7 +196,7 @@ def test_reports_say_how_to_do_it_again(values, tmp_path):
 
 
 def test_reports_without_matplotlib_say_so(values, tmp_path, monkeypatch):
-    monkeypatch.setattr("dpjax.report._empirical.find_spec", lambda name: None)
+    monkeypatch.setattr("dpjax.empirical._report.find_spec", lambda name: None)
     result = empirical_privacy(values, "mean", epsilon=[0.5, 1.0])
     text = write_empirical_report(result, tmp_path / "r.md").read_text()
     assert "The figures need matplotlib" in text and "![" not in text
@@ -219,7 +221,7 @@ def test_nothing_half_written_stays(values, tmp_path, monkeypatch):
     def fail(*arguments, **options):
         raise OSError("disk full")
 
-    monkeypatch.setattr("dpjax.report._empirical.render_empirical_report", fail)
+    monkeypatch.setattr("dpjax.empirical._report.render_empirical_report", fail)
     with pytest.raises(OSError, match="disk full"):
         write_empirical_report(result, old)
     monkeypatch.undo()

@@ -7,8 +7,8 @@ import pytest
 from test_cli import call
 
 import dpjax
-from dpjax.estimators._empirical_uncertainty import jackknife_error
-from dpjax.report import render_empirical_report
+from dpjax.empirical import render_empirical_report
+from dpjax.empirical._uncertainty import jackknife_error
 
 EPSILON = [0.1, 0.5]
 

@@ -12,7 +12,7 @@ LAYERS = {
     "_streaming": 1, "databases": 1,
     "mechanisms": 2, "densities": 2,
     "loss": 3,
-    "estimators": 4, "inference": 4, "calibration": 4,
+    "estimators": 4, "inference": 4,
     "_result": 5, "_histogram_result": 5, "_provenance": 5, "_join": 5, "_exact": 5, "_recorded": 5,
     "_recorded_outcomes": 5,
     "_held": 5, "_curve": 5, "_shared_draws": 5, "_lost_outcomes": 5, "_output_cells": 5,
@@ -22,7 +22,9 @@ LAYERS = {
     "_time_limit": 5,
     "_audit_histogram": 5, "reference": 5,
     "io": 6, "sweeps": 6, "testing": 6,
-    "plotting": 7, "report": 7, "cli": 7, "__main__": 7,
+    "plotting": 7, "report": 7,
+    "empirical": 8,
+    "cli": 9, "__main__": 9,
 }  # fmt: skip
 STRANGERS = [("mechanisms", "densities"), ("densities", "mechanisms"), ("inference", "estimators")]
 # A result can draw itself; the import waits inside the method.

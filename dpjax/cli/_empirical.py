@@ -89,9 +89,7 @@ def empirical(
         from dpjax.report import check_report_path
 
         check_report_path(report)
-    from dpjax.calibration import calibrate_noise
-    from dpjax.databases import as_panel
-    from dpjax.estimators import empirical_privacy
+    from dpjax.empirical import as_panel, calibrate_noise, empirical_privacy
 
     queries: Any = tuple(query or ["mean"])
     if len(queries) == 1:
@@ -115,7 +113,7 @@ def empirical(
         with working("calibrating noise ..."):
             calibration = calibrate_noise(panel, queries, epsilon=noise, **density, **noise_options)
     if report is not None:
-        from dpjax.report import write_empirical_report
+        from dpjax.empirical import write_empirical_report
 
         write_empirical_report(result, report, calibration)
     if as_json:

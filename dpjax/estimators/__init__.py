@@ -1,20 +1,7 @@
-"""Estimators: DPL and MPL of the local approach, empirical privacy, levels by histograms."""
+"""Estimators: DPL and MPL of the local approach, levels by histograms."""
 
 from dpjax._streaming import blocks_of as blocks_of
 from dpjax.estimators._confirm import Confirmation as Confirmation
-from dpjax.estimators._empirical import empirical_privacy as empirical_privacy
-from dpjax.estimators._empirical_bandwidth import VariableBandwidth as VariableBandwidth
-from dpjax.estimators._empirical_queries import Count as Count
-from dpjax.estimators._empirical_queries import Maximum as Maximum
-from dpjax.estimators._empirical_queries import Mean as Mean
-from dpjax.estimators._empirical_queries import Minimum as Minimum
-from dpjax.estimators._empirical_queries import Quantile as Quantile
-from dpjax.estimators._empirical_queries import RegressionCoefficient as RegressionCoefficient
-from dpjax.estimators._empirical_queries import Sum as Sum
-from dpjax.estimators._empirical_queries import Variance as Variance
-from dpjax.estimators._empirical_result import EmpiricalPrivacy as EmpiricalPrivacy
-from dpjax.estimators._empirical_samples import HostQuery as HostQuery
-from dpjax.estimators._empirical_samples import JaxQuery as JaxQuery
 from dpjax.estimators._events import cell_counts_runs as cell_counts_runs
 from dpjax.estimators._events import event_counts_runs as event_counts_runs
 from dpjax.estimators._histogram import HistogramResult as HistogramResult

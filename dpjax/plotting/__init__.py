@@ -6,7 +6,4 @@ from dpjax.plotting._audit import plot_audit as plot_audit
 from dpjax.plotting._canvas import check_figure_path as check_figure_path
 from dpjax.plotting._canvas import new_figure as new_figure
 from dpjax.plotting._canvas import save_figure as save_figure
-from dpjax.plotting._empirical import plot_empirical_curves as plot_empirical_curves
-from dpjax.plotting._empirical import plot_empirical_densities as plot_empirical_densities
-from dpjax.plotting._empirical import plot_empirical_noise as plot_empirical_noise
 from dpjax.plotting._sweeps import ecdf_panel as ecdf_panel

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpjax import _validate
 from dpjax._errors import nearest
-from dpjax.databases._panel import Panel
+from dpjax.empirical._panel import Panel
 
 
 def leave_one_out(cells: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpjax.estimators._empirical_samples import Progress
+from dpjax.empirical._samples import Progress
 
 _MOST_GROUPS = 50
 """Estimates that are made again; of more databases several are left out at a time."""

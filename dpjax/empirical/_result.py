@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.estimators._empirical_bandwidth import DensityChoice
-from dpjax.estimators._empirical_checks import CoverageCheck, IndependenceCheck
+from dpjax.empirical._bandwidth import DensityChoice
+from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
 
 
 @dataclass(frozen=True)

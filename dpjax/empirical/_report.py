@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dpjax._files import write_whole
-from dpjax.calibration import NoiseCalibration
-from dpjax.estimators import EmpiricalPrivacy
+from dpjax.empirical._calibrate import NoiseCalibration
+from dpjax.empirical._result import EmpiricalPrivacy
 from dpjax.inference import blind_spot
 from dpjax.report._files import check_report_path, render
 
@@ -115,15 +115,15 @@ def _curve(result: EmpiricalPrivacy) -> list[tuple[float, float, float | None, f
 
 
 def _pictures(result: EmpiricalPrivacy, noise: NoiseCalibration | None) -> dict[str, bytes]:
-    from dpjax import plotting
+    from dpjax.empirical import _figures
 
     pictures = {}
     if len(result.epsilons) > 1:
-        pictures["curves"] = _png(plotting.plot_empirical_curves(result))
+        pictures["curves"] = _png(_figures.plot_empirical_curves(result))
     if len(result.queries) == 1 and result.density is not None:
-        pictures["densities"] = _png(plotting.plot_empirical_densities(result))
+        pictures["densities"] = _png(_figures.plot_empirical_densities(result))
     if noise is not None:
-        pictures["noise"] = _png(plotting.plot_empirical_noise(noise))
+        pictures["noise"] = _png(_figures.plot_empirical_noise(noise))
     return pictures
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpjax.estimators._empirical_bandwidth import DensityChoice
-from dpjax.estimators._empirical_ecdf import ecdf_pieces
-from dpjax.estimators._empirical_joint import JointGrid
-from dpjax.estimators._empirical_laplace import laplace_pieces
-from dpjax.estimators._empirical_mixture import Mixture, mixture_pieces
-from dpjax.estimators._empirical_pieces import MAX_EPSILON, hockey_stick, smallest_epsilon
-from dpjax.estimators._empirical_samples import Progress, QuerySamples
+from dpjax.empirical._bandwidth import DensityChoice
+from dpjax.empirical._ecdf import ecdf_pieces
+from dpjax.empirical._joint import JointGrid
+from dpjax.empirical._laplace import laplace_pieces
+from dpjax.empirical._mixture import Mixture, mixture_pieces
+from dpjax.empirical._pieces import MAX_EPSILON, hockey_stick, smallest_epsilon
+from dpjax.empirical._samples import Progress, QuerySamples
 
 # Numbers per temporary array: 8 MB each in float64.
 _BLOCK_SIZE = 2**20

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpjax import _validate
 from dpjax._errors import nearest
-from dpjax.databases._panel import Panel, checked_panel, panel_from_array
+from dpjax.empirical._panel import Panel, checked_panel, panel_from_array
 
 
 def as_panel(

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax import _validate
-from dpjax.databases._panel import Panel
-from dpjax.estimators._empirical_queries import parse_query
+from dpjax.empirical._panel import Panel
+from dpjax.empirical._queries import parse_query
 
 Progress = Callable[[int, int], None]
 

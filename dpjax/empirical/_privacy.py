@@ -12,19 +12,15 @@ from typing import Any
 import numpy as np
 
 from dpjax import _validate
-from dpjax.databases._panel import Panel
-from dpjax.databases._panel_tables import as_panel
-from dpjax.estimators._empirical_bandwidth import (
-    DensityChoice,
-    VariableBandwidth,
-    choose_density,
-)
-from dpjax.estimators._empirical_checks import check_coverage, check_independence
-from dpjax.estimators._empirical_pieces import MAX_EPSILON
-from dpjax.estimators._empirical_result import Bucket, EmpiricalPrivacy, worst_row
-from dpjax.estimators._empirical_risk import Risk, individual_risk
-from dpjax.estimators._empirical_samples import JaxQuery, Progress, QuerySamples, sample_query
-from dpjax.estimators._empirical_uncertainty import jackknife_error
+from dpjax.empirical._bandwidth import DensityChoice, VariableBandwidth, choose_density
+from dpjax.empirical._checks import check_coverage, check_independence
+from dpjax.empirical._panel import Panel
+from dpjax.empirical._panel_tables import as_panel
+from dpjax.empirical._pieces import MAX_EPSILON
+from dpjax.empirical._result import Bucket, EmpiricalPrivacy, worst_row
+from dpjax.empirical._risk import Risk, individual_risk
+from dpjax.empirical._samples import JaxQuery, Progress, QuerySamples, sample_query
+from dpjax.empirical._uncertainty import jackknife_error
 
 _LEAST_FOR_ERROR = 4
 """Databases of which three are left when one is taken out."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.calibration import NoiseCalibration
-from dpjax.estimators._empirical_ecdf import ecdf_knots
-from dpjax.estimators._empirical_mixture import Mixture
-from dpjax.estimators._empirical_result import EmpiricalPrivacy
+from dpjax.empirical._calibrate import NoiseCalibration
+from dpjax.empirical._ecdf import ecdf_knots
+from dpjax.empirical._mixture import Mixture
+from dpjax.empirical._result import EmpiricalPrivacy
 from dpjax.plotting._canvas import new_figure
 from dpjax.plotting._outcomes import DATABASE, NEIGHBOR
 

@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 
 from dpjax import _validate
-from dpjax.calibration._distances import hausdorff_distance, wasserstein_infinity
-from dpjax.calibration._noise import (
+from dpjax.empirical._bandwidth import DensityChoice, choose_density
+from dpjax.empirical._distances import hausdorff_distance, wasserstein_infinity
+from dpjax.empirical._laplace import laplace_log_ratio
+from dpjax.empirical._noise import (
     LaplaceDeconvolution,
     LaplaceNoise,
     Noise,
     TaperedDeconvolution,
     released_log_ratio,
 )
-from dpjax.databases._panel_tables import as_panel
-from dpjax.estimators._empirical_bandwidth import DensityChoice, choose_density
-from dpjax.estimators._empirical_laplace import laplace_log_ratio
-from dpjax.estimators._empirical_result import plain
-from dpjax.estimators._empirical_samples import sample_query
+from dpjax.empirical._panel_tables import as_panel
+from dpjax.empirical._result import plain
+from dpjax.empirical._samples import sample_query
 
 # Individuals per block of closed-form log ratios.
 _BLOCK = 1024

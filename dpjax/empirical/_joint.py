@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpjax.estimators._empirical_mixture import Mixture
+from dpjax.empirical._mixture import Mixture
 
 DEFAULT_CELLS = {2: 256, 3: 64}
 # Masses below this are rounding; it keeps their logarithms finite.

@@ -1,0 +1,30 @@
+"""Empirical privacy of queries on real data: panels, queries, densities, risk and noise."""
+
+from dpjax.empirical._bandwidth import VariableBandwidth as VariableBandwidth
+from dpjax.empirical._calibrate import NoiseCalibration as NoiseCalibration
+from dpjax.empirical._calibrate import calibrate_noise as calibrate_noise
+from dpjax.empirical._distances import hausdorff_distance as hausdorff_distance
+from dpjax.empirical._distances import wasserstein_infinity as wasserstein_infinity
+from dpjax.empirical._figures import plot_empirical_curves as plot_empirical_curves
+from dpjax.empirical._figures import plot_empirical_densities as plot_empirical_densities
+from dpjax.empirical._figures import plot_empirical_noise as plot_empirical_noise
+from dpjax.empirical._noise import LaplaceDeconvolution as LaplaceDeconvolution
+from dpjax.empirical._noise import LaplaceNoise as LaplaceNoise
+from dpjax.empirical._noise import TaperedDeconvolution as TaperedDeconvolution
+from dpjax.empirical._panel import Panel as Panel
+from dpjax.empirical._panel import panel_from_array as panel_from_array
+from dpjax.empirical._panel_tables import as_panel as as_panel
+from dpjax.empirical._privacy import empirical_privacy as empirical_privacy
+from dpjax.empirical._queries import Count as Count
+from dpjax.empirical._queries import Maximum as Maximum
+from dpjax.empirical._queries import Mean as Mean
+from dpjax.empirical._queries import Minimum as Minimum
+from dpjax.empirical._queries import Quantile as Quantile
+from dpjax.empirical._queries import RegressionCoefficient as RegressionCoefficient
+from dpjax.empirical._queries import Sum as Sum
+from dpjax.empirical._queries import Variance as Variance
+from dpjax.empirical._report import render_empirical_report as render_empirical_report
+from dpjax.empirical._report import write_empirical_report as write_empirical_report
+from dpjax.empirical._result import EmpiricalPrivacy as EmpiricalPrivacy
+from dpjax.empirical._samples import HostQuery as HostQuery
+from dpjax.empirical._samples import JaxQuery as JaxQuery
