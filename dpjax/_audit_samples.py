@@ -7,7 +7,6 @@ from typing import Any
 from dpjax import _random
 from dpjax._held import held
 from dpjax._join import assemble, refine_lattice
-from dpjax._outputs import RecordedSource
 from dpjax._provenance import seed_of
 from dpjax._recorded import prepare_samples
 from dpjax._result import AuditResult
@@ -23,6 +22,7 @@ from dpjax._terms import (
 from dpjax.databases import Pairs
 from dpjax.densities import BandwidthRule, as_rule
 from dpjax.estimators import LocalSettings, mpl_recorded
+from dpjax.partitions._outputs import RecordedSource
 
 
 def audit_samples(

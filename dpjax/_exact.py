@@ -15,23 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax._batching import Execution
-from dpjax._curve import curve_of
+from dpjax._numerics import finite_or_none
 from dpjax._provenance import device, numbers_of_process, versions
-from dpjax._result import AuditResult, Witness, finite_or_none, judge
+from dpjax._result import AuditResult, Witness, judge
 from dpjax._streaming import blocks_of
 from dpjax._types import MixedSpace, OutputSpace
 from dpjax.databases import Pairs
-from dpjax.densities import (
-    Cells,
-    interval_cells,
-    mixed_cells,
-    outcome_cells,
-    product_cells,
-)
 from dpjax.estimators import cell_counts_runs, event_counts_runs
 from dpjax.inference import Event, choose_event, event_lower_bound
 from dpjax.loss import Outcomes, Region
 from dpjax.mechanisms import Mechanism
+from dpjax.partitions import Cells, interval_cells, mixed_cells, outcome_cells, product_cells
+from dpjax.partitions._curve import curve_of
 
 _INTERVALS = {1: 64, 2: 16, 3: 7}
 """Intervals of the region per axis, by dimension."""

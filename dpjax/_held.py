@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax._outputs import RecordedSource
+from dpjax.partitions._outputs import RecordedSource
 
 _ROWS = 2**18
 

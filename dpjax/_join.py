@@ -8,9 +8,9 @@ import jax
 import numpy as np
 
 from dpjax._errors import Status
-from dpjax._numerics import FIXED_POINT
+from dpjax._numerics import FIXED_POINT, finite_or_none
 from dpjax._provenance import device, numbers_of_process, versions
-from dpjax._result import AuditResult, Witness, finite_or_none, judge
+from dpjax._result import AuditResult, Witness, judge
 from dpjax.databases import Pairs
 from dpjax.densities import MAX_NODES, find_kernel, finer
 from dpjax.estimators import Curves, LocalSettings, LocalStatistics

@@ -6,6 +6,7 @@ every statistic that a stream accumulates is an integer: counts as they are, ker
 and order, and there is no drift at 1e10 samples.
 """
 
+import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -56,3 +57,8 @@ class WideCount(NamedTuple):
 def to_fixed_point(values: Array) -> Array:
     """Values in [0, 1] as int32 multiples of 1 / FIXED_POINT."""
     return jnp.round(values * FIXED_POINT).astype(jnp.int32)
+
+
+def finite_or_none(value: float) -> float | None:
+    """A float as JSON can hold it."""
+    return float(value) if math.isfinite(value) else None

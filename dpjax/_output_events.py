@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpjax._output_cells import OutputCells
 from dpjax.inference import Event, choose_event
+from dpjax.partitions._output_cells import OutputCells
 
 _GROUPS = (3, 9, 27)
 """Neighbouring bins that are tried as one."""

@@ -6,9 +6,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax._outputs import Encoder, Outputs
 from dpjax.densities import BandwidthRule, bandwidth_at
 from dpjax.estimators import LocalSettings
+from dpjax.partitions._outputs import Encoder, Outputs
 
 MIN_REAL = 200
 """Outputs a side that a bandwidth and two parts need."""

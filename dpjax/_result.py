@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -191,11 +190,6 @@ def judge(
         f"{sure}, which does not contradict the claimed {claim:g}. This is no proof of the claim: "
         "other pairs, other outputs and events too rare for these draws were not seen."
     )
-
-
-def finite_or_none(value: float) -> float | None:
-    """A float as JSON can hold it."""
-    return float(value) if math.isfinite(value) else None
 
 
 def parameters_text(parameters: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from dpjax._outputs import RecordedSource
+from dpjax.partitions._outputs import RecordedSource
 
 _CHANCE = 1e-9
 """Of a refusal by values, of two sides that were drawn independently."""

@@ -14,14 +14,14 @@ import jax
 import numpy as np
 
 from dpjax import _validate
-from dpjax._output_cells import PILOT, OutputCells, lay_cells
 from dpjax._output_events import Found, choose_in_cells
-from dpjax._outputs import Encoder, HostSource, Outputs
 from dpjax._recorded_outcomes import refuse_labels_alone
 from dpjax._result import AuditResult
 from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
 from dpjax._terms import equal_notes, own_confidence_of
 from dpjax._time_limit import Pace, Plan
+from dpjax.partitions._output_cells import PILOT, OutputCells, lay_cells
+from dpjax.partitions._outputs import Encoder, HostSource, Outputs
 
 _BEGINNINGS = (100, 1000)
 """So many first outputs of batches are compared."""

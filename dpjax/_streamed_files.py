@@ -11,15 +11,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax._output_cells import PILOT, OutputCells, lay_cells
 from dpjax._output_events import Found, choose_in_cells
-from dpjax._outputs import Encoder, Outputs, RecordedSource
 from dpjax._recorded import check_search_fraction
 from dpjax._recorded_outcomes import refuse_labels_alone
 from dpjax._result import AuditResult
 from dpjax._shared_draws import SideValues, refuse_shared_draws
 from dpjax._streamed_result import host_pairs, refuse_foreign, streamed_result
 from dpjax._terms import own_confidence_of
+from dpjax.partitions._output_cells import PILOT, OutputCells, lay_cells
+from dpjax.partitions._outputs import Encoder, Outputs, RecordedSource
 
 _MIN_SIDE, _MIN_SEARCH = 40, 10
 

@@ -5,15 +5,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpjax._curve import curve_of
-from dpjax._output_cells import OutputCells
+from dpjax._numerics import finite_or_none
 from dpjax._output_events import Found
 from dpjax._provenance import versions
-from dpjax._result import AuditResult, Witness, finite_or_none, judge
+from dpjax._result import AuditResult, Witness, judge
 from dpjax._terms import own_confidence_of
 from dpjax.databases import Pairs
 from dpjax.databases._pairs import rows_of
 from dpjax.inference import event_lower_bound
+from dpjax.partitions._curve import curve_of
+from dpjax.partitions._output_cells import OutputCells
 
 _SHOWN = 2000
 

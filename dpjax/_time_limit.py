@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
-from dpjax._outputs import HostSource
+from dpjax.partitions._outputs import HostSource
 
 _MEASURE_SHARE, _SEARCH_SHARE = 0.25, 0.3
 """Of the limit, at most, and of what is left after the measurement."""

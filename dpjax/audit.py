@@ -15,7 +15,6 @@ from dpjax._batching import Execution, default_execution
 from dpjax._exact import allowed_cells, assemble_exact, cells_of, event_runs
 from dpjax._join import assemble, first_run, refine_lattice
 from dpjax._lost_outcomes import note_lost_outcomes, refuse_lost_outcomes
-from dpjax._outputs import HostSource
 from dpjax._provenance import name_of, parameters_of, seed_of
 from dpjax._replay import replay_of
 from dpjax._result import AuditResult
@@ -38,10 +37,12 @@ from dpjax._terms import (
 )
 from dpjax._types import FiniteSpace, MixedSpace
 from dpjax.databases import Pairs
-from dpjax.densities import BandwidthRule, Cells, as_rule
+from dpjax.densities import BandwidthRule, as_rule
 from dpjax.estimators import LocalSettings, LocalStatistics, check_sizes, mpl_runs
 from dpjax.loss import Region, as_region
 from dpjax.mechanisms import Mechanism, is_built_in
+from dpjax.partitions import Cells
+from dpjax.partitions._outputs import HostSource
 
 
 def audit(

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.densities import (
+from dpjax.partitions import (
     count_cells,
     integer_cells,
     interval_cells,

@@ -11,7 +11,6 @@ from dpjax._batching import Execution
 from dpjax._errors import Status
 from dpjax._numerics import WideCount
 from dpjax._streaming import block_size_for
-from dpjax.densities._histogram import interval_counts
 from dpjax.estimators._histogram import Unplanned, count_outputs, midpoints
 from dpjax.estimators._histogram_ldp import histogram_ldp
 from dpjax.estimators._histogram_rdp import histogram_rdp
@@ -24,6 +23,7 @@ from dpjax.mechanisms import (
     TwoPoint,
     from_function,
 )
+from dpjax.partitions._intervals import interval_counts
 from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
 
 # 1000 runs whose share within the precision is (in truth) above 0.99: fewer than 900 within has a

@@ -13,8 +13,8 @@ from scipy.stats import binom, laplace
 
 import dpjax
 from dpjax import HostMechanism
-from dpjax._output_cells import lay_cells
-from dpjax._outputs import Encoder, Raised, lowest_set_bit
+from dpjax.partitions._output_cells import lay_cells
+from dpjax.partitions._outputs import Encoder, Raised, lowest_set_bit
 from dpjax.report import render_report
 
 SMALL = {"num_samples": 4000, "num_confirm": 10_000}

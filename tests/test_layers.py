@@ -8,15 +8,15 @@ import dpjax
 ROOT = Path(dpjax.__file__).parent
 LAYERS = {
     "_types": 0, "_errors": 0, "_validate": 0, "_random": 0, "_numerics": 0, "_batching": 0,
-    "_files": 0, "_jit": 0, "_outputs": 0,
+    "_files": 0, "_jit": 0,
     "_streaming": 1, "databases": 1,
-    "mechanisms": 2, "densities": 2,
+    "mechanisms": 2, "densities": 2, "partitions": 2,
     "loss": 3,
     "estimators": 4, "inference": 4,
     "_result": 5, "_histogram_result": 5, "_provenance": 5, "_join": 5, "_exact": 5, "_recorded": 5,
     "_recorded_outcomes": 5,
-    "_held": 5, "_curve": 5, "_shared_draws": 5, "_lost_outcomes": 5, "_output_cells": 5,
-    "_output_events": 5, "_streamed": 5, "_streamed_files": 5, "_streamed_result": 5,
+    "_held": 5, "_shared_draws": 5, "_lost_outcomes": 5, "_output_events": 5,
+    "_streamed": 5, "_streamed_files": 5, "_streamed_result": 5,
     "_replay": 5, "_rerun": 5, "audit": 5, "_audit_samples": 5, "_subject": 5, "_terms": 5,
     "_pair_search": 5,
     "_time_limit": 5,
@@ -26,7 +26,11 @@ LAYERS = {
     "empirical": 8,
     "cli": 9, "__main__": 9,
 }  # fmt: skip
-STRANGERS = [("mechanisms", "densities"), ("densities", "mechanisms"), ("inference", "estimators")]
+STRANGERS = [
+    ("mechanisms", "densities"), ("densities", "mechanisms"), ("inference", "estimators"),
+    ("partitions", "densities"), ("densities", "partitions"),
+    ("partitions", "mechanisms"), ("mechanisms", "partitions"),
+]  # fmt: skip
 # A result can draw itself; the import waits inside the method.
 LAZY_UPWARD = {("_result", "plotting")}
 

@@ -5,7 +5,7 @@ import pytest
 
 import dpjax
 from dpjax import mechanisms
-from dpjax._curve import curve_of
+from dpjax.partitions._curve import curve_of
 from dpjax.plotting._outcomes import strips_of
 
 N = 20_000

@@ -9,10 +9,10 @@ import pytest
 
 import dpjax
 from dpjax import Recording
-from dpjax._output_cells import lay_cells
-from dpjax._outputs import Encoder
 from dpjax._streamed_files import random_words
 from dpjax.io import _recording, read_samples
+from dpjax.partitions._output_cells import lay_cells
+from dpjax.partitions._outputs import Encoder
 
 RNG = np.random.default_rng(3)
 X, Y = RNG.laplace(0, 1, 20_000), RNG.laplace(1, 1, 20_000)

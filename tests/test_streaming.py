@@ -11,11 +11,12 @@ from dpjax._streaming import (
     Reducer,
     block_size_for,
     blocks_of,
+    category_counts,
     drawn_once,
     reduce_samples,
     stored_blocks,
 )
-from dpjax.densities import Lattice, category_counts, find_kernel, kernel_sums, lattice_counts
+from dpjax.densities import Lattice, find_kernel, kernel_sums, lattice_counts
 from dpjax.estimators._confirm import _kernel_statistics
 from dpjax.loss import Box
 

@@ -9,7 +9,7 @@ import pytest
 
 import dpjax
 from dpjax import CommandMechanism, HostMechanism, _streamed, _time_limit
-from dpjax._outputs import Encoder
+from dpjax.partitions._outputs import Encoder
 
 PAIR = [(0.0, 1.0)]
 

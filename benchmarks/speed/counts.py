@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.speed.harness import Contender, Entry, Goal, measure
 from dpjax._streaming import reduce_samples, stored_blocks
-from dpjax.densities._histogram import interval_counts
+from dpjax.partitions._intervals import interval_counts
 
 
 def run(

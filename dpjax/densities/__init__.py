@@ -10,15 +10,6 @@ from dpjax.densities._bandwidth import Silverman as Silverman
 from dpjax.densities._bandwidth import as_rule as as_rule
 from dpjax.densities._bandwidth import bandwidth_at as bandwidth_at
 from dpjax.densities._bandwidth import robust_spread as robust_spread
-from dpjax.densities._cells import CellAxis as CellAxis
-from dpjax.densities._cells import Cells as Cells
-from dpjax.densities._cells import Partition as Partition
-from dpjax.densities._cells import count_cells as count_cells
-from dpjax.densities._cells import integer_cells as integer_cells
-from dpjax.densities._cells import interval_cells as interval_cells
-from dpjax.densities._cells import mixed_cells as mixed_cells
-from dpjax.densities._cells import outcome_cells as outcome_cells
-from dpjax.densities._cells import product_cells as product_cells
 from dpjax.densities._direct import as_vectors as as_vectors
 from dpjax.densities._direct import density_of_sums as density_of_sums
 from dpjax.densities._direct import kernel_sums as kernel_sums
@@ -27,7 +18,6 @@ from dpjax.densities._estimate import binned_density as binned_density
 from dpjax.densities._estimate import direct_density as direct_density
 from dpjax.densities._estimate import truncated_frequencies as truncated_frequencies
 from dpjax.densities._estimate import truncated_kde as truncated_kde
-from dpjax.densities._frequencies import category_counts as category_counts
 from dpjax.densities._kernels import KERNELS as KERNELS
 from dpjax.densities._kernels import Kernel as Kernel
 from dpjax.densities._kernels import find_kernel as find_kernel

@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 
 from dpjax import _validate
-from dpjax._streaming import reduce_samples, stored_blocks
+from dpjax._streaming import category_counts, reduce_samples, stored_blocks
 from dpjax.densities._bandwidth import BandwidthRule, Fixed, Silverman, as_rule, bandwidth_at
 from dpjax.densities._checks import (
     check_dimension,
@@ -17,7 +17,6 @@ from dpjax.densities._checks import (
     host_vectors,
 )
 from dpjax.densities._direct import as_vectors, density_of_sums, kernel_sums
-from dpjax.densities._frequencies import category_counts
 from dpjax.densities._kernels import find_kernel
 from dpjax.densities._lattice import (
     Lattice,

@@ -18,9 +18,9 @@ from dpjax import _random
 from dpjax._batching import Execution, map_batched
 from dpjax._jit import jit_by_class
 from dpjax._numerics import WideCount
-from dpjax._streaming import Blocks, Reducer, drawn_once, reduce_samples
-from dpjax.densities import Cells, category_counts
+from dpjax._streaming import Blocks, Reducer, category_counts, drawn_once, reduce_samples
 from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn, Source
+from dpjax.partitions import Cells
 
 
 @jit_by_class(static_argnames=("execution",))

@@ -27,12 +27,11 @@ from dpjax._batching import Execution, default_execution, map_batched
 from dpjax._errors import Status
 from dpjax._jit import jit_by_class
 from dpjax._numerics import WideCount
-from dpjax._streaming import block_size_for, reduce_samples
+from dpjax._streaming import block_size_for, category_counts, reduce_samples
 from dpjax._types import FiniteSpace, RealSpace
-from dpjax.densities._frequencies import category_counts
-from dpjax.densities._histogram import interval_counts
 from dpjax.inference import Plan
 from dpjax.mechanisms import TruncatedLaplace
+from dpjax.partitions._intervals import interval_counts
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax._streaming import drawn_once, reduce_samples
+from dpjax._streaming import category_counts, drawn_once, reduce_samples
 from dpjax.densities import (
     Kernel,
     Lattice,
     as_vectors,
     bandwidth_at,
-    category_counts,
     density_of_sums,
     find_kernel,
     kernel_sums,

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from dpjax import _validate
-from dpjax._outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.io._entries import as_outputs
 from dpjax.io._host import seeds_of_calls
 from dpjax.io._process import Ended, Programs, ending_with_us
 from dpjax.io._schedule import in_order
+from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview_database
 
 
 @dataclass(frozen=True)

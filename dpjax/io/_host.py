@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from dpjax import _validate
-from dpjax._outputs import Encoder, Raised, check_bits, preview, preview_database
 from dpjax.io._copies import copier
 from dpjax.io._schedule import batch_sizes, in_order, seed_of_batch
+from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview, preview_database
 
 _SEEDS = ("seed", "rng")
 

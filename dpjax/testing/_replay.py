@@ -5,11 +5,11 @@ import dataclasses
 import os
 from typing import Any
 
-from dpjax._outputs import HostSource
 from dpjax._provenance import parameters_of
 from dpjax._result import AuditResult
 from dpjax.loss import Box
 from dpjax.mechanisms import Mechanism, is_built_in
+from dpjax.partitions._outputs import HostSource
 
 _MOST_PAIRS_SHOWN = 12
 """More pairs than this are not written out."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpjax._outputs import Outputs
+from dpjax.partitions._outputs import Outputs
 
 PILOT = 2**16
 """Outputs a side that lay the cells, at most."""

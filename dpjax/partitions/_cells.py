@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.densities._cell_words import describe_product
+from dpjax.partitions._words import describe_product
 
 _NUM_ATOMS = 3
 """Cells of a float axis that hold NaN, -infinity and +infinity."""
