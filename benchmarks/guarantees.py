@@ -18,10 +18,10 @@ import numpy as np
 
 from dpjax import _random, reference
 from dpjax._batching import default_execution
-from dpjax._exact import cells_of, event_runs
 from dpjax._types import MixedSpace, VectorSpace
 from dpjax.databases import Pairs
-from dpjax.loss import Box
+from dpjax.methods.events._drawn import cells_of, event_runs
+from dpjax.partitions import Box
 from dpjax.sweeps import LEVELS, experiment, run_bounds
 
 SIZES = {letter: (15_000, 100_000) for letter in "abcd"}

@@ -17,9 +17,9 @@ import numpy as np
 
 from dpjax import _random
 from dpjax._streaming import Reducer, block_size_for, reduce_samples
-from dpjax.estimators import Unplanned, histogram_ldp, histogram_rdp, midpoints
 from dpjax.inference import plan, plan_safety
 from dpjax.mechanisms import TruncatedLaplace
+from dpjax.methods.histogram import Unplanned, histogram_ldp, histogram_rdp, midpoints
 from dpjax.reference import ExactTruncatedLaplace
 
 

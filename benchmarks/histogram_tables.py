@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks.from_store import filled
 from dpjax._files import write_whole
-from dpjax.estimators._histogram import all_pairs_of
 from dpjax.inference import plan
+from dpjax.methods.histogram._estimate import all_pairs_of
 from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
 from dpjax.sweeps._presets_histogram import PRACTICAL
 

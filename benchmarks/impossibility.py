@@ -22,9 +22,9 @@ import numpy as np
 from dpjax import audit, empirical_privacy
 from dpjax._files import write_whole
 from dpjax._numerics import finite_or_none
-from dpjax.estimators import Unplanned, histogram_ldp, histogram_rdp
 from dpjax.inference import blind_spot, plan, plan_finite, safety_check, unseen_log_rarity
 from dpjax.mechanisms import TwoPoint, from_function
+from dpjax.methods.histogram import Unplanned, histogram_ldp, histogram_rdp
 
 ORDER = 2.0
 

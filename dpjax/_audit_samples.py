@@ -5,24 +5,24 @@ import time
 from typing import Any
 
 from dpjax import _random
-from dpjax._held import held
-from dpjax._join import assemble, refine_lattice
-from dpjax._provenance import seed_of
-from dpjax._recorded import prepare_samples
-from dpjax._result import AuditResult
-from dpjax._shared_draws import refuse_same_origin
-from dpjax._streamed_files import audit_recordings
-from dpjax._terms import (
+from dpjax.databases import Pairs
+from dpjax.densities import BandwidthRule, as_rule
+from dpjax.methods.events._recorded import audit_recordings
+from dpjax.methods.local import LocalSettings, mpl_recorded
+from dpjax.methods.local._assemble import assemble, refine_lattice
+from dpjax.methods.local._recorded import prepare_samples
+from dpjax.notions._terms import (
     check_terms,
     claims_note,
     own_confidence_of,
     refuse_delta,
     refuse_density_options,
 )
-from dpjax.databases import Pairs
-from dpjax.densities import BandwidthRule, as_rule
-from dpjax.estimators import LocalSettings, mpl_recorded
 from dpjax.partitions._outputs import RecordedSource
+from dpjax.results._provenance import seed_of
+from dpjax.results._result import AuditResult
+from dpjax.sources._held import held
+from dpjax.sources._shared_draws import refuse_same_origin
 
 
 def audit_samples(
@@ -120,7 +120,8 @@ def audit_samples(
         if isinstance(outputs, RecordedSource):
             raise TypeError(
                 f"guarantee must be 'exact' for recordings, but was 'normal' and {side} was "
-                f"{type(outputs).__name__}: read it into an array by dpjax.io.read_samples."
+                f"{type(outputs).__name__}: read it into an array by "
+                "dpjax.sources.readers.read_samples."
             )
     if bits is not None:
         raise ValueError(

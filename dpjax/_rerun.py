@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 
 from dpjax import densities
-from dpjax._replay import arguments_of
-from dpjax._result import AuditResult
 from dpjax.audit import audit
 from dpjax.mechanisms import CATALOGUE
+from dpjax.results._replay import arguments_of
+from dpjax.results._result import AuditResult
 
 
 def rerun(result: AuditResult, mechanism: Any = None) -> AuditResult:

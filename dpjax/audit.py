@@ -12,22 +12,15 @@ import numpy as np
 
 from dpjax import _random
 from dpjax._batching import Execution, default_execution
-from dpjax._exact import allowed_cells, assemble_exact, cells_of, event_runs
-from dpjax._join import assemble, first_run, refine_lattice
-from dpjax._lost_outcomes import note_lost_outcomes, refuse_lost_outcomes
-from dpjax._provenance import name_of, parameters_of, seed_of
-from dpjax._replay import replay_of
-from dpjax._result import AuditResult
-from dpjax._streamed import audit_host
-from dpjax._subject import (
-    PILOT_NOTE,
-    check_shape,
-    inner_range,
-    mechanism_of,
-    pairs_of,
-    pilot_outputs,
-)
-from dpjax._terms import (
+from dpjax._types import FiniteSpace, MixedSpace
+from dpjax.databases import Pairs
+from dpjax.densities import BandwidthRule, as_rule
+from dpjax.mechanisms import Mechanism, is_built_in
+from dpjax.methods.events._drawn import allowed_cells, assemble_exact, cells_of, event_runs
+from dpjax.methods.events._host import audit_host
+from dpjax.methods.local import LocalSettings, LocalStatistics, check_sizes, mpl_runs
+from dpjax.methods.local._assemble import assemble, first_run, refine_lattice
+from dpjax.notions._terms import (
     check_terms,
     claims_note,
     equal_notes,
@@ -35,14 +28,20 @@ from dpjax._terms import (
     refuse_delta,
     refuse_density_options,
 )
-from dpjax._types import FiniteSpace, MixedSpace
-from dpjax.databases import Pairs
-from dpjax.densities import BandwidthRule, as_rule
-from dpjax.estimators import LocalSettings, LocalStatistics, check_sizes, mpl_runs
-from dpjax.loss import Region, as_region
-from dpjax.mechanisms import Mechanism, is_built_in
-from dpjax.partitions import Cells
+from dpjax.partitions import Cells, Region, as_region
 from dpjax.partitions._outputs import HostSource
+from dpjax.results._provenance import name_of, parameters_of, seed_of
+from dpjax.results._replay import replay_of
+from dpjax.results._result import AuditResult
+from dpjax.sources._lost_outcomes import note_lost_outcomes, refuse_lost_outcomes
+from dpjax.sources._subject import (
+    PILOT_NOTE,
+    check_shape,
+    inner_range,
+    mechanism_of,
+    pairs_of,
+    pilot_outputs,
+)
 
 
 def audit(

@@ -110,10 +110,10 @@ def test_atoms_do_not_break_the_bound():
     With it alone 8 to 9% of such bounds pass the truth, and so many of 4000 would be seen: at most
     0.05 each, more than 268 have probability 1e-6.
     """
-    from dpjax._join import bounds_of
     from dpjax._random import as_key
-    from dpjax.estimators import LocalSettings, mpl_runs
-    from dpjax.loss import Box
+    from dpjax.methods.local import LocalSettings, mpl_runs
+    from dpjax.methods.local._assemble import bounds_of
+    from dpjax.partitions import Box
 
     settings = LocalSettings(2000, 5000, bandwidth=dpjax.densities.Fixed(0.1))
     region = Box(-3.0, 4.0)

@@ -28,7 +28,7 @@ from benchmarks.speed import (
 from dpjax import _random
 from dpjax._streaming import Reducer, reduce_samples
 from dpjax.densities import binned_density, direct_density
-from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn
+from dpjax.sources._streams import CONFIRM, SEARCH, Drawn
 from dpjax.sweeps import experiment, run_bounds
 
 ROOT = Path(__file__).parents[1]

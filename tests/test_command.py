@@ -15,7 +15,7 @@ from test_cli import call
 
 import dpjax
 from dpjax import CommandMechanism
-from dpjax.io._process import Programs
+from dpjax.sources._process import Programs
 
 PYTHON = sys.executable
 SIZES = {"num_samples": 2000, "num_confirm": 5000}

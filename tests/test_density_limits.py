@@ -22,9 +22,9 @@ from dpjax.densities import (
     robust_spread,
     truncated_kde,
 )
-from dpjax.estimators import LocalSettings, dpl_runs
-from dpjax.loss import Box
 from dpjax.mechanisms import Laplace
+from dpjax.methods.local import LocalSettings, dpl_runs
+from dpjax.partitions import Box
 
 STEP = 2.0**-18
 """Half of the step to whose multiples a kernel value is rounded."""

@@ -9,8 +9,8 @@ import pytest
 import dpjax
 from dpjax import mechanisms
 
-PACKAGES = [part.name for part in pkgutil.iter_modules(dpjax.__path__) if part.ispkg]
-MODULES = [dpjax, *(importlib.import_module(f"dpjax.{name}") for name in PACKAGES)]
+PACKAGES = [part.name for part in pkgutil.walk_packages(dpjax.__path__, "dpjax.") if part.ispkg]
+MODULES = [dpjax, *map(importlib.import_module, PACKAGES)]
 PUBLIC = {
     f"{module.__name__}.{name}": value
     for module in MODULES
@@ -37,7 +37,7 @@ def test_public_names_are_documented(name):
 SOURCED = [f"dpjax.mechanisms.{cls.__name__}" for cls in mechanisms.CATALOGUE.values()]
 SOURCED += ["dpjax.audit", "dpjax.audit_samples", "dpjax.truncated_kde", "dpjax.empirical_privacy"]
 SOURCED += ["dpjax.truncated_frequencies", "dpjax.LocalSettings"]
-SOURCED += ["dpjax.estimators.mpl_runs", "dpjax.estimators.dpl_runs"]
+SOURCED += ["dpjax.methods.local.mpl_runs", "dpjax.methods.local.dpl_runs"]
 
 
 @pytest.mark.parametrize("name", SOURCED)

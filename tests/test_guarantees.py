@@ -14,17 +14,17 @@ import dpjax
 from benchmarks import recorded
 from dpjax import _random
 from dpjax._batching import default_execution
-from dpjax._exact import cells_of, event_runs
 from dpjax._streaming import blocks_of
 from dpjax._types import MixedSpace, VectorSpace
 from dpjax.databases import Pairs
-from dpjax.estimators import cell_counts_runs, event_counts_runs
-from dpjax.estimators._events import _cell_counts, _event_counts
-from dpjax.estimators._sources import Drawn
 from dpjax.inference import choose_event, event_lower_bound
-from dpjax.loss import Box, as_region
 from dpjax.mechanisms import SVT2, Gaussian, Laplace, ReportNoisyMax
+from dpjax.methods.events._drawn import cells_of, event_runs
+from dpjax.partitions import Box, as_region
 from dpjax.report import render_report
+from dpjax.sources import cell_counts_runs, event_counts_runs
+from dpjax.sources._counts import _cell_counts, _event_counts
+from dpjax.sources._streams import Drawn
 
 RUNS = 60
 LEAST = stats.binom.ppf(1e-5, RUNS, 0.95) / RUNS

@@ -11,9 +11,6 @@ from dpjax._batching import Execution
 from dpjax._errors import Status
 from dpjax._numerics import WideCount
 from dpjax._streaming import block_size_for
-from dpjax.estimators._histogram import Unplanned, count_outputs, midpoints
-from dpjax.estimators._histogram_ldp import histogram_ldp
-from dpjax.estimators._histogram_rdp import histogram_rdp
 from dpjax.inference import plan, plan_finite, plan_safety, unseen_log_rarity
 from dpjax.mechanisms import (
     Laplace,
@@ -23,6 +20,9 @@ from dpjax.mechanisms import (
     TwoPoint,
     from_function,
 )
+from dpjax.methods.histogram._estimate import Unplanned, count_outputs, midpoints
+from dpjax.methods.histogram._ldp import histogram_ldp
+from dpjax.methods.histogram._rdp import histogram_rdp
 from dpjax.partitions._intervals import interval_counts
 from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpjax.io import read_samples
+from dpjax.sources.readers import read_samples
 
 
 def write(folder, name, text):

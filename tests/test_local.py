@@ -9,12 +9,12 @@ import pytest
 
 from dpjax import Execution, _random, mechanisms, reference
 from dpjax._jit import jit_by_class
-from dpjax._join import bounds_of
 from dpjax._numerics import FIXED_POINT
 from dpjax._streaming import block_size_for
 from dpjax.densities import Fixed, Silverman, as_rule
-from dpjax.estimators import LocalSettings, dpl_runs, mpl_runs
-from dpjax.loss import Box, as_region
+from dpjax.methods.local import LocalSettings, dpl_runs, mpl_runs
+from dpjax.methods.local._assemble import bounds_of
+from dpjax.partitions import Box, as_region
 from dpjax.sweeps import LEVELS, experiment, run_bounds
 
 ONE = Execution()
@@ -224,9 +224,9 @@ def test_the_confirm_stage_has_one_bandwidth(rule):
         def sample(self, key, database, num_samples):
             return database * _random.laplace(key, num_samples)
 
-    from dpjax.estimators._confirm import confirm_pair
-    from dpjax.estimators._search import search_pair
-    from dpjax.estimators._sources import Drawn
+    from dpjax.methods.local._confirm import confirm_pair
+    from dpjax.methods.local._search import search_pair
+    from dpjax.sources._streams import Drawn
 
     settings = LocalSettings(2000, 4000, bandwidth=as_rule(rule or "silverman"))
     source = Drawn(Scaled(1.0), jnp.ones(1), jnp.full(1, 8.0), _random.as_key(1))

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dpjax._types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
-from dpjax.loss import Box, Outcomes, as_region, largest_loss, privacy_loss, product_grid
+from dpjax.methods.local import largest_loss, privacy_loss
+from dpjax.partitions import Box, Outcomes, as_region, product_grid
 
 # The loss.
 

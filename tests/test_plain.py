@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpjax import Recording
-from dpjax.io import _plain, _recording, _text
+from dpjax.sources.readers import _plain, _recording, _text
 
 PLAIN = ["1", "-2", "0", "-0", "7.5", "-0.0", "1e3", "2.5E-3", ".5", "5.", "1e-400", "12345678901"]
 WHOLE = ["1", "-2", "0", "-0", "007", "9007199254740993", "-9007199254740995", "123"]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax._recorded import prepare_samples
 from dpjax._types import FiniteSpace, RealSpace, VectorSpace
 from dpjax.densities import Fixed, Scott
-from dpjax.loss import Box
+from dpjax.methods.local._recorded import prepare_samples
+from dpjax.partitions import Box
 
 RNG = np.random.default_rng(0)
 REALS = RNG.normal(size=1001), RNG.normal(1, size=1001)

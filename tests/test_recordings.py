@@ -9,10 +9,10 @@ import pytest
 
 import dpjax
 from dpjax import Recording
-from dpjax._streamed_files import random_words
-from dpjax.io import _recording, read_samples
+from dpjax.methods.events._recorded import random_words
 from dpjax.partitions._output_cells import lay_cells
 from dpjax.partitions._outputs import Encoder
+from dpjax.sources.readers import _recording, read_samples
 
 RNG = np.random.default_rng(3)
 X, Y = RNG.laplace(0, 1, 20_000), RNG.laplace(1, 1, 20_000)
@@ -113,9 +113,9 @@ def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
     chunks_of(monkeypatch, 20_000)
     for name, shift in (("x", 0.0), ("y", 1.0)):
         np.save(tmp_path / f"{name}.npy", shift + RNG.laplace(size=1_500_000))
-    monkeypatch.setattr("dpjax._streamed_files.PILOT", 4000)
-    monkeypatch.setattr("dpjax._shared_draws._KEPT", 4000)
-    monkeypatch.setattr("dpjax._streamed_result.event_lower_bound", lambda *_, **__: 0.0)
+    monkeypatch.setattr("dpjax.methods.events._recorded.PILOT", 4000)
+    monkeypatch.setattr("dpjax.sources._shared_draws._KEPT", 4000)
+    monkeypatch.setattr("dpjax.methods.events._result.event_lower_bound", lambda *_, **__: 0.0)
     tracemalloc.start()
     dpjax.audit_samples(Recording(tmp_path / "x.npy"), Recording(tmp_path / "y.npy"))
     _, peak = tracemalloc.get_traced_memory()

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import dpjax
 from dpjax import Recording
-from dpjax._shared_draws import SideValues, _evidence, _order_nats, refuse_shared_draws
+from dpjax.sources._shared_draws import SideValues, _evidence, _order_nats, refuse_shared_draws
 
 
 def rng(seed=0):
@@ -136,7 +136,7 @@ def test_few_outcomes_in_another_order_are_left():
 
 
 def test_values_are_the_same_in_all_chunks_and_types(monkeypatch):
-    monkeypatch.setattr("dpjax._shared_draws._KEPT", 300)
+    monkeypatch.setattr("dpjax.sources._shared_draws._KEPT", 300)
     whole = values(COUNTS * 3.0)
     split = values((COUNTS * 3).astype(np.int32), 777)
     for name in ("hashes", "counts", "first", "limit", "total"):
@@ -144,7 +144,7 @@ def test_values_are_the_same_in_all_chunks_and_types(monkeypatch):
     # The values with the smallest hashes, each with all of its outputs.
     side = values(X.round(2), 501)
     full = SideValues()
-    monkeypatch.setattr("dpjax._shared_draws._KEPT", 10**6)
+    monkeypatch.setattr("dpjax.sources._shared_draws._KEPT", 10**6)
     full.add(X.round(2))
     np.testing.assert_array_equal(side.hashes, full.hashes[:300])
     np.testing.assert_array_equal(side.counts, full.counts[:300])
@@ -160,7 +160,7 @@ def test_labels_of_other_widths_and_zeros_are_one_value():
 
 
 def test_rows_shared_far_into_the_files_are_found(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpjax.io._recording._ROWS", 5000)
+    monkeypatch.setattr("dpjax.sources.readers._recording._ROWS", 5000)
     np.save(tmp_path / "x.npy", X)
     np.savetxt(tmp_path / "y.csv", np.concatenate([Y[:15_000], X[15_000:15_200]]), "%.17g")
     with pytest.raises(ValueError, match=r"of 1\d\d values that could be compared, 1\d\d occur"):

@@ -17,8 +17,8 @@ from dpjax._streaming import (
     stored_blocks,
 )
 from dpjax.densities import Lattice, find_kernel, kernel_sums, lattice_counts
-from dpjax.estimators._confirm import _kernel_statistics
-from dpjax.loss import Box
+from dpjax.methods.local._confirm import _kernel_statistics
+from dpjax.partitions import Box
 
 SIZES = (1, 2, 127, 128, 129, 8191, 8192, 8193, 16384, 16385, 20000, 20001, 24577)
 """On both sides of the edges of a lane, of a block, and of two and three blocks."""

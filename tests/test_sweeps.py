@@ -14,11 +14,12 @@ from scipy.stats import chisquare
 
 from dpjax import _random
 from dpjax._batching import Execution, default_execution
-from dpjax._join import bounds_of
 from dpjax.databases import Pairs
 from dpjax.densities import Fixed, HoelderRate
-from dpjax.estimators import LocalSettings, Unplanned, dpl_runs, histogram_ldp, mpl_runs
 from dpjax.mechanisms import Laplace, RandomizedResponse, TruncatedLaplace
+from dpjax.methods.histogram import Unplanned, histogram_ldp
+from dpjax.methods.local import LocalSettings, dpl_runs, mpl_runs
+from dpjax.methods.local._assemble import bounds_of
 from dpjax.sweeps import (
     PRESETS,
     Cell,

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax import CommandMechanism, HostMechanism, _streamed, _time_limit
+from dpjax import CommandMechanism, HostMechanism
+from dpjax.methods.events import _host as _streamed
 from dpjax.partitions._outputs import Encoder
+from dpjax.sources import _time_limit
 
 PAIR = [(0.0, 1.0)]
 

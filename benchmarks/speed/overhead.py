@@ -17,7 +17,7 @@ from dpjax import _random
 from dpjax._batching import Execution, default_execution, map_batched
 from dpjax._jit import jit_by_class
 from dpjax._streaming import Reducer, reduce_samples
-from dpjax.estimators._sources import CONFIRM, SEARCH, Drawn
+from dpjax.sources._streams import CONFIRM, SEARCH, Drawn
 from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, experiment
 from dpjax.sweeps._devices import over_devices
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import typer
 
-from dpjax._result import ASSUMPTION_REFUTED, VIOLATED, AuditResult
 from dpjax.cli._audit_histogram import audit_by_histogram, check_method, write_report
 from dpjax.cli._options import counting, number_or_text, say_written, working
 from dpjax.cli._subject import host_and_pairs, mechanism_and_pairs
+from dpjax.results._result import ASSUMPTION_REFUTED, VIOLATED, AuditResult
 
 # Headings of `dpjax audit --help`.
 _LOCAL = "Options of --method local"
@@ -336,8 +336,8 @@ def _audit_files(
 ) -> AuditResult:
     """Files are counted in chunks; the local approach's densities and regions need arrays."""
     import dpjax
-    from dpjax._shared_draws import refuse_same_origin
-    from dpjax.io import read_samples
+    from dpjax.sources._shared_draws import refuse_same_origin
+    from dpjax.sources.readers import read_samples
 
     if len(columns) > 2:
         raise ValueError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dpjax import _validate
-from dpjax._result import AuditResult
+from dpjax.results._result import AuditResult
 
 if TYPE_CHECKING:
     from dpjax import HistogramAudit
@@ -85,7 +85,7 @@ def audit_by_histogram(
         ValueError: Options that exclude each other.
     """
     import dpjax
-    from dpjax._audit_histogram import inputs_of
+    from dpjax.methods.histogram._audit import inputs_of
 
     width = given.get("input_width")
     if width is not None:

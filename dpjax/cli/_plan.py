@@ -86,7 +86,7 @@ def plan(
 
 def _measured_rate() -> float:
     # Only here does the command need a device.
-    from dpjax.estimators import draws_per_second
+    from dpjax.methods.histogram import draws_per_second
 
     return draws_per_second()
 

@@ -10,9 +10,6 @@ from dpjax.inference._events import event_lower_bound as event_lower_bound
 from dpjax.inference._events import predicted_bound as predicted_bound
 from dpjax.inference._levels import ldp_levels as ldp_levels
 from dpjax.inference._levels import renyi_levels as renyi_levels
-from dpjax.inference._local import KernelSums as KernelSums
-from dpjax.inference._local import LocalBounds as LocalBounds
-from dpjax.inference._local import local_bounds as local_bounds
 from dpjax.inference._normal import frequency_standard_error as frequency_standard_error
 from dpjax.inference._normal import kernel_exact_standard_error as kernel_exact_standard_error
 from dpjax.inference._normal import kernel_standard_error as kernel_standard_error

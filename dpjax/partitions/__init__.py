@@ -9,3 +9,8 @@ from dpjax.partitions._cells import interval_cells as interval_cells
 from dpjax.partitions._cells import mixed_cells as mixed_cells
 from dpjax.partitions._cells import outcome_cells as outcome_cells
 from dpjax.partitions._cells import product_cells as product_cells
+from dpjax.partitions._region import Box as Box
+from dpjax.partitions._region import Outcomes as Outcomes
+from dpjax.partitions._region import Region as Region
+from dpjax.partitions._region import as_region as as_region
+from dpjax.partitions._region import product_grid as product_grid

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from dpjax._result import AuditResult
 from dpjax.plotting._canvas import check_figure_path, new_figure, save_figure
 from dpjax.plotting._outcomes import (
     DATABASE,
@@ -23,6 +22,7 @@ from dpjax.plotting._outcomes import (
     strip_loss_panel,
     strips_of,
 )
+from dpjax.results._result import AuditResult
 
 CLAIM = "#2e8b57"
 BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False}

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from dpjax._files import write_whole
-from dpjax._histogram_result import HistogramAudit
 from dpjax.report._files import check_report_path, render
+from dpjax.results._histogram import HistogramAudit
 
 
 def render_histogram_report(result: HistogramAudit, kind: str = ".html") -> str:

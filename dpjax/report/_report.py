@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from dpjax._files import write_whole
-from dpjax._result import AuditResult
 from dpjax.inference import blind_spot
 from dpjax.report._files import check_report_path, render
+from dpjax.results._result import AuditResult
 
 _EVERYWHERE = "all outputs"
 

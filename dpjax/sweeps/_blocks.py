@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpjax._batching import Execution
-from dpjax._provenance import device
+from dpjax.results._provenance import device
 from dpjax.sweeps._cell import Cell
 from dpjax.sweeps._compute import Columns, compute
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from dpjax import _validate
-from dpjax._subject import mechanism_of
 from dpjax.databases import Pairs
-from dpjax.estimators import LocalSettings
-from dpjax.loss import as_region
+from dpjax.methods.local import LocalSettings
+from dpjax.partitions import as_region
+from dpjax.sources._subject import mechanism_of
 from dpjax.sweeps._plain import (
     STANDARD,
     check_entries,

@@ -16,13 +16,12 @@ from jax import Array
 from dpjax import _random
 from dpjax._batching import Execution, default_execution
 from dpjax._errors import Status
-from dpjax._join import bounds_of
 from dpjax._numerics import WideCount
 from dpjax.densities import MAX_NODES, find_kernel, finer
-from dpjax.estimators import LocalStatistics, PairSearch, dpl_runs, mpl_runs
-from dpjax.estimators._histogram import all_pairs_of, count_outputs, output_interval_of
-from dpjax.inference import LocalBounds
 from dpjax.inference._levels import ldp_levels, renyi_levels
+from dpjax.methods.histogram._estimate import all_pairs_of, count_outputs, output_interval_of
+from dpjax.methods.local import LocalBounds, LocalStatistics, PairSearch, dpl_runs, mpl_runs
+from dpjax.methods.local._assemble import bounds_of
 from dpjax.sweeps._cell import Cell
 from dpjax.sweeps._devices import over_devices
 from dpjax.sweeps._law_counts import law_counts, run_words

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpjax import _validate, mechanisms
 from dpjax.densities import Scott, Silverman
-from dpjax.estimators import LocalSettings
+from dpjax.methods.local import LocalSettings
 from dpjax.sweeps._cell import Cell
 
 LEVELS = (0.2, 0.7, 1.5)

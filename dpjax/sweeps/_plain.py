@@ -9,10 +9,10 @@ import numpy as np
 
 from dpjax import densities, mechanisms
 from dpjax._errors import nearest
-from dpjax._provenance import parameters_of
 from dpjax._types import FiniteSpace
 from dpjax.databases import Pairs
-from dpjax.loss import Box, Outcomes, Region, as_region
+from dpjax.partitions import Box, Outcomes, Region, as_region
+from dpjax.results._provenance import parameters_of
 
 STANDARD = "standard"
 """Stands for the pairs or the region that a built-in mechanism brings along."""

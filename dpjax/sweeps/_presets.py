@@ -15,7 +15,7 @@ from dpjax import _validate, mechanisms
 from dpjax._errors import nearest
 from dpjax.databases import Pairs
 from dpjax.densities import Scott, Silverman
-from dpjax.estimators import LocalSettings
+from dpjax.methods.local import LocalSettings
 from dpjax.sweeps._cell import Cell
 from dpjax.sweeps._experiments import EXPERIMENTS, LEVELS, experiment
 from dpjax.sweeps._plain import chosen_parts

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpjax.estimators import midpoints
-from dpjax.estimators._histogram import all_pairs_of
 from dpjax.mechanisms import TruncatedLaplace
+from dpjax.methods.histogram import midpoints
+from dpjax.methods.histogram._estimate import all_pairs_of
 from dpjax.sweeps._cell import Cell, HistogramSettings
 from dpjax.sweeps._plain import chosen_parts
 

@@ -6,9 +6,9 @@ import time
 from typing import Any
 
 from dpjax import _validate
-from dpjax._result import VIOLATED, AuditResult
 from dpjax.audit import audit
 from dpjax.partitions._outputs import HostSource
+from dpjax.results._result import VIOLATED, AuditResult
 from dpjax.testing._budget import (
     Sizes,
     audit_within,

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax._numerics import MAX_BLOCK
-from dpjax._result import AuditResult
 from dpjax.inference import predicted_bound
+from dpjax.results._result import AuditResult
 
 _SEARCH_SHARE = 0.4
 """Part of the draws that searches: most confirm, where they count at one pair."""

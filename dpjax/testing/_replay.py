@@ -5,11 +5,11 @@ import dataclasses
 import os
 from typing import Any
 
-from dpjax._provenance import parameters_of
-from dpjax._result import AuditResult
-from dpjax.loss import Box
 from dpjax.mechanisms import Mechanism, is_built_in
+from dpjax.partitions import Box
 from dpjax.partitions._outputs import HostSource
+from dpjax.results._provenance import parameters_of
+from dpjax.results._result import AuditResult
 
 _MOST_PAIRS_SHOWN = 12
 """More pairs than this are not written out."""

@@ -1,0 +1,16 @@
+"""The local approach: DPL, MPL, the privacy loss, the region it is maximised over, its bounds."""
+
+from dpjax.methods.local._bounds import KernelSums as KernelSums
+from dpjax.methods.local._bounds import LocalBounds as LocalBounds
+from dpjax.methods.local._bounds import local_bounds as local_bounds
+from dpjax.methods.local._confirm import Confirmation as Confirmation
+from dpjax.methods.local._loss import largest_loss as largest_loss
+from dpjax.methods.local._loss import privacy_loss as privacy_loss
+from dpjax.methods.local._runs import LocalStatistics as LocalStatistics
+from dpjax.methods.local._runs import dpl_runs as dpl_runs
+from dpjax.methods.local._runs import mpl_recorded as mpl_recorded
+from dpjax.methods.local._runs import mpl_runs as mpl_runs
+from dpjax.methods.local._search import Curves as Curves
+from dpjax.methods.local._search import PairSearch as PairSearch
+from dpjax.methods.local._settings import LocalSettings as LocalSettings
+from dpjax.methods.local._settings import check_sizes as check_sizes

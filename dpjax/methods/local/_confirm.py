@@ -1,0 +1,98 @@
+"""The confirm stage of MPL: fresh draws, one pair, one point, one bandwidth.
+
+References:
+    Askin, Kutta, Dette (2022), Algorithm 4, lines 7-10.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax._numerics import WideCount, to_fixed_point
+from dpjax._streaming import Reducer, reduce_samples
+from dpjax.densities import Kernel, as_vectors, find_kernel, kernel_values
+from dpjax.methods.local._penalty import confirm_bandwidth
+from dpjax.methods.local._search import PairSearch
+from dpjax.methods.local._settings import LocalSettings
+from dpjax.partitions._region import Box, Outcomes, Region
+from dpjax.sources._streams import CONFIRM, Source
+
+
+class Confirmation(NamedTuple):
+    """Sufficient statistics of the confirm stage, for each side (leading axis 2).
+
+    Attributes:
+        events: Draws in the event at the witness: that outcome, or outputs within a bandwidth of
+            the point on every axis and inside the region.
+        kernel_sum: Fixed-point sum of k at the point; None for outcomes.
+        kernel_sum_of_squares: Fixed-point sum of k^2; None for outcomes.
+        bandwidth: The one bandwidth of both sides; 0 for outcomes.
+    """
+
+    events: WideCount
+    kernel_sum: WideCount | None
+    kernel_sum_of_squares: WideCount | None
+    bandwidth: Array
+
+
+def confirm_pair(
+    source: Source, pair: Array, found: PairSearch, region: Region, settings: LocalSettings
+) -> Confirmation:
+    """Streams N fresh draws at both sides of the chosen pair through the statistics at its point.
+
+    Both sides share one bandwidth, set by the search stage: the smoothed densities are then those
+    of the output plus h times independent noise, which is post-processing, so their loss never
+    exceeds epsilon whatever h is. Two bandwidths would break this, so there is no setting for it.
+
+    Args:
+        source: Where samples come from.
+        pair: int32 number of the chosen pair.
+        found: What the search stage found there.
+        region: C.
+        settings: N, kernel and bandwidth rule.
+    """
+    if isinstance(region, Outcomes):
+        bandwidth = jnp.zeros(())
+        reducer = _outcome_events(found.point)
+    else:
+        kernel = find_kernel(settings.kernel)
+        bandwidth = confirm_bandwidth(found.spread, settings, region.dimension)
+        reducer = _kernel_statistics(found.point, bandwidth, kernel, region)
+    sides = [
+        reduce_samples(
+            source.draw(pair, side, CONFIRM, settings.num_confirm), reducer, settings.num_confirm
+        )
+        for side in (0, 1)
+    ]
+    columns = WideCount(*(jnp.stack(limbs, axis=-1) for limbs in zip(*sides, strict=True)))
+    events, *kernel_sums = (WideCount(low, high) for low, high in zip(*columns, strict=True))
+    kernel_sum, kernel_sum_of_squares = kernel_sums or (None, None)
+    return Confirmation(events, kernel_sum, kernel_sum_of_squares, bandwidth)
+
+
+def _outcome_events(outcome: Array) -> Reducer:
+    """Counts events; the carry is a WideCount [1]."""
+
+    def update(counts: WideCount, samples: Array, valid: Array) -> WideCount:
+        return counts.add(jnp.sum((samples == outcome) & valid, dtype=jnp.int32)[None])
+
+    return Reducer(lambda: WideCount.zeros((1,)), update, reads_once=True)
+
+
+def _kernel_statistics(point: Array, bandwidth: Array, kernel: Kernel, region: Box) -> Reducer:
+    """Counts events and sums k and k^2; the carry is a WideCount [3]."""
+    low = jnp.maximum(point - bandwidth, region.low)
+    high = jnp.minimum(point + bandwidth, region.high)
+
+    def update(sums: WideCount, samples: Array, valid: Array) -> WideCount:
+        samples = as_vectors(samples)
+        # The barrier keeps the values from being computed twice, for each of their sums.
+        values = jax.lax.optimization_barrier(kernel_values(samples, point, bandwidth, kernel))
+        values = jnp.where(valid, values, 0)
+        inside = jnp.all((samples >= low[None, :]) & (samples <= high[None, :]), axis=1)
+        summands = inside & valid, to_fixed_point(values), to_fixed_point(values**2)
+        return sums.add(jnp.stack([jnp.sum(summand, dtype=jnp.int32) for summand in summands]))
+
+    return Reducer(lambda: WideCount.zeros((3,)), update)

@@ -1,0 +1,246 @@
+"""Recorded outputs, made ready: kinds checked, labels numbered, split once into two parts."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax import _validate
+from dpjax._types import FiniteSpace, RealSpace, VectorSpace
+from dpjax.densities import BandwidthRule
+from dpjax.methods.local._recorded_outcomes import (
+    ATOM_SHARE,
+    MIN_REAL,
+    in_one_type,
+    in_python,
+    looks_discrete,
+    number_outcomes,
+)
+from dpjax.partitions import Box, Region, as_region
+from dpjax.sources._held import as_outputs
+from dpjax.sources._shared_draws import SideValues, refuse_shared_draws
+from dpjax.sources._streams import Recorded
+
+_MIN_DISCRETE = 40
+_MIN_SEARCH = 10
+_TAIL = 0.005
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Two sides of outputs, ready for the estimators.
+
+    Attributes:
+        source: The two parts of the two sides.
+        space: What the outputs are.
+        labels: Outcomes in the caller's words, by number; None for reals.
+        origin: [d] what was subtracted from reals before they became float32.
+        notes: What was decided on the way.
+    """
+
+    source: Recorded
+    space: FiniteSpace | RealSpace | VectorSpace
+    labels: np.ndarray | None
+    origin: np.ndarray
+    notes: list[str]
+
+    @property
+    def num_samples(self) -> int:
+        """n, outputs a side that search."""
+        return self.source.search[0].shape[0]
+
+    @property
+    def num_confirm(self) -> int:
+        """N, outputs a side that confirm."""
+        return self.source.confirm[0].shape[0]
+
+    def region(self, region: Any) -> Region:
+        """The region in the estimators' coordinates, from what the caller wrote."""
+        if self.labels is not None:
+            if region is None:
+                return as_region(None, self.space)
+            if isinstance(region, str) or not hasattr(region, "__iter__"):
+                raise TypeError(
+                    "region must be a list of outcomes for outputs that are labels, but was "
+                    f"{region!r}."
+                )
+            numbers = {in_python(label): i for i, label in enumerate(self.labels)}
+            unknown = [label for label in region if label not in numbers]
+            if unknown:
+                raise ValueError(
+                    f"region must hold outcomes that were recorded, but had {unknown}."
+                )
+            return as_region([numbers[label] for label in region], self.space)
+        if region is None:
+            pooled = np.concatenate([np.asarray(part) for part in self.source.search])
+            low, high = np.quantile(pooled, [_TAIL, 1 - _TAIL], axis=0)
+            return as_region((low, high), self.space)
+        return as_region(self._shifted(region), self.space)
+
+    def _shifted(self, region: Any) -> Any:
+        """A box or (low, high) less the origin; what is neither is left to `as_region`."""
+        ends, num_points = region, 0
+        if isinstance(region, Box):
+            ends, num_points = (region.low, region.high), region.num_points
+        try:
+            low, high = (np.atleast_1d(np.asarray(end, float)) for end in ends)
+        except (TypeError, ValueError):
+            return region
+        if not low.shape == high.shape == self.origin.shape:
+            return region
+        _validate.increasing(low, high, name="region")
+        # Near the origin float32 tells ends apart that it would merge where the outputs lie.
+        return Box(low - self.origin, high - self.origin, num_points)
+
+    def region_text(self, region: Region) -> str:
+        """The region in the caller's coordinates."""
+        if isinstance(region, Box):
+            ends = zip(region.low + self.origin, region.high + self.origin, strict=True)
+            # No Box: far from 0 its float32 would merge them.
+            return " x ".join(_interval(float(low), float(high)) for low, high in ends)
+        if self.labels is not None:
+            chosen = [str(in_python(self.labels[i])) for i in np.flatnonzero(region.allowed)]
+            rest = f", ... ({len(chosen)} in all)" if len(chosen) > 6 else ""
+            return "{" + ", ".join(chosen[:6]) + rest + "}"
+        return str(region)
+
+    def relabel(self, output: Any) -> Any:
+        """An outcome or a point in the caller's words."""
+        if self.labels is not None:
+            return in_python(self.labels[output])
+        if isinstance(output, list):
+            return [v + float(o) for v, o in zip(output, self.origin, strict=True)]
+        return output + float(self.origin[0])
+
+
+def prepare_samples(
+    x: Any,
+    y: Any,
+    *,
+    discrete: bool | None,
+    search_fraction: float,
+    key: jax.Array,
+    smooth: BandwidthRule | None = None,
+) -> Prepared:
+    """Checks two sides of recorded outputs and splits them; arguments as `audit_samples`.
+
+    Reals must have densities: atoms, NaN and infinities are refused. With `smooth`, integers of a
+    wide range are reals where that bandwidth spans several of them.
+    """
+    check_search_fraction(search_fraction)
+    x, y = _array("x", x), _array("y", y)
+    if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
+        raise TypeError(
+            f"x and y must have outputs of one dimension, but had the shapes {x.shape}, {y.shape}."
+        )
+    if _kind(x) != _kind(y):
+        raise TypeError(f"x and y must be of one kind, but were {_kind(x)} and {_kind(y)}.")
+    x, y = in_one_type(x, y)
+    size = min(len(x), len(y))
+    count = int(size * search_fraction)
+    notes: list[str] = []
+    if discrete is None:
+        discrete = looks_discrete(x, y, count, smooth, notes)
+    if len(x) != len(y):
+        notes.append(
+            f"x has {len(x)} outputs and y {len(y)}; {min(len(x), len(y))} of each, chosen at "
+            "random, were used."
+        )
+    needed = _MIN_DISCRETE if discrete else MIN_REAL
+    if size < needed:
+        raise ValueError(
+            f"x and y must hold at least {needed} outputs each"
+            f"{'' if discrete else ' for a bandwidth and two parts'}, but the shorter had {size}."
+        )
+    values = SideValues(), SideValues()
+    for side, outputs in zip(values, (x, y), strict=True):
+        side.add(outputs)
+    refuse_shared_draws(*values)
+    if count < _MIN_SEARCH:
+        raise ValueError(
+            f"search_fraction must leave at least {_MIN_SEARCH} outputs a side to search, but "
+            f"{search_fraction} of {size} left {count}."
+        )
+    generator = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    # Before the longer side is cut: files are often sorted, or drift in time.
+    x, y = (generator.permutation(side)[:size] for side in (x, y))
+    labels, origin = None, np.zeros(1)
+    if discrete:
+        x, y, labels = number_outcomes(x, y)
+        space: FiniteSpace | RealSpace | VectorSpace = FiniteSpace(max(len(labels), 2))
+    else:
+        _check_reals(x, y)
+        dimension = 1 if x.ndim == 1 else x.shape[1]
+        # Reals become float32: without their location, so that their digits are kept.
+        origin = np.atleast_1d(np.median(np.concatenate([x, y]).astype(float), axis=0))
+        x, y = x - origin, y - origin
+        space = RealSpace() if dimension == 1 else VectorSpace(dimension)
+    dtype = jnp.int32 if discrete else jnp.result_type(float)
+    x, y = (np.asarray(side, dtype) for side in (x, y))
+    search = [jax.device_put(side[:count]) for side in (x, y)]
+    confirm = [jax.device_put(side[count:]) for side in (x, y)]
+    notes.append(f"{count} outputs a side searched, the other {size - count} confirmed.")
+    return Prepared(
+        Recorded((search[0], search[1]), (confirm[0], confirm[1])), space, labels, origin, notes
+    )
+
+
+def check_search_fraction(search_fraction: float) -> None:
+    """Refuses a share of the outputs that is no share, or leaves too few to confirm."""
+    _validate.open_unit(search_fraction=search_fraction)
+    if search_fraction >= 0.5:
+        raise ValueError(
+            f"search_fraction must be below 0.5, but was {search_fraction}: the confirm part must "
+            "be the larger one."
+        )
+
+
+def _array(name: str, outputs: Any) -> np.ndarray:
+    array = as_outputs(name, outputs)
+    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+        bad = int(np.sum(~np.isfinite(array)))
+        raise ValueError(
+            f"{name} must hold finite numbers, but {bad} of {array.size} were NaN or infinite: say "
+            "guarantee='exact', which counts them as outcomes."
+        )
+    if array.dtype.kind == "O":
+        kinds = sorted({type(v).__name__ for v in array[:1000]})
+        if kinds != ["str"]:
+            raise TypeError(
+                f"{name} must hold numbers or labels of one kind, but had {kinds}: say "
+                "guarantee='exact', which counts outputs of every kind."
+            )
+        array = array.astype(str)
+    return array
+
+
+def _kind(array: np.ndarray) -> str:
+    return "labels" if array.dtype.kind in "US" else "numbers"
+
+
+def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
+    if x.dtype.kind in "US":
+        raise TypeError("labels cannot be reals: leave discrete out, or say discrete=True.")
+    for name, side in (("x", x), ("y", y)):
+        for column in side.reshape(len(side), -1).T:
+            values, counts = np.unique(column, return_counts=True)
+            if len(values) == 1:
+                raise ValueError(
+                    f"{name} is constant ({values[0]}), so it has no density: say discrete=True."
+                )
+            if counts.max() > ATOM_SHARE * len(column):
+                share, atom = counts.max() / len(column), values[counts.argmax()]
+                raise ValueError(
+                    f"{name} holds the value {atom:g} in {share:.0%} of its outputs, so it has no "
+                    "density there: say guarantee='exact', which counts it apart, or say "
+                    "discrete=True."
+                )
+
+
+def _interval(low: float, high: float) -> str:
+    """An interval in words, its ends to a thousandth of its width."""
+    digits = max(3 + math.floor(math.log10(max(abs(low), abs(high)) / (high - low))), 6)
+    return f"[{low:.{digits}g}, {high:.{digits}g}]"

@@ -1,0 +1,221 @@
+"""Which recorded outputs are outcomes, and their numbers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax.densities import BandwidthRule, bandwidth_at
+from dpjax.methods.local._settings import LocalSettings
+from dpjax.partitions._outputs import Encoder, Outputs
+
+MIN_REAL = 200
+"""Outputs a side that a bandwidth and two parts need."""
+
+ATOM_SHARE = 0.05
+"""So frequent a number has no density."""
+
+_SEEN = 20
+"""Times that an outcome must be expected in the search for its ratio to be known by itself."""
+
+_STEPS = 3
+"""Distances between neighbouring integers that a bandwidth spans at least."""
+
+_EXACT = 2**53
+_MAX_DISTINCT = 1000
+_MAX_OUTCOMES = 2**20
+_ALONE_SHARE = 0.99
+_RARE = 3
+_FREQUENT = 12
+
+_LEAST_LOOKED_AT = 200
+"""Of fewer outputs none may come again although some outcomes are common."""
+
+
+def looks_discrete(
+    x: np.ndarray, y: np.ndarray, count: int, rule: BandwidthRule | None, notes: list[str]
+) -> bool:
+    """Whether outputs are outcomes rather than reals; adds to the notes what was found.
+
+    Args:
+        x: [n] or [n, d], numbers or labels.
+        y: [m] or [m, d], of the same kind.
+        count: Outputs a side that will search.
+        rule: Of the bandwidth, where integers may be smoothed; None where they may not.
+        notes: For the result.
+    """
+    if x.dtype.kind in "US":
+        return True
+    if x.ndim == 2:
+        return False
+    both = np.concatenate([x, y])
+    values, counts = np.unique(both, return_counts=True)
+    if both.dtype.kind in "biu":
+        rare = counts * count < _SEEN * len(both)
+        wide = bool(counts[rare].sum() * 2 > len(both))
+        if wide and rule is not None and _may_be_smoothed(x, y, values, count, rule):
+            notes.append(
+                f"Integers of a wide range ({len(values)} distinct, most of them expected fewer "
+                f"than {_SEEN} times in the search): taken as reals and smoothed. Say "
+                "discrete=True if they are outcomes, or guarantee='exact' for exact counts."
+            )
+            return False
+        notes.append(f"Integers: taken as outcomes ({len(values)} distinct).")
+        if wide and rule is not None:
+            notes.append(
+                f"Most of these outcomes are expected fewer than {_SEEN} times in the search, "
+                "where one says little: guarantee='exact' compares sets of them."
+            )
+        return True
+    if len(values) <= min(_MAX_DISTINCT, len(both) // 20):
+        notes.append(
+            f"Only {len(values)} distinct numbers in {len(both)}: taken as outcomes. Say "
+            "discrete=False if they are reals."
+        )
+        return True
+    notes.append("Taken as reals with a density. Say discrete=True if they are outcomes.")
+    return False
+
+
+def _may_be_smoothed(
+    x: np.ndarray, y: np.ndarray, values: np.ndarray, count: int, rule: BandwidthRule
+) -> bool:
+    """Whether a density of the bandwidth that the confirm stage will have can stand for integers.
+
+    Smoothing is post-processing: outputs with noise of the kernel's shape added have densities
+    whose ratio e^epsilon bounds. That the bandwidth spans several integers, and that none of them
+    is frequent, makes the kernel's values as near to normal as those of reals. What smoothing would
+    hide stays an outcome: a value of its own such as an error code, and multiples of some number on
+    one side alone.
+    """
+    size = min(len(x), len(y))
+    if size < MIN_REAL or count < 2 or np.abs(values.astype(float)).max() > _EXACT:
+        return False
+    step = _step(values)
+    if any(_step(side) > step or _stands_out(side, step) for side in (x, y)):
+        return False
+    settings = LocalSettings(num_samples=count, num_confirm=size - count, bandwidth=rule)
+    # Files are often sorted; the split comes later.
+    random = np.random.default_rng(0)
+    pilots = [random.permutation(side)[:count].astype(float) for side in (x, y)]
+    centre = np.median(np.concatenate(pilots))
+    spread = [rule.spread(jnp.asarray((pilot - centre)[:, None])) for pilot in pilots]
+    bandwidth = bandwidth_at(
+        rule, (spread[0] + spread[1]) / 2, size - count, 1, settings.confirm_undersmoothing
+    )
+    return float(bandwidth) >= _STEPS * step
+
+
+def _step(values: np.ndarray) -> int:
+    """The largest number of which all distances are multiples."""
+    return int(np.gcd.reduce(np.diff(np.unique(values).astype(np.int64)), initial=0))
+
+
+def _stands_out(side: np.ndarray, step: int) -> bool:
+    """Whether a value occurs far more often than the three possible ones to each side of it."""
+    values, counts = np.unique(side.astype(float), return_counts=True)
+    if counts.max() > ATOM_SHARE * len(side):
+        return True
+    often = counts >= _FREQUENT
+    values, counts, ordered = values[often], counts[often], np.sort(side.astype(float))
+    until = np.searchsorted(ordered, values + 3 * step, "right")
+    since = np.searchsorted(ordered, values - 3 * step, "left")
+    beside = (until - since - counts) / 6
+    return bool(np.any(counts > 3 * beside + _FREQUENT / 2))
+
+
+def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Integers of both sides in one type that holds them exactly; all else as it is.
+
+    Raises:
+        ValueError: No type does.
+    """
+    if {x.dtype.kind, y.dtype.kind} != {"i", "u"}:
+        return x, y
+    signed, unsigned = (x, y) if x.dtype.kind == "i" else (y, x)
+    if unsigned.size == 0 or unsigned.max() <= np.iinfo(np.int64).max:
+        return x.astype(np.int64), y.astype(np.int64)
+    if signed.size and signed.min() < 0:
+        raise ValueError(
+            "x and y must be integers that one type holds, but one side had "
+            f"{signed.min()} and the other {unsigned.max()}."
+        )
+    return x.astype(np.uint64), y.astype(np.uint64)
+
+
+def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Both sides as numbers of their outcomes.
+
+    Args:
+        x: [n], numbers or labels.
+        y: [m], of the same kind.
+
+    Returns:
+        int32 [n] and [m], and the outcomes by number.
+
+    Raises:
+        ValueError: There is one outcome only, too many, or hardly any twice; or vectors were given.
+    """
+    if x.ndim == 2:
+        raise ValueError("discrete outputs must be a vector: encode each row as one outcome.")
+    labels, numbers, counts = np.unique(
+        np.concatenate([x, y]), return_inverse=True, return_counts=True
+    )
+    if labels.dtype.kind in "iuf" and len(labels) == counts.sum():
+        raise ValueError(
+            f"all of the {len(labels)} outputs in x and y are distinct numbers, so as outcomes "
+            "there is nothing to compare: say discrete=False if they are reals, or "
+            "guarantee='exact', which compares sets of them."
+        )
+    if labels.dtype.kind in "US":
+        _refuse_alone(counts, "x and y", counts.sum(), repr(in_python(labels[0])))
+    if len(labels) > _MAX_OUTCOMES:
+        raise ValueError(
+            f"x and y hold {len(labels)} distinct outcomes, more than 2^20: say discrete=False if "
+            "they are reals, or group them."
+        )
+    if len(labels) == 1:
+        raise ValueError(
+            f"x and y hold one outcome only, {in_python(labels[0])!r}: there is nothing to compare."
+        )
+    return numbers[: len(x)].astype(np.int32), numbers[len(x) :].astype(np.int32), labels
+
+
+def refuse_labels_alone(
+    pilots: Sequence[Outputs], encoder: Encoder, names: str, num_outputs: int | None = None
+) -> None:
+    """Refuses outputs that are labels of which none comes again.
+
+    Args:
+        pilots: Of both sides.
+        encoder: That made them.
+        names: What the outputs are called.
+        num_outputs: How many there are, if the pilots are not all.
+
+    Raises:
+        ValueError: They are.
+    """
+    labels = np.concatenate([pilot.labels for pilot in pilots])
+    if len(labels) >= _LEAST_LOOKED_AT and all(pilot.alone.all() for pilot in pilots):
+        counts = np.unique(labels, return_counts=True)[1]
+        _refuse_alone(counts, names, num_outputs or len(labels), encoder.names[labels[0]])
+
+
+def _refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str) -> None:
+    """Raises where practically no outcome occurs twice, `counts` [k] being those of both sides.
+
+    One outcome that does occur, such as an error among identifiers, can be compared.
+    """
+    repeated = counts[counts > 1].sum()
+    if repeated <= (1 - _ALONE_SHARE) * counts.sum() and counts.max() < _RARE:
+        raise ValueError(
+            f"{names} hold {num_outputs} labels, such as {example}, and hardly any occurs twice, "
+            "so there is nothing to compare: write numbers as numbers (float of a Decimal), leave "
+            "out what names a run, or group the labels."
+        )
+
+
+def in_python(label: Any) -> Any:
+    """An outcome without its type in NumPy."""
+    return label.item() if hasattr(label, "item") else label

@@ -1,0 +1,141 @@
+"""DPL and MPL for all runs, pairs and parameters at once.
+
+Everything below is written for one run and one pair; the batching over both is here, in one place.
+
+References:
+    Askin, Kutta, Dette (2022), Algorithms 3 (DPL) and 4 (MPL).
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax import _random
+from dpjax._batching import Execution, map_batched
+from dpjax._jit import jit_by_class
+from dpjax.methods.local._confirm import Confirmation, confirm_pair
+from dpjax.methods.local._search import PairSearch, search_pair
+from dpjax.methods.local._settings import LocalSettings
+from dpjax.partitions._region import Region
+from dpjax.sources._streams import Drawn, Recorded, Source
+
+
+class LocalStatistics(NamedTuple):
+    """All that inference needs to know about a run; every entry has a leading axis of runs.
+
+    Attributes:
+        pair_losses: [pairs] estimates of DPL.
+        pair: int32, the chosen pair.
+        found: What the search stage found there.
+        confirmation: Statistics of the fresh draws there.
+    """
+
+    pair_losses: Array
+    pair: Array
+    found: PairSearch
+    confirmation: Confirmation
+
+
+@jit_by_class(static_argnames=("execution", "with_curves"))
+def mpl_runs(
+    mechanism: Any,
+    database: Array,
+    neighbor: Array,
+    region: Region,
+    settings: LocalSettings,
+    key: Array,
+    runs: Array,
+    *,
+    execution: Execution,
+    with_curves: bool = False,
+) -> LocalStatistics:
+    """MPL, up to the inference, for many independent runs.
+
+    Args:
+        mechanism: A pytree with `sample(key, database, num_samples)`.
+        database: [pairs, ...].
+        neighbor: [pairs, ...].
+        region: C.
+        settings: Statistical settings.
+        key: Typed key of all runs.
+        runs: int32 [runs], run numbers; each run's key is folded from its number.
+        execution: Layout on the machine; never changes the statistics.
+        with_curves: Whether to return the densities of the chosen pair.
+
+    Returns:
+        Statistics with a leading axis of runs.
+
+    References:
+        Askin, Kutta, Dette (2022), Algorithm 4.
+    """
+
+    def one_run(run: Array) -> LocalStatistics:
+        source = Drawn(mechanism, database, neighbor, _random.fold_in(key, run))
+        return _mpl(source, region, settings, execution, with_curves)
+
+    return map_batched(one_run, runs, execution.runs_at_once)
+
+
+@jit_by_class(static_argnames=("execution",))
+def dpl_runs(
+    mechanism: Any,
+    database: Array,
+    neighbor: Array,
+    region: Region,
+    settings: LocalSettings,
+    key: Array,
+    runs: Array,
+    *,
+    execution: Execution,
+) -> PairSearch:
+    """DPL on every pair for many independent runs; leading axes [runs, pairs].
+
+    Arguments as `mpl_runs`; `settings.num_confirm` is not used.
+
+    References:
+        Askin, Kutta, Dette (2022), Algorithm 3.
+    """
+
+    def one_run(run: Array) -> PairSearch:
+        source = Drawn(mechanism, database, neighbor, _random.fold_in(key, run))
+        return _search_all(source, region, settings, execution, with_curves=False)
+
+    return map_batched(one_run, runs, execution.runs_at_once)
+
+
+@jit_by_class()
+def mpl_recorded(source: Recorded, region: Region, settings: LocalSettings) -> LocalStatistics:
+    """MPL, up to the inference, on recorded outputs of one pair; no axis of runs."""
+    return _mpl(source, region, settings, Execution(), with_curves=True)
+
+
+def _search_all(
+    source: Source,
+    region: Region,
+    settings: LocalSettings,
+    execution: Execution,
+    with_curves: bool,
+) -> PairSearch:
+    def one_pair(pair: Array) -> PairSearch:
+        return search_pair(source, pair, region, settings, with_curves=with_curves)
+
+    with jax.named_scope("search"):
+        pairs = jnp.arange(source.num_pairs, dtype=jnp.int32)
+        return map_batched(one_pair, pairs, execution.pairs_at_once)
+
+
+def _mpl(
+    source: Source,
+    region: Region,
+    settings: LocalSettings,
+    execution: Execution,
+    with_curves: bool,
+) -> LocalStatistics:
+    searched = _search_all(source, region, settings, execution, with_curves)
+    best = jnp.argmax(searched.score).astype(jnp.int32)
+    found = jax.tree.map(lambda leaf: leaf[best], searched)
+    with jax.named_scope("confirm"):
+        confirmation = confirm_pair(source, best, found, region, settings)
+    return LocalStatistics(searched.loss, best, found, confirmation)

@@ -1,0 +1,213 @@
+"""The search stage (DPL): estimate both densities of a pair and find the largest loss.
+
+References:
+    Askin, Kutta, Dette (2022), Algorithm 3.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax._streaming import category_counts, drawn_once, reduce_samples
+from dpjax.densities import (
+    Kernel,
+    Lattice,
+    as_vectors,
+    bandwidth_at,
+    density_of_sums,
+    find_kernel,
+    kernel_sums,
+    lattice_counts,
+    robust_spread,
+    smooth_both,
+)
+from dpjax.methods.local._loss import largest_loss
+from dpjax.methods.local._penalty import kernel_penalty, outcome_penalty
+from dpjax.methods.local._settings import LocalSettings
+from dpjax.partitions._region import Box, Outcomes, Region, product_grid
+from dpjax.sources._streams import SEARCH, Source
+
+_FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
+"""The default floor is this many draws' worth of density, and at most this share of all draws."""
+
+_PILOT = 2048
+"""Draws that set the bandwidth, to about 2%, at which a density's error is 1.001 of its least."""
+
+_ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
+"""Grid points per axis of the refinement around the best grid point, by dimension."""
+
+
+class Curves(NamedTuple):
+    """Density estimates of one pair on the points where they were compared.
+
+    Attributes:
+        points: [points], or [points, d].
+        densities: [2, points]: at the database and at the neighbor, before truncation.
+        allowed: bool [points], which belong to the region.
+    """
+
+    points: Array
+    densities: Array
+    allowed: Array
+
+
+class PairSearch(NamedTuple):
+    """What the search stage knows about one pair.
+
+    Attributes:
+        score: What was maximised: the loss, or the loss less its standard error's penalty.
+        loss: Estimated loss at the maximum (DPL's estimate of epsilon for the pair).
+        point: Where: an outcome (int32) or a point (floats [d]).
+        densities: [2] estimates there, before truncation.
+        floor: tau.
+        spread: [2] of the bandwidth rule (zeros for outcomes).
+        nodes_per_bandwidth: Of the lattice, infinite where there is none.
+        curves: Estimates everywhere, or None.
+    """
+
+    score: Array
+    loss: Array
+    point: Array
+    densities: Array
+    floor: Array
+    spread: Array
+    nodes_per_bandwidth: Array
+    curves: Curves | None
+
+
+def search_pair(
+    source: Source, pair: Array, region: Region, settings: LocalSettings, *, with_curves: bool
+) -> PairSearch:
+    """Runs DPL on one pair.
+
+    Args:
+        source: Where samples come from.
+        pair: int32 pair number.
+        region: C.
+        settings: n, floor, bandwidth, kernel and method.
+        with_curves: Whether to return the densities everywhere.
+    """
+    if isinstance(region, Outcomes):
+        search = _search_outcomes(source, pair, region, settings)
+    elif settings.method == "direct" or region.dimension > 1:
+        search = _search_direct(source, pair, region, settings)
+    else:
+        search = _search_binned(source, pair, region, settings)
+    return search if with_curves else search._replace(curves=None)
+
+
+def _streams(source: Source, pair: Array, settings: LocalSettings) -> list:
+    return [source.draw(pair, side, SEARCH, settings.num_samples) for side in (0, 1)]
+
+
+def _search_outcomes(
+    source: Source, pair: Array, region: Outcomes, settings: LocalSettings
+) -> PairSearch:
+    n = settings.num_samples
+    reducer = category_counts(region.size, region.low)
+    counts = [
+        reduce_samples(d, reducer, n).as_float()[:-1] for d in _streams(source, pair, settings)
+    ]
+    densities = jnp.stack(counts) / n
+    floor = _floor_share(n) if settings.floor is None else settings.floor
+    outcomes = region.low + jnp.arange(region.size, dtype=jnp.int32)
+    curves = Curves(outcomes, densities, jnp.asarray(region.allowed))
+    penalty = outcome_penalty(densities, floor, settings)
+    return _best(curves, floor, jnp.zeros(2), penalty)
+
+
+def _search_binned(source: Source, pair: Array, region: Box, settings: LocalSettings) -> PairSearch:
+    n, num_nodes, kernel = settings.num_samples, settings.num_cells, find_kernel(settings.kernel)
+    draws, first, spread, bandwidths, floor = _first_look(source, pair, settings)
+    reach = kernel.radius * jnp.max(bandwidths)
+    lattice = Lattice.covering(region.low[0], region.high[0], reach, num_nodes)
+    reducer = lattice_counts(lattice, num_nodes)
+    counts = [reduce_samples(d, reducer, n, first=f) for d, f in zip(draws, first, strict=True)]
+    densities = smooth_both(jnp.stack(counts), lattice, bandwidths, kernel, n)
+    nodes = lattice.nodes(num_nodes)
+    allowed = (nodes >= region.low[0]) & (nodes <= region.high[0])
+    curves = Curves(nodes, densities, allowed)
+    penalty = kernel_penalty(densities, floor, spread, settings, dimension=1)
+    best = _best(curves, floor, spread, penalty)
+    return best._replace(nodes_per_bandwidth=jnp.min(bandwidths) / lattice.spacing)
+
+
+def _search_direct(source: Source, pair: Array, region: Box, settings: LocalSettings) -> PairSearch:
+    kernel = find_kernel(settings.kernel)
+    draws, first, spread, bandwidths, floor = _first_look(source, pair, settings)
+
+    def estimate(points: Array) -> Curves:
+        densities = [
+            _direct_density(d, f, points, h, kernel, settings.num_samples)
+            for d, f, h in zip(draws, first, bandwidths, strict=True)
+        ]
+        return Curves(points, jnp.stack(densities), jnp.ones(points.shape[0], bool))
+
+    def best_of(curves: Curves) -> PairSearch:
+        penalty = kernel_penalty(curves.densities, floor, spread, settings, region.dimension)
+        return _best(curves, floor, spread, penalty)
+
+    coarse = estimate(region.grid())
+    best = best_of(coarse)
+    # A second pass over the same draws, on a finer grid about the best point of the first.
+    step = (region.high - region.low) / (region.num_points - 1)
+    low = jnp.maximum(best.point - step, region.low)
+    high = jnp.minimum(best.point + step, region.high)
+    fine = estimate(product_grid(low, high, _ZOOM_POINTS[region.dimension]))
+    return best_of(fine)._replace(curves=coarse)
+
+
+def _direct_density(
+    draw: Any, first: Array, points: Array, bandwidth: Array, kernel: Kernel, num_samples: int
+) -> Array:
+    sums = reduce_samples(draw, kernel_sums(points, bandwidth, kernel), num_samples, first=first)
+    return density_of_sums(sums, bandwidth, kernel, num_samples, points.shape[1])
+
+
+def _first_look(source: Source, pair: Array, settings: LocalSettings) -> tuple:
+    """Streams, their first blocks, spreads [2], bandwidths [2] and floor, from the first blocks."""
+    draws = _streams(source, pair, settings)
+    first = [drawn_once(draw)(jnp.int32(0)) for draw in draws]
+    pilots = jnp.stack([as_vectors(block[: min(settings.num_samples, _PILOT)]) for block in first])
+    dimension = pilots.shape[2]
+    # Both sides at once: on CPU the steps of a spread cost more than their arithmetic.
+    spread = _rounded(jax.vmap(settings.bandwidth.spread)(pilots))
+    bandwidths = bandwidth_at(settings.bandwidth, spread, settings.num_samples, dimension)
+    floor = settings.floor
+    if floor is None:
+        scale = _rounded(jnp.mean(jax.vmap(robust_spread)(pilots)))
+        floor = _floor_share(settings.num_samples) / scale**dimension
+    return draws, first, spread, bandwidths, floor
+
+
+def _floor_share(num_samples: int) -> float:
+    return min(_FLOOR_COUNT / num_samples, _LARGEST_FLOOR)
+
+
+def _rounded(values: Array) -> Array:
+    """Values to 12 significant bits.
+
+    A mean of floats depends on its order in the last bits, so on how XLA lays runs out; rounded,
+    the bandwidth and all that follows from it are the same in every layout.
+    """
+    # One operation: XLA does it again for every sample and node at which the bandwidth is used.
+    return jax.lax.reduce_precision(values, jnp.finfo(values.dtype).nexp, 11)
+
+
+def _best(curves: Curves, floor: Any, spread: Array, penalty: Array | float) -> PairSearch:
+    index, loss, score = largest_loss(
+        curves.densities[0], curves.densities[1], floor, curves.allowed, penalty
+    )
+    point = curves.points[index]
+    return PairSearch(
+        score=score,
+        loss=loss,
+        point=point if point.dtype == jnp.int32 else jnp.atleast_1d(point),
+        densities=curves.densities[:, index],
+        floor=jnp.asarray(floor, curves.densities.dtype),
+        spread=spread,
+        nodes_per_bandwidth=jnp.asarray(jnp.inf, curves.densities.dtype),
+        curves=curves,
+    )

@@ -1,0 +1,1 @@
+"""Notions of privacy: the terms of a bound."""

@@ -1,0 +1,1 @@
+"""Results: what was found, with provenance and what is needed to do it again."""

@@ -1,0 +1,202 @@
+"""Mechanisms that are programs: whatever prints its outputs, one a line."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from dpjax import _validate
+from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview_database
+from dpjax.sources._host import seeds_of_calls
+from dpjax.sources._process import Ended, Programs, ending_with_us
+from dpjax.sources._schedule import in_order
+from dpjax.sources.readers._entries import as_outputs
+
+
+@dataclass(frozen=True)
+class CommandMechanism:
+    """A program as a mechanism; its standard output holds one output a line.
+
+    Lines are numbers, vectors with commas between their numbers, or labels; an empty line is an
+    outcome too. No shell is involved.
+
+    Attributes:
+        command: What to run, with {database} in place of the database (a text as it is, anything
+            else as JSON) and {num_samples} in place of how many outputs to print. Without
+            {num_samples} it is run once an output: then exiting with another code than 0, running
+            out of time and printing nothing are outcomes of their own. With {seed} it is given an
+            integer, and the audit can be replayed; otherwise it must draw fresh randomness at
+            every run.
+        workers: Runs at the same time.
+        batch_size: Outputs asked for in a run, or counted at once.
+        timeout: Seconds that one run may take, with all that it starts, or None.
+        special: As in `HostMechanism`.
+        bits: As in `HostMechanism`.
+        time_limit: As in `HostMechanism`.
+        progress: As in `HostMechanism`.
+
+    Raises:
+        ValueError: The command is empty or has no {database}, or an option is out of range.
+    """
+
+    command: str
+    workers: int = 1
+    batch_size: int = 50_000
+    timeout: float | None = None
+    special: str = "outcomes"
+    bits: int | str | None = None
+    time_limit: float | None = None
+    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
+
+    def __post_init__(self):
+        try:
+            words = shlex.split(self.command)
+        except ValueError as error:
+            raise ValueError(f"command {self.command!r} cannot be split: {error}.") from None
+        if not words:
+            raise ValueError("command must name a program, but was empty.")
+        if not any("{database}" in word for word in words):
+            raise ValueError(
+                f"command must have {{database}} in it, but was {self.command!r}: a program that "
+                "does not see the database has nothing to hide."
+            )
+        _validate.positive_int(workers=self.workers, batch_size=self.batch_size)
+        _validate.one_of(("outcomes", "error"), special=self.special)
+        check_bits(self.bits)
+        for name in ("timeout", "time_limit"):
+            if getattr(self, name) is not None:
+                _validate.positive(**{name: getattr(self, name)})
+
+    @property
+    def name(self) -> str:
+        """The command."""
+        return self.command
+
+    @property
+    def replayable(self) -> bool:
+        """Whether it takes its seed from dpjax."""
+        return "{seed}" in self.command
+
+    @property
+    def batched(self) -> bool:
+        """Whether one run prints many outputs."""
+        return "{num_samples}" in self.command
+
+    def encoder(self) -> Encoder:
+        """A new encoder of its outputs."""
+        return Encoder(f"the command {self._program!r}", special=self.special, bits=self.bits)
+
+    @property
+    def _program(self) -> str:
+        return shlex.split(self.command)[0]
+
+    @contextmanager
+    def opened(self) -> Iterator[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
+        """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs."""
+        # Threads: each waits for a process of its own.
+        programs = Programs()
+        with ThreadPoolExecutor(self.workers) as pool, ending_with_us(programs):
+            try:
+                yield partial(self._batches, pool, programs)
+            except BaseException:
+                # An interrupt reaches this process alone, and the pool would wait for the others.
+                programs.stop()
+                raise
+
+    def _batches(
+        self,
+        pool: Any,
+        programs: Programs,
+        database: Any,
+        num_samples: int,
+        words: tuple[int, ...],
+        cut: int | None = None,
+    ) -> Iterator[Any]:
+        text = _database_text(database)
+        calls = seeds_of_calls(num_samples, self.batch_size, words, self.batched, cut)
+        if self.batched:
+            tasks = ((text, size, seed) for size, seed in calls)
+            yield from in_order(partial(self._run_batch, programs), tasks, pool, self.workers + 1)
+            return
+        single = ((text, 1, int(seed)) for _, seeds in calls for seed in seeds)
+        # One line of runs for all batches: no worker waits for the last run of a batch.
+        lines = in_order(partial(self._run_one, programs), single, pool, 2 * self.workers)
+        while batch := list(islice(lines, cut or self.batch_size)):
+            yield [line if isinstance(line, Raised) else as_outputs([line])[0] for line in batch]
+
+    def _run_batch(self, programs: Programs, text: str, num_samples: int, seed: int) -> Any:
+        lines, code, last = self._run(programs, text, num_samples, seed)
+        what = f"{self._program!r}, asked for {num_samples} outputs at the database " + (
+            preview_database(text)
+        )
+        if code is None:
+            raise ValueError(f"the command {what}, took longer than {self.timeout:g} s.")
+        if code:
+            raise ValueError(f"the command {what}, exited with {code}{_saying(last)}")
+        if len(lines) != num_samples:
+            raise ValueError(
+                f"the command {what}, printed "
+                f"{len(lines) if len(lines) < num_samples else f'more than {num_samples}'} lines: "
+                f"it must print one output a line, as many as asked{_saying(last)}"
+            )
+        return as_outputs(lines)
+
+    def _run_one(self, programs: Programs, text: str, num_samples: int, seed: int) -> str:
+        lines, code, last = self._run(programs, text, num_samples, seed)
+        strange = (
+            "error: timeout" if code is None else (f"error: exit status {code}" if code else "")
+        )
+        if strange:
+            if self.special == "error":
+                raise ValueError(
+                    f"the command {self._program!r} gave {strange!r} at the database "
+                    f"{preview_database(text)}{_saying(last)}"
+                )
+            return Raised(strange)
+        if len(lines) > 1:
+            raise ValueError(
+                f"the command {self._program!r} has no {{num_samples}}, so it must print one line "
+                f"a run, but printed more at the database {preview_database(text)}."
+            )
+        return lines[0] if lines else ""
+
+    def _run(self, programs: Programs, text: str, num_samples: int, seed: int) -> Ended:
+        places = {"database": text, "num_samples": str(num_samples), "seed": str(seed)}
+        words = [_filled(word, places) for word in shlex.split(self.command)]
+        try:
+            return programs.run(words, num_samples, self.timeout)
+        except OSError as error:
+            raise ValueError(
+                f"the command {self._program!r} cannot be run: {error.strerror}."
+            ) from None
+
+
+def _filled(word: str, places: dict[str, str]) -> str:
+    # One pass, so that a database with braces in it is left as it is.
+    return re.sub(r"\{(database|num_samples|seed)\}", lambda found: places[found[1]], word)
+
+
+def _saying(last: str) -> str:
+    return f"; its last errors: {last}" if last else "; it wrote no errors."
+
+
+def _database_text(database: Any) -> str:
+    if isinstance(database, str):
+        return database
+    if isinstance(database, np.ndarray | np.generic):
+        database = database.tolist()
+    try:
+        return json.dumps(database, separators=(",", ":"))
+    except TypeError:
+        raise TypeError(
+            "pairs must hold texts or what JSON can hold for a command, but held "
+            f"{preview_database(database)}."
+        ) from None

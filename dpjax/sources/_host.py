@@ -1,0 +1,255 @@
+"""Mechanisms that are Python functions: any code, in batches, with workers for slow ones."""
+
+import inspect
+import multiprocessing
+import pickle
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpjax import _validate
+from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview, preview_database
+from dpjax.sources._copies import copier
+from dpjax.sources._schedule import batch_sizes, in_order, seed_of_batch
+
+_SEEDS = ("seed", "rng")
+
+
+@dataclass(frozen=True)
+class HostMechanism:
+    """A Python function as a mechanism: NumPy, a library, a remote service.
+
+    `dpjax.audit` takes it where it takes a mechanism. Outputs may be numbers, vectors of up to
+    three numbers, or labels; NaN, infinities, empty answers (None, "", an empty list) and, where
+    it is called once an output, exceptions are outcomes of their own.
+
+    Attributes:
+        function: (database, num_samples) -> num_samples outputs, an array or a list; or, with
+            `batched=False`, (database) -> one output. If it has a parameter `seed` (an integer) or
+            `rng` (a `numpy.random.Generator`) it is given one, and the audit can be replayed;
+            otherwise it must draw its own fresh randomness at every call. Every call is handed a
+            database of its own, so it may change it.
+        batched: Whether it returns many outputs at a call.
+        workers: Processes that call it, each a fresh Python; 0 for this one. The function must
+            then be picklable: at the top level of a module.
+        batch_size: Outputs asked for at a call, or by one task of a worker. The seeds, and so the
+            outputs, depend on it.
+        special: "outcomes", or "error" to refuse NaN, infinities, empty answers and exceptions.
+        bits: "lowest" to look at the place of the lowest set bit of each real besides its value, a
+            number k <= 8 to look at its k lowest mantissa bits: what floating-point noise leaks.
+            -0.0 is then told from 0.0.
+        time_limit: Seconds of drawing in one audit; the numbers of draws become smaller to keep
+            it, by a pace that is measured first, on draws that are not used. None for no limit.
+        progress: Called with (outputs so far, of how many).
+
+    Raises:
+        TypeError: The function is not callable, takes other arguments, or cannot be sent to
+            workers.
+        ValueError: An option is out of range.
+    """
+
+    function: Callable[..., Any]
+    batched: bool = True
+    workers: int = 0
+    batch_size: int = 10_000
+    special: str = "outcomes"
+    bits: int | str | None = None
+    time_limit: float | None = None
+    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
+
+    def __post_init__(self):
+        if not callable(self.function):
+            raise TypeError(f"function must be callable, but was {self.function!r}.")
+        _validate.positive_int(batch_size=self.batch_size)
+        _validate.positive_int(at_least=0, workers=self.workers)
+        _validate.one_of(("outcomes", "error"), special=self.special)
+        check_bits(self.bits)
+        if self.time_limit is not None:
+            _validate.positive(time_limit=self.time_limit)
+        _check_arguments(self.function, self.name, self.batched)
+        if self.workers:
+            _check_picklable(self.function, self.name)
+
+    @property
+    def name(self) -> str:
+        """That of the function."""
+        return _name_of(self.function)
+
+    @property
+    def replayable(self) -> bool:
+        """Whether it takes its seed from dpjax."""
+        return _seed_argument(self.function) is not None
+
+    def encoder(self) -> Encoder:
+        """A new encoder of its outputs."""
+        return Encoder(f"the function {self.name}", special=self.special, bits=self.bits)
+
+    @contextmanager
+    def opened(self) -> Iterator[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
+        """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs."""
+        call = partial(_draw, self.function, self.batched, self.special == "outcomes")
+        if not self.workers:
+            yield partial(self._batches, call, None)
+            return
+        # Fresh interpreters: a fork would copy JAX's threads, and one state of NumPy's global
+        # generator into every worker.
+        context = multiprocessing.get_context("spawn")
+        # Named in full, it is loaded here and not with dpjax, of whose import it was a tenth.
+        with futures.ProcessPoolExecutor(self.workers, mp_context=context) as pool:
+            yield partial(self._batches, call, pool)
+
+    def _batches(
+        self,
+        call: Any,
+        pool: Any,
+        database: Any,
+        num_samples: int,
+        words: tuple[int, ...],
+        cut: int | None = None,
+    ) -> Iterator[Any]:
+        seeds = seeds_of_calls(num_samples, self.batch_size, words, self.batched, cut)
+        tasks = ((database, size, seed) for size, seed in seeds)
+        try:
+            yield from in_order(call, tasks, pool, 2 * max(self.workers, 1))
+        except futures.BrokenExecutor:
+            raise ValueError(
+                f"the function {self.name} ended its worker process, or cannot be imported there: "
+                "it must be at the top level of an importable module; or use workers=0."
+            ) from None
+
+
+def seeds_of_calls(
+    num_samples: int, batch_size: int, words: tuple[int, ...], batched: bool, cut: int | None
+) -> Iterator[tuple[int, Any]]:
+    """How outputs are cut into batches, and the seeds of each.
+
+    Args:
+        num_samples: Outputs in all.
+        batch_size: Outputs that share the seed of a batch.
+        words: Of the seeds.
+        batched: Whether a batch is one call, with one seed; else each output has a seed, which
+            does not depend on the cut.
+        cut: Outputs of a batch at most, where each has a seed; None for `batch_size`.
+
+    Yields:
+        (outputs, seed), or (outputs, int64 array of their seeds), below 2^63.
+    """
+    for number, size in enumerate(batch_sizes(num_samples, batch_size)):
+        seed = seed_of_batch(words, number)
+        if batched:
+            yield size, seed
+            continue
+        seeds = np.random.SeedSequence(seed).generate_state(size, np.uint64) >> np.uint64(1)
+        for start in range(0, size, cut or size):
+            part = seeds[start : start + (cut or size)].astype(np.int64)
+            yield len(part), part
+
+
+def _draw(
+    function: Callable[..., Any],
+    batched: bool,
+    catch: bool,
+    database: Any,
+    num_samples: int,
+    seed: Any,
+) -> Any:
+    """One batch of raw outputs, with its length checked; seeds of all of them if one by one."""
+    kind, name = _seed_argument(function), _name_of(function)
+    fresh = copier(database)
+    if not batched:
+        return [_draw_one(function, name, kind, catch, fresh, number) for number in seed]
+    asked = f"{num_samples} outputs at the database {preview_database(database)}"
+    given = fresh()
+    try:
+        batch = function(given, num_samples, **_seed_given(kind, seed))
+    except Exception as error:
+        raise ValueError(
+            f"the function {name} raised {type(error).__name__} when asked for {asked}: {error}. "
+            "In a batch it is not known which output failed: with batched=False each exception is "
+            "an outcome of its own."
+        ) from error
+    if not isinstance(batch, np.ndarray | list | tuple):
+        # Arrays of other libraries (JAX, PyTorch, pandas) become NumPy's.
+        if isinstance(batch, str | bytes) or not hasattr(batch, "__array__"):
+            raise ValueError(
+                f"the function {name} was asked for {asked} but returned {preview(batch)}: it must "
+                "return an array or a list, or be used with batched=False."
+            )
+        batch = np.asarray(batch)
+    if (isinstance(batch, np.ndarray) and batch.ndim == 0) or len(batch) != num_samples:
+        raise ValueError(
+            f"the function {name} was asked for {asked} but returned {preview(batch)}."
+        )
+    return batch
+
+
+def _draw_one(
+    function: Callable[..., Any],
+    name: str,
+    kind: str | None,
+    catch: bool,
+    fresh: Callable[[], Any],
+    seed: Any,
+) -> Any:
+    database = fresh()
+    try:
+        return function(database, **_seed_given(kind, int(seed)))
+    except Exception as error:
+        if catch:
+            # Only its type: a message may hold what no label should, and may not be picklable.
+            return Raised(f"error: {type(error).__name__}")
+        raise ValueError(
+            f"the function {name} raised {type(error).__name__} at the database "
+            f"{preview_database(fresh())}: {error}. With special='outcomes' an exception is an "
+            "outcome."
+        ) from error
+
+
+def _seed_given(kind: str | None, seed: int) -> dict[str, Any]:
+    if kind is None:
+        return {}
+    return {kind: seed if kind == "seed" else np.random.default_rng(seed)}
+
+
+def _seed_argument(function: Callable[..., Any]) -> str | None:
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+    return next((name for name in _SEEDS if name in parameters), None)
+
+
+def _check_arguments(function: Callable[..., Any], name: str, batched: bool) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # Written in C: only a call can tell.
+    seed = _seed_argument(function)
+    given = (None, 1) if batched else (None,)
+    try:
+        signature.bind(*given, **({} if seed is None else {seed: 0}))
+    except TypeError as error:
+        wanted = "(database, num_samples)" if batched else "(database), for batched=False"
+        raise TypeError(
+            f"the function {name} must take the arguments {wanted}, and none but seed or rng "
+            f"besides, but takes {signature}: {error}."
+        ) from None
+
+
+def _check_picklable(function: Callable[..., Any], name: str) -> None:
+    try:
+        pickle.dumps(function)
+    except Exception as error:
+        raise TypeError(
+            f"workers need a function that can be pickled, but {name} cannot be ({error}): put it "
+            "at the top level of a module, or use workers=0."
+        ) from None
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)

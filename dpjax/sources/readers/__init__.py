@@ -1,0 +1,4 @@
+"""Readers of recorded outputs: npy, npz, csv, tsv, text and Parquet files, in chunks."""
+
+from dpjax.sources.readers._recording import Recording as Recording
+from dpjax.sources.readers._recording import read_samples as read_samples

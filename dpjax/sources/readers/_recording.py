@@ -1,0 +1,188 @@
+"""Recorded outputs in one file or many, read in chunks as often as needed."""
+
+import csv
+import glob
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
+from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
+from dpjax.sources.readers._text import text_chunks, text_columns
+
+_ROWS = 2**18
+"""Outputs in memory at a time."""
+
+_READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]]] = {
+    ".npy": npy_chunks,
+    ".npz": npz_chunks,
+    ".csv": text_chunks,
+    ".tsv": text_chunks,
+    ".txt": text_chunks,
+    ".parquet": parquet_chunks,
+}
+
+_COLUMNS = {
+    ".csv": text_columns,
+    ".tsv": text_columns,
+    ".txt": text_columns,
+    ".parquet": parquet_columns,
+}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Outputs recorded in files, which may be larger than memory.
+
+    Attributes:
+        where: A file, several separated by commas, a pattern with * or ?, or a list of files. The
+            kind follows from the ending: .npy, .npz, .csv, .tsv, .txt or .parquet. Text files have
+            one output a line: numbers, several numbers for vectors, or labels.
+        column: Which column holds the outputs, by name or by number from 0 (in an npz file: the
+            name of the array); None where there is one, or where the columns are a vector's.
+
+    Raises:
+        FileNotFoundError: A file does not exist.
+        ValueError: A file is a folder or of another kind, or no file fits the pattern.
+    """
+
+    where: str | Path | Sequence[str | Path]
+    column: str | int | None = None
+
+    def __post_init__(self):
+        seen: set[Path] = set()
+        for path in self.paths:
+            if path.resolve() in seen:
+                raise ValueError(
+                    f"samples file {path} is named twice: outputs that are counted twice are not "
+                    "independent."
+                )
+            seen.add(path.resolve())
+            if path.is_dir():
+                raise ValueError(f"samples file {path} is a folder; name the file in it.")
+            if not path.exists():
+                raise FileNotFoundError(f"samples file {path} does not exist.")
+            if path.suffix.lower() not in _READERS:
+                raise ValueError(
+                    f"samples file {path} must end in {', '.join(_READERS)}, but ends in "
+                    f"{path.suffix!r}."
+                )
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files, in order."""
+        if isinstance(self.where, Path):
+            return [self.where]
+        if not isinstance(self.where, str):
+            found = [Path(path) for path in self.where]
+            if not found:
+                raise ValueError("samples must name at least one file, but was an empty list.")
+            return found
+        # A file whose name has a comma or a star in it is that file.
+        if Path(self.where).exists():
+            return [Path(self.where)]
+        return [path for part in self.where.split(",") for path in _expanded(part.strip())]
+
+    @property
+    def name(self) -> str:
+        """The first file's name, and how many others there are."""
+        first, *rest = self.paths
+        return first.name + (f" and {len(rest)} more" if rest else "")
+
+    @property
+    def origins(self) -> dict[tuple[int, int, str | None], str]:
+        """The files as the system knows them, whatever they are called, and the column."""
+        column = None if self.column is None else str(self.column)
+        found = ((path.stat(), path) for path in self.paths)
+        return {(entry.st_dev, entry.st_ino, column): str(path) for entry, path in found}
+
+    @property
+    def notes(self) -> list[str]:
+        """Which columns are a vector's, where nobody said so."""
+        first = self.paths[0]
+        columns = _COLUMNS.get(first.suffix.lower())
+        names = columns(first) if columns is not None and self.column is None else []
+        if len(names) < 2:
+            return []
+        return [f"{self.name}: read {len(names)} columns as vectors: {', '.join(names)}."]
+
+    def chunks(self) -> Iterator[np.ndarray]:
+        """Arrays [n] or [n, d] of all outputs, in order.
+
+        Raises:
+            ValueError: A file cannot be used; the message names it.
+        """
+        first: tuple[bool, tuple[int, ...]] | None = None
+        for path in self.paths:
+            empty = True
+            for chunk in self._of(path):
+                if chunk.size == 0:
+                    continue
+                empty = False
+                if chunk.ndim == 2 and chunk.shape[1] == 1:
+                    chunk = chunk[:, 0]
+                kind = (chunk.dtype.kind in "US", chunk.shape[1:])
+                if first is None:
+                    first = kind
+                if kind != first:
+                    raise ValueError(
+                        f"samples file {path} holds {_words(*kind)}, but the first file "
+                        f"{_words(*first)}."
+                    )
+                yield chunk
+            if empty:
+                raise ValueError(f"samples file {path} holds no outputs.")
+
+    def _of(self, path: Path) -> Iterator[np.ndarray]:
+        try:
+            yield from _READERS[path.suffix.lower()](path, self.column, _ROWS)
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"samples file {path} cannot be read: it is no utf-8 (byte {error.start} of what "
+                f"was read is {error.object[error.start]:#04x}); save it as UTF-8."
+            ) from None
+        except (ValueError, OSError, EOFError, zipfile.BadZipFile, csv.Error) as error:
+            text = str(error)
+            joint = "" if text.startswith(("must", "has", "mixes")) else "cannot be read: "
+            raise ValueError(f"samples file {path} {joint}{text}.") from None
+
+
+def read_samples(path: str | Path, column: str | int | None = None) -> np.ndarray:
+    """All outputs of a file in memory, one a row; see `Recording`.
+
+    Returns:
+        Numbers of shape [n] or [n, d], or labels of shape [n].
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It is a folder, empty, ragged, unreadable or of another kind, or holds integers
+            that no type holds together.
+    """
+    chunks = list(Recording(path, column).chunks())
+    if {chunk.dtype.kind for chunk in chunks} == {"i", "u"}:
+        # NumPy would make floats of both, which merge neighbours past 2^53.
+        if min(chunk.min() for chunk in chunks) < 0:
+            raise ValueError(
+                f"samples file {path} must not hold integers below 0 and past 2^63: no type of 64 "
+                "bits holds both."
+            )
+        chunks = [chunk.astype(np.uint64) for chunk in chunks]
+    return np.concatenate(chunks)
+
+
+def _expanded(part: str) -> list[Path]:
+    if not any(sign in part for sign in "*?["):
+        return [Path(part)]
+    found = sorted(glob.glob(part))
+    if not found:
+        raise FileNotFoundError(f"samples file {part}: no file fits this pattern.")
+    return [Path(path) for path in found]
+
+
+def _words(labels: bool, shape: tuple[int, ...]) -> str:
+    if labels:
+        return "labels"
+    return f"vectors of {shape[0]} numbers" if shape else "numbers"

@@ -1,0 +1,247 @@
+"""Text files in chunks: csv, tsv and txt with one output a line."""
+
+import csv
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator
+from io import TextIOWrapper
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dpjax._errors import nearest
+from dpjax.sources.readers._columns import LOOKED_AT, refuse_decimal_commas, refuse_index
+from dpjax.sources.readers._entries import (
+    as_numbers,
+    decimal_comma_text,
+    has_decimal_comma,
+    is_number,
+    too_large,
+)
+from dpjax.sources.readers._plain import plain_chunks
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
+
+
+def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
+    """Chunks of a text file; see `dpjax.Recording`.
+
+    A first line that is no number while the next one is, or that has the name of the column, is a
+    header.
+
+    Raises:
+        ValueError: Its lines differ in length, one before the last is blank, numbers and other
+            entries are mixed, there is no such column, or none was chosen and one is an index.
+    """
+    layout = _layout(path, column)
+    if layout is None:
+        return
+    _, delimiter, width, place, header, offset, lines_before = layout
+    if width > 1 and place is None:
+        _refuse_columns(path, layout)
+    numeric: bool | None = None
+    read = int(header)
+    for chunk, size in plain_chunks(path, offset, delimiter, width, place, rows):
+        numeric = True
+        yield chunk
+        read += len(chunk)
+        lines_before += len(chunk)
+        offset += size
+    with _opened(path, offset) as file:
+        lines = _rows(_lines(file), delimiter, lines_before)
+        while kept := list(islice(lines, rows)):
+            widths = {len(row) for row in kept} | {width}
+            if len(widths) > 1:
+                raise ValueError(
+                    f"must have one output a line, but its lines have {min(widths)} to "
+                    f"{max(widths)} entries"
+                )
+            chunk = _chunk(kept, place, read)
+            if numeric is None:
+                numeric = chunk.dtype.kind != "U"
+            if numeric != (chunk.dtype.kind != "U"):
+                raise ValueError(_mixed(kept, place or 0, read, numeric))
+            yield chunk
+            read += len(kept)
+
+
+def text_columns(path: Path) -> list[str]:
+    """Names of the columns of a text file, or their numbers where it has no header."""
+    layout = _layout(path, None)
+    return [] if layout is None else layout.names
+
+
+class _Layout(NamedTuple):
+    """How a text file is to be read.
+
+    Attributes:
+        names: Of the columns; their numbers where there is no header.
+        delimiter: Between the entries of a line; None for white space.
+        width: Entries a line.
+        place: Of the entry to read; None for all.
+        header: Whether the first row has names.
+        offset: Bytes before the first output.
+        lines: Before the first output.
+    """
+
+    names: list[str]
+    delimiter: str | None
+    width: int
+    place: int | None
+    header: bool
+    offset: int
+    lines: int
+
+
+def _layout(path: Path, column: str | int | None) -> _Layout | None:
+    delimiter = _DELIMITERS[path.suffix.lower()]
+    head, offset, next_offset, lines_of_first = _head(path, delimiter)
+    if not head:
+        return None
+    names = [name.strip() for name in head[0]]
+    place = _place_of(column, names)
+    looked_at = 0 if place is None else place
+    header = isinstance(column, str) and column in names
+    if len(head) > 1 and len(head[1]) > looked_at:
+        header |= not is_number(head[0][looked_at]) and is_number(head[1][looked_at])
+    if header:
+        return _Layout(names, delimiter, len(names), place, True, next_offset, lines_of_first)
+    numbers = [str(number) for number in range(len(names))]
+    return _Layout(numbers, delimiter, len(names), place, False, offset, 0)
+
+
+def _refuse_columns(path: Path, layout: _Layout) -> None:
+    with _opened(path, layout.offset) as file:
+        rows = list(islice(_rows(_lines(file), layout.delimiter, layout.lines), LOOKED_AT))
+    if {len(row) for row in rows} == {layout.width}:
+        if layout.delimiter == "," and not layout.header:
+            refuse_decimal_commas(rows)
+        refuse_index(layout.names, list(zip(*rows, strict=True)), header=layout.header)
+
+
+def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int, int]:
+    """The first two rows, the bytes before the first one and after it, and its lines."""
+    with path.open("rb") as file:
+        start = len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0
+    seen: list[str] = []
+    with _opened(path, start) as file:
+        rows = _rows(_remembering(_lines(file), seen), delimiter)
+        head = list(islice(rows, 1))
+        end, lines = start + len("".join(seen).encode()), len(seen)
+        return head + list(islice(rows, 1)), start, end, lines
+
+
+def _opened(path: Path, offset: int) -> TextIOWrapper:
+    file = path.open("rb")
+    file.seek(offset)
+    return TextIOWrapper(file, encoding="utf-8", newline="")
+
+
+def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
+    for line in lines:
+        seen.append(line)
+        yield line
+
+
+def _lines(file: Iterable[str]) -> Iterator[str]:
+    r"""Lines, of which \r\r\n ends one: Windows writes it where a csv file is opened as text."""
+    held = ""
+    for line in file:
+        if held and line == "\r\n":
+            line, held = held + line, ""
+        elif held:
+            yield held
+            held = ""
+        if line.endswith("\r"):
+            held = line
+        else:
+            yield line
+    if held:
+        yield held
+
+
+def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
+    """The entries of each row, and the number of its last line."""
+    if delimiter is None:
+        yield from enumerate((line.split() for line in lines), start=1)
+        return
+    reader = csv.reader(lines, delimiter=delimiter)
+    for row in reader:
+        yield reader.line_num, row
+
+
+def _rows(
+    lines: Iterable[str], delimiter: str | None, lines_before: int = 0
+) -> Iterator[list[str]]:
+    """The entries of each line, which may be blank only where no other follows.
+
+    An empty answer is an outcome. Without it the outputs would be those given that there is an
+    answer, and e^epsilon does not bound the ratio of their probabilities.
+    """
+    blank = 0
+    for number, row in _numbered(lines, delimiter):
+        # Nothing between quotes is an entry, white space alone is none.
+        if not row or (len(row) == 1 and row[0].isspace()):
+            blank = blank or number
+        elif blank:
+            raise ValueError(
+                f"has outputs after a blank line, line {lines_before + blank}: write an empty "
+                "answer as a label such as 'none' (among numbers as nan), or delete the line if it "
+                "means nothing"
+            )
+        else:
+            yield row
+
+
+def _place_of(column: str | int | None, names: list[str]) -> int | None:
+    if column is None:
+        return None
+    if isinstance(column, str) and column in names:
+        return names.index(column)
+    try:
+        place = int(column)
+    except ValueError:
+        raise ValueError(f"has no column {column!r}; {nearest(str(column), names)}") from None
+    if not 0 <= place < len(names):
+        raise ValueError(f"has no column {place}: its columns are 0 to {len(names) - 1}")
+    return place
+
+
+def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
+    width = 1 if place is not None else len(rows[0])
+    entries = (
+        [entry for row in rows for entry in row] if place is None else [row[place] for row in rows]
+    )
+    values = as_numbers(entries)
+    if values is not None:
+        return values if width == 1 else values.reshape(-1, width)
+    first = [is_number(entry) for entry in entries]
+    if all(first):
+        where = too_large(entries) or 0
+        raise ValueError(
+            f"has an integer that 64 bits do not hold beside the others, {entries[where].strip()} "
+            f"in row {read + 1 + where // width}: write reals with a point or an exponent, and "
+            "outcomes as labels"
+        )
+    if any(first):
+        raise ValueError(_mixed(rows, place, read, first[0]))
+    if all(map(has_decimal_comma, entries)):
+        raise ValueError(decimal_comma_text(entries[0], read + 1))
+    if width > 1:
+        raise ValueError("must have one label a line, or the column to use must be named")
+    return np.array([entry.strip() for entry in entries])
+
+
+def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -> str:
+    for number, row in enumerate(rows, start=read + 1):
+        for entry in row if place is None else [row[place]]:
+            if is_number(entry) == numeric:
+                continue
+            if numeric and has_decimal_comma(entry):
+                return decimal_comma_text(entry, number)
+            return (
+                f"mixes numbers and other entries: {entry!r} in row {number} is "
+                f"{'no number' if numeric else 'a number'}"
+            )
+    return "mixes numbers and other entries"
