@@ -46,7 +46,7 @@ def row(entry: Entry, seeds: range) -> tuple[str, bool]:
 
 def main() -> int:
     """Command line; 1 where an entry missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--only", default="", help="part of an entry's name")

@@ -14,7 +14,7 @@ multiprocessor of compute capability 9.0 does 64 32-bit integer adds, or logical
 operations a second, hence at most 2.1e11 calls. Fused three-input operations may lower the
 count, so the share is a guide, not a bound that cannot be passed.
 
-    python -m benchmarks.gpu [--runs 1000] [--runs-large 1000] [--only abcdefgh] [--out FOLDER]
+    scripts/benchmark gpu [--runs 1000] [--runs-large 1000] [--only abcdefgh] [--out FOLDER]
 """
 
 import argparse
@@ -29,10 +29,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from benchmarks.presets.experiments import EXPERIMENTS, LEVELS, experiment
 from benchmarks.speed.harness import Contender, by_name, machine, measure, ratio
 from benchmarks.speed.overhead import draw_and_sum
 from dpjax._files import write_whole
-from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, experiment, run_bounds
+from dpjax.sweeps import Entry, run_bounds
 
 INTEGER_OPERATIONS = 79
 """Of one Threefry-2x32-20 call."""
@@ -68,10 +69,10 @@ CHIPS = {
 """Part of a device's name -> its throughput."""
 
 
-def outputs_of(cell: Cell) -> int:
+def outputs_of(entry: Entry) -> int:
     """Outputs that one run of an experiment draws."""
-    pairs = len(cell.pairs.database)
-    return 2 * (pairs * cell.settings.num_samples + cell.settings.num_confirm)
+    pairs = len(entry.pairs.database)
+    return 2 * (pairs * entry.method.num_samples + entry.method.num_confirm)
 
 
 def limit_of(letter: str, chip: Chip) -> float:
@@ -97,13 +98,13 @@ def curve(letter: str, epsilon: float, runs: int, batch: int, rounds: int) -> di
     Returns:
         What is known about it, as plain values.
     """
-    cell = experiment(letter, epsilon)
+    entry = experiment(letter, epsilon)
     batch = min(batch, runs)
     start = time.perf_counter()
-    run_bounds(cell, range(batch))
+    run_bounds(entry, range(batch))
     first = time.perf_counter() - start
     start = time.perf_counter()
-    bounds = [run_bounds(cell, range(i, i + batch)) for i in range(0, runs, batch)]
+    bounds = [run_bounds(entry, range(i, i + batch)) for i in range(0, runs, batch)]
     # The last launch may do more runs than were asked for.
     seconds = (time.perf_counter() - start) * runs / (batch * len(bounds))
     timed = by_name(
@@ -111,18 +112,18 @@ def curve(letter: str, epsilon: float, runs: int, batch: int, rounds: int) -> di
             "gpu",
             letter,
             {
-                "runs": Contender(partial(run_bounds, cell, range(batch)), batch),
-                "draws, summed": Contender(partial(draw_and_sum, cell, range(batch)), batch),
+                "runs": Contender(partial(run_bounds, entry, range(batch)), batch),
+                "draws, summed": Contender(partial(draw_and_sum, entry, range(batch)), batch),
             },
             unit="run",
             rounds=rounds,
         )
     )
-    rate = runs * outputs_of(cell) / seconds
+    rate = runs * outputs_of(entry) / seconds
     chip = chip_of(jax.devices()[0].device_kind)
     return {
         "curve": letter,
-        "mechanism": cell.mechanism.name,
+        "mechanism": entry.mechanism.name,
         "epsilon": epsilon,
         "runs": runs,
         "seconds": seconds,

@@ -7,7 +7,6 @@ fewer of them in the search, which the exact guarantee allows.
 import argparse
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax import _random, reference
-from dpjax._batching import default_execution
+from benchmarks.presets.experiments import LEVELS, experiment
+from dpjax import Events, Pairs, _random, reference
 from dpjax._types import MixedSpace, VectorSpace
-from dpjax.databases import Pairs
-from dpjax.methods.events._drawn import cells_of, event_runs
-from dpjax.partitions import Box
-from dpjax.sweeps import LEVELS, experiment, run_bounds
+from dpjax.sweeps import Entry, compute, run_bounds
 
 SIZES = {letter: (15_000, 100_000) for letter in "abcd"}
 """Draws a side and pair to search, and a side to confirm, that make equal draws with ten pairs."""
@@ -58,32 +54,27 @@ class TwoCounts:
         return database[None, :] + noise / 0.5
 
 
-def own_cells() -> Iterator[tuple]:
-    """(name, level, mechanism, pairs, region, n, N)."""
-    one = Pairs([0.0], [1.0])
-    yield "atom or laplace", AtomOrLaplace.level, AtomOrLaplace(), one, Box(-4.0, 5.0)
-    two = Pairs([[0.0, 0.0]], [[1.0, 1.0]])
-    yield "two laplace counts", 1.0, TwoCounts(), two, Box([-3.0, -3.0], [4.0, 4.0])
+OWN = {
+    "atom or laplace": (AtomOrLaplace(), Pairs([0.0], [1.0])),
+    "two laplace counts": (TwoCounts(), Pairs([[0.0, 0.0]], [[1.0, 1.0]])),
+}
+"""Name -> mechanism and pairs."""
 
 
-def exact_runs(
-    mechanism: Any, pairs: Pairs, region: Any, sizes: tuple[int, int], runs: int, seed: int
+def audits(
+    mechanism: Any, method: Events, pairs: Any, runs: int, seed: int
 ) -> tuple[np.ndarray, float]:
-    """Lower bounds of so many audits, and milliseconds each."""
-    cells = cells_of(mechanism.output_space, region)
+    """Lower bounds of so many audits, and milliseconds each, less those of compilation."""
+    batch = min(runs, 50)
+    entry = Entry(mechanism, method, pairs)
+    compute(entry, range(batch), seed)()
     start = time.perf_counter()
-    found = event_runs(
-        mechanism,
-        pairs,
-        cells,
-        range(runs),
-        num_samples=sizes[0],
-        num_confirm=sizes[1],
-        confidence=0.95,
-        key=_random.as_key(seed),
-        execution=default_execution(),
-    )
-    return found.lower_bound, 1e3 * (time.perf_counter() - start) / runs
+    found = [
+        compute(entry, range(first, first + batch), seed)()["lower_bound"]
+        for first in range(0, runs, batch)
+    ]
+    milliseconds = 1e3 * (time.perf_counter() - start) / (batch * len(found))
+    return np.concatenate(found)[:runs], milliseconds
 
 
 def allowed_from(runs: int) -> float:
@@ -93,7 +84,7 @@ def allowed_from(runs: int) -> float:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--only", default="abcde+", help="letters of the curves; + for its own")
     parser.add_argument("--seed", type=int, default=2022)
@@ -115,26 +106,24 @@ def main() -> None:
     say("|---|---|---|---|---|---|---|---|---|")
     for letter in arguments.only.replace("+", ""):
         for epsilon in LEVELS if letter in SIZES else (0.7,):
-            cell = experiment(letter, epsilon, objective="loss")
-            best = reference.best_level(cell.mechanism, cell.pairs, cell.mechanism.standard_region)
-            normal = np.median(run_bounds(cell, range(runs), key=arguments.seed).lower_bound)
-            n, confirm = cell.settings.num_samples, cell.settings.num_confirm
-            drawn = cell.mechanism, cell.pairs, cell.region
-            same, milliseconds = exact_runs(*drawn, (n, confirm), runs, arguments.seed)
-            equal = same
+            entry = experiment(letter, epsilon, objective="loss")
+            mechanism, pairs, local = entry.mechanism, entry.pairs, entry.method
+            best = reference.best_level(mechanism, pairs, mechanism.standard_region)
+            normal = np.median(run_bounds(entry, range(runs), key=arguments.seed).lower_bound)
+            method = Events(local.num_samples, local.num_confirm)
+            same, milliseconds = audits(mechanism, method, pairs, runs, arguments.seed)
+            equal, median = same, ""
             if letter in SIZES:
-                equal, _ = exact_runs(*drawn, SIZES[letter], runs, arguments.seed)
+                equal, _ = audits(mechanism, Events(*SIZES[letter]), pairs, runs, arguments.seed)
+                median = f"{np.median(equal):.4f}"
             say(
-                f"| {letter} ({cell.mechanism.name}) | {epsilon:g} | {best:.4f} | "
+                f"| {letter} ({mechanism.name}) | {epsilon:g} | {best:.4f} | "
                 f"{np.mean(same <= best):.4f} | {np.mean(equal <= best):.4f} | {normal:.4f} | "
-                f"{np.median(same):.4f} | "
-                f"{format(np.median(equal), '.4f') if letter in SIZES else ''} | "
-                f"{milliseconds:.0f} |"
+                f"{np.median(same):.4f} | {median} | {milliseconds:.0f} |"
             )
-    for name, level, mechanism, pairs, region in own_cells() if "+" in arguments.only else ():
-        bounds, milliseconds = exact_runs(
-            mechanism, pairs, region, (20_000, 50_000), runs, arguments.seed
-        )
+    for name, (mechanism, pairs) in OWN.items() if "+" in arguments.only else ():
+        level = mechanism.level
+        bounds, milliseconds = audits(mechanism, Events(), pairs, runs, arguments.seed)
         say(
             f"| {name} | {level:.4f} | {level:.4f} | {np.mean(bounds <= level):.4f} | | | "
             f"{np.median(bounds):.4f} | | {milliseconds:.0f} |"
@@ -142,4 +131,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # By its name, for a sweep names a mechanism by its module.
+    from benchmarks import guarantees
+
+    guarantees.main()

@@ -1,6 +1,6 @@
 """What the histogram estimators promise, each line run and printed with its number.
 
-Run `python -m benchmarks.histogram_checks [--samples 1000000000]`; a few minutes on 2 cores.
+A few minutes on 2 cores: scripts/benchmark histogram_checks [--samples 1000000000]
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -24,6 +24,7 @@ from dpjax.reference import ExactTruncatedLaplace
 
 
 def shares_at_the_planned_n():
+    """How many of 1000 runs are within the precision."""
     for order, settings in (
         (None, [(2.0, 1.0), (1 / 0.7, 1.0), (2.0, 0.5)]),
         (2.0, [(5.0, 1.0), (5.0, 0.5), (3.0, 1.0)]),
@@ -46,6 +47,7 @@ def shares_at_the_planned_n():
 
 
 def all_pairs():
+    """Time and result of all pairs of 91 mid-points."""
     inputs = midpoints(0, 1, 91)
     start = time.perf_counter()
     result = histogram_ldp(TruncatedLaplace(1.0), inputs, Unplanned(91, 1_863_132), key=0)
@@ -104,6 +106,7 @@ def many_samples(num_samples):
 
 
 def safety_trials():
+    """How often a true and a false claim of C are refuted."""
     law = ExactTruncatedLaplace(1.0)
     rng = np.random.default_rng(3)
     for share in (0.5, 1.0):
@@ -122,7 +125,8 @@ def safety_trials():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--samples", type=int, default=10**9, help="n of the long run")
     options = parser.parse_args()
     print("1000 runs at the planned n")

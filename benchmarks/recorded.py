@@ -72,7 +72,9 @@ KINDS = {
 """Name -> draws of both sides, and the level."""
 
 
-def bounds(kind: str, size: int, runs: int, seed: int, guarantee: str) -> tuple[np.ndarray, float]:
+def bounds(
+    kind: str, size: int, runs: int, seed: int, method: dpjax.Events | dpjax.Local
+) -> tuple[np.ndarray, float]:
     """Lower bounds of so many audits, NaN where one is refused, and milliseconds each."""
     draw, _ = KINDS[kind]
     found, spent = np.full(runs, np.nan), 0.0
@@ -80,10 +82,11 @@ def bounds(kind: str, size: int, runs: int, seed: int, guarantee: str) -> tuple[
         x, y = draw(np.random.default_rng([seed, size, run]), size)
         start = time.perf_counter()
         try:
-            found[run] = dpjax.audit_samples(x, y, key=run, guarantee=guarantee).lower_bound
+            result = dpjax.audit(dpjax.Recorded(x, y), method=method, confidence=0.95, key=run)
+            found[run] = result.lower_bound
         except ValueError:
             # Atoms have no density.
-            assert guarantee == "normal"
+            assert isinstance(method, dpjax.Local)
         spent += time.perf_counter() - start
     return found, 1e3 * spent / runs
 
@@ -99,8 +102,8 @@ def table(sizes: list[int], runs: int, few_runs: int, seed: int) -> list[str]:
     ]
     for size in sizes:
         for kind, (_, level) in KINDS.items():
-            exact, exact_ms = bounds(kind, size, runs, seed, "exact")
-            normal, normal_ms = bounds(kind, size, few_runs, seed, "normal")
+            exact, exact_ms = bounds(kind, size, runs, seed, dpjax.Events())
+            normal, normal_ms = bounds(kind, size, few_runs, seed, dpjax.Local())
             median = "refused" if np.isnan(normal).all() else f"{np.nanmedian(normal):.3f}"
             lines.append(
                 f"| {kind} | {size} | {level:.4g} | {np.mean(exact <= level):.4f} | "
@@ -112,7 +115,7 @@ def table(sizes: list[int], runs: int, few_runs: int, seed: int) -> list[str]:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--few-runs", type=int, default=15)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 20_000])

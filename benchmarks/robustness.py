@@ -1,14 +1,15 @@
 """Does a sweep give the same rows, bit for bit, whatever happens to it?
 
 Runs one sweep undisturbed and then again: killed at random moments and resumed, on two Dask workers
-of which one is killed, as three shards, and on four simulated devices. `scripts/robustness` runs it
-on the quick Figure 4; about ten minutes on 2 cores.
+of which one is killed, as three shards, and on four simulated devices. The sweep is the quick
+Figure 4 unless another one is given; about ten minutes on 2 cores.
+
+    scripts/benchmark robustness [--kills 20] [--spec FILE.toml]
 """
 
 import argparse
 import os
 import random
-import shlex
 import shutil
 import signal
 import subprocess
@@ -19,31 +20,34 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.presets.catalogue import preset
 from dpjax.sweeps import Store, rows_equal
 
-FIGURE_4 = ["fig4", "--quick"]
+
+def command(spec: Path, out: Path, *options: str) -> list[str]:
+    """`dpjax sweep` of a TOML file into a store, as a process of its own."""
+    return [sys.executable, "-m", "dpjax", "sweep", str(spec), "--out", str(out), *options]
 
 
-def command(spec: list[str], out: Path, *options: str) -> list[str]:
-    return [sys.executable, "-m", "dpjax.cli", "sweep", *spec, "--out", str(out), *options]
-
-
-def run(spec: list[str], out: Path, *options: str) -> None:
+def run(spec: Path, out: Path, *options: str) -> None:
+    """Runs a sweep to its end."""
     done = subprocess.run(command(spec, out, *options), capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{done.args} ended with {done.returncode}: {done.stderr[-2000:]}")
 
 
-def start(spec: list[str], out: Path, *options: str) -> subprocess.Popen:
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(command(spec, out, *options), **quiet)
+def start(spec: Path, out: Path, *options: str) -> subprocess.Popen:
+    """Begins a sweep, and says nothing."""
+    silent = subprocess.DEVNULL
+    return subprocess.Popen(command(spec, out, *options), stdout=silent, stderr=silent)
 
 
 def num_blocks(out: Path) -> int:
+    """Blocks that a store holds."""
     return len(list((out / "blocks").glob("*.parquet"))) if out.is_dir() else 0
 
 
-def killed(spec: list[str], out: Path, kills: int, seed: int = 0) -> int:
+def killed(spec: Path, out: Path, kills: int, seed: int = 0) -> int:
     """SIGKILL at random moments, then a resume; returns how many kills met a running sweep.
 
     The moments are counted from the first block that a start stores, so that the time goes into
@@ -64,7 +68,7 @@ def killed(spec: list[str], out: Path, kills: int, seed: int = 0) -> int:
     return met
 
 
-def on_dask(spec: list[str], out: Path) -> bool:
+def on_dask(spec: Path, out: Path) -> bool:
     """Two local workers, one killed after the first block; returns whether it still ran."""
     process = start(spec, out, "--dask", "local:2")
     while process.poll() is None and num_blocks(out) == 0:
@@ -82,30 +86,34 @@ def on_dask(spec: list[str], out: Path) -> bool:
     return met
 
 
-def sharded(spec: list[str], out: Path, count: int = 3) -> None:
+def sharded(spec: Path, out: Path, count: int = 3) -> None:
+    """One share after the other into one store."""
     for share in range(1, count + 1):
         run(spec, out, "--shard", f"{share}/{count}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Command line; exits with 1 where rows differ."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument(
-        "--spec", type=shlex.split, default=FIGURE_4, help="arguments of dpjax sweep, in one text"
-    )
+    parser.add_argument("--spec", type=Path, help="a TOML file; the quick Figure 4 if not given")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="dpjax-robustness-"))
+    spec = options.spec
+    if spec is None:
+        spec = folder / "figure4.toml"
+        spec.write_text(preset("fig4", quick=True).to_toml())
     os.environ.setdefault("DPJAX_CACHE_DIR", str(folder / "cache"))
     try:
         calm = folder / "calm"
-        run(options.spec, calm)
+        run(spec, calm)
         truth = Store.open(calm)
         print(f"undisturbed: {truth.table().num_rows} rows", flush=True)
         ways = {
-            "killed": lambda out: killed(options.spec, out, options.kills),
-            "dask": lambda out: on_dask(options.spec, out),
-            "shards": lambda out: sharded(options.spec, out),
-            "devices": lambda out: run(options.spec, out, "--devices", "4"),
+            "killed": lambda out: killed(spec, out, options.kills),
+            "dask": lambda out: on_dask(spec, out),
+            "shards": lambda out: sharded(spec, out),
+            "devices": lambda out: run(spec, out, "--devices", "4"),
         }
         equal = True
         for name, way in ways.items():

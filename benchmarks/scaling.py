@@ -1,8 +1,10 @@
 """How the wall time of a sweep grows with its runs, and its peak memory with runs and samples.
 
 Every point is a process of its own: `dpjax sweep` into a new store, timed from its first block on
-(the first also imports and compiles), with its peak resident memory. Run it on a quiet machine:
-`python -m benchmarks.scaling`; about five minutes on 2 cores.
+(the first also imports and compiles), with its peak resident memory. About five minutes on 2 quiet
+cores.
+
+    scripts/benchmark scaling [--repeats 3]
 """
 
 import argparse
@@ -13,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.from_store import machine, markdown
+from benchmarks.presets.output import machine, markdown
 
 PROGRAM = """
 import json, resource, sys, time
@@ -30,9 +32,9 @@ print(json.dumps({"runs": last - first, "seconds": end - start, "megabytes": pea
 
 def measure(mechanism: str, runs: int, num_samples: int, block_runs: int) -> dict:
     """Seconds from the first stored block to the last, and the peak memory of the process."""
-    settings = {"num_samples": num_samples, "num_confirm": 5 * num_samples // 2, "floor": 1e-3}
-    cell = {"mechanism": mechanism, "runs": runs, "settings": settings}
-    spec = {"name": "scaling", "block_runs": block_runs, "cells": [cell]}
+    options = {"num_samples": num_samples, "num_confirm": 5 * num_samples // 2, "floor": 1e-3}
+    entry = {"mechanism": mechanism, "method": "local", "options": options, "runs": runs}
+    spec = {"name": "scaling", "block_runs": block_runs, "entries": [entry]}
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, json.dumps(spec), str(Path(folder) / "store")],
@@ -43,13 +45,15 @@ def measure(mechanism: str, runs: int, num_samples: int, block_runs: int) -> dic
     return json.loads(done.stdout)
 
 
-def cells(found: dict) -> list[str]:
+def columns_of(found: dict) -> list[str]:
+    """Seconds, milliseconds a run and megabytes, for a row."""
     seconds, runs = found["seconds"], found["runs"]
     return [f"{seconds:.2f}", f"{1e3 * seconds / runs:.2f}", f"{found['megabytes']:.0f}"]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--repeats", type=int, default=3, help="of every point of runs, the median kept"
     )
@@ -62,11 +66,11 @@ def main() -> None:
             found = [measure(mechanism, runs + 10, 20_000, 10) for _ in range(options.repeats)]
             middle = sorted(found, key=lambda one: one["seconds"])[len(found) // 2]
             per_run[runs] = middle["seconds"] / middle["runs"]
-            rows.append([mechanism, runs, "2e4", *cells(middle)])
+            rows.append([mechanism, runs, "2e4", *columns_of(middle)])
         rows[-1].append(f"{per_run[1000] / per_run[100]:.3f}")
     for num_samples in (10**4, 10**6, 10**8):
         found = measure("laplace", 2, num_samples, 1)
-        rows.append(["laplace", 1, f"{num_samples:.0e}", *cells(found)])
+        rows.append(["laplace", 1, f"{num_samples:.0e}", *columns_of(found)])
     rows = [[*row, *[""] * (7 - len(row))] for row in rows]
     columns = ["mechanism", "runs", "n", "seconds", "ms a run", "peak MB", "ms at 1000 / at 100"]
     print(f"{machine()}; N = 2.5 n, standard pairs.\n\n{markdown(columns, rows)}")

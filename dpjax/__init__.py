@@ -1,41 +1,94 @@
-"""dpjax: how private is it really? Black-box estimation and auditing of differential privacy."""
+"""dpjax: how private is it really? Black-box estimation and auditing of differential privacy.
 
-from importlib.metadata import version as _version
+Nothing is imported before it is used, so that neither pytest, which loads a plugin from here at
+every start, nor `dpjax --version` waits for jax.
+"""
 
-from dpjax._audit_samples import audit_samples as audit_samples
-from dpjax._batching import Execution as Execution
-from dpjax._rerun import rerun as rerun
-from dpjax.audit import audit as audit
-from dpjax.databases import Pairs as Pairs
-from dpjax.densities import truncated_frequencies as truncated_frequencies
-from dpjax.densities import truncated_kde as truncated_kde
-from dpjax.empirical import EmpiricalPrivacy as EmpiricalPrivacy
-from dpjax.empirical import HostQuery as HostQuery
-from dpjax.empirical import JaxQuery as JaxQuery
-from dpjax.empirical import NoiseCalibration as NoiseCalibration
-from dpjax.empirical import calibrate_noise as calibrate_noise
-from dpjax.empirical import empirical_privacy as empirical_privacy
-from dpjax.inference import Plan as Plan
-from dpjax.inference import blind_spot as blind_spot
-from dpjax.inference import plan as plan
-from dpjax.inference import plan_finite as plan_finite
-from dpjax.inference import plan_safety as plan_safety
-from dpjax.inference import safety_check as safety_check
-from dpjax.mechanisms import from_function as from_function
-from dpjax.methods._pairs import FoundPairs as FoundPairs
-from dpjax.methods._pairs import search_pairs as search_pairs
-from dpjax.methods.histogram import histogram_ldp as histogram_ldp
-from dpjax.methods.histogram import histogram_rdp as histogram_rdp
-from dpjax.methods.histogram import midpoints as midpoints
-from dpjax.methods.histogram._audit import HistogramAudit as HistogramAudit
-from dpjax.methods.histogram._audit import audit_histogram as audit_histogram
-from dpjax.methods.local import LocalSettings as LocalSettings
-from dpjax.methods.local import privacy_loss as privacy_loss
-from dpjax.partitions import Box as Box
-from dpjax.results._result import AuditResult as AuditResult
-from dpjax.results._result import Witness as Witness
-from dpjax.sources import CommandMechanism as CommandMechanism
-from dpjax.sources import HostMechanism as HostMechanism
-from dpjax.sources.readers import Recording as Recording
+from typing import TYPE_CHECKING
 
-__version__ = _version("dpjax")
+if TYPE_CHECKING:
+    from dpjax import databases as databases
+    from dpjax import densities as densities
+    from dpjax import empirical as empirical
+    from dpjax import inference as inference
+    from dpjax import mechanisms as mechanisms
+    from dpjax import methods as methods
+    from dpjax import sources as sources
+    from dpjax import testing as testing
+    from dpjax._batching import Execution as Execution
+    from dpjax.audit import audit as audit
+    from dpjax.audit import rerun as rerun
+    from dpjax.databases import Pairs as Pairs
+    from dpjax.densities import truncated_frequencies as truncated_frequencies
+    from dpjax.densities import truncated_kde as truncated_kde
+    from dpjax.empirical import EmpiricalPrivacy as EmpiricalPrivacy
+    from dpjax.empirical import HostQuery as HostQuery
+    from dpjax.empirical import JaxQuery as JaxQuery
+    from dpjax.empirical import NoiseCalibration as NoiseCalibration
+    from dpjax.empirical import calibrate_noise as calibrate_noise
+    from dpjax.empirical import empirical_privacy as empirical_privacy
+    from dpjax.inference import Plan as Plan
+    from dpjax.inference import blind_spot as blind_spot
+    from dpjax.inference import plan as plan
+    from dpjax.inference import plan_finite as plan_finite
+    from dpjax.inference import plan_safety as plan_safety
+    from dpjax.inference import safety_check as safety_check
+    from dpjax.mechanisms import from_function as from_function
+    from dpjax.methods import Events as Events
+    from dpjax.methods import Histogram as Histogram
+    from dpjax.methods import Local as Local
+    from dpjax.methods._pairs import FoundPairs as FoundPairs
+    from dpjax.methods._pairs import search_pairs as search_pairs
+    from dpjax.methods.histogram import histogram_ldp as histogram_ldp
+    from dpjax.methods.histogram import histogram_rdp as histogram_rdp
+    from dpjax.methods.histogram import midpoints as midpoints
+    from dpjax.methods.local import privacy_loss as privacy_loss
+    from dpjax.notions import Epsilon as Epsilon
+    from dpjax.partitions import Box as Box
+    from dpjax.results import AuditResult as AuditResult
+    from dpjax.results import Witness as Witness
+    from dpjax.sources import CommandMechanism as CommandMechanism
+    from dpjax.sources import HostMechanism as HostMechanism
+    from dpjax.sources import Recorded as Recorded
+    from dpjax.sources.readers import Recording as Recording
+else:
+    from dpjax._lazy import lazy as _lazy
+
+    __getattr__, __dir__, __all__ = _lazy(
+        __name__,
+        {
+            "dpjax._batching": ["Execution"],
+            "dpjax.audit": ["audit", "rerun"],
+            "dpjax.databases": ["Pairs"],
+            "dpjax.densities": ["truncated_frequencies", "truncated_kde"],
+            "dpjax.empirical": [
+                "EmpiricalPrivacy",
+                "HostQuery",
+                "JaxQuery",
+                "NoiseCalibration",
+                "calibrate_noise",
+                "empirical_privacy",
+            ],
+            "dpjax.inference": [
+                "Plan",
+                "blind_spot",
+                "plan",
+                "plan_finite",
+                "plan_safety",
+                "safety_check",
+            ],
+            "dpjax.mechanisms": ["from_function"],
+            "dpjax.methods": ["Events", "Histogram", "Local"],
+            "dpjax.methods._pairs": ["FoundPairs", "search_pairs"],
+            "dpjax.methods.histogram": ["histogram_ldp", "histogram_rdp", "midpoints"],
+            "dpjax.methods.local": ["privacy_loss"],
+            "dpjax.notions": ["Epsilon"],
+            "dpjax.partitions": ["Box"],
+            "dpjax.results": ["AuditResult", "Witness"],
+            "dpjax.sources": ["CommandMechanism", "HostMechanism", "Recorded"],
+            "dpjax.sources.readers": ["Recording"],
+        },
+        "databases densities empirical inference mechanisms methods sources testing".split(),
+    )
+
+__version__ = "0.5.0"

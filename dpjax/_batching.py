@@ -16,12 +16,16 @@ class Execution:
     Attributes:
         runs_at_once: Runs that are computed side by side; the others wait in a loop.
         pairs_at_once: Pairs of each run that are computed side by side.
+        layout: How an audit by events counts what JAX draws: "streamed" in one compiled kernel,
+            "gathered" by NumPy, which compiles the sampler alone, or "auto" by the number of draws.
     """
 
     runs_at_once: int = 1
     pairs_at_once: int = 1
+    layout: str = "auto"
 
     def __post_init__(self):
+        _validate.one_of(("auto", "streamed", "gathered"), layout=self.layout)
         _validate.positive_int(runs_at_once=self.runs_at_once, pairs_at_once=self.pairs_at_once)
 
 

@@ -40,13 +40,11 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 
 
-# By itself, so that its 120 or so operations are traced once and not by every sampler again.
-@jax.jit
-def threefry2x32(key: tuple[Array, Array], counter: tuple[Array, Array]) -> tuple[Array, Array]:
+def _rounds(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Any, Any]:
     """Threefry-2x32, 20 rounds: two words of 32 random bits per counter.
 
     Args:
-        key: Two uint32 arrays.
+        key: Two uint32 arrays, of NumPy or JAX.
         counter: Two uint32 arrays, broadcastable against the key.
 
     Returns:
@@ -65,6 +63,17 @@ def threefry2x32(key: tuple[Array, Array], counter: tuple[Array, Array]) -> tupl
         x0 = x0 + schedule[(group + 1) % 3]
         x1 = x1 + schedule[(group + 2) % 3] + np.uint32(group + 1)
     return x0, x1
+
+
+# By itself, so that its 120 or so operations are traced once and not by every sampler again.
+threefry2x32 = jax.jit(_rounds)
+
+
+def fold_words(words: np.ndarray, data: int) -> np.ndarray:
+    """`fold_in` on the words of a key, uint32 [2], by NumPy: nothing is compiled."""
+    first, second = (np.full(1, word, np.uint32) for word in words)
+    counter = np.zeros(1, np.uint32), np.full(1, data, np.uint32)
+    return np.concatenate(_rounds((first, second), counter))
 
 
 def as_key(key: Any) -> Array:
@@ -232,3 +241,8 @@ def _words(key: Array, num_samples: int, row: int) -> tuple[Array, Array]:
         # XLA sees that rows make the same calls.
         own = call((row + 1) // 2)[(row + 1) % 2]
     return own, tail
+
+
+def numbers_of_process() -> dict[str, str]:
+    """What this process draws with: its float type and its generator."""
+    return {"dtype": str(np.dtype(jnp.result_type(float))), "generator": "threefry2x32"}

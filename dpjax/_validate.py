@@ -5,22 +5,26 @@ it, says what it was and what is accepted. Values that are being traced by JAX a
 check of a traced value would need the device.
 """
 
+import sys
 from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
 
-import jax
 import numpy as np
-from jax.core import Tracer
 
 from dpjax._errors import nearest
 
 
 def is_traced(value: Any) -> bool:
     """Whether `value` has no number to look at: a tracer, or JAX's placeholder for one."""
-    if isinstance(value, Tracer) or type(value) is object or value is None:
+    if type(value) is object or value is None:
         return True
-    return type(value).__module__.startswith("jax.") and not isinstance(value, jax.Array)
+    # Where nothing has imported jax, nothing is traced: bounds of counts do not wait for it.
+    jax: Any = sys.modules.get("jax")
+    if jax is None:
+        return False
+    foreign = type(value).__module__.startswith("jax.") and not isinstance(value, jax.Array)
+    return foreign or isinstance(value, jax.core.Tracer)
 
 
 def _scalar(name: str, value: Any, accepted: str) -> float:
@@ -88,6 +92,14 @@ def positive_int(at_least: int = 1, **arguments: Any) -> None:
             )
         if value < at_least:
             raise ValueError(f"{name} must be an integer >= {at_least}, but was {value!r}.")
+
+
+def draws(**arguments: Any) -> None:
+    """Each argument is a number of draws, an integer in [2, 2^31); raises as `positive_int`."""
+    positive_int(at_least=2, **arguments)
+    for name, value in arguments.items():
+        if value >= 2**31:
+            raise ValueError(f"{name} must be below 2^31, but was {value}.")
 
 
 def counts(*, at_most: int | None = None, **arguments: Any) -> None:

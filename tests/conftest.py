@@ -1,5 +1,57 @@
-import jax
+"""What all tests share: compiled code kept between runs, and strictness that finds mistakes."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+# Before jax is imported, and in the environment, so that processes that tests start share it too.
+# Its keys hold the program, the version of jax and the machine's features, so nothing gets stale.
+CACHE = Path(
+    os.environ.setdefault(
+        "JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".cache" / "xla")
+    )
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+# The command line chooses its own folder unless told.
+os.environ.setdefault("DPJAX_CACHE_DIR", str(CACHE))
+
+CACHE_BYTES = 1_000_000_000
+"""Most bytes of compiled code that are kept from one run to the next."""
+
+import jax  # noqa: E402
 
 # Strictness that users do not need but that finds mistakes: a silent [n, n] and a key used twice.
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_debug_key_reuse", True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Forgets the compiled code that has not been used for longest, once a run.
+
+    jax's own limit (`jax_compilation_cache_max_size`) needs the package filelock, and reads the
+    whole folder at every entry it adds. Here the age is that of the last reading or writing.
+    """
+    if not hasattr(config, "workerinput"):
+        forget(CACHE, CACHE_BYTES)
+
+
+def forget(folder: Path, limit: int) -> None:
+    """Deletes the files of `folder` that were used least recently until `limit` bytes are left.
+
+    Empty ones go too: a process was killed while it wrote them.
+    """
+    files = []
+    for path in folder.glob("*"):
+        try:
+            status = path.stat()
+        except FileNotFoundError:  # another run deletes too
+            continue
+        used = max(status.st_atime, status.st_mtime) if status.st_size else 0.0
+        files.append((used, status.st_size, path))
+    excess = sum(size for _, size, _ in files) - limit
+    for used, size, path in sorted(files):
+        if used and excess <= 0:
+            break
+        path.unlink(missing_ok=True)
+        excess -= size

@@ -14,7 +14,7 @@ MODULES = [dpjax, *map(importlib.import_module, PACKAGES)]
 PUBLIC = {
     f"{module.__name__}.{name}": value
     for module in MODULES
-    for name, value in vars(module).items()
+    for name, value in ((name, getattr(module, name)) for name in dir(module))
     if not name.startswith("_")
     and (inspect.isclass(value) or inspect.isfunction(value) or hasattr(value, "__wrapped__"))
     and not isinstance(value, str)
@@ -35,8 +35,8 @@ def test_public_names_are_documented(name):
 
 
 SOURCED = [f"dpjax.mechanisms.{cls.__name__}" for cls in mechanisms.CATALOGUE.values()]
-SOURCED += ["dpjax.audit", "dpjax.audit_samples", "dpjax.truncated_kde", "dpjax.empirical_privacy"]
-SOURCED += ["dpjax.truncated_frequencies", "dpjax.LocalSettings"]
+SOURCED += ["dpjax.audit", "dpjax.truncated_kde", "dpjax.empirical_privacy"]
+SOURCED += ["dpjax.truncated_frequencies", "dpjax.Local"]
 SOURCED += ["dpjax.methods.local.mpl_runs", "dpjax.methods.local.dpl_runs"]
 
 

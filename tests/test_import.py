@@ -1,10 +1,16 @@
-"""What a fresh process pays: no heavy package, no device, no program but the kernels'."""
+"""What a fresh process pays: no jax before it is used, no heavy package, no program but kernels."""
 
+import ast
 import json
+import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import dpjax
+from dpjax import testing
 
 HEAVY = (
     "jaxtyping",
@@ -20,20 +26,104 @@ HEAVY = (
     "jinja2",
 )
 
-LOOK = f"""
-import json, sys
-import dpjax
-from jax._src import xla_bridge
-heavy = [name for name in {HEAVY!r} if name in sys.modules]
-print(json.dumps([heavy, list(xla_bridge._backends)]))
+
+def loaded_after(code, names):
+    """Which of these modules a fresh process has imported after the code."""
+    look = f"print(json.dumps([name for name in {names!r} if name in sys.modules]))"
+    command = [sys.executable, "-c", f"import json, sys\n{code}\n{look}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import dpjax, dpjax.testing; dir(dpjax)",
+        "import dpjax.testing.plugin",
+    ],
+)
+def test_an_import_waits_for_nothing(code):
+    assert loaded_after(code, ("jax", "numpy", "scipy")) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from dpjax import plan; plan(lipschitz=1.0, precision=0.1, confidence=0.9)",
+        *(
+            f"""
+from dpjax.cli import main
+sys.argv = ["dpjax", {option!r}]
+try: main()
+except SystemExit: pass
 """
+            for option in ("--version", "--help")
+        ),
+    ],
+)
+def test_what_computes_nothing_on_a_device_does_not_import_jax(code):
+    assert loaded_after(code, ("jax",)) == []
 
 
-def test_import_loads_nothing_heavy_and_starts_no_backend():
-    done = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True, check=True)
-    heavy, backends = json.loads(done.stdout)
-    assert heavy == []
-    assert backends == []
+def test_all_names_load_nothing_heavy_and_start_no_backend():
+    code = "import dpjax\nfor name in dpjax.__all__: getattr(dpjax, name)"
+    assert loaded_after(code, HEAVY) == []
+    code += "\nfrom jax._src import xla_bridge\nassert not xla_bridge._backends"
+    assert loaded_after(code, ("jax",)) == ["jax"]
+
+
+@pytest.mark.parametrize("package", [dpjax, testing])
+def test_lazy_names_are_those_that_type_checkers_see(package):
+    tree = ast.parse(Path(package.__file__).read_text())
+    (checked,) = (node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        alias.name: node.module
+        for node in checked.body
+        for alias in node.names
+        if node.module != "dpjax"
+    }
+    folders = [a.name for node in checked.body for a in node.names if node.module == "dpjax"]
+    assert sorted(seen) == package.__all__
+    assert {*seen, *folders} <= set(dir(package))
+    for name, module in seen.items():
+        assert getattr(package, name) is getattr(sys.modules[module], name)
+    for folder in folders:
+        assert getattr(package, folder) is sys.modules[f"dpjax.{folder}"]
+    with pytest.raises(AttributeError, match="has no attribute 'assert_privat'"):
+        package.assert_privat  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "import dpjax.audit",
+        "from dpjax.audit import audit",
+        "import importlib; importlib.import_module('dpjax.audit')",
+        "import dpjax; dpjax.audit",
+        "import dpjax; dpjax.audit; import dpjax.audit",
+        "from dpjax import audit",
+        "from dpjax import *",
+        "import dpjax.testing; dpjax.testing.assert_private",
+        "import dpjax.cli._app",
+    ],
+)
+def test_audit_is_the_function_whatever_is_imported_first(first):
+    """There is a module of that name, too, which an import would set in its place."""
+    code = f"""
+{first}
+import dpjax
+from dpjax import audit
+import dpjax.audit as again
+from inspect import isfunction
+assert isfunction(dpjax.audit) and audit is again is dpjax.audit
+assert sys.modules["dpjax.audit"].audit is audit
+"""
+    loaded_after(code, ())
+
+
+def test_names_are_pickled_by_their_modules():
+    for thing in (dpjax.audit, dpjax.Plan, testing.assert_private):
+        assert pickle.loads(pickle.dumps(thing)) is thing
 
 
 COUNT = """
@@ -56,12 +146,12 @@ reals = [shift + np.random.default_rng(shift).laplace(size=2000) for shift in (0
 audits = {
     "a mechanism": lambda: dpjax.audit(Laplace(1.0)),
     "outcomes": lambda: dpjax.audit(RandomizedResponse(1.0)),
-    "by events": lambda: dpjax.audit(Laplace(1.0), guarantee="exact"),
-    "a function": lambda: dpjax.audit(noisy, pairs=[(0.0, 1.0)]),
-    "recorded": lambda: dpjax.audit_samples(*reals),
-    "recorded, normal": lambda: dpjax.audit_samples(*reals, guarantee="normal"),
-    "a histogram": lambda: dpjax.audit_histogram(
-        RandomizedResponse(1.0), inputs=[0, 1], least_probability=0.2, precision=0.5
+    "a function": lambda: dpjax.audit(noisy, [(0.0, 1.0)]),
+    "local": lambda: dpjax.audit(Laplace(1.0), method=dpjax.Local()),
+    "recorded": lambda: dpjax.audit(dpjax.Recorded(*reals)),
+    "recorded, local": lambda: dpjax.audit(dpjax.Recorded(*reals), method=dpjax.Local()),
+    "a histogram": lambda: dpjax.audit(
+        RandomizedResponse(1.0), [(0, 1)], method=dpjax.Histogram(least_probability=0.2)
     ),
 }
 audits[sys.argv[1]]()
@@ -72,12 +162,12 @@ print(len(compiled))
 @pytest.mark.parametrize(
     ("audit", "programs"),
     [
-        ("a mechanism", 2),  # both stages, and the loss for the plot
-        ("outcomes", 2),
-        ("by events", 4),  # the pilot's key and draws, and a stage each
-        ("a function", 6),  # two looks at it, the pilot's, both stages, the loss
+        ("a mechanism", 1),  # the sampler
+        ("outcomes", 1),
+        ("a function", 1),  # it is looked at by its trace alone
+        ("local", 2),  # both stages, and the loss for the plot
         ("recorded", 0),
-        ("recorded, normal", 2),
+        ("recorded, local", 2),
         ("a histogram", 1),
     ],
 )

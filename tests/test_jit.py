@@ -1,11 +1,12 @@
-"""Programs of classes that jax 0.10 takes for equal; see `dpjax._jit`."""
+"""Programs of classes that a jax may take for equal; see `dpjax._jit`."""
 
 from dataclasses import make_dataclass
 
 import jax
 import jax.numpy as jnp
 
-from dpjax._jit import classes_of, jit_by_class
+from dpjax import _jit
+from dpjax._jit import classes_are_confused, classes_of, jit_by_class
 from dpjax.sweeps._devices import _split
 
 SAME_FIELDS = [
@@ -25,6 +26,24 @@ def test_every_class_runs_its_own_program():
     # With jax.jit of jax 0.10.0 to 0.10.2, 20 to 24 of 120 such classes give another's number.
     numbers = jit_by_class()(number_of)
     assert [int(numbers(kind())[0]) for kind in SAME_FIELDS] == list(range(150))
+
+
+def test_the_probe_sees_what_jax_does():
+    """Not any two classes are equal to this jax, or all are, and none runs another's program."""
+    structures = [jax.tree.structure(kind()) for kind in SAME_FIELDS]
+    equal = {structures[0] == other for other in structures[1:]}
+    assert equal == {classes_are_confused()}
+    if not classes_are_confused():
+        plain = jax.jit(number_of)
+        assert [int(plain(kind())[0]) for kind in SAME_FIELDS] == list(range(150))
+
+
+def test_programs_are_by_class_only_where_jax_needs_it(monkeypatch):
+    first, second = (kind() for kind in SAME_FIELDS[:2])
+    for confused in (True, False):
+        monkeypatch.setattr(_jit, "classes_are_confused", lambda answer=confused: answer)
+        numbers = jit_by_class()(number_of)
+        assert (numbers.program(first) is numbers.program(second)) is not confused
 
 
 def test_every_class_runs_its_own_program_where_runs_are_split_over_devices():

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"^```(bash|python)\n(.*?)^```", TEXT, re.S | re.M)
+BLOCKS = re.findall(r"^```(bash|python|text)\n(.*?)^```", TEXT, re.S | re.M)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,12 @@ def environment():
 
 
 def test_the_blocks_run(folder):
+    shown = ""
     for language, code in BLOCKS:
+        if language == "text":
+            # What the block before it printed, to the last digit.
+            assert code == shown
+            continue
         lines = code.splitlines()
         scripts = [line.split()[0] for line in lines if line.startswith("scripts/")]
         for script in scripts:
@@ -36,6 +41,7 @@ def test_the_blocks_run(folder):
             [*command, "-c", code], cwd=folder, env=environment(), capture_output=True, text=True
         )
         assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+        shown = done.stdout
 
 
 def test_scripts_and_extras_that_it_names_exist():
@@ -55,6 +61,10 @@ def test_the_demo_runs():
     assert done.stdout.count("VIOLATED") == 2 and done.stdout.count("NOT REFUTED") == 1
     for report in ("laplace.html", "noisy-histogram-2.html", "survey.html", "survey.png"):
         assert (ROOT / "out" / report).stat().st_size > 1000
+
+
+def test_it_is_short():
+    assert len(TEXT.splitlines()) <= 250
 
 
 def test_the_files_that_are_linked_exist():

@@ -20,7 +20,7 @@ from dpjax.densities import Lattice, find_kernel, kernel_sums, lattice_counts
 from dpjax.methods.local._confirm import _kernel_statistics
 from dpjax.partitions import Box
 
-SIZES = (1, 2, 127, 128, 129, 8191, 8192, 8193, 16384, 16385, 20000, 20001, 24577)
+SIZES = (1, 127, 128, 129, 8191, 8192, 8193, 16_385, 24_577)
 """On both sides of the edges of a lane, of a block, and of two and three blocks."""
 
 
@@ -57,7 +57,7 @@ def test_sizes_of_the_same_blocks_share_a_program_that_counts_as_their_own():
     # Of two functions, for those of one would share their programs.
     traced = jax.jit(lambda key, blocks: total(key, blocks))
     static = jax.jit(total, static_argnums=1)
-    sizes = (127, 8192, 16384, 20_000, 20_001, 24_577, 8 * MAX_BLOCK)
+    sizes = (8192, 16_384, 20_000, 20_001)
     sums = {}
     for size in sizes:
         sums[size] = int(traced(_random.as_key(1), blocks_of(size)))
@@ -66,7 +66,7 @@ def test_sizes_of_the_same_blocks_share_a_program_that_counts_as_their_own():
     assert traced._cache_size() == len({block_size_for(size) for size in sizes}) < len(sizes)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [1, 129, 8192, 8193, 24_577])
 def test_a_first_block_that_is_drawn_already_changes_nothing(size):
     draw, reducer = count_positions(size)
     counts = reduce_samples(draw, reducer, size, first=draw(jnp.int32(0))).as_int()

@@ -1,7 +1,7 @@
 """Runs the suites and writes DATE-speed.json and DATE-speed.md.
 
-python -m benchmarks.speed [--quick] [--only density,noise] [--out FOLDER] [--note TEXT]
-python -m benchmarks.speed --compare OLD.json NEW.json
+scripts/benchmark [--quick] [--only density,noise] [--out FOLDER] [--note TEXT]
+scripts/benchmark --compare OLD.json NEW.json
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Which entries of a new result file are slower than in an old one, by more than noise.
 
-    python -m benchmarks.speed.compare OLD.json NEW.json
+    scripts/benchmark --compare OLD.json NEW.json
 
 An entry counts as slower (or faster) where its median moved by more than three standard deviations
 of a round, of both files together, and by more than a tenth: rounds of one session share the

@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.speed.harness import Contender, Entry, Goal, measure
+from benchmarks.speed.harness import Contender, Goal, Timing, measure
 from dpjax._streaming import reduce_samples, stored_blocks
 from dpjax.partitions._intervals import interval_counts
 
 
 def run(
     *, quick: bool = False, intervals: Iterable[int] = (100, 10_000)
-) -> tuple[list[Entry], list[Goal]]:
+) -> tuple[list[Timing], list[Goal]]:
     """Entries (no goals); `quick` is for fewer samples."""
     size = 200_000 if quick else 4_000_000
     sample = np.random.default_rng(0).random(size, np.float32)

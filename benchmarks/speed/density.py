@@ -17,14 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.stats import gaussian_kde
 
-from benchmarks.speed.harness import Contender, Entry, Goal, by_name, measure, ratio
+from benchmarks.speed.harness import Contender, Goal, Timing, by_name, measure, ratio
 from dpjax.densities import binned_density, direct_density
 
 NUM_POINTS, TARGET = 512, 1e-4
 _ENDS = (-4.0, 4.0)
 
 
-def run(*, quick: bool = False, sizes: Iterable[int] | None = None) -> tuple[list[Entry], list]:
+def run(*, quick: bool = False, sizes: Iterable[int] | None = None) -> tuple[list[Timing], list]:
     """Entries and goals; `quick` is for the smaller sample size and fewer data sets."""
     entries, goals = [], []
     for size in sizes or ((20_000,) if quick else (20_000, 1_000_000)):
@@ -42,7 +42,7 @@ def run(*, quick: bool = False, sizes: Iterable[int] | None = None) -> tuple[lis
     return entries, goals
 
 
-def _case(size: int, num_sets: int, rounds: int) -> list[Entry]:
+def _case(size: int, num_sets: int, rounds: int) -> list[Timing]:
     rng = np.random.default_rng(0)
     sets = rng.laplace(size=(num_sets, size))
     points = np.linspace(*_ENDS, NUM_POINTS)
@@ -110,7 +110,7 @@ def _all(estimate: Callable, sets: np.ndarray, points: np.ndarray, widths: np.nd
         estimate(sample, points, width)
 
 
-def _binned(sets, points, widths, num_cells: int) -> Callable[[], list]:
+def _binned(sets, points, widths, num_nodes: int) -> Callable[[], list]:
     """A call that estimates all data sets, in one share a device."""
     devices = jax.local_devices()[: len(sets)]
     parts = [np.array_split(values, len(devices)) for values in (sets, widths)]
@@ -118,13 +118,13 @@ def _binned(sets, points, widths, num_cells: int) -> Callable[[], list]:
         [jax.device_put(values.astype(np.float32), device) for values in (s, points, w)]
         for device, s, w in zip(devices, *parts, strict=True)
     ]
-    return lambda: [_binned_sets(*share, num_cells=num_cells) for share in shares]
+    return lambda: [_binned_sets(*share, num_nodes=num_nodes) for share in shares]
 
 
-@partial(jax.jit, static_argnames="num_cells")
-def _binned_sets(sets, points, widths, num_cells):
+@partial(jax.jit, static_argnames="num_nodes")
+def _binned_sets(sets, points, widths, num_nodes):
     return jax.lax.map(
-        lambda one: binned_density(one[0], points, one[1], num_cells=num_cells), (sets, widths)
+        lambda one: binned_density(one[0], points, one[1], num_nodes=num_nodes), (sets, widths)
     )
 
 

@@ -24,7 +24,7 @@ Call = Callable[[], Any]
 
 
 @dataclass(frozen=True)
-class Entry:
+class Timing:
     """One timed contender of one case.
 
     Attributes:
@@ -96,7 +96,7 @@ def measure(
     unit: str,
     rounds: int = 7,
     seconds_each: float = 4.0,
-) -> list[Entry]:
+) -> list[Timing]:
     """Times contenders in turn.
 
     Args:
@@ -119,7 +119,7 @@ def measure(
             if sum(times[name]) + max(times[name], default=0) <= seconds_each:
                 times[name].append(_seconds(contenders[name].call))
     return [
-        Entry(
+        Timing(
             suite,
             case,
             name,
@@ -142,12 +142,12 @@ def spread_of(times: list[float]) -> float:
     return (upper - lower) / 1.349
 
 
-def by_name(entries: list[Entry]) -> dict[str, Entry]:
+def by_name(entries: list[Timing]) -> dict[str, Timing]:
     """Entries of one case by contender."""
     return {entry.name: entry for entry in entries}
 
 
-def ratio(slow: Entry, fast: Entry) -> float:
+def ratio(slow: Timing, fast: Timing) -> float:
     """How many times faster `fast` is."""
     return slow.seconds / fast.seconds
 
@@ -165,7 +165,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def as_json(entries: list[Entry], goals: list[Goal]) -> dict[str, Any]:
+def as_json(entries: list[Timing], goals: list[Goal]) -> dict[str, Any]:
     """Plain dictionaries, as they are written to the result file."""
     return {
         "entries": [asdict(entry) for entry in entries],

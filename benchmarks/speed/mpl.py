@@ -5,10 +5,11 @@ from functools import partial
 import jax
 import numpy as np
 
-from benchmarks.speed.harness import Contender, Entry, Goal, by_name, measure, ratio
+from benchmarks.presets.experiments import EXPERIMENTS, LEVELS, experiment
+from benchmarks.presets.table2 import PAPER
+from benchmarks.speed.harness import Contender, Goal, Timing, by_name, measure, ratio
 from benchmarks.speed.plain_mpl import lower_bound
-from benchmarks.table2 import PAPER
-from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, compute, experiment, run_bounds
+from dpjax.sweeps import Entry, compute, run_bounds
 
 LIMITS = {"a": 0.010, "b": 0.020, "c": 0.010, "d": 0.010, "e": 0.2, "f": 0.2, "g": 0.2, "h": 0.3}
 """Seconds a run in a batch that were aimed at."""
@@ -16,27 +17,27 @@ LIMITS = {"a": 0.010, "b": 0.020, "c": 0.010, "d": 0.010, "e": 0.2, "f": 0.2, "g
 LEAST_SPEEDUP = 8.0
 
 
-def whole_batch(cell: Cell, runs: range) -> dict:
+def whole_batch(entry: Entry, runs: range) -> dict:
     """The columns of some runs, spread over all devices as `dpjax sweep` does."""
-    return compute(cell, runs, 0, devices=tuple(jax.local_devices()))()
+    return compute(entry, runs, 0, devices=tuple(jax.local_devices()))()
 
 
-def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry], list[Goal]]:
+def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing], list[Goal]]:
     """Entries and goals; `quick` is for two experiments, fewer runs and rounds."""
     entries, goals = [], []
     for letter in letters or ("ae" if quick else "".join(EXPERIMENTS)):
-        cell = experiment(letter, LEVELS[-1])
+        entry = experiment(letter, LEVELS[-1])
         batch = range((40 if letter in "abcd" else 8) // (4 if quick else 1))
         rng = np.random.default_rng(0)
         timed = measure(
             "mpl",
-            f"{letter} {cell.mechanism.name}",
+            f"{letter} {entry.mechanism.name}",
             {
                 "dpjax, batch": Contender(
-                    partial(whole_batch, cell, batch), len(batch), {"runs at once": len(batch)}
+                    partial(whole_batch, entry, batch), len(batch), {"runs at once": len(batch)}
                 ),
-                "dpjax, single run": Contender(partial(run_bounds, cell, [0])),
-                "NumPy and SciPy": Contender(partial(lower_bound, cell, rng)),
+                "dpjax, single run": Contender(partial(run_bounds, entry, [0])),
+                "NumPy and SciPy": Contender(partial(lower_bound, entry, rng)),
             },
             unit="run",
             rounds=3 if quick else 9,
@@ -44,7 +45,7 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry]
         entries += timed
         named = by_name(timed)
         entries.append(
-            Entry("mpl", timed[0].case, "paper's Table II", PAPER[letter], 0, 1, 0, "run")
+            Timing("mpl", timed[0].case, "paper's Table II", PAPER[letter], 0, 1, 0, "run")
         )
         plain, fast = named["NumPy and SciPy"], named["dpjax, batch"]
         goals += [

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.speed.harness import Contender, Entry, Goal, by_name, measure, ratio
+from benchmarks.speed.harness import Contender, Goal, Timing, by_name, measure, ratio
 from dpjax import _random
 
 _LANES, _BLOCK = 16, 2**16
@@ -33,7 +33,7 @@ NOISES = {
 
 def run(
     *, quick: bool = False, names: Iterable[str] = tuple(NOISES)
-) -> tuple[list[Entry], list[Goal]]:
+) -> tuple[list[Timing], list[Goal]]:
     """Entries and goals; `quick` is for a fiftieth of the draws."""
     blocks = 1 if quick else 20
     entries, goals = [], []

@@ -11,32 +11,33 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from benchmarks.speed.harness import Contender, Entry, Goal, by_name, measure, ratio
+from benchmarks.presets.experiments import EXPERIMENTS, LEVELS, experiment
+from benchmarks.speed.harness import Contender, Goal, Timing, by_name, measure, ratio
 from benchmarks.speed.mpl import whole_batch
 from dpjax import _random
 from dpjax._batching import Execution, default_execution, map_batched
 from dpjax._jit import jit_by_class
 from dpjax._streaming import Reducer, reduce_samples
-from dpjax.sources._streams import CONFIRM, SEARCH, Drawn
-from dpjax.sweeps import EXPERIMENTS, LEVELS, Cell, experiment
+from dpjax.sources._streams import CONFIRM, SEARCH, DrawnStreams
+from dpjax.sweeps import Entry
 from dpjax.sweeps._devices import over_devices
 
 LIMITS = {letter: 1.3 if letter in "abcd" else 1.15 for letter in EXPERIMENTS}
 """Quotients that were aimed at."""
 
 
-def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry], list[Goal]]:
+def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing], list[Goal]]:
     """Entries and goals; `quick` is for two experiments, fewer runs and rounds."""
     entries, goals = [], []
     for letter in letters or ("ae" if quick else "".join(EXPERIMENTS)):
-        cell = experiment(letter, LEVELS[-1])
+        entry = experiment(letter, LEVELS[-1])
         runs = range((200 if letter in "abcd" else 16) // (8 if quick else 1))
         timed = measure(
             "overhead",
-            f"{letter} {cell.mechanism.name}",
+            f"{letter} {entry.mechanism.name}",
             {
-                "runs": Contender(partial(whole_batch, cell, runs), len(runs)),
-                "draws, summed": Contender(partial(draw_and_sum, cell, runs), len(runs)),
+                "runs": Contender(partial(whole_batch, entry, runs), len(runs)),
+                "draws, summed": Contender(partial(draw_and_sum, entry, runs), len(runs)),
             },
             unit="run",
             rounds=3 if quick else 11,
@@ -50,17 +51,16 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry]
     return entries, goals
 
 
-def draw_and_sum(cell: Cell, runs: Any, execution: Execution | None = None) -> Array:
+def draw_and_sum(entry: Entry, runs: Any, execution: Execution | None = None) -> Array:
     """Sums of all outputs of some runs, [runs] floats, drawn as a sweep draws them, and where."""
-    name = _random.stable_hash(cell.id)
-    pairs = cell.pairs
+    pairs = entry.pairs
     return over_devices(
         _sums,
-        (cell.mechanism, jnp.asarray(pairs.database), jnp.asarray(pairs.neighbor)),
-        _random.fold_in(_random.as_key(0), name),
+        (entry.mechanism, jnp.asarray(pairs.database), jnp.asarray(pairs.neighbor)),
+        entry.key(0),
         jnp.asarray(list(runs), jnp.int32),
         tuple(jax.local_devices()),
-        sizes=(cell.settings.num_samples, cell.settings.num_confirm),
+        sizes=(entry.method.num_samples, entry.method.num_confirm),
         execution=execution or default_execution(),
     )
 
@@ -70,7 +70,7 @@ def _sums(mechanism, database, neighbor, key, runs, *, sizes, execution) -> Arra
     total = Reducer(lambda: jnp.zeros(()), _add, reads_once=True)
 
     def one_run(number: Array) -> Array:
-        source = Drawn(mechanism, database, neighbor, _random.fold_in(key, number))
+        source = DrawnStreams(mechanism, database, neighbor, _random.fold_in(key, number))
 
         def both_sides(pair: Array, stage: int) -> Array:
             first, second = (

@@ -16,69 +16,70 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
-from dpjax.sweeps import Cell
+from dpjax.sweeps import Entry
 
 NUM_CELLS = 4096
 
 
-def lower_bound(cell: Cell, rng: np.random.Generator, confidence: float = 0.95) -> float:
+def lower_bound(entry: Entry, rng: np.random.Generator, confidence: float = 0.95) -> float:
     """One run of MPL.
 
     Args:
-        cell: One of the experiments a to h.
+        entry: One of the experiments a to h.
         rng: Source of all draws.
         confidence: Of the bound.
 
     Returns:
         LB, by the normal quantile, at least 0.
     """
-    settings = cell.settings
-    letter = cell.label[0]
+    method = entry.method
+    letter = entry.label[0]
     draw = DRAWS[letter]
-    pairs = list(zip(np.asarray(cell.pairs.database), np.asarray(cell.pairs.neighbor), strict=True))
+    sides = (np.asarray(side) for side in (entry.pairs.database, entry.pairs.neighbor))
+    pairs = list(zip(*sides, strict=True))
     search = _search_reals if letter in "acd" else _search_outcomes
     found = [
-        search(cell, [draw(cell, rng, side, settings.num_samples) for side in pair])
+        search(entry, [draw(entry, rng, side, method.num_samples) for side in pair])
         for pair in pairs
     ]
     best = int(np.argmax([loss for loss, _, _ in found]))
     _, place, spread = found[best]
-    fresh = [draw(cell, rng, side, settings.num_confirm) for side in pairs[best]]
+    fresh = [draw(entry, rng, side, method.num_confirm) for side in pairs[best]]
     if spread is None:
         at_place = np.array([np.mean(sample == place) for sample in fresh])
-        variance = np.sum(1 / np.maximum(at_place, settings.floor) - 1)
-        error = np.sqrt(variance / settings.num_confirm)
+        variance = np.sum(1 / np.maximum(at_place, method.floor) - 1)
+        error = np.sqrt(variance / method.num_confirm)
     else:
-        bandwidth = spread * settings.num_confirm ** -(0.2 + settings.confirm_undersmoothing)
+        bandwidth = spread * method.num_confirm ** -(0.2 + method.confirm_undersmoothing)
         height = 1 / (np.sqrt(2 * np.pi) * bandwidth)
         values = [height * np.exp(-0.5 * ((s - place) / bandwidth) ** 2) for s in fresh]
         at_place = np.array([np.mean(v) for v in values])
         roughness = 1 / (2 * np.sqrt(np.pi))
-        variance = roughness * np.sum(1 / np.maximum(at_place, settings.floor)) / bandwidth
-        error = np.sqrt(variance / settings.num_confirm)
-    f, g = np.maximum(at_place, settings.floor)
+        variance = roughness * np.sum(1 / np.maximum(at_place, method.floor)) / bandwidth
+        error = np.sqrt(variance / method.num_confirm)
+    f, g = np.maximum(at_place, method.floor)
     return max(abs(np.log(f / g)) + ndtri(1 - confidence) * error, 0.0)
 
 
-def _search_outcomes(cell: Cell, samples: list) -> tuple[float, int, None]:
+def _search_outcomes(entry: Entry, samples: list) -> tuple[float, int, None]:
     """The largest loss of a pair, the outcome where it is, and no spread."""
-    size = cell.region.size
+    size = entry.region.size
     shares = [np.bincount(s, minlength=size) / len(s) for s in samples]
-    f, g = (np.maximum(share, cell.settings.floor) for share in shares)
+    f, g = (np.maximum(share, entry.method.floor) for share in shares)
     loss = np.abs(np.log(f / g))
     place = int(np.argmax(loss))
     return loss[place], place, None
 
 
-def _search_reals(cell: Cell, samples: list) -> tuple[float, float, float]:
+def _search_reals(entry: Entry, samples: list) -> tuple[float, float, float]:
     """The largest loss of a pair, the point where it is, and the spread of Silverman's rule."""
-    low, high = float(cell.region.low[0]), float(cell.region.high[0])
+    low, high = float(entry.region.low[0]), float(entry.region.high[0])
     spreads = [_spread(s) for s in samples]
     widths = [spread * len(s) ** -0.2 for spread, s in zip(spreads, samples, strict=True)]
     nodes = np.linspace(low - 6 * max(widths), high + 6 * max(widths), NUM_CELLS)
     inside = (nodes >= low) & (nodes <= high)
     f, g = (
-        np.maximum(binned_density(s, nodes, width)[inside], cell.settings.floor)
+        np.maximum(binned_density(s, nodes, width)[inside], entry.method.floor)
         for s, width in zip(samples, widths, strict=True)
     )
     loss = np.abs(np.log(f / g))
@@ -117,22 +118,22 @@ def _spread(sample: np.ndarray) -> float:
     return 0.9 * min(np.std(sample, ddof=1), (upper - lower) / 1.34)
 
 
-def _laplace(cell, rng, database, size):
-    return rng.laplace(database, 1 / float(cell.mechanism.epsilon), size)
+def _laplace(entry, rng, database, size):
+    return rng.laplace(database, 1 / float(entry.mechanism.epsilon), size)
 
 
-def _report_noisy_max(cell, rng, answers, size):
-    scale = 2 / float(cell.mechanism.epsilon)
+def _report_noisy_max(entry, rng, answers, size):
+    scale = 2 / float(entry.mechanism.epsilon)
     return np.argmax(rng.laplace(answers, scale, (size, len(answers))), axis=1)
 
 
-def _continuous_noisy_max(cell, rng, answers, size):
-    scale = len(answers) / float(cell.mechanism.epsilon)
+def _continuous_noisy_max(entry, rng, answers, size):
+    scale = len(answers) / float(entry.mechanism.epsilon)
     return np.max(rng.laplace(answers, scale, (size, len(answers))), axis=1)
 
 
-def _exponential(cell, rng, statistic, size):
-    rate = _rate(float(cell.mechanism.epsilon))
+def _exponential(entry, rng, statistic, size):
+    rate = _rate(float(entry.mechanism.epsilon))
     below = -np.expm1(-rate * statistic)
     u = rng.random(size) * (1 + below)
     magnitude = rng.random(size)
@@ -150,9 +151,9 @@ def _rate(epsilon: float) -> float:
     return float(brentq(excess, epsilon / 2, epsilon))
 
 
-def _sparse_vector(cell, rng, answers, size):
-    noise, unit = cell.mechanism.noise, 1 / float(cell.mechanism.epsilon)
-    threshold = cell.mechanism.threshold + rng.laplace(0, noise.threshold * unit, (size, 1))
+def _sparse_vector(entry, rng, answers, size):
+    noise, unit = entry.mechanism.noise, 1 / float(entry.mechanism.epsilon)
+    threshold = entry.mechanism.threshold + rng.laplace(0, noise.threshold * unit, (size, 1))
     shape = (size, len(answers))
     values = rng.laplace(answers, noise.query * unit, shape) if noise.query else answers[None, :]
     positive = values >= threshold
@@ -171,4 +172,4 @@ DRAWS: dict[str, Callable] = {
     "g": _sparse_vector,
     "h": _sparse_vector,
 }
-"""Letter, the first of the label -> (cell, rng, database, size) -> outputs."""
+"""Letter, the first of the label -> (entry, rng, database, size) -> outputs."""

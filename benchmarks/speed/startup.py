@@ -8,8 +8,8 @@ import tempfile
 import time
 from statistics import median
 
-from benchmarks.speed.harness import Entry, Goal, spread_of
-from dpjax.sweeps import EXPERIMENTS
+from benchmarks.presets.experiments import EXPERIMENTS
+from benchmarks.speed.harness import Goal, Timing, spread_of
 
 # Not ru_maxrss: a new process starts with its parent's.
 _PEAK = """
@@ -26,13 +26,14 @@ _COMPILE = (
     _PEAK
     + """
 import json, sys, time
-from dpjax.sweeps import LEVELS, experiment, run_bounds
-cell = experiment(sys.argv[1], LEVELS[-1])
+from benchmarks.presets.experiments import LEVELS, experiment
+from dpjax.sweeps import run_bounds
+entry = experiment(sys.argv[1], LEVELS[-1])
 start = time.perf_counter()
-run_bounds(cell, [0])
+run_bounds(entry, [0])
 first = time.perf_counter() - start
 start = time.perf_counter()
-run_bounds(cell, [1])
+run_bounds(entry, [1])
 second = time.perf_counter() - start
 print(json.dumps([first - second, peak()]))
 """
@@ -58,7 +59,7 @@ _LIMITS = {
 }
 
 
-def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry], list[Goal]]:
+def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing], list[Goal]]:
     """Entries and goals; `quick` is for one experiment and fewer processes."""
     rounds = 1 if quick else 5
     with tempfile.TemporaryDirectory() as folder:
@@ -76,12 +77,12 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Entry]
         seconds, megabytes = json.loads(answer)
         facts = {"peak memory, MB": megabytes}
         entries.append(
-            Entry("startup", "compile", letter, seconds, 0.0, 1, seconds, "program", facts)
+            Timing("startup", "compile", letter, seconds, 0.0, 1, seconds, "program", facts)
         )
     return entries, goals
 
 
-def _imports(rounds: int, bytecode: dict[str, str]) -> list[Entry]:
+def _imports(rounds: int, bytecode: dict[str, str]) -> list[Timing]:
     times: dict[str, list[float]] = {"jax": [], "dpjax": []}
     for _ in range(rounds):
         for name in times:
@@ -92,12 +93,12 @@ def _imports(rounds: int, bytecode: dict[str, str]) -> list[Entry]:
     more = entries[1].seconds - entries[0].seconds
     spread = max(entry.spread for entry in entries)
     entries.append(
-        Entry("startup", "import", "dpjax less jax", more, spread, rounds, more, "process")
+        Timing("startup", "import", "dpjax less jax", more, spread, rounds, more, "process")
     )
     return entries
 
 
-def _audits(rounds: int, bytecode: dict[str, str]) -> list[Entry]:
+def _audits(rounds: int, bytecode: dict[str, str]) -> list[Timing]:
     """`dpjax audit laplace` in a fresh process, without and with its compiled code on disk."""
     times: dict[str, list[float]] = {"cold": [], "warm": []}
     memory: dict[str, str] = {}
@@ -115,8 +116,8 @@ def _audits(rounds: int, bytecode: dict[str, str]) -> list[Entry]:
     ]
 
 
-def _entry(case: str, name: str, times: list[float], facts: dict | None = None) -> Entry:
-    return Entry(
+def _entry(case: str, name: str, times: list[float], facts: dict | None = None) -> Timing:
+    return Timing(
         "startup", case, name, median(times), spread_of(times), len(times), times[0], "process",
         facts or {},
     )  # fmt: skip

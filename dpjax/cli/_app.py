@@ -4,10 +4,17 @@ import os
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from dpjax.cli import _audit, _empirical, _mechanisms, _plan, _reproduce, _sweep
+from dpjax.cli import _audit, _empirical, _mechanisms, _plan, _sweep
+from dpjax.cli._wording import in_options, options_of
+
+_CACHE = "jax_compilation_cache_dir"
+
+_TABLES = {"audit": _audit.TABLE, "plan": _plan.TABLE, "empirical": _empirical.TABLE}
+"""Command -> its options, in whose words errors speak."""
 
 app = typer.Typer(
     name="dpjax",
@@ -22,7 +29,6 @@ _audit.register(app)
 _plan.register(app)
 _empirical.register(app)
 _sweep.register(app)
-_reproduce.register(app)
 
 
 def _version(asked: bool) -> None:
@@ -41,19 +47,19 @@ def configure(
     x64: bool = typer.Option(False, "--x64", help="Compute in float64 instead of float32."),
 ) -> None:
     """Settings of the process, made before anything is compiled."""
-    import jax
-
-    if x64:
-        jax.config.update("jax_enable_x64", True)
+    settings: dict[str, Any] = {"jax_enable_x64": True} if x64 else {}
     # Only here: a library must not decide where its user's process keeps compiled code.
-    cache = os.environ.get("DPJAX_CACHE_DIR", str(Path.home() / ".cache" / "dpjax" / "xla"))
+    default = os.environ.get(_CACHE.upper(), str(Path.home() / ".cache" / "dpjax" / "xla"))
+    cache = os.environ.get("DPJAX_CACHE_DIR", default)
     if cache:
-        jax.config.update("jax_compilation_cache_dir", cache)
+        settings[_CACHE] = cache
         # Also what compiles fast: to read it back takes a tenth of that.
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-        # For the worker processes of a sweep, which import jax anew.
-        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", cache)
-        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        settings["jax_persistent_cache_min_compile_time_secs"] = 0.0
+    for name, value in settings.items():
+        # jax reads it where a command imports it, and so do the worker processes of a sweep.
+        os.environ[name.upper()] = str(value)
+        if "jax" in sys.modules:
+            sys.modules["jax"].config.update(name, value)
 
 
 def run() -> None:
@@ -65,7 +71,9 @@ def run() -> None:
     try:
         app()
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        command = next((word for word in sys.argv[1:] if word in _TABLES), None)
+        options = {} if command is None else options_of(_TABLES[command])
+        print(f"error: {in_options(str(error), options)}", file=sys.stderr)
         sys.exit(2)
     except Exception:
         traceback.print_exc()

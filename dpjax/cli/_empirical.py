@@ -2,85 +2,73 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import numpy as np
 import typer
 
 from dpjax.cli._options import counting, number_or_text, say_written, working
+from dpjax.cli._table import Row, Table, add_command, option
+
+_NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
+"""Option of --noise -> argument of `calibrate_noise`."""
+
+_PANEL = ("database", "individual", "missing")
+_DENSITY = ("kernel", "bandwidth")
+
+TABLE: Table = {
+    "data": Row(Path, typer.Argument(help="A csv or Parquet file of records.")),
+    "database": option(str, "Column that names the database.", default="database"),
+    "individual": option(str, "Column that names the individual.", default="individual"),
+    "value": option(list[str], "Column of values; may be repeated."),
+    "query": option(
+        list[str],
+        "count, sum, mean, variance, min, max, median (each with an optional :COLUMN), "
+        "quantile:LEVEL, regression:Y~X; repeat it for a joint query. Default: mean.",
+    ),
+    "epsilon": option(list[str], "A level, or FROM:TO:COUNT; may be repeated. Default: 0:1:51."),
+    "kernel": option(str, "laplace, gaussian, likelihood or ecdf.", default="laplace"),
+    "bandwidth": option(
+        str,
+        "A number, likelihood, silverman, scott or variable.",
+        default="likelihood",
+        parser=number_or_text,
+        metavar="RULE|NUMBER",
+    ),
+    "adversary": option(str, "A query whose answer the adversary knows."),
+    "num_buckets": option(int, "Buckets of the adversary's answer.", default=2),
+    "uncertainty": option(
+        bool,
+        "Also the standard error of delta, from estimates without one database each.",
+        "--uncertainty",
+        default=False,
+    ),
+    "missing": option(str, "Records with a missing value: error or drop.", default="error"),
+    "noise": option(float, "Also calibrate noise that reaches this epsilon."),
+    "noise_kind": option(str, "With --noise: laplace (default) or deconvolution."),
+    "noise_rule": option(
+        str,
+        "With --noise, what its scale rests on: wasserstein (default), smallest or hausdorff.",
+    ),
+    "sensitivity": option(
+        float,
+        "With --noise: global sensitivity of the query, to compare with the classical Laplace "
+        "mechanism. Default: the largest change seen.",
+    ),
+    "as_json": option(bool, "Print one JSON object instead.", "--json", default=False),
+    "report": option(Path, "Write a report with its figures (html or md)."),
+}
+"""The options."""
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command to an application."""
-    app.command("empirical")(empirical)
+    add_command(app, "empirical", empirical, TABLE)
 
 
-def empirical(
-    data: Annotated[Path, typer.Argument(help="A csv or Parquet file of records.")],
-    database: Annotated[str, typer.Option(help="Column that names the database.")] = "database",
-    individual: Annotated[
-        str, typer.Option(help="Column that names the individual.")
-    ] = "individual",
-    value: Annotated[
-        list[str] | None, typer.Option(help="Column of values; may be repeated.")
-    ] = None,
-    query: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="count, sum, mean, variance, min, max, median (each with an optional :COLUMN), "
-            "quantile:LEVEL, regression:Y~X; repeat it for a joint query. Default: mean."
-        ),
-    ] = None,
-    epsilon: Annotated[
-        list[str] | None,
-        typer.Option(help="A level, or FROM:TO:COUNT; may be repeated. Default: 0:1:51."),
-    ] = None,
-    kernel: Annotated[str, typer.Option(help="laplace, gaussian, likelihood or ecdf.")] = "laplace",
-    bandwidth: Annotated[
-        str, typer.Option(help="A number, likelihood, silverman, scott or variable.")
-    ] = "likelihood",
-    adversary: Annotated[
-        str | None, typer.Option(help="A query whose answer the adversary knows.")
-    ] = None,
-    num_buckets: Annotated[int, typer.Option(help="Buckets of the adversary's answer.")] = 2,
-    uncertainty: Annotated[
-        bool,
-        typer.Option(
-            "--uncertainty",
-            help="Also the standard error of delta, from estimates without one database each.",
-        ),
-    ] = False,
-    missing: Annotated[str, typer.Option(help="Records with a missing value: error or drop.")] = (
-        "error"
-    ),
-    noise: Annotated[
-        float | None, typer.Option(help="Also calibrate noise that reaches this epsilon.")
-    ] = None,
-    noise_kind: Annotated[
-        str | None, typer.Option(help="With --noise: laplace (default) or deconvolution.")
-    ] = None,
-    noise_rule: Annotated[
-        str | None,
-        typer.Option(
-            help="With --noise, what its scale rests on: wasserstein (default), smallest or "
-            "hausdorff."
-        ),
-    ] = None,
-    sensitivity: Annotated[
-        float | None,
-        typer.Option(
-            help="With --noise: global sensitivity of the query, to compare with the classical "
-            "Laplace mechanism. Default: the largest change seen."
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
-    report: Annotated[
-        Path | None, typer.Option(help="Write a report with its figures (html or md).")
-    ] = None,
-) -> None:
+def empirical(**given: Any) -> None:
     """Estimates what a query gives away about each individual, from the data alone."""
-    wanted = {"noise": noise_kind, "rule": noise_rule, "sensitivity": sensitivity}
-    noise_options = {name: value for name, value in wanted.items() if value is not None}
+    noise, report = given["noise"], given["report"]
+    noise_options = {_NOISE[name]: given[name] for name in _NOISE if given[name] is not None}
     if noise is None and noise_options:
         raise ValueError(
             "--noise-kind, --noise-rule and --sensitivity are for the noise that --noise asks for."
@@ -89,34 +77,40 @@ def empirical(
         from dpjax.report import check_report_path
 
         check_report_path(report)
-    from dpjax.empirical import as_panel, calibrate_noise, empirical_privacy
+    from dpjax.empirical import (
+        Adversary,
+        Density,
+        calibrate_noise,
+        empirical_privacy,
+        panel_from_table,
+        write_empirical_report,
+    )
 
-    queries: Any = tuple(query or ["mean"])
+    queries: Any = tuple(given["query"] or ["mean"])
     if len(queries) == 1:
         queries = queries[0]
-    density = {"kernel": kernel, "bandwidth": number_or_text(bandwidth)}
-    levels = _levels(epsilon or ["0:1:51"])
-    panel = as_panel(data, database=database, individual=individual, value=value, missing=missing)
+    levels = _levels(given["epsilon"] or ["0:1:51"])
+    columns, density = ({name: given[name] for name in names} for names in (_PANEL, _DENSITY))
+    options: dict[str, Any] = {"density": Density(**density)}
+    knows = given["adversary"]
+    panel = panel_from_table(given["data"], value=given["value"] or None, **columns)
     with counting("leaving out individuals") as progress:
         result = empirical_privacy(
             panel,
             queries,
             epsilon=levels,
-            adversary=adversary,
-            num_buckets=num_buckets,
-            uncertainty=uncertainty,
+            adversary=None if knows is None else Adversary(knows, given["num_buckets"]),
+            uncertainty=given["uncertainty"],
             progress=progress,
-            **density,
+            **options,
         )
     calibration = None
     if noise is not None:
         with working("calibrating noise ..."):
-            calibration = calibrate_noise(panel, queries, epsilon=noise, **density, **noise_options)
+            calibration = calibrate_noise(panel, queries, epsilon=noise, **options, **noise_options)
     if report is not None:
-        from dpjax.empirical import write_empirical_report
-
         write_empirical_report(result, report, calibration)
-    if as_json:
+    if given["as_json"]:
         extra = {} if calibration is None else {"noise": calibration.to_dict()}
         print(json.dumps(result.to_dict() | extra, allow_nan=False))
     else:
@@ -124,7 +118,9 @@ def empirical(
     say_written(report)
 
 
-def _levels(texts: list[str]) -> np.ndarray:
+def _levels(texts: list[str]) -> Any:
+    import numpy as np
+
     levels: list[float] = []
     for text in texts:
         try:

@@ -15,6 +15,11 @@ def number_or_text(text: str) -> float | str:
         return text
 
 
+def integer_or_text(text: str) -> int | str:
+    """An integer >= 0 where the text is one, else the text itself."""
+    return int(text) if text.isdecimal() else text
+
+
 def working(text: str) -> Any:
     """A spinner on standard error, for people only."""
     from rich.console import Console

@@ -1,87 +1,100 @@
 """`dpjax plan`: how many samples a histogram estimate needs, before anything is drawn."""
 
 import json
+from typing import Any
 
 import typer
 
-from dpjax.inference import FiniteOutputs, Plan, plan_finite
-from dpjax.inference import plan as plan_lipschitz
+from dpjax.cli._table import Table, add_command, option
+
+_INTERVAL = ("lipschitz", "width")
+_INPUTS = ("input_lipschitz", "input_width")
+_COMMON = ("precision", "confidence", "num_samples", "order", "bound")
+
+TABLE: Table = {
+    "lipschitz": option(float, "C: steepest slope of a density in the output."),
+    "width": option(float, "W: length of the output interval; 1 if not given."),
+    "precision": option(float, "Largest error of the estimate wanted."),
+    "confidence": option(float, "Least probability of that precision."),
+    "num_samples": option(int, "Draws per input; give it in place of precision or confidence."),
+    "order": option(float, "Order of Renyi privacy; LDP without it."),
+    "input_lipschitz": option(
+        float, "D: steepest slope of a density in the input; asks for all inputs."
+    ),
+    "input_width": option(float, "Length of the input interval, with D."),
+    "num_inputs": option(int, "Inputs compared, where they are finitely many."),
+    "num_outputs": option(int, "Outputs, where they are finitely many."),
+    "least_probability": option(float, "Below the probability of each of those outputs."),
+    "bound": option(
+        str, "Union bound: all-intervals, or published as in the paper.", default="all-intervals"
+    ),
+    "rate": option(float, "Draws per second; measured here if not given."),
+    "as_json": option(bool, "Print one JSON object instead.", "--json", default=False),
+}
+"""The options."""
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("plan")(plan)
+    add_command(app, "plan", plan, TABLE)
 
 
-def plan(
-    lipschitz: float = typer.Option(None, help="C: steepest slope of a density in the output."),
-    width: float = typer.Option(None, help="W: length of the output interval; 1 if not given."),
-    precision: float = typer.Option(None, help="Largest error of the estimate wanted."),
-    confidence: float = typer.Option(None, help="Least probability of that precision."),
-    num_samples: int = typer.Option(
-        None, help="Draws per input; give it in place of precision or confidence."
-    ),
-    order: float = typer.Option(None, help="Order of Renyi privacy; LDP without it."),
-    input_lipschitz: float = typer.Option(
-        None, help="D: steepest slope of a density in the input; asks for all inputs."
-    ),
-    input_width: float = typer.Option(None, help="Length of the input interval, with D."),
-    num_inputs: int = typer.Option(None, help="Inputs compared, where they are finitely many."),
-    num_outputs: int = typer.Option(None, help="Outputs, where they are finitely many."),
-    least_probability: float = typer.Option(
-        None, help="Below the probability of each of those outputs."
-    ),
-    bound: str = typer.Option(
-        "all-intervals", help="Union bound: all-intervals, or published as in the paper."
-    ),
-    rate: float = typer.Option(None, help="Draws per second; measured here if not given."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead."),
-) -> None:
+def plan(**given: Any) -> None:
     """Plans a histogram estimate: intervals, samples, inputs and time.
 
     Give two of --precision, --confidence and --num-samples; the third is answered.
     """
-    asked = {
-        "precision": precision,
-        "confidence": confidence,
-        "num_samples": num_samples,
-        "order": order,
-        "bound": bound,
-    }
-    if num_outputs is None:
-        if least_probability is not None:
+    planned = _planned(given)
+    seconds = planned.seconds(_measured_rate() if given["rate"] is None else given["rate"])
+    if given["as_json"]:
+        print(json.dumps({**planned.to_dict(), "seconds": seconds}))
+    else:
+        print(_text(planned, seconds))
+
+
+def _planned(given: dict[str, Any]) -> Any:
+    from dpjax.inference import plan as plan_intervals
+    from dpjax.inference import plan_finite
+
+    asked = {name: given[name] for name in _COMMON}
+    intervals = {name: given[name] for name in _INTERVAL if given[name] is not None}
+    number = {} if given["num_inputs"] is None else {"num_inputs": given["num_inputs"]}
+    if given["num_outputs"] is None:
+        if given["least_probability"] is not None:
             raise ValueError("--least-probability is for finite outputs: give --num-outputs too.")
-        if lipschitz is None:
+        if given["lipschitz"] is None:
             raise ValueError(
                 "one assumption must be given: --lipschitz for outputs in an interval, or "
                 "--num-outputs and --least-probability for finitely many."
             )
-        planned = plan_lipschitz(
-            lipschitz=lipschitz,
-            width=1.0 if width is None else width,
-            input_lipschitz=input_lipschitz,
-            input_width=input_width,
-            num_inputs=num_inputs,
-            **asked,
+        return plan_intervals(**intervals, inputs=_inputs(given), **asked)
+    if intervals or any(given[name] is not None for name in _INPUTS):
+        raise ValueError(
+            "--num-outputs is for finite outputs, which have no --lipschitz, --width, "
+            "--input-lipschitz or --input-width."
         )
-    else:
-        intervals = (lipschitz, width, input_lipschitz, input_width)
-        if any(value is not None for value in intervals):
-            raise ValueError(
-                "--num-outputs is for finite outputs, which have no --lipschitz, --width, "
-                "--input-lipschitz or --input-width."
-            )
-        planned = plan_finite(
-            num_outputs=num_outputs,
-            least_probability=least_probability,
-            num_inputs=2 if num_inputs is None else num_inputs,
-            **asked,
+    finite = {name: given[name] for name in ("num_outputs", "least_probability")}
+    return plan_finite(**finite, **number, **asked)
+
+
+def _inputs(given: dict[str, Any]) -> Any:
+    """How many inputs, or the interval of which all are."""
+    from dpjax import _validate
+    from dpjax.inference import InputInterval
+
+    lipschitz, width, number = (given[name] for name in (*_INPUTS, "num_inputs"))
+    if (lipschitz is None) != (width is None):
+        raise ValueError(
+            "--input-lipschitz and --input-width are given together or not at all, but were "
+            f"{lipschitz!r} and {width!r}."
         )
-    seconds = planned.seconds(_measured_rate() if rate is None else rate)
-    if as_json:
-        print(json.dumps({**planned.to_dict(), "seconds": seconds}))
-    else:
-        print(_text(planned, seconds))
+    if lipschitz is None:
+        number = 2 if number is None else number
+        _validate.positive_int(at_least=2, num_inputs=number)
+        return number
+    if number is not None:
+        raise ValueError(f"--num-inputs follows from --input-lipschitz, but was {number!r}.")
+    return InputInterval(width, lipschitz)
 
 
 def _measured_rate() -> float:
@@ -91,7 +104,9 @@ def _measured_rate() -> float:
     return draws_per_second()
 
 
-def _text(planned: Plan, seconds: float) -> str:
+def _text(planned: Any, seconds: float) -> str:
+    from dpjax.inference import FiniteOutputs
+
     what = "LDP epsilon" if planned.order is None else f"Renyi level of order {planned.order:g}"
     finite = isinstance(planned.assumption, FiniteOutputs)
     rows = [

@@ -1,42 +1,58 @@
-"""What a command audits: a built-in mechanism by its name, a function, or a program."""
+"""What `dpjax audit` audits: a built-in mechanism, a function, a program, or recorded files."""
 
+import dataclasses
 import importlib
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
+_OF_HOST = ("workers", "timeout", "special", "bits", "time_limit")
+_OF_SAMPLES = ("discrete", "bits", "search_fraction")
 
-def mechanism_and_pairs(
-    name: str | None, epsilon: float | None, param: list[str], function: str | None, pairs: Any
-) -> tuple[Any, Any]:
-    """What is audited, and the pairs of a file or None.
+
+def subject_and_pairs(source: str, written: dict[str, Any], progress: Any) -> tuple[Any, Any]:
+    """What `dpjax.audit` takes first: the subject, and its pairs or None.
 
     Args:
-        name: Of a built-in mechanism, or None.
-        epsilon: Its parameter of that name, or None.
-        param: Its other parameters, as NAME=VALUE.
-        function: MODULE:NAME of a JAX function, or None.
-        pairs: A file, or None.
+        source: The parameter that names what is audited.
+        written: Parameter of the command -> value, of those that were given.
+        progress: Called by a mechanism of the host with (outputs so far, of how many).
 
     Raises:
-        ValueError: One of them is not known, or not of its form.
+        ValueError: An option is not of its form, or missing.
     """
-    given = None if pairs is None else _read_pairs(pairs)
-    if function is not None:
-        if epsilon is not None or param:
-            raise ValueError("--epsilon and --param are for built-in mechanisms, not --function.")
-        return _import_function(function), given
-    import dataclasses
+    if source == "samples":
+        return _recorded(written), None
+    on_host = source in ("host", "command")
+    path = written.get("pairs")
+    if path is None and source != "mechanism" and "input_width" not in written:
+        raise ValueError(f"--{source} needs --pairs, a file with [[database, neighbor], ...].")
+    pairs = None if path is None else _read_pairs(path, any_kind=on_host)
+    if source == "mechanism":
+        return _built_in(written), pairs
+    if source == "function":
+        return _function(written, pairs), pairs
+    from dpjax.sources import CommandMechanism, HostMechanism
 
+    options = {name: written[name] for name in _OF_HOST if name in written}
+    if source == "command":
+        return CommandMechanism(written["command"], progress=progress, **options), pairs
+    batched = not written.get("one_by_one", False)
+    function = _import_function(written["host"], "--host")
+    return HostMechanism(function, batched=batched, progress=progress, **options), pairs
+
+
+def _built_in(written: dict[str, Any]) -> Any:
     from dpjax._errors import nearest
     from dpjax.mechanisms import find_mechanism
 
-    cls = find_mechanism(name or "")
+    name = written["mechanism"]
+    cls = find_mechanism(name)
     fields = {field.name: field for field in dataclasses.fields(cls)}
-    settings = [] if epsilon is None else [f"epsilon={epsilon!r}"]
+    settings = [f"epsilon={written['epsilon']!r}"] if "epsilon" in written else []
     values: dict[str, Any] = {}
-    for setting in settings + list(param):
+    for setting in settings + list(written.get("param", ())):
         key, _, text = setting.partition("=")
         key = key.replace("-", "_")
         if key not in fields:
@@ -49,39 +65,44 @@ def mechanism_and_pairs(
                 f"--param {key} must be {'an integer' if kind is int else 'a number'}, but was "
                 f"{text!r}."
             ) from None
-    return cls(**values), given
+    return cls(**values)
 
 
-def host_and_pairs(
-    host: str | None, command: str | None, pairs: Path | None, options: dict[str, Any]
-) -> tuple[Any, Any]:
-    """A mechanism of the host, and its pairs of databases of any kind.
-
-    Args:
-        host: MODULE:NAME of a Python function, or None.
-        command: A program with its arguments, or None.
-        pairs: A file.
-        options: Of `dpjax.HostMechanism` or `dpjax.CommandMechanism`.
-
-    Raises:
-        ValueError: One of them is not of its form, or an option is for the other one.
-    """
-    import dpjax
-
-    kind = "--host" if host is not None else "--command"
+def _function(written: dict[str, Any], pairs: Any) -> Any:
+    function = _import_function(written["function"], "--function")
+    if "num_outcomes" not in written:
+        return function
     if pairs is None:
-        raise ValueError(f"{kind} needs --pairs, a file with [[database, neighbor], ...].")
-    foreign = {"--host": "timeout", "--command": "batched"}[kind]
-    if foreign in options:
-        name = {"timeout": "--timeout is for --command", "batched": "--one-by-one is for --host"}
-        raise ValueError(f"{name[foreign]}, not {kind}.")
-    given = _read_pairs(pairs, any_kind=True)
-    if host is not None:
-        return dpjax.HostMechanism(_import_function(host, kind), **options), given
-    return dpjax.CommandMechanism(command or "", **options), given
+        raise ValueError("--num-outcomes needs --pairs: finitely many outputs have no width.")
+    from dpjax.mechanisms import from_function
+
+    return from_function(function, pairs.database[0], num_outcomes=written["num_outcomes"])
 
 
-def _import_function(path: str, option: str = "--function") -> Any:
+def _recorded(written: dict[str, Any]) -> Any:
+    """Files are counted in chunks; the local approach's densities need arrays."""
+    from dpjax.sources import Recorded
+    from dpjax.sources.readers import Recording, read_samples
+
+    columns = written.get("column", [])
+    if len(columns) > 2:
+        raise ValueError(
+            f"--column must be given at most twice, for X and for Y, but was {len(columns)} times."
+        )
+    column_of_each = [columns[0], columns[-1]] if columns else [None, None]
+    places = list(zip(written["samples"], column_of_each, strict=True))
+    x, y = (Recording(*place) for place in places)
+    names = [f"{side.name}:{side.column}" if len(columns) > 1 else side.name for side in (x, y)]
+    options = {name: written[name] for name in _OF_SAMPLES if name in written}
+    recorded = Recorded(x, y, name=" / ".join(names), **options)
+    if written["method"] != "local":
+        return recorded
+    return dataclasses.replace(
+        recorded, **{side: read_samples(*place) for side, place in zip("xy", places, strict=True)}
+    )
+
+
+def _import_function(path: str, option: str) -> Any:
     module, _, attribute = path.partition(":")
     if not module or not attribute:
         raise ValueError(f"{option} must be MODULE:NAME, but was {path!r}.")

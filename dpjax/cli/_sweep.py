@@ -11,47 +11,42 @@ import typer
 
 from dpjax.cli._stop import stopping_on_signals
 from dpjax.cli._sweep_progress import showing
+from dpjax.cli._table import Row, Table, add_command, option
+
+TABLE: Table = {
+    "spec": Row(str, typer.Argument(help="A TOML file, or `status`.")),
+    "folder": Row(Path, typer.Argument(None, help="With `status`: the store.")),
+    "out": option(Path, "Folder of the store; what it holds is not run again."),
+    "shard": option(str, "Only share I of K (1/3, 2/3, 3/3), for job arrays.", metavar="I/K"),
+    "dask": option(str, "A Dask scheduler's address, or local:WORKERS.", metavar="ADDRESS"),
+    "distributed": option(
+        bool,
+        "Start jax.distributed first (Slurm, TPU pods, ...): each host takes its share.",
+        "--distributed",
+        default=False,
+    ),
+    "devices": option(
+        int,
+        "On CPU: part it into so many devices, which share the runs of a block; one a core if not "
+        "given.",
+    ),
+}
+"""The options."""
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("sweep")(sweep)
+    add_command(app, "sweep", sweep, TABLE)
 
 
-def sweep(
-    spec: str = typer.Argument(
-        help="A TOML file, the name of a preset (fig4, fig4-tight, fig5, fig6, table2, "
-        "histogram-figures, histogram-tables), or `status`."
-    ),
-    folder: Path = typer.Argument(None, help="With `status`: the store."),
-    out: Path = typer.Option(None, help="Folder of the store; what it holds is not run again."),
-    runs: int = typer.Option(None, help="Runs a cell of a preset; the paper's if not given."),
-    only: str = typer.Option(None, help="Parts of a preset, with commas between: a,d."),
-    quick: bool = typer.Option(False, "--quick", help="A preset with few runs."),
-    seed: int = typer.Option(None, help="Of a preset's draws."),
-    shard: str = typer.Option(
-        None, metavar="I/K", help="Only share I of K (1/3, 2/3, 3/3), for job arrays."
-    ),
-    dask: str = typer.Option(
-        None, metavar="ADDRESS", help="A Dask scheduler's address, or local:WORKERS."
-    ),
-    distributed: bool = typer.Option(
-        False,
-        "--distributed",
-        help="Start jax.distributed first (Slurm, TPU pods, ...): each host takes its share.",
-    ),
-    devices: int = typer.Option(
-        None,
-        help="On CPU: part it into so many devices, which share the runs of a block; one a core "
-        "if not given.",
-    ),
-) -> None:
+def sweep(**given: Any) -> None:
     """Runs what is missing of a sweep, block by block, and can be interrupted at any time.
 
     Interrupted by SIGTERM or ctrl-c, it stores the block it is at and exits with 0 or 130; the
     same command goes on where it stopped.
     """
-    if spec == "status":
+    folder, out, shard, dask = (given[name] for name in ("folder", "out", "shard", "dask"))
+    if given["spec"] == "status":
         _status(folder if folder is not None else out)
         return
     if folder is not None:
@@ -61,18 +56,18 @@ def sweep(
     if shard is not None and dask is not None:
         raise ValueError("--shard and --dask are two ways to share the work: choose one.")
     share = None if shard is None else _shard(shard)
-    if devices is None and shard is None and dask is None and not distributed:
+    if given["devices"] is not None:
+        part_cpu(given["devices"])
+    elif shard is None and dask is None and not given["distributed"]:
         use_all_cores()
-    elif devices is not None:
-        part_cpu(devices)
-    if distributed:
+    if given["distributed"]:
         import jax
 
         jax.distributed.initialize()
 
-    from dpjax.sweeps import Store, run_sweep
+    from dpjax.sweeps import Store, SweepSpec, run_sweep
 
-    store = Store.create(out, _spec(spec, runs, only, quick, seed))
+    store = Store.create(out, SweepSpec.from_file(given["spec"]))
     with ExitStack() as stack:
         executor = stack.enter_context(_dask(dask)) if dask is not None else None
         stop = stack.enter_context(stopping_on_signals())
@@ -94,24 +89,6 @@ def sweep(
         )
         raise typer.Exit(stop.exit_code)
     print(f"wrote {out}: {state.num_runs} runs, {state.num_computed} of them now", file=sys.stderr)
-
-
-def _spec(name: str, runs: int | None, only: str | None, quick: bool, seed: int | None) -> Any:
-    from dpjax.sweeps import PRESETS, SweepSpec, preset
-
-    path = Path(name)
-    if path.suffix != ".toml" and name in PRESETS:
-        parts = [] if only is None else [part.strip() for part in only.split(",")]
-        chosen = {} if seed is None else {"seed": seed}
-        return preset(name, runs=runs, only=parts, quick=quick, **chosen)
-    if not path.exists():
-        raise ValueError(
-            f"sweep {name!r} is neither a file nor a preset; presets: {', '.join(PRESETS)}."
-        )
-    for option, given in (("runs", runs), ("only", only), ("seed", seed), ("quick", quick or None)):
-        if given is not None:
-            raise ValueError(f"--{option} is for presets; in a file it is written down.")
-    return SweepSpec.from_file(path)
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -170,14 +147,14 @@ def _status(folder: Path | None) -> None:
 
     store = Store.open(folder)
     finished, corrupt = store.finished()
-    table = Table("cell", "mechanism", "runs", "stored", title=f"{store.spec.name} in {folder}")
+    table = Table("entry", "mechanism", "runs", "stored", title=f"{store.spec.name} in {folder}")
     stored: dict[str, int] = {}
     for block in store.spec.blocks():
         if block.name in finished:
-            stored[block.cell.id] = stored.get(block.cell.id, 0) + block.stop - block.first
-    for cell in store.spec.cells:
-        done = stored.get(cell.id, 0)
-        table.add_row(cell.label, cell.mechanism_name, str(cell.num_runs), str(done))
+            stored[block.entry.id] = stored.get(block.entry.id, 0) + block.stop - block.first
+    for entry in store.spec.entries:
+        done = stored.get(entry.id, 0)
+        table.add_row(entry.label, entry.mechanism_name, str(entry.num_runs), str(done))
     Console().print(table)
     total = sum(stored.values())
     print(f"{total} of {store.spec.num_runs} runs are stored; {len(corrupt)} corrupt blocks.")

@@ -21,17 +21,17 @@ def showing(spec: Any) -> Iterator[Callable[[Any], None]]:
     from rich.console import Console
 
     console = Console(stderr=True)
-    labels = {cell.id: number for number, cell in enumerate(spec.cells, start=1)}
+    labels = {entry.id: number for number, entry in enumerate(spec.entries, start=1)}
     start = time.perf_counter()
 
     def words(state: Any) -> str:
         rate = state.num_computed / (time.perf_counter() - start)
-        cell = ""
+        entry = ""
         if state.block is not None:
-            number = labels[state.block.cell.id]
-            cell = f"cell {number}/{len(labels)} ({state.block.cell.label}), "
+            number = labels[state.block.entry.id]
+            entry = f"entry {number}/{len(labels)} ({state.block.entry.label}), "
         left = (state.total_runs - state.num_runs) / rate if rate > 0 else float("nan")
-        return f"{cell}{rate:.1f} runs/s, {_clock(left)} left"
+        return f"{entry}{rate:.1f} runs/s, {_clock(left)} left"
 
     if console.is_terminal:
         with _bar(console) as show:

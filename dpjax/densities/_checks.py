@@ -71,26 +71,26 @@ def check_dimension(samples: Any, points: Any) -> None:
         )
 
 
-def check_num_cells(num_cells: int, points: Any, bandwidth: Any, kernel: Kernel) -> None:
-    """A lattice over the points has the cells per bandwidth that the kernel needs.
+def check_num_nodes(num_nodes: int, points: Any, bandwidth: Any, kernel: Kernel) -> None:
+    """A lattice over the points has the nodes per bandwidth that the kernel needs.
 
     Args:
-        num_cells: Cells of the lattice.
+        num_nodes: Of the lattice.
         points: [p] or [p, 1]; nothing is checked where they or the bandwidth are traced.
         bandwidth: Scalar.
-        kernel: Says how many cells a bandwidth needs, and how far it reaches.
+        kernel: Says how many nodes a bandwidth needs, and how far it reaches.
 
     Raises:
-        ValueError: The lattice is too coarse; the message says how many cells are enough.
+        ValueError: The lattice is too coarse; the message says how many nodes are enough.
     """
     if _validate.is_traced(points) or _validate.is_traced(bandwidth):
         return
     bandwidths = float(np.ptp(np.asarray(points, np.float64))) / float(bandwidth)
     bandwidths += 2 * kernel.radius
-    if num_cells < kernel.min_nodes * bandwidths:
+    if num_nodes < kernel.min_nodes * bandwidths:
         raise ValueError(
-            f"num_cells must give {kernel.min_nodes} cells per bandwidth, but {num_cells} gave "
-            f"{num_cells / bandwidths:.2g}: {np.ceil(kernel.min_nodes * bandwidths):.0f} are "
+            f"num_nodes must give {kernel.min_nodes} nodes per bandwidth, but {num_nodes} gave "
+            f"{num_nodes / bandwidths:.2g}: {np.ceil(kernel.min_nodes * bandwidths):.0f} are "
             "enough, and the direct estimate needs none."
         )
 

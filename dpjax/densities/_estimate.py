@@ -12,7 +12,7 @@ from dpjax._streaming import category_counts, reduce_samples, stored_blocks
 from dpjax.densities._bandwidth import BandwidthRule, Fixed, Silverman, as_rule, bandwidth_at
 from dpjax.densities._checks import (
     check_dimension,
-    check_num_cells,
+    check_num_nodes,
     checked_arrays,
     host_vectors,
 )
@@ -38,7 +38,7 @@ def truncated_kde(
     floor: float = 0.0,
     kernel: str = "gaussian",
     method: str = "direct",
-    num_cells: int = 2**15,
+    num_nodes: int = 2**15,
 ) -> Array:
     """Kernel density estimate of samples at given points, truncated from below at the floor (TKDE).
 
@@ -46,9 +46,9 @@ def truncated_kde(
     multiple of 2^-17, so a density is within 2^-18 c_d / h^d of the exact sum, h the bandwidth and
     c_d / h^d the height of one kernel (for d = 1 and the Gaussian 0.4 / h), and far closer for many
     samples that lie at different distances. Binned: each sample is moved by up to half a bin, an
-    8th of a cell or less, and the lattice adds an error as in `binned_density`. A density that is
-    not far above these errors is noise, and may come out as 0: set the floor above them, and do not
-    believe what lies at it.
+    8th of the nodes' spacing or less, and the lattice adds an error as in `binned_density`. A
+    density that is not far above these errors is noise, and may come out as 0: set the floor above
+    them, and do not believe what lies at it.
 
     Args:
         samples: Reals of shape [n] or [n, d].
@@ -59,8 +59,8 @@ def truncated_kde(
         kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
         method: "direct" (n p kernel values), or "binned" (d = 1): one count of the samples and one
             FFT, interpolated between lattice nodes.
-        num_cells: Lattice nodes of the binned method. A kernel with an edge or a kink needs more of
-            them than the Gaussian: where few samples are near, its error falls as 1 / num_cells.
+        num_nodes: Lattice nodes of the binned method. A kernel with an edge or a kink needs more of
+            them than the Gaussian: where few samples are near, its error falls as 1 / num_nodes.
 
     Returns:
         Densities of shape [p].
@@ -75,7 +75,7 @@ def truncated_kde(
     """
     _validate.one_of(("direct", "binned"), method=method)
     _validate.non_negative(floor=floor)
-    _validate.positive_int(num_cells=num_cells)
+    _validate.positive_int(num_nodes=num_nodes)
     profile = find_kernel(kernel)
     samples, points = host_vectors("samples", samples), host_vectors("points", points)
     check_dimension(samples, points)
@@ -98,8 +98,8 @@ def truncated_kde(
         raise ValueError(
             f"method 'binned' is for one dimension, but samples had {dimension}: use 'direct'."
         )
-    check_num_cells(num_cells, points, width, profile)
-    density = _binned(samples[:, 0], points[:, 0], width, kernel=kernel, num_cells=num_cells)
+    check_num_nodes(num_nodes, points, width, profile)
+    density = _binned(samples[:, 0], points[:, 0], width, kernel=kernel, num_nodes=num_nodes)
     return jnp.maximum(density, floor)
 
 
@@ -175,27 +175,27 @@ def binned_density(
     bandwidth: Array,
     *,
     kernel: str = "gaussian",
-    num_cells: int = 2**11,
+    num_nodes: int = 2**11,
 ) -> Array:
     """The binned estimate, to be used inside `jit` and `vmap`.
 
-    Samples are counted in at least 2^16 bins, however few the cells are: what a cell costs is its
+    Samples are counted in at least 2^16 bins, however few the nodes are: what a node costs is its
     share of the FFT, what a bin costs is next to nothing.
 
     The error is absolute, not relative, also in float64. A sample is moved by up to half a bin b,
     which for the Gaussian changes a density by up to 0.3 b / h of the height 0.4 / h of one kernel,
-    h the bandwidth, and by far less for many samples; the cells add an error of the same kind, by
-    which a lone kernel is changed by up to (cell / h)^2 / 40 of its height, and the FFT in float32
-    one of up to about 2^-23 of the largest density, also where there is no sample. Do not believe
-    densities that are not far above these errors, and truncate them at a floor that is. For counts
-    there is no derivative, with respect to any argument.
+    h the bandwidth, and by far less for many samples; the nodes add an error of the same kind, by
+    which a lone kernel is changed by up to (spacing / h)^2 / 40 of its height, and the FFT in
+    float32 one of up to about 2^-23 of the largest density, also where there is no sample. Do not
+    believe densities that are not far above these errors, and truncate them at a floor that is. For
+    counts there is no derivative, with respect to any argument.
 
     Args:
         samples: Floats [n] or [n, 1].
         points: Floats [p] or [p, 1]; the lattice spans them and the kernel's reach.
-        bandwidth: Scalar above 0; must span `Kernel.min_nodes` cells.
+        bandwidth: Scalar above 0; must span `Kernel.min_nodes` nodes.
         kernel: Name of the kernel.
-        num_cells: Nodes of the lattice.
+        num_nodes: Nodes of the lattice.
 
     Returns:
         Densities [p] >= 0, cubic between nodes.
@@ -203,32 +203,32 @@ def binned_density(
     Raises:
         TypeError: The estimate is differentiated, or the bandwidth is not a number.
         ValueError: Something is not one-dimensional, empty, not finite or (the bandwidth) not above
-            0, or the cells are too few for the bandwidth. Values are looked at where they are
+            0, or the nodes are too few for the bandwidth. Values are looked at where they are
             concrete; where they are traced, a sample that is NaN or infinite counts in n alone, and
             so lowers all densities, and a lattice that is too coarse smooths them.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
     """
-    _validate.positive_int(num_cells=num_cells)
+    _validate.positive_int(num_nodes=num_nodes)
     profile = find_kernel(kernel)
     arrays = checked_arrays(samples, points, bandwidth)
     if arrays[0].ndim == 2 and arrays[0].shape[1] > 1:
         raise ValueError(
             f"samples must have one dimension, but had {arrays[0].shape[1]}: use direct_density."
         )
-    check_num_cells(num_cells, points, bandwidth, profile)
+    check_num_nodes(num_nodes, points, bandwidth, profile)
     samples, points = (x if x.ndim == 1 else x[:, 0] for x in arrays)
     reach = profile.radius * bandwidth
-    lattice = Lattice.covering(jnp.min(points), jnp.max(points), reach, num_cells)
-    fine = max(_LEAST_BINS // num_cells, 8)
-    counts = _reduce(samples, lattice_counts(lattice, num_cells, fine))
+    lattice = Lattice.covering(jnp.min(points), jnp.max(points), reach, num_nodes)
+    fine = max(_LEAST_BINS // num_nodes, 8)
+    counts = _reduce(samples, lattice_counts(lattice, num_nodes, fine))
     density = smooth_counts(counts, lattice, bandwidth, profile, samples.shape[0], fine)
     return jnp.maximum(lattice.interpolate(density, points), 0)
 
 
 _direct = jax.jit(direct_density, static_argnames="kernel")
-_binned = jax.jit(binned_density, static_argnames=("kernel", "num_cells"))
+_binned = jax.jit(binned_density, static_argnames=("kernel", "num_nodes"))
 
 
 def _reduce(samples: Array, reducer):

@@ -1,19 +1,20 @@
 """Empirical privacy of queries on real data: panels, queries, densities, risk and noise."""
 
+from dpjax.empirical._adversary import Adversary as Adversary
 from dpjax.empirical._bandwidth import VariableBandwidth as VariableBandwidth
 from dpjax.empirical._calibrate import NoiseCalibration as NoiseCalibration
 from dpjax.empirical._calibrate import calibrate_noise as calibrate_noise
+from dpjax.empirical._density import Density as Density
 from dpjax.empirical._distances import hausdorff_distance as hausdorff_distance
 from dpjax.empirical._distances import wasserstein_infinity as wasserstein_infinity
 from dpjax.empirical._figures import plot_empirical_curves as plot_empirical_curves
 from dpjax.empirical._figures import plot_empirical_densities as plot_empirical_densities
 from dpjax.empirical._figures import plot_empirical_noise as plot_empirical_noise
-from dpjax.empirical._noise import LaplaceDeconvolution as LaplaceDeconvolution
 from dpjax.empirical._noise import LaplaceNoise as LaplaceNoise
 from dpjax.empirical._noise import TaperedDeconvolution as TaperedDeconvolution
 from dpjax.empirical._panel import Panel as Panel
 from dpjax.empirical._panel import panel_from_array as panel_from_array
-from dpjax.empirical._panel_tables import as_panel as as_panel
+from dpjax.empirical._panel_tables import panel_from_table as panel_from_table
 from dpjax.empirical._privacy import empirical_privacy as empirical_privacy
 from dpjax.empirical._queries import Count as Count
 from dpjax.empirical._queries import Maximum as Maximum

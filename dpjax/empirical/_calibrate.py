@@ -6,22 +6,16 @@ from typing import Any
 import numpy as np
 
 from dpjax import _validate
-from dpjax.empirical._bandwidth import DensityChoice, choose_density
+from dpjax.empirical._density import Density
 from dpjax.empirical._distances import hausdorff_distance, wasserstein_infinity
 from dpjax.empirical._laplace import laplace_log_ratio
-from dpjax.empirical._noise import (
-    LaplaceDeconvolution,
-    LaplaceNoise,
-    Noise,
-    TaperedDeconvolution,
-    released_log_ratio,
-)
+from dpjax.empirical._noise import LaplaceNoise, Noise, TaperedDeconvolution, released_log_ratio
 from dpjax.empirical._panel_tables import as_panel
 from dpjax.empirical._result import plain
 from dpjax.empirical._samples import sample_query
 
-# Individuals per block of closed-form log ratios.
 _BLOCK = 1024
+"""Individuals per block of closed-form log ratios."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +63,9 @@ class NoiseCalibration:
         """Whether the paper's scale would have kept every log ratio within epsilon."""
         return self.hausdorff_log_ratio <= self.epsilon + 1e-9
 
-    def sample(self, size: int, seed: int | None = None) -> np.ndarray:
-        """[size] draws of the noise; without a seed, fresh ones from the operating system."""
-        return self.noise.sample(size, np.random.default_rng(seed))
+    def sample(self, size: int, key: int | None = None) -> np.ndarray:
+        """[size] draws of the noise; without a seed `key`, fresh ones from the operating system."""
+        return self.noise.sample(size, np.random.default_rng(key))
 
     def release(self, result: float) -> float:
         """A result of the query with one draw of the noise added; never the same draw twice."""
@@ -107,13 +101,10 @@ def calibrate_noise(
     epsilon: float,
     noise: str = "laplace",
     rule: str = "wasserstein",
-    kernel: str = "laplace",
-    bandwidth: Any = "likelihood",
+    density: Density = Density(),  # noqa: B008 (frozen)
     sensitivity: float | None = None,
     tolerance: float = 0.01,
-    num_draws: int = 1,
-    seed: int = 0,
-    **table: Any,
+    key: int = 0,
 ) -> NoiseCalibration:
     """The noise that makes a query empirically private at epsilon, with delta = 0.
 
@@ -126,14 +117,11 @@ def calibrate_noise(
         rule: Where lambda comes from: 'wasserstein', W_inf / epsilon, which is sound whatever the
             results; 'smallest', the smallest at which no log ratio of these results is above
             epsilon; 'hausdorff', the paper's, which is refused where it does not suffice.
-        kernel: Kernel of the density estimate, 'laplace', 'gaussian' or 'likelihood'.
-        bandwidth: Its bandwidth, as for `empirical_privacy`, but not a variable one.
+        density: As for `empirical_privacy`; for a deconvolution of a fixed bandwidth.
         sensitivity: Global sensitivity for the classical mechanism that the expected error is
             compared with; default: the largest change seen in the databases.
         tolerance: By how much the achieved log ratio may exceed epsilon before it is refused.
-        num_draws: Draws of a randomised query per database.
-        seed: Seed of randomised queries.
-        **table: As for `empirical_privacy`.
+        key: Seed of random queries.
 
     Returns:
         The calibration; its `release` adds a draw to a result.
@@ -151,20 +139,18 @@ def calibrate_noise(
     _validate.one_of(["wasserstein", "hausdorff", "smallest"], rule=rule)
     if sensitivity is not None:
         _validate.positive(sensitivity=sensitivity)
-    panel = as_panel(databases, **table)
-    samples = sample_query(query, panel, num_draws=num_draws, seed=seed)
+    panel = as_panel(databases)
+    samples = sample_query(query, panel, key=key)
     if len(samples.names) != 1:
         raise ValueError(
             f"query must be of one number to be given noise, but was of {len(samples.names)}: "
             "calibrate each and share epsilon among them."
         )
-    density = choose_density(
-        samples.full, samples.database, kernel=kernel, bandwidth=bandwidth, names=samples.names
-    )
-    if noise == "deconvolution" and not density.bandwidth:
+    fitted = density.fit(samples.full, samples.database, samples.names).density
+    if noise == "deconvolution" and not fitted.scales:
         raise ValueError(
             "noise 'deconvolution' inverts a kernel of one bandwidth, but the density is "
-            f"{density}; noise='laplace' works for any."
+            f"{fitted}; noise='laplace' works for any."
         )
     first, without = samples.full[:, 0], samples.without[:, :, 0]
     lost = np.flatnonzero(np.isnan(without).all(axis=1))
@@ -174,15 +160,17 @@ def calibrate_noise(
             f"{panel.individuals[lost[0]]!r} it is undefined in every database: no noise helps."
         )
     without = without[(without != first).any(axis=1)]
-    gaps = np.array([wasserstein_infinity(first, s[~np.isnan(s)]) for s in without])
-    hausdorff = max((hausdorff_distance(first, s[~np.isnan(s)]) for s in without), default=0.0)
+    defined = [results[~np.isnan(results)] for results in without]
+    gaps = np.array([wasserstein_infinity(first, results) for results in defined])
+    hausdorff = max((hausdorff_distance(first, results) for results in defined), default=0.0)
     largest = float(gaps.max(initial=0.0))
     if rule == "smallest":
         scale = _smallest_scale(first, without[np.argsort(-gaps)], epsilon, largest / epsilon)
     else:
         scale = {"wasserstein": largest, "hausdorff": hausdorff}[rule] / epsilon
-    chosen = _noise(noise, density, scale)
-    achieved = _achieved(chosen, first, without, gaps)
+    chosen = _noise(noise, fitted, scale)
+    # Results that only change places have one density, whatever the scale.
+    achieved = _achieved(chosen, first, without, gaps) if largest else 0.0
     if achieved > epsilon + tolerance:
         raise ValueError(
             f"noise {noise!r} by the rule {rule!r} achieves a log ratio of {achieved:.4g}, "
@@ -199,10 +187,9 @@ def calibrate_noise(
         rule=rule,
         wasserstein_infinity=largest,
         hausdorff=hausdorff,
-        # Results that only change places have one density, whatever the scale.
         hausdorff_log_ratio=_laplace_worst(first, without, hausdorff / epsilon) if largest else 0.0,
         achieved_log_ratio=achieved,
-        density=str(density),
+        density=str(fitted),
         expected_error=chosen.expected_error,
         classical_error=used / epsilon,
         sensitivity=used,
@@ -210,26 +197,21 @@ def calibrate_noise(
     )
 
 
-def _noise(noise: str, density: DensityChoice, scale: float) -> Noise:
-    if scale == 0:
-        return LaplaceDeconvolution(0.0, 1.0)
-    if noise == "laplace":
-        return LaplaceNoise(scale)
-    if density.kernel == "laplace":
-        return LaplaceDeconvolution(scale, density.bandwidth[0])
-    return TaperedDeconvolution(scale, density.bandwidth[0])
+def _noise(noise: str, density: Density, scale: float) -> Noise:
+    if noise == "deconvolution" and density.kernel == "laplace":
+        return LaplaceNoise(scale, density.scales[0])
+    if noise == "deconvolution" and scale:
+        return TaperedDeconvolution(scale, density.scales[0])
+    return LaplaceNoise(scale)
 
 
 def _achieved(noise: Noise, first: np.ndarray, without: np.ndarray, gaps: np.ndarray) -> float:
     """Largest log ratio of the released densities over all individuals."""
     if isinstance(noise, TaperedDeconvolution):
         return _tapered_worst(noise, first, without, gaps)
-    # Laplace noise alone: the ratio before the kernel, which can only smooth it. Deconvolution: the
+    # Plain noise: the ratio before the kernel, which can only smooth it. Deconvolution: the
     # released density is exactly a mixture of Laplace kernels of the wider of the two scales.
-    width = noise.scale
-    if isinstance(noise, LaplaceDeconvolution):
-        width = max(noise.scale, noise.bandwidth)
-    return _laplace_worst(first, without, width)
+    return _laplace_worst(first, without, max(noise.scale, noise.bandwidth))
 
 
 def _laplace_worst(first: np.ndarray, without: np.ndarray, scale: float) -> float:

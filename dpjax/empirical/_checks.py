@@ -6,6 +6,7 @@ import numpy as np
 import scipy
 
 _PERMUTATIONS = 9999
+"""Orders of the results that the autocorrelation is compared with."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,14 @@ class IndependenceCheck:
 
 
 def check_independence(
-    results: np.ndarray, query: str = "query", seed: int = 0
+    results: np.ndarray, query: str = "query", key: int = 0
 ) -> IndependenceCheck:
     """Runs test and lag-1 autocorrelation of results in the order of their databases.
 
     Args:
         results: [n] one result per database.
         query: The query in words.
-        seed: Seed of the permutations.
+        key: Seed of the permutations.
 
     Returns:
         Both tests with their p-values.
@@ -64,7 +65,7 @@ def check_independence(
     norm = float(centred @ centred)
     observed = float(centred[1:] @ centred[:-1]) / norm
     # Under independence every order is as likely; the mean over all orders is -1/n.
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(key)
     shuffled = generator.permuted(np.broadcast_to(centred, (_PERMUTATIONS, len(centred))), axis=1)
     draws = np.einsum("bj,bj->b", shuffled[:, 1:], shuffled[:, :-1]) / norm
     center = -1 / len(results)
@@ -95,15 +96,11 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     if not num_above or not num_below:
         return float("nan")
 
+    log_gamma = scipy.special.gammaln
+
     def log_choose(n: int, k: np.ndarray) -> np.ndarray:
-        inside = (k >= 0) & (k <= n)
-        k = np.where(inside, k, 0)
-        value = (
-            scipy.special.gammaln(n + 1)
-            - scipy.special.gammaln(k + 1)
-            - scipy.special.gammaln(n - k + 1)
-        )
-        return np.where(inside, value, -np.inf)
+        # Minus infinity where k > n: there the last term is infinite.
+        return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1)
 
     possible = np.arange(2, num_above + num_below + 1)
     half, odd = possible // 2, possible % 2
@@ -127,7 +124,6 @@ class CoverageCheck:
         median: Median number of databases per individual.
         num_everywhere: Individuals that appear in every database.
         num_rare: Individuals that appear in fewer than half of the databases.
-        num_absent: Individuals that appear in none.
     """
 
     num_databases: int
@@ -135,7 +131,6 @@ class CoverageCheck:
     median: float
     num_everywhere: int
     num_rare: int
-    num_absent: int
 
     def __str__(self) -> str:
         """The check in one sentence."""
@@ -159,5 +154,4 @@ def check_coverage(coverage: np.ndarray, num_databases: int) -> CoverageCheck:
         median=float(np.median(coverage)),
         num_everywhere=int(np.count_nonzero(coverage == num_databases)),
         num_rare=int(np.count_nonzero(2 * coverage < num_databases)),
-        num_absent=int(np.count_nonzero(coverage == 0)),
     )

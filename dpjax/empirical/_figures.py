@@ -37,23 +37,13 @@ def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:
         if result.delta_error is not None and values is result.delta:
             error = 2 * result.delta_error[order]
             low, high = np.maximum(values[order] - error, 0), values[order] + error
-            axes.fill_between(
-                result.epsilons[order], low, high, color=_WITH, alpha=0.2, linewidth=0,
-                label="2 standard errors",
-            )  # fmt: skip
+            x, style = result.epsilons[order], {"alpha": 0.2, "linewidth": 0}
+            axes.fill_between(x, low, high, color=_WITH, label="2 standard errors", **style)
             axes.legend(frameon=False)
         if np.isfinite(result.epsilon_at_zero) and result.epsilon_at_zero <= result.epsilons.max():
-            axes.axvline(result.epsilon_at_zero, color="0.5", linestyle=":")
-            axes.annotate(
-                f"{result.epsilon_at_zero:.3g}",
-                (result.epsilon_at_zero, 0.95),
-                xycoords=("data", "axes fraction"),
-                xytext=(-4, 0),
-                textcoords="offset points",
-                ha="right",
-                va="top",
-                color="0.35",
-            )
+            zero = result.epsilon_at_zero
+            axes.axvline(zero, color="0.5", linestyle=":", label=f"delta vanishes at {zero:.3g}")
+            axes.legend(frameon=False)
         axes.set(xlabel="epsilon", ylabel=name, ylim=(0, None))
         _tidy(axes)
     figure.suptitle(f"Empirical privacy of {' and '.join(result.queries)}")
@@ -112,14 +102,14 @@ def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
 
 
 def plot_empirical_noise(
-    calibration: NoiseCalibration, num_draws: int = 1_000_000, seed: int = 0
+    calibration: NoiseCalibration, num_draws: int = 1_000_000, key: int = 0
 ) -> Any:
     """Histogram of draws of the noise, with its density.
 
     Args:
         calibration: The calibrated noise.
         num_draws: Draws in the histogram.
-        seed: Seed of the draws.
+        key: Seed of the draws.
 
     Returns:
         A matplotlib Figure.
@@ -129,7 +119,7 @@ def plot_empirical_noise(
     """
     noise = calibration.noise
     figure, axes = new_figure(size=(7, 3.6))
-    draws = calibration.sample(num_draws, seed)
+    draws = calibration.sample(num_draws, key)
     moved = draws[draws != 0]
     title = f"{num_draws:,} draws of the noise"
     if noise.atom:

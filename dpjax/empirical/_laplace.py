@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpjax.empirical._pieces import Pieces
+
 
 @dataclass(frozen=True, eq=False)
-class LaplacePieces:
+class LaplacePieces(Pieces):
     """Pieces between merged sample points, for many second samples against one first sample.
 
-    Build with `laplace_pieces`; `from_left` and `from_right` are A and B of both mixtures, shape
-    [2, rows, pieces], and `gap` is h, shape [rows, pieces].
+    Attributes:
+        from_left: [2, rows, pieces] A of both mixtures.
+        from_right: [2, rows, pieces] B of both mixtures.
+        gap: [rows, pieces] h.
     """
 
-    left: np.ndarray
-    right: np.ndarray
-    mass_p: np.ndarray
-    mass_q: np.ndarray
     from_left: np.ndarray
     from_right: np.ndarray
     gap: np.ndarray

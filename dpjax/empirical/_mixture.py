@@ -8,10 +8,13 @@ crossing, an error in the place of a crossing enters delta only in second order.
 Notation: p, q the mixtures; l = ln p - ln q; z = (x - center) / bandwidth.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
+
+from dpjax.empirical._pieces import Pieces
 
 _NODES_PER_BANDWIDTH = 8
 # Half widths, in bandwidths, of the windows with nodes: the mass outside is below 1e-16.
@@ -69,14 +72,10 @@ class Mixture:
 
 
 @dataclass(frozen=True, eq=False)
-class MixturePieces:
-    """Pieces between the nodes of the table of two mixtures; one row. Build with `mixture_pieces`.
+class MixturePieces(Pieces):
+    """Pieces between the nodes of the table of two mixtures; one row.
 
     Attributes:
-        left: [1, pieces] log ratio at the left end.
-        right: [1, pieces] log ratio at the right end.
-        mass_p: [1, pieces] mass of p.
-        mass_q: [1, pieces] mass of q.
         nodes: [pieces + 1] where the pieces end.
         slopes: [2, pieces] slopes of the log ratio at both ends.
         below: [2, pieces] distribution functions of p and q at the left ends.
@@ -85,16 +84,17 @@ class MixturePieces:
         errors: Bounds of the error of each crossing's share of delta, filled by `split`.
     """
 
-    left: np.ndarray
-    right: np.ndarray
-    mass_p: np.ndarray
-    mass_q: np.ndarray
     nodes: np.ndarray
     slopes: np.ndarray
     below: np.ndarray
     first: Mixture
     second: Mixture
     errors: list[float]
+
+    @property
+    def error(self) -> float:
+        """A bound of the error of every delta that was computed."""
+        return max(self.errors, default=0.0)
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
         """[2, k] masses of p and q left of where the log ratio crosses `level`."""
@@ -173,25 +173,26 @@ def _extrema(nodes: np.ndarray, table: np.ndarray) -> np.ndarray:
     cell = np.flatnonzero(d0 * d1 < 0)
     width = np.diff(nodes)[cell]
     d0, d1, rise = d0[cell] * width, d1[cell] * width, np.diff(value)[cell]
-    # The cubic's slope d0 + 2 c u + 3 e u^2 changes sign once in (0, 1): halve until it is found.
+    # The cubic's slope d0 + 2 c u + 3 e u^2 changes sign once in (0, 1).
     c, e = 3 * rise - 2 * d0 - d1, d0 + d1 - 2 * rise
-    low, high = np.zeros(len(cell)), np.ones(len(cell))
-    for _ in range(40):
-        middle = (low + high) / 2
-        same = (d0 + middle * (2 * c + 3 * e * middle)) * d0 > 0
-        low, high = np.where(same, middle, low), np.where(same, high, middle)
-    return nodes[cell] + low * width
+    turn = _bisect(lambda u: (d0 + u * (2 * c + 3 * e * u)) * d0 > 0, len(cell))
+    return nodes[cell] + turn * width
 
 
 def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> np.ndarray:
     """[k] where in [0, 1] the cubic with these ends and slopes crosses the level."""
     start, rise = ends[0], ends[1] - ends[0]
     c, e = 3 * rise - 2 * slopes[0] - slopes[1], slopes[0] + slopes[1] - 2 * rise
-    low, high = np.zeros(len(start)), np.ones(len(start))
-    upward = rise > 0
+    return _bisect(
+        lambda u: (start + u * (slopes[0] + u * (c + u * e)) < level) == (rise > 0), len(start)
+    )
+
+
+def _bisect(before: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
+    """[size] where in [0, 1] `before` turns from true to false, to 2^-41."""
+    low, high = np.zeros(size), np.ones(size)
     for _ in range(40):
-        u = (low + high) / 2
-        below = start + u * (slopes[0] + u * (c + u * e)) < level
-        move = below == upward
-        low, high = np.where(move, u, low), np.where(move, high, u)
+        middle = (low + high) / 2
+        move = before(middle)
+        low, high = np.where(move, middle, low), np.where(move, high, middle)
     return (low + high) / 2

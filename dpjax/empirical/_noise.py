@@ -10,6 +10,7 @@ density estimate, of scale b (Laplace) or s (Gaussian).
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import scipy
@@ -19,58 +20,21 @@ from dpjax import _validate
 
 @dataclass(frozen=True)
 class LaplaceNoise:
-    """Laplace noise of a scale; safe under any kernel, by post-processing.
+    """Laplace noise of a scale, less what a Laplace kernel of a bandwidth gives already.
 
-    Args:
-        scale: lambda, in the unit of the query.
-    """
+    With probability (b / lambda)^2 it is 0, and otherwise Laplace of scale lambda; kernel and noise
+    together are then exactly Laplace of scale lambda. A kernel that is as wide needs no noise.
 
-    scale: float
-
-    def __post_init__(self):
-        _validate.positive(scale=self.scale)
-
-    def density(self, x: np.ndarray) -> np.ndarray:
-        """Density at x."""
-        return np.exp(-np.abs(x) / self.scale) / (2 * self.scale)
-
-    @property
-    def atom(self) -> float:
-        """Probability of adding exactly 0."""
-        return 0.0
-
-    @property
-    def expected_error(self) -> float:
-        """Expected absolute value."""
-        return self.scale
-
-    def sample(self, size: int, generator: np.random.Generator) -> np.ndarray:
-        """[size] draws."""
-        return generator.laplace(0.0, self.scale, size)
-
-    def __str__(self) -> str:
-        """The noise in words."""
-        return f"Laplace noise of scale {self.scale:.6g}"
-
-
-@dataclass(frozen=True)
-class LaplaceDeconvolution:
-    """The noise that turns a Laplace kernel into a wider Laplace kernel, exactly.
-
-    With probability (b / lambda)^2 it is 0, and otherwise Laplace of scale lambda. A kernel that is
-    at least as wide as the target needs no noise: then it is always 0.
-
-    Args:
+    Attributes:
         scale: lambda, in the unit of the query; 0 where nothing needs hiding.
-        bandwidth: b, the scale of the Laplace kernel.
+        bandwidth: b; 0 for plain Laplace noise, which is safe under any kernel, by post-processing.
     """
 
     scale: float
-    bandwidth: float
+    bandwidth: float = 0.0
 
     def __post_init__(self):
-        _validate.non_negative(scale=self.scale)
-        _validate.positive(bandwidth=self.bandwidth)
+        _validate.non_negative(scale=self.scale, bandwidth=self.bandwidth)
 
     @property
     def atom(self) -> float:
@@ -97,7 +61,8 @@ class LaplaceDeconvolution:
         """The noise in words."""
         if self.atom == 1:
             return "no noise (the density's own bandwidth hides every individual)"
-        return f"0 with probability {self.atom:.4g}, else Laplace noise of scale {self.scale:.6g}"
+        laplace = f"Laplace noise of scale {self.scale:.6g}"
+        return f"0 with probability {self.atom:.4g}, else {laplace}" if self.atom else laplace
 
 
 # The core in which the tapered inverse stands, and the half width beyond which what it makes of a
@@ -116,9 +81,10 @@ class TaperedDeconvolution:
     back, clipped at 0 and renormalised. Its tails are the exact ones, a Laplace density less the
     factor that the kernel will give back.
 
-    Args:
+    Attributes:
         scale: lambda, in the unit of the query.
         bandwidth: s, the standard deviation of the Gaussian kernel, below sqrt(2) lambda.
+        atom: Probability of adding exactly 0.
 
     Raises:
         ValueError: The bandwidth is too large for the quotient to have a minimum.
@@ -129,6 +95,7 @@ class TaperedDeconvolution:
 
     scale: float
     bandwidth: float
+    atom: ClassVar[float] = 0.0
 
     def __post_init__(self):
         _validate.positive(scale=self.scale, bandwidth=self.bandwidth)
@@ -165,11 +132,6 @@ class TaperedDeconvolution:
         """Mass of either tail."""
         nodes, values = self._core
         return (1 - float(np.trapezoid(values, nodes))) / 2
-
-    @property
-    def atom(self) -> float:
-        """Probability of adding exactly 0."""
-        return 0.0
 
     def density(self, x: np.ndarray) -> np.ndarray:
         """Density at x."""
@@ -250,7 +212,7 @@ class TaperedDeconvolution:
         )
 
 
-Noise = LaplaceNoise | LaplaceDeconvolution | TaperedDeconvolution
+Noise = LaplaceNoise | TaperedDeconvolution
 
 
 def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: np.ndarray) -> float:

@@ -1,12 +1,11 @@
 """A panel: the records of many individuals in a sequence of databases.
 
 The records are held flat (one row each), because an individual may have many records in a database,
-or none; what the estimators need are totals per (database, individual), which `Panel.total` gives
-as one dense array.
+or none; what the estimators need are totals per (database, individual), a dense array.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,8 +67,8 @@ class Panel:
     def total(self, weights: np.ndarray | None = None) -> np.ndarray:
         """[databases, individuals] sum of `weights` (default: 1) over each individual's records."""
         shape = (self.num_databases, self.num_individuals)
-        cell = self.database * shape[1] + self.individual
-        return np.bincount(cell, weights, minlength=shape[0] * shape[1]).reshape(shape)
+        owner = self.database * shape[1] + self.individual
+        return np.bincount(owner, weights, minlength=shape[0] * shape[1]).reshape(shape)
 
     def coverage(self) -> np.ndarray:
         """[individuals] number of databases in which each individual has a record."""
@@ -79,20 +78,6 @@ class Panel:
         """Where the records of one database lie."""
         first, last = np.searchsorted(self.database, [database, database + 1])
         return slice(int(first), int(last))
-
-    def select(self, databases: Sequence[int]) -> "Panel":
-        """The panel of some of the databases, with the same individuals."""
-        rows = [self.rows(d) for d in databases]
-        lengths = [r.stop - r.start for r in rows]
-        keep = np.concatenate([np.arange(r.start, r.stop) for r in rows]).astype(int)
-        return Panel(
-            databases=tuple(self.databases[d] for d in databases),
-            individuals=self.individuals,
-            columns=self.columns,
-            database=np.repeat(np.arange(len(databases)), lengths),
-            individual=self.individual[keep],
-            values=self.values[keep],
-        )
 
 
 def panel_from_array(
@@ -155,23 +140,24 @@ def panel_from_array(
         )
     database, individual = np.nonzero(present)
     default = ["value"] if num_columns == 1 else [f"value_{v}" for v in range(num_columns)]
-    return checked_panel(
-        databases=_labels("database_labels", databases, num_databases),
-        individuals=_labels("individuals", individuals, num_individuals),
-        columns=tuple(map(str, _labels("columns", columns or default, num_columns))),
-        database=database,
-        individual=individual,
-        values=dense[database, individual],
+    return checked(
+        Panel(
+            databases=_labels("databases", databases, num_databases),
+            individuals=_labels("individuals", individuals, num_individuals),
+            columns=tuple(map(str, _labels("columns", columns or default, num_columns))),
+            database=database,
+            individual=individual,
+            values=dense[database, individual],
+        )
     )
 
 
-def checked_panel(*, notes: Sequence[str] = (), **fields: Any) -> Panel:
-    """The panel, after the checks that any source of data must pass.
+def checked(panel: Panel) -> Panel:
+    """The panel, after the checks that any source of data must pass, with a note on the absent.
 
     Raises:
         ValueError: There is no database or no individual, or a database holds no record.
     """
-    panel = Panel(**fields)
     if not panel.num_databases or not panel.num_individuals:
         raise ValueError(
             "databases must hold at least one database and one individual, but held "
@@ -183,14 +169,15 @@ def checked_panel(*, notes: Sequence[str] = (), **fields: Any) -> Panel:
         raise ValueError(
             f"databases must each hold a record, but database {empty!r} holds none; drop it."
         )
-    absent = [panel.individuals[i] for i in np.flatnonzero(panel.coverage() == 0)]
-    notes = list(notes)
-    if absent:
-        notes.append(
-            f"{len(absent)} of {panel.num_individuals} individuals are in no database (first: "
-            f"{absent[0]!r}), so nothing can be said about them: their delta is 0 by construction."
-        )
-    return Panel(**fields, notes=tuple(notes))
+    absent = np.flatnonzero(panel.coverage() == 0)
+    if not len(absent):
+        return panel
+    note = (
+        f"{len(absent)} of {panel.num_individuals} individuals are in no database (first: "
+        f"{panel.individuals[absent[0]]!r}), so nothing can be said about them: their delta is 0 "
+        "by construction."
+    )
+    return replace(panel, notes=(*panel.notes, note))
 
 
 def _labels(name: str, labels: Sequence[Any] | None, size: int) -> tuple[Hashable, ...]:

@@ -12,29 +12,45 @@ import numpy as np
 
 from dpjax import _validate
 from dpjax._errors import nearest
-from dpjax.empirical._panel import Panel, checked_panel, panel_from_array
+from dpjax.empirical._panel import Panel, checked, panel_from_array
 
 
-def as_panel(
-    data: Any,
+def as_panel(data: Any) -> Panel:
+    """A panel as it is, and what `panel_from_table` or `panel_from_array` takes as one.
+
+    Raises:
+        TypeError: The data is of no known kind.
+        ValueError: As the two.
+    """
+    if isinstance(data, Panel):
+        return data
+    if isinstance(data, str | os.PathLike) or hasattr(data, "to_pandas") or hasattr(data, "iloc"):
+        return panel_from_table(data)
+    if hasattr(data, "__array__") or isinstance(data, list | tuple):
+        return panel_from_array(data)
+    raise TypeError(
+        "databases must be a table (pandas, pyarrow, or a path to csv or Parquet), an array or a "
+        f"panel, but was {type(data).__name__}."
+    )
+
+
+def panel_from_table(
+    table: Any,
     *,
     database: str = "database",
     individual: str = "individual",
     value: str | Sequence[str] | None = None,
-    mask: Any = None,
     missing: str = "error",
     records: str = "many",
 ) -> Panel:
-    """A panel from whatever the caller holds.
+    """A panel from a table with one record in each row.
 
     Args:
-        data: A `Panel`, a pandas or pyarrow table, a path to a csv or Parquet file, or a dense
-            array as `panel_from_array` takes it.
+        table: A pandas or pyarrow table, or a path to a csv or Parquet file.
         database: Column that names the database of a record. Numbers and dates are put in order;
             other labels keep the order in which they first appear.
         individual: Column that names the individual of a record.
         value: Column or columns of values; default: every other numeric column.
-        mask: [databases, individuals] booleans, for dense arrays only.
         missing: What a record with a missing value means: 'error', or 'drop' it.
         records: 'many' records of an individual in a database are in order, or only 'one'.
 
@@ -42,65 +58,20 @@ def as_panel(
         The panel, with notes about repeated rows and dropped records.
 
     Raises:
-        TypeError: The data is of no known kind, or a value column holds no numbers.
+        TypeError: It is no table, or a value column holds no numbers.
         ValueError: A column is unknown, a value is missing, a key is duplicated where only one
             record is in order, or the file has an unknown suffix.
     """
     _validate.one_of(["error", "drop"], missing=missing)
     _validate.one_of(["many", "one"], records=records)
-    if isinstance(data, Panel):
-        return data
-    if isinstance(data, str | os.PathLike):
-        data = _read(Path(data))
-    elif hasattr(data, "to_pandas"):
-        data = data.to_pandas()
-    if hasattr(data, "columns") and hasattr(data, "iloc"):
-        if mask is not None:
-            raise ValueError(
-                "mask belongs to a dense array; a table leaves the record out instead."
-            )
-        return _from_frame(data, database, individual, value, missing, records)
-    if hasattr(data, "__array__") or isinstance(data, list | tuple):
-        return panel_from_array(data, mask=mask)
-    raise TypeError(
-        "databases must be a table (pandas, pyarrow, or a path to csv or Parquet) or an array, "
-        f"but was {type(data).__name__}."
-    )
-
-
-def _pandas() -> Any:
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "Tables are read with pandas (and Parquet with pyarrow): pip install 'dpjax[io]'."
-        ) from error
-    return pd
-
-
-def _read(path: Path) -> Any:
-    pd = _pandas()
-    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".pq": pd.read_parquet}
-    if path.suffix.lower() not in readers:
-        raise ValueError(
-            f"databases must be a file that ends in {', '.join(readers)}, but was {path.name!r}."
+    if isinstance(table, str | os.PathLike):
+        table = _read(Path(table))
+    frame = table.to_pandas() if hasattr(table, "to_pandas") else table
+    if not hasattr(frame, "iloc"):
+        raise TypeError(
+            "table must be of pandas or pyarrow, or a path to csv or Parquet, but was "
+            f"{type(table).__name__}."
         )
-    if not path.is_file():
-        raise ValueError(f"databases must be a file, but there is none at {str(path)!r}.")
-    try:
-        return readers[path.suffix.lower()](path)
-    except (ValueError, OSError) as error:
-        raise ValueError(f"databases could not be read from {path.name!r}: {error}") from error
-
-
-def _from_frame(
-    frame: Any,
-    database: str,
-    individual: str,
-    value: str | Sequence[str] | None,
-    missing: str,
-    records: str,
-) -> Panel:
     names = [str(c) for c in frame.columns]
     if len(set(names)) != len(names):
         twice = next(n for n in names if names.count(n) > 1)
@@ -142,18 +113,45 @@ def _from_frame(
     copies = int(frame.duplicated().sum())
     if copies:
         notes.append(f"{copies} of {len(frame)} records are exact copies of another: check them.")
-    database_index, database_labels = _codes(frame[database])
-    individual_index, individual_labels = _codes(frame[individual])
+    database_index, databases = _codes(frame[database])
+    individual_index, individuals = _codes(frame[individual])
     order = np.argsort(database_index, kind="stable")
-    return checked_panel(
-        databases=database_labels,
-        individuals=individual_labels,
-        columns=tuple(columns),
-        database=database_index[order],
-        individual=individual_index[order],
-        values=values[order],
-        notes=notes,
+    return checked(
+        Panel(
+            databases,
+            individuals,
+            tuple(columns),
+            database_index[order],
+            individual_index[order],
+            values[order],
+            tuple(notes),
+        )
     )
+
+
+def _pandas() -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "Tables are read with pandas (and Parquet with pyarrow): pip install 'dpjax[io]'."
+        ) from error
+    return pd
+
+
+def _read(path: Path) -> Any:
+    pd = _pandas()
+    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".pq": pd.read_parquet}
+    if path.suffix.lower() not in readers:
+        raise ValueError(
+            f"databases must be a file that ends in {', '.join(readers)}, but was {path.name!r}."
+        )
+    if not path.is_file():
+        raise ValueError(f"databases must be a file, but there is none at {str(path)!r}.")
+    try:
+        return readers[path.suffix.lower()](path)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"databases could not be read from {path.name!r}: {error}") from error
 
 
 def _value_columns(

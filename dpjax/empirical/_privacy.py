@@ -6,21 +6,23 @@ compared; their hockey-stick divergence is that individual's failure probability
 """
 
 from collections.abc import Sequence
-from importlib.metadata import version
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from dpjax import _validate
-from dpjax.empirical._bandwidth import DensityChoice, VariableBandwidth, choose_density
+from dpjax.empirical._adversary import Adversary
 from dpjax.empirical._checks import check_coverage, check_independence
+from dpjax.empirical._density import Density, FittedDensity
+from dpjax.empirical._jackknife import jackknife_error
 from dpjax.empirical._panel import Panel
 from dpjax.empirical._panel_tables import as_panel
 from dpjax.empirical._pieces import MAX_EPSILON
 from dpjax.empirical._result import Bucket, EmpiricalPrivacy, worst_row
 from dpjax.empirical._risk import Risk, individual_risk
-from dpjax.empirical._samples import JaxQuery, Progress, QuerySamples, sample_query
-from dpjax.empirical._uncertainty import jackknife_error
+from dpjax.empirical._samples import Progress, QuerySamples, sample_query
+from dpjax.results._provenance import versions
 
 _LEAST_FOR_ERROR = 4
 """Databases of which three are left when one is taken out."""
@@ -31,46 +33,33 @@ def empirical_privacy(
     query: Any = "mean",
     *,
     epsilon: float | Sequence[float] | np.ndarray,
-    kernel: str = "laplace",
-    bandwidth: Any = "likelihood",
-    adversary: Any = None,
-    num_buckets: int = 2,
-    num_draws: int = 1,
-    seed: int = 0,
+    density: Density = Density(),  # noqa: B008 (frozen)
+    adversary: Adversary | None = None,
+    key: int = 0,
     tolerance: float = 1e-9,
-    cells: int | None = None,
     uncertainty: bool = False,
     progress: Progress | None = None,
-    **table: Any,
 ) -> EmpiricalPrivacy:
     """Estimates delta of every individual for a query on a sequence of databases.
 
     Args:
-        databases: A table (pandas, pyarrow, or a path to csv or Parquet), a dense array
-            [databases, individuals] or [databases, individuals, values] with NaN where an
-            individual is missing, or a `Panel`.
+        databases: A dense array [databases, individuals] or [databases, individuals, values] with
+            NaN where an individual is missing; a table (pandas, pyarrow, or a path to csv or
+            Parquet) with the columns 'database' and 'individual'; or a `Panel`, which
+            `panel_from_table` and `panel_from_array` make of others.
         query: A built-in query or its name ('count', 'sum', 'mean', 'variance', 'min', 'max',
             'median', 'quantile:0.9', 'regression:y~x'), a `JaxQuery`, a `HostQuery` or any function
             of the records' values; or a tuple of up to three for a joint query.
         epsilon: One privacy level or many, from 0 to 500.
-        kernel: 'laplace' (integrals in closed form), 'gaussian', 'likelihood' (the likelier, out of
-            sample), or 'ecdf' (differences of the distribution function).
-        bandwidth: A number (in units of the query; for joint queries one for all or one each),
-            'likelihood', 'silverman', 'scott', 'variable', or a `VariableBandwidth`. With and
-            without an individual the same bandwidth (or rule of a variable one) is used.
-        adversary: What the adversary knows: a query g, or [databases] values or labels. Privacy is
-            then that given the worst bucket of g.
-        num_buckets: Buckets of equal size of a numeric g with more distinct values than that.
-        num_draws: Draws of a randomised query per database.
-        seed: Seed of randomised queries.
+        density: The kernel and the bandwidth of the densities, or how they are chosen.
+        adversary: What an adversary knows beforehand. Privacy is then that given the worst bucket
+            of it.
+        key: Seed of random queries, and of the groups of databases for `uncertainty`.
         tolerance: What counts as delta = 0 for `epsilon_at_zero`.
-        cells: Cells per axis for joint queries (even); default 256 in 2-d, 64 in 3-d.
         uncertainty: Whether to estimate the standard error of delta, from the same estimate without
             one database after the other (of more than 50, without one group of 50). It tends to be
             too large, not too small: with the bandwidth 'likelihood' by 20 to 28% on 30 databases.
         progress: Called with (done, of how many) by whatever is looped.
-        **table: Passed to `as_panel`: database, individual, value (names of columns), mask,
-            missing ('error' or 'drop'), records ('many' or 'one').
 
     Returns:
         The result, with its checks of the premises.
@@ -92,88 +81,68 @@ def empirical_privacy(
     """
     epsilons = _epsilons(epsilon)
     _validate.non_negative(tolerance=tolerance)
-    _validate.positive_int(num_buckets=num_buckets)
-    if cells is not None:
-        _validate.positive_int(cells=cells, at_least=4)
-        if cells % 2:
-            raise ValueError(f"cells must be even, but was {cells!r}.")
-    panel = as_panel(databases, **table)
-    samples = sample_query(query, panel, num_draws=num_draws, seed=seed, progress=progress)
+    panel = as_panel(databases)
+    samples = sample_query(query, panel, key=key, progress=progress)
     if len(samples.names) > 3:
         raise ValueError(
             f"query must be of at most 3 numbers, but was of {len(samples.names)}: a joint density "
             "of more cannot be had from so few databases."
         )
-
-    def risk_of(
-        part: QuerySamples, progress: Progress | None = progress
-    ) -> tuple[Risk, DensityChoice]:
-        density = choose_density(
-            part.full, part.database, kernel=kernel, bandwidth=bandwidth, names=samples.names
-        )
-        risk = individual_risk(
-            part, density, epsilons, tolerance=tolerance, cells=cells, progress=progress
-        )
-        return risk, density
-
     parts = [("all databases", np.arange(panel.num_databases))]
     if adversary is not None:
-        parts = _buckets(adversary, panel, num_buckets, seed)
+        parts = adversary.buckets(panel, key)
     if uncertainty:
         _refuse_few(parts)
-    found = [risk_of(samples.select(members)) for _, members in parts]
-    risk = Risk(
-        np.max([r.deltas for r, _ in found], axis=0),
-        max(r.epsilon_at_zero for r, _ in found),
-        max(r.integration_error for r, _ in found),
-    )
-    density, buckets = found[0][1], []
-    if adversary is not None:
-        density = None
-        buckets = [
-            Bucket(label, len(members), str(chosen), tuple(part.deltas.max(axis=0).tolist()))
-            for (label, members), (part, chosen) in zip(parts, found, strict=True)
-        ]
+
+    def risk_of(members: np.ndarray, **options: Any) -> tuple[Risk, FittedDensity]:
+        part = samples.select(members)
+        fitted = density.fit(part.full, part.database, samples.names)
+        return individual_risk(part, fitted.density, epsilons, **options), fitted
 
     def delta_without(left_out: np.ndarray) -> np.ndarray:
         kept = [np.setdiff1d(members, left_out) for _, members in parts]
-        risks = [risk_of(samples.select(members), None)[0] for members in kept]
-        return np.max([part.deltas.max(axis=0) for part in risks], axis=0)
+        return np.max([risk_of(members)[0].deltas.max(axis=0) for members in kept], axis=0)
 
-    delta_error = None
-    if uncertainty:
-        delta_error = jackknife_error(delta_without, panel.num_databases, seed, progress)
-    worst = worst_row(epsilons, risk.deltas)
+    found = [risk_of(members, tolerance=tolerance, progress=progress) for _, members in parts]
+    risks = [risk for risk, _ in found]
+    deltas = np.max([risk.deltas for risk in risks], axis=0)
+    fitted = found[0][1] if adversary is None else None
+    buckets = () if adversary is None else tuple(
+        Bucket(label, len(members), str(chosen.density), tuple(risk.deltas.max(axis=0).tolist()))
+        for (label, members), (risk, chosen) in zip(parts, found, strict=True)
+    )  # fmt: skip
     return EmpiricalPrivacy(
         queries=samples.names,
         individuals=panel.individuals,
         epsilons=epsilons,
-        deltas=risk.deltas,
-        delta=risk.deltas.max(axis=0),
-        delta_error=delta_error,
-        total_risk=total_risk(risk.deltas),
-        epsilon_at_zero=risk.epsilon_at_zero,
+        deltas=deltas,
+        delta=deltas.max(axis=0),
+        delta_error=(
+            jackknife_error(delta_without, panel.num_databases, key, progress)
+            if uncertainty
+            else None
+        ),
+        total_risk=total_risk(deltas),
+        epsilon_at_zero=max(risk.epsilon_at_zero for risk in risks),
         tolerance=float(tolerance),
-        density=density,
-        integration_error=risk.integration_error,
+        density=fitted.density if fitted else None,
+        log_likelihood=fitted.log_likelihood if fitted else float("nan"),
+        integration_error=max(risk.integration_error for risk in risks),
         num_databases=panel.num_databases,
         independence=tuple(
-            check_independence(_per_database(samples)[:, k], name)
-            for k, name in enumerate(samples.names)
+            check_independence(results, name)
+            for results, name in zip(_per_database(samples), samples.names, strict=True)
         ),
         coverage=check_coverage(panel.coverage(), panel.num_databases),
-        buckets=tuple(buckets),
-        notes=(*panel.notes, *samples.notes, *(density.notes if density else ()), *_small(panel)),
+        buckets=buckets,
+        notes=(*panel.notes, *samples.notes, *(fitted.notes if fitted else ()), *_small(panel)),
         results=samples.full,
-        results_without_worst=samples.without[worst],
+        results_without_worst=samples.without[worst_row(epsilons, deltas)],
         settings={
-            "kernel": kernel,
-            "bandwidth": _setting(bandwidth),
-            "num_buckets": num_buckets if buckets else None,
-            "num_draws": num_draws,
-            "seed": seed,
-            "cells": cells,
-            "versions": {name: version(name) for name in ("dpjax", "jax", "numpy", "scipy")},
+            "density": asdict(density),
+            "num_buckets": None if adversary is None else adversary.num_buckets,
+            "key": key,
+            "versions": versions(),
         },
     )
 
@@ -210,19 +179,10 @@ def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
             )
 
 
-def _setting(bandwidth: Any) -> Any:
-    """The argument as JSON has it."""
-    if isinstance(bandwidth, VariableBandwidth):
-        return str(bandwidth)
-    return bandwidth if isinstance(bandwidth, str) else np.asarray(bandwidth, float).tolist()
-
-
-def _per_database(samples: QuerySamples) -> np.ndarray:
-    """[databases, d] mean over the draws of each database."""
+def _per_database(samples: QuerySamples) -> list[np.ndarray]:
+    """[databases] mean over the draws of each database, of each of the d queries."""
     count = np.bincount(samples.database)
-    return np.stack(
-        [np.bincount(samples.database, column) / count for column in samples.full.T], axis=1
-    )
+    return [np.bincount(samples.database, column) / count for column in samples.full.T]
 
 
 def _small(panel: Panel) -> tuple[str, ...]:
@@ -232,54 +192,3 @@ def _small(panel: Panel) -> tuple[str, ...]:
         f"A density from {panel.num_databases} database{'s' * (panel.num_databases > 1)} is mostly "
         "its kernel: read every delta as a statement about the bandwidth.",
     )
-
-
-def _buckets(
-    adversary: Any, panel: Panel, num_buckets: int, seed: int
-) -> list[tuple[str, np.ndarray]]:
-    """Label and databases of every bucket of what the adversary knows.
-
-    References:
-        Burchard, Daoud, Dotterrer 2020, Definition 4.
-    """
-    is_query = isinstance(adversary, str) or hasattr(adversary, "answers") or callable(adversary)
-    if is_query:
-        known = _knowledge(adversary, panel, seed)
-    else:
-        known = np.asarray(adversary)
-        if known.shape != (panel.num_databases,):
-            raise ValueError(
-                f"adversary must be a query or one value for each of the {panel.num_databases} "
-                f"databases, but had shape {known.shape}."
-            )
-    levels = np.unique(known)
-    if len(levels) <= num_buckets or known.dtype.kind not in "iuf":
-        parts = [(f"adversary value {v}", np.flatnonzero(known == v)) for v in levels]
-    else:
-        order = np.argsort(known, kind="stable")
-        parts = [
-            (f"adversary value {known[m[0]]:.4g} to {known[m[-1]]:.4g}", np.sort(m))
-            for m in np.array_split(order, num_buckets)
-        ]
-    for label, members in parts:
-        if len(members) < 2:
-            raise ValueError(
-                f"num_buckets must leave at least 2 databases in every bucket, but was "
-                f"{num_buckets!r}, and the bucket '{label}' holds {len(members)}."
-            )
-    return parts
-
-
-def _knowledge(query: Any, panel: Panel, seed: int) -> np.ndarray:
-    # Only the answers with everybody are needed, so everybody is one individual; a JAX query is
-    # handed values by individual and keeps them.
-    if not isinstance(query, JaxQuery):
-        panel = Panel(
-            panel.databases,
-            ("everybody",),
-            panel.columns,
-            panel.database,
-            np.zeros_like(panel.individual),
-            panel.values,
-        )
-    return sample_query(query, panel, seed=seed).full[:, 0]

@@ -15,21 +15,22 @@ from dpjax import _validate
 from dpjax._errors import nearest
 from dpjax.empirical._panel import Panel
 
+_NEUTRAL = {np.add: 0.0, np.minimum: np.inf, np.maximum: -np.inf}
 
-def leave_one_out(cells: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
+
+def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
     """Reduction over all individuals but one.
 
     Args:
-        cells: [databases, individuals, ...] one value per database and individual.
+        own: [databases, individuals, ...] one value per database and individual.
         reduce: np.add, np.minimum or np.maximum.
 
     Returns:
         [databases, individuals, ...] the reduction over the others.
     """
-    neutral = {np.add: 0.0, np.minimum: np.inf, np.maximum: -np.inf}[reduce]
-    edge = np.full_like(cells[:, :1], neutral, dtype=float)
-    before = reduce.accumulate(np.concatenate([edge, cells[:, :-1]], axis=1), axis=1)
-    after = reduce.accumulate(np.concatenate([edge, cells[:, :0:-1]], axis=1), axis=1)[:, ::-1]
+    edge = np.full_like(own[:, :1], _NEUTRAL[reduce], dtype=float)
+    before = reduce.accumulate(np.concatenate([edge, own[:, :-1]], axis=1), axis=1)
+    after = reduce.accumulate(np.concatenate([edge, own[:, :0:-1]], axis=1), axis=1)[:, ::-1]
     return reduce(before, after)
 
 
@@ -40,75 +41,75 @@ def _where_enough(result: np.ndarray, count: np.ndarray, at_least: int = 1) -> n
 
 def _over_panel(panel: Panel, weights: np.ndarray | None = None) -> np.ndarray:
     """Totals [databases, 1 + individuals] with everybody (first) and without each individual."""
-    cells = panel.total(weights).astype(float)
-    return np.concatenate([cells.sum(axis=1)[:, None], leave_one_out(cells)], axis=1)
+    totals = panel.total(weights).astype(float)
+    return np.concatenate([totals.sum(axis=1)[:, None], leave_one_out(totals)], axis=1)
 
 
-@dataclass(frozen=True)
-class Count:
-    """The number of records in a database."""
+class ExactQuery:
+    """What the built-in queries share: a name, and `_exact`, [databases, 1 + individuals]."""
+
+    column: str | None = None
+    _word = ""
 
     @property
     def name(self) -> str:
         """The query in words."""
-        return "count"
+        return self._word if self.column is None else f"{self._word} of {self.column}"
 
-    def answers(self, panel: Panel) -> np.ndarray:
-        """[databases, 1 + individuals]: with everybody, then without each individual."""
+    def answers(self, panel: Panel, key: int = 0, progress: Any = None) -> np.ndarray:
+        """[databases, 1, 1 + individuals, 1]: with everybody, then without each individual."""
+        return self._exact(panel)[:, None, :, None]
+
+    def _exact(self, panel: Panel) -> np.ndarray:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Count(ExactQuery):
+    """The number of records in a database."""
+
+    _word = "count"
+
+    def _exact(self, panel: Panel) -> np.ndarray:
         return _over_panel(panel)
 
 
 @dataclass(frozen=True)
-class Sum:
+class Sum(ExactQuery):
     """Sum of a column over the records."""
 
     column: str | None = None
+    _word = "sum"
 
-    @property
-    def name(self) -> str:
-        """The query in words."""
-        return _named("sum", self.column)
-
-    def answers(self, panel: Panel) -> np.ndarray:
-        """[databases, 1 + individuals]: with everybody, then without each individual."""
+    def _exact(self, panel: Panel) -> np.ndarray:
         return _over_panel(panel, panel.column(self.column))
 
 
 @dataclass(frozen=True)
-class Mean:
+class Mean(ExactQuery):
     """Mean of a column over the records; undefined (NaN) where no record is left."""
 
     column: str | None = None
+    _word = "mean"
 
-    @property
-    def name(self) -> str:
-        """The query in words."""
-        return _named("mean", self.column)
-
-    def answers(self, panel: Panel) -> np.ndarray:
-        """[databases, 1 + individuals]: with everybody, then without each individual."""
+    def _exact(self, panel: Panel) -> np.ndarray:
         count = _over_panel(panel)
         total = _over_panel(panel, panel.column(self.column))
         return _where_enough(total / np.maximum(count, 1), count)
 
 
 @dataclass(frozen=True)
-class Variance:
+class Variance(ExactQuery):
     """Variance of a column over the records, with the divisor n - ddof."""
 
     column: str | None = None
     ddof: int = 1
+    _word = "variance"
 
     def __post_init__(self):
         _validate.positive_int(ddof=self.ddof, at_least=0)
 
-    @property
-    def name(self) -> str:
-        """The query in words."""
-        return _named("variance", self.column)
-
-    def answers(self, panel: Panel) -> np.ndarray:
-        """[databases, 1 + individuals]: with everybody, then without each individual."""
+    def _exact(self, panel: Panel) -> np.ndarray:
         values = panel.column(self.column).copy()
         # About the median, which one individual with a huge value cannot drag away.
         for d in range(panel.num_databases):
@@ -120,50 +121,33 @@ class Variance:
 
 
 @dataclass(frozen=True)
-class Minimum:
+class Minimum(ExactQuery):
     """Smallest value of a column."""
 
     column: str | None = None
+    _word, _reduce = "min", np.minimum
 
-    @property
-    def name(self) -> str:
-        """The query in words."""
-        return _named("min", self.column)
-
-    def answers(self, panel: Panel) -> np.ndarray:
-        """[databases, 1 + individuals]: with everybody, then without each individual."""
-        return _extreme(panel, panel.column(self.column), np.minimum)
+    def _exact(self, panel: Panel) -> np.ndarray:
+        reduce = self._reduce
+        own = np.full((panel.num_databases, panel.num_individuals), _NEUTRAL[reduce])
+        reduce.at(own, (panel.database, panel.individual), panel.column(self.column))
+        everybody = reduce.reduce(own, axis=1)[:, None]
+        both = np.concatenate([everybody, leave_one_out(own, reduce)], axis=1)
+        return np.where(np.isfinite(both), both, np.nan)
 
 
 @dataclass(frozen=True)
-class Maximum:
+class Maximum(Minimum):
     """Largest value of a column."""
 
-    column: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The query in words."""
-        return _named("max", self.column)
-
-    def answers(self, panel: Panel) -> np.ndarray:
-        """[databases, 1 + individuals]: with everybody, then without each individual."""
-        return _extreme(panel, panel.column(self.column), np.maximum)
-
-
-def _extreme(panel: Panel, values: np.ndarray, reduce: np.ufunc) -> np.ndarray:
-    neutral = np.inf if reduce is np.minimum else -np.inf
-    cells = np.full((panel.num_databases, panel.num_individuals), neutral)
-    reduce.at(cells, (panel.database, panel.individual), values)
-    both = np.concatenate([reduce.reduce(cells, axis=1)[:, None], leave_one_out(cells, reduce)], 1)
-    return np.where(np.isfinite(both), both, np.nan)
+    _word, _reduce = "max", np.maximum
 
 
 @dataclass(frozen=True)
-class Quantile:
+class Quantile(ExactQuery):
     """Quantile of a column, linear between the two order statistics next to it (NumPy's default).
 
-    Args:
+    Attributes:
         level: Level of the quantile, from 0 to 1 (0.5 is the median).
         column: Value column.
     """
@@ -177,12 +161,10 @@ class Quantile:
             raise ValueError(f"level must be a number from 0 to 1, but was {self.level!r}.")
 
     @property
-    def name(self) -> str:
-        """The query in words."""
-        return _named(f"quantile {self.level:g}", self.column)
+    def _word(self) -> str:
+        return f"quantile {self.level:g}"
 
-    def answers(self, panel: Panel) -> np.ndarray:
-        """[databases, 1 + individuals]: with everybody, then without each individual."""
+    def _exact(self, panel: Panel) -> np.ndarray:
         values = panel.column(self.column)
         result = np.empty((panel.num_databases, 1 + panel.num_individuals))
         for d in range(panel.num_databases):
@@ -217,10 +199,10 @@ class Quantile:
 
 
 @dataclass(frozen=True)
-class RegressionCoefficient:
+class RegressionCoefficient(ExactQuery):
     """Coefficient of one column in the least-squares regression of another, with an intercept.
 
-    Args:
+    Attributes:
         response: The column that is explained.
         on: The column or columns that explain it.
         coefficient: The one of `on` whose coefficient is released; default: the first.
@@ -236,12 +218,10 @@ class RegressionCoefficient:
             _validate.one_of(self.on, coefficient=self.coefficient)
 
     @property
-    def name(self) -> str:
-        """The query in words."""
+    def _word(self) -> str:
         return f"coefficient of {self.coefficient or self.on[0]} in {self.response} on {self.on}"
 
-    def answers(self, panel: Panel) -> np.ndarray:
-        """[databases, 1 + individuals]: with everybody, then without each individual."""
+    def _exact(self, panel: Panel) -> np.ndarray:
         data = np.stack([panel.column(c) for c in (*self.on, self.response)], axis=1)
         for d in range(panel.num_databases):
             # A shift leaves the slopes as they are and the normal equations better conditioned.
@@ -302,7 +282,3 @@ def parse_query(text: str) -> Any:
         return _BY_NAME[head](**({"column": rest[0]} if rest else {}))
     known = [*_BY_NAME, "quantile:LEVEL", "regression:Y~X"]
     raise ValueError(f"query {text!r} is not known; {nearest(head, known)}.")
-
-
-def _named(word: str, column: str | None) -> str:
-    return word if column is None else f"{word} of {column}"

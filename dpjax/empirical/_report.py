@@ -51,7 +51,7 @@ def render_empirical_report(
         kind,
         r=result,
         title=f"Empirical privacy of {' and '.join(result.queries)}",
-        curve=_curve(result),
+        curve=result.curve(_CURVE_ROWS),
         first=float(result.epsilons.min()),
         column=int(np.argmin(result.epsilons)),
         ranking=result.ranking()[:_RANKING_ROWS],
@@ -82,36 +82,18 @@ def write_empirical_report(
     """
     path = check_report_path(path)
     kind = path.suffix.lower()
-    pictures = _pictures(result, noise) if find_spec("matplotlib") else None
     files: dict[Path, str | bytes] = {}
     places = None
-    if pictures is not None:
+    if find_spec("matplotlib"):
+        pictures = _pictures(result, noise)
         places = {name: f"{path.stem}-{name}.png" for name in pictures}
         if kind == ".html":
-            places = {
-                name: f"data:image/png;base64,{base64.b64encode(png).decode()}"
-                for name, png in pictures.items()
-            }
+            encoded = {name: base64.b64encode(png).decode() for name, png in pictures.items()}
+            places = {name: f"data:image/png;base64,{text}" for name, text in encoded.items()}
         else:
             files = {path.with_name(places[name]): png for name, png in pictures.items()}
     write_whole({**files, path: render_empirical_report(result, noise, kind, places)})
     return path
-
-
-def _curve(result: EmpiricalPrivacy) -> list[tuple[float, float, float | None, float, int]]:
-    """(epsilon, delta, its standard error, total risk, individuals with delta > 0) at some."""
-    count = len(result.epsilons)
-    shown = np.unique(np.linspace(0, count - 1, min(_CURVE_ROWS, count)).round()).astype(int)
-    return [
-        (
-            float(result.epsilons[e]),
-            float(result.delta[e]),
-            None if result.delta_error is None else float(result.delta_error[e]),
-            float(result.total_risk[e]),
-            int(np.count_nonzero(result.deltas[:, e] > result.tolerance)),
-        )
-        for e in shown
-    ]
 
 
 def _pictures(result: EmpiricalPrivacy, noise: NoiseCalibration | None) -> dict[str, bytes]:

@@ -3,13 +3,14 @@
 import json
 import math
 from collections.abc import Hashable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-from dpjax.empirical._bandwidth import DensityChoice
+from dpjax.empirical._bandwidth import VariableBandwidth
 from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
+from dpjax.empirical._density import Density
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class EmpiricalPrivacy:
         total_risk: [E] 1 - prod (1 - delta_i), the chance that somebody's privacy fails.
         epsilon_at_zero: Smallest epsilon at which no delta_i is above `tolerance`; may be infinite.
         tolerance: What counts as 0 there.
-        density: Kernel and bandwidth; None with an adversary, whose buckets each have their own.
+        density: As chosen, so that it can be asked for again; None with an adversary, whose
+            buckets each have their own.
+        log_likelihood: That of the density, mean and leave-one-database-out; NaN where not known.
         integration_error: Error of the integrals behind `deltas`: 0 where in closed form.
         num_databases: Number of databases.
         independence: Tests of independence, one per query.
@@ -67,7 +70,8 @@ class EmpiricalPrivacy:
     total_risk: np.ndarray
     epsilon_at_zero: float
     tolerance: float
-    density: DensityChoice | None
+    density: Density | None
+    log_likelihood: float
     integration_error: float
     num_databases: int
     independence: tuple[IndependenceCheck, ...]
@@ -87,9 +91,24 @@ class EmpiricalPrivacy:
         Raises:
             ValueError: The epsilon is not among them.
         """
-        order = np.argsort(-self.deltas[:, self._column(epsilon)], kind="stable")
         column = self.deltas[:, self._column(epsilon)]
+        order = np.argsort(-column, kind="stable")
         return [(self.individuals[i], float(column[i])) for i in order]
+
+    def curve(self, at_most: int) -> list[tuple[float, float, float | None, float, int]]:
+        """(epsilon, delta, its standard error, total risk, how many have delta > 0) at some."""
+        count = len(self.epsilons)
+        shown = np.unique(np.linspace(0, count - 1, min(at_most, count)).round()).astype(int)
+        return [
+            (
+                float(self.epsilons[e]),
+                float(self.delta[e]),
+                None if self.delta_error is None else float(self.delta_error[e]),
+                float(self.total_risk[e]),
+                int(np.count_nonzero(self.deltas[:, e] > self.tolerance)),
+            )
+            for e in shown
+        ]
 
     @property
     def worst_individual(self) -> Hashable:
@@ -112,18 +131,19 @@ class EmpiricalPrivacy:
             ValueError: The text is not such JSON.
         """
         data: Any = json.loads(text)
-        if isinstance(data, dict):
-            data = {"delta_error": None} | data  # of results from before there was one
         names = {f.name for f in fields(cls)}
         if not isinstance(data, dict) or set(data) != names:
             raise ValueError("text must be JSON that EmpiricalPrivacy.to_json wrote.")
         arrays = ("epsilons", "deltas", "delta", "total_risk", "results", "results_without_worst")
         for name in arrays if data["delta_error"] is None else (*arrays, "delta_error"):
             data[name] = np.asarray(data[name], float)
-        for name in ("epsilon_at_zero", "integration_error", "tolerance"):
+        for name in ("epsilon_at_zero", "integration_error", "tolerance", "log_likelihood"):
             data[name] = float(data[name])
         if data["density"] is not None:
-            data["density"] = DensityChoice.from_dict(data["density"])
+            density = data["density"]
+            if isinstance(density["bandwidth"], dict):
+                density["bandwidth"] = VariableBandwidth(**density["bandwidth"])
+            data["density"] = Density(**density)
         data["coverage"] = CoverageCheck(**data["coverage"])
         p_values = ("runs_p_value", "autocorrelation", "autocorrelation_p_value")
         data["independence"] = tuple(
@@ -137,9 +157,6 @@ class EmpiricalPrivacy:
 
     def __str__(self) -> str:
         """A page: the table over epsilon, the ranking, the checks and the notes."""
-        shown = np.unique(
-            np.linspace(0, len(self.epsilons) - 1, min(9, len(self.epsilons))).round()
-        )
         lines = [
             f"Empirical privacy of {' and '.join(self.queries)}: "
             f"{len(self.individuals)} individuals, {self.num_databases} databases",
@@ -148,10 +165,10 @@ class EmpiricalPrivacy:
             "   epsilon       delta  total risk"
             + ("" if self.delta_error is None else "  standard error of delta"),
         ]
-        for e in shown.astype(int):
+        for epsilon, delta, error, risk, _ in self.curve(9):
             lines.append(
-                f"{self.epsilons[e]:10.4g}  {self.delta[e]:10.3e}  {self.total_risk[e]:10.3e}"
-                + ("" if self.delta_error is None else f"  {self.delta_error[e]:10.3e}")
+                f"{epsilon:10.4g}  {delta:10.3e}  {risk:10.3e}"
+                + ("" if error is None else f"  {error:10.3e}")
             )
         lines += ["", self.vanishing_sentence(), "", f"largest delta at {self.epsilons.min():g}:"]
         for individual, delta in self.ranking()[:5]:
@@ -195,11 +212,11 @@ def worst_row(epsilons: np.ndarray, deltas: np.ndarray) -> int:
 
 def plain(value: Any) -> Any:
     """A value as strict JSON has it; numbers that are not finite become 'inf' and 'nan'."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]
-    if isinstance(value, IndependenceCheck | CoverageCheck | Bucket | DensityChoice):
+    if is_dataclass(value) and not isinstance(value, type):
         return plain(asdict(value))
     if isinstance(value, dict):
         return {k: plain(v) for k, v in value.items()}

@@ -4,9 +4,9 @@ This is the one place where a query of any kind (built-in, JAX, host Python, sev
 the data; what leaves it is arrays.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,20 @@ from dpjax.empirical._panel import Panel
 from dpjax.empirical._queries import parse_query
 
 Progress = Callable[[int, int], None]
+"""Called with (done, of how many) by whatever is looped."""
+
+
+class Query(Protocol):
+    """A query of a panel."""
+
+    @property
+    def name(self) -> str:
+        """The query in words."""
+        ...
+
+    def answers(self, panel: Panel, key: int, progress: Progress | None) -> np.ndarray:
+        """[databases, draws, 1 + individuals, d]: with everybody, then without each individual."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,109 +59,118 @@ class QuerySamples:
         )
 
 
+class UserQuery:
+    """What the queries of users share: draws of every database, one after the other."""
+
+    num_draws: int | None = None
+
+    def __post_init__(self):
+        """Checks the number of draws."""
+        if self.num_draws is not None:
+            _validate.positive_int(num_draws=self.num_draws)
+
+    def answers(self, panel: Panel, key: int, progress: Progress | None = None) -> np.ndarray:
+        """[databases, draws, 1 + individuals, d]; a draw has one key for all individuals."""
+        answer, tables = self._answering(panel, key), []
+        for d in range(panel.num_databases):
+            tables.append(np.stack([answer(d, draw) for draw in range(self.num_draws or 1)]))
+            if progress is not None:
+                progress(d + 1, panel.num_databases)
+        return np.stack(tables)
+
+    def _answering(self, panel: Panel, key: int) -> Callable[[int, int], np.ndarray]:
+        """(database, draw) -> [1 + individuals, d]."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class JaxQuery:
+class JaxQuery(UserQuery):
     """A query in JAX, mapped over all individuals at once.
 
-    Args:
+    Attributes:
         function: `(values, present) -> result` with values [individuals, records, columns], present
-            [individuals, records] booleans (absent values are 0) and result a scalar or [d]; with
-            `randomized`, `(key, values, present) -> result`.
+            [individuals, records] booleans (absent values are 0) and result a scalar or [d]; if it
+            is random, `(key, values, present) -> result`.
         name: The query in words.
-        randomized: Whether the function takes a key.
+        num_draws: Draws per database of a random function; None for one without a key.
         batch_size: Individuals per launch; bounds the memory.
     """
 
     function: Callable[..., Any]
     name: str = "jax query"
-    randomized: bool = False
+    num_draws: int | None = None
     batch_size: int = 256
 
-    def answers(
-        self, panel: Panel, num_draws: int, seed: int, progress: Progress | None
-    ) -> np.ndarray:
-        """[databases, draws, 1 + individuals, d]; a draw has one key for all individuals."""
-        keys = jax.random.split(jax.random.key(seed), (panel.num_databases, num_draws))
-        query = self.function if self.randomized else lambda key, *data: self.function(*data)
+    def _answering(self, panel: Panel, key: int) -> Callable[[int, int], np.ndarray]:
+        keys = jax.random.split(jax.random.key(key), (panel.num_databases, self.num_draws or 1))
+        slot = _record_slots(panel)
+        shape = (panel.num_individuals, int(slot.max()) + 1)
 
         @jax.jit
         def one_database(key, values, present):
             everybody = jnp.arange(panel.num_individuals)
+            first = () if self.num_draws is None else (key,)
 
             def without(i):
-                return query(key, *_hide(values, present, everybody == i))
+                gone = everybody == i
+                rest = jnp.where(gone[:, None, None], 0, values), present & ~gone[:, None]
+                return self.function(*first, *rest)
 
             # Nobody is number -1: the answer with everybody is rounded as all others are.
             gone = jnp.arange(-1, panel.num_individuals)
-            rest = jax.lax.map(without, gone, batch_size=self.batch_size)
-            return rest.reshape(len(rest), -1)
+            answers = jax.lax.map(without, gone, batch_size=self.batch_size)
+            return answers.reshape(len(answers), -1)
 
-        slot = _record_slots(panel)
-        shape = (panel.num_individuals, int(slot.max()) + 1)
-        answers = []
-        for d in range(panel.num_databases):
+        def answer(d: int, draw: int) -> np.ndarray:
             rows = panel.rows(d)
             place = (panel.individual[rows], slot[rows])
             values = np.zeros((*shape, len(panel.columns)))
             values[place] = panel.values[rows]
             present = np.zeros(shape, bool)
             present[place] = True
-            for draw in range(num_draws):
-                answers.append(np.asarray(one_database(keys[d, draw], values, present), float))
-            if progress is not None:
-                progress(d + 1, panel.num_databases)
-        return np.stack(answers).reshape(panel.num_databases, num_draws, *answers[0].shape)
+            return np.asarray(one_database(keys[d, draw], values, present), float)
+
+        return answer
 
 
 @dataclass(frozen=True)
-class HostQuery:
+class HostQuery(UserQuery):
     """A query in plain Python, called once per individual and database.
 
-    Args:
+    Attributes:
         function: `(values) -> result` with values [records, columns] of the records at hand
-            ([records] where there is one column) and result a number or [d]; with `randomized`,
+            ([records] where there is one column) and result a number or [d]; if it is random,
             `(generator, values) -> result` with a NumPy random generator.
         name: The query in words.
-        randomized: Whether the function takes a generator.
+        num_draws: Draws per database of a random function; None for one without a generator.
     """
 
     function: Callable[..., Any]
     name: str = "host query"
-    randomized: bool = False
+    num_draws: int | None = None
 
-    def answers(
-        self, panel: Panel, num_draws: int, seed: int, progress: Progress | None
-    ) -> np.ndarray:
-        """[databases, draws, 1 + individuals, d]; a draw has one seed for all individuals."""
+    def _answering(self, panel: Panel, key: int) -> Callable[[int, int], np.ndarray]:
         values = panel.values[:, 0] if len(panel.columns) == 1 else panel.values
-        table = []
-        for d in range(panel.num_databases):
+
+        def answer(d: int, draw: int) -> np.ndarray:
+            def ask(data: np.ndarray) -> np.ndarray:
+                generator = np.random.default_rng((key, d, draw))
+                first = () if self.num_draws is None else (generator,)
+                return np.atleast_1d(np.asarray(self.function(*first, data), float))
+
             rows = panel.rows(d)
             own, here = panel.individual[rows], values[rows]
-            for draw in range(num_draws):
+            table = np.tile(ask(here), (1 + panel.num_individuals, 1))
+            for i in np.unique(own):
+                rest = here[own != i]
+                table[1 + i] = ask(rest) if len(rest) else np.nan
+            return table
 
-                def ask(data, stream=(seed, d, draw)):
-                    extra = [np.random.default_rng(stream)] if self.randomized else []
-                    return np.atleast_1d(np.asarray(self.function(*extra, data), float))
-
-                whole = ask(here)
-                answers = np.tile(whole, (1 + panel.num_individuals, 1))
-                for i in np.unique(own):
-                    rest = here[own != i]
-                    answers[1 + i] = ask(rest) if len(rest) else np.nan
-                table.append(answers)
-            if progress is not None:
-                progress(d + 1, panel.num_databases)
-        return np.stack(table).reshape(panel.num_databases, num_draws, *table[0].shape)
+        return answer
 
 
 def sample_query(
-    query: Any,
-    panel: Panel,
-    *,
-    num_draws: int = 1,
-    seed: int = 0,
-    progress: Progress | None = None,
+    query: Any, panel: Panel, *, key: int = 0, progress: Progress | None = None
 ) -> QuerySamples:
     """Asks a query of every database, with everybody and without each individual.
 
@@ -155,35 +178,32 @@ def sample_query(
         query: A built-in query or its short form ('mean'), a `JaxQuery`, a `HostQuery` or any
             Python function (taken as a `HostQuery`), or a tuple of these for a joint query.
         panel: The databases.
-        num_draws: Draws per database; more than one makes sense for randomised queries.
-        seed: Seed of randomised queries.
+        key: Seed of random queries.
         progress: Called with (databases done, databases) by queries that are looped.
 
     Returns:
         The samples.
 
     Raises:
-        TypeError: The query is none of these.
-        ValueError: A result with everybody is not finite.
+        TypeError: The query is none of these, or the key is no integer.
+        ValueError: A result with everybody is not finite, or random parts differ in their draws.
     """
-    _validate.positive_int(num_draws=num_draws)
-    parts = list(query) if isinstance(query, tuple | list) else [query]
+    _validate.positive_int(key=key, at_least=0)
+    parts = [_as_query(part) for part in (query if isinstance(query, tuple | list) else [query])]
     if not parts:
         raise ValueError("query must hold at least one query, but was empty.")
+    tables = [part.answers(panel, key, progress) for part in parts]
     names: list[str] = []
-    tables = []
-    for part in map(_as_query, parts):
-        if isinstance(part, JaxQuery | HostQuery):
-            table = part.answers(panel, num_draws, seed, progress)
-            size = table.shape[-1]
-            names += [part.name] if size == 1 else [f"{part.name} [{k}]" for k in range(size)]
-        else:
-            table = np.repeat(part.answers(panel)[:, None, :, None], num_draws, axis=1)
-            names.append(part.name)
-        tables.append(table)
-    table = np.concatenate(tables, axis=-1)
+    for part, table in zip(parts, tables, strict=True):
+        size = table.shape[-1]
+        names += [part.name] if size == 1 else [f"{part.name} [{k}]" for k in range(size)]
+    draws = [table.shape[1] for table in tables]
+    num_draws = max(draws)
+    if set(draws) - {1, num_draws}:
+        raise ValueError(f"num_draws must be the same in all random queries, but was {draws}.")
+    table = np.concatenate([np.repeat(t, num_draws // t.shape[1], axis=1) for t in tables], axis=-1)
     # Who is not there changes nothing, not even by a rounding.
-    absent = np.broadcast_to((panel.total() == 0)[:, None, :, None], table[:, :, 1:].shape)
+    absent = (panel.total() == 0)[:, None, :, None]
     table[:, :, 1:] = np.where(absent, table[:, :, :1], table[:, :, 1:])
     table = table.reshape(-1, *table.shape[2:])
     database = np.repeat(np.arange(panel.num_databases), num_draws)
@@ -195,16 +215,20 @@ def sample_query(
             f"in database {panel.databases[database[where]]!r} ({int(bad.sum())} such results)."
         )
     without = np.where(np.isfinite(table[:, 1:]), table[:, 1:], np.nan)
-    return QuerySamples(
-        names=tuple(names),
-        full=table[:, 0],
-        without=np.ascontiguousarray(np.moveaxis(without, 1, 0)),
-        database=database,
-        notes=_undefined_note(without, panel),
-    )
+    notes = ()
+    undefined = np.flatnonzero(np.isnan(without).any(axis=(0, 2)))
+    if len(undefined):
+        notes = (
+            f"The query is undefined in some database without {len(undefined)} of the individuals "
+            f"(first: {panel.individuals[undefined[0]]!r}); those databases are left out of their "
+            "sample.",
+        )
+    full = np.ascontiguousarray(table[:, 0])
+    without = np.ascontiguousarray(np.moveaxis(without, 1, 0))
+    return QuerySamples(tuple(names), full, without, database, notes)
 
 
-def _as_query(query: Any) -> Any:
+def _as_query(query: Any) -> Query:
     if isinstance(query, str):
         return parse_query(query)
     if hasattr(query, "answers"):
@@ -217,26 +241,11 @@ def _as_query(query: Any) -> Any:
     )
 
 
-def _hide(values: jax.Array, present: jax.Array, gone: jax.Array) -> tuple[jax.Array, jax.Array]:
-    return jnp.where(gone[:, None, None], 0, values), present & ~gone[:, None]
-
-
 def _record_slots(panel: Panel) -> np.ndarray:
     """[records] the how-manieth record of its individual in its database each record is."""
-    cell = panel.database * panel.num_individuals + panel.individual
-    order = np.argsort(cell, kind="stable")
-    first = np.searchsorted(cell[order], cell[order])
-    slots = np.empty(len(cell), int)
-    slots[order] = np.arange(len(cell)) - first
+    owner = panel.database * panel.num_individuals + panel.individual
+    order = np.argsort(owner, kind="stable")
+    first = np.searchsorted(owner[order], owner[order])
+    slots = np.empty(len(owner), int)
+    slots[order] = np.arange(len(owner)) - first
     return slots
-
-
-def _undefined_note(without: np.ndarray, panel: Panel) -> tuple[str, ...]:
-    undefined = np.isnan(without).any(axis=(0, 2))
-    if not undefined.any():
-        return ()
-    first: Sequence[Any] = [panel.individuals[i] for i in np.flatnonzero(undefined)[:1]]
-    return (
-        f"The query is undefined in some database without {int(undefined.sum())} of the "
-        f"individuals (first: {first[0]!r}); those databases are left out of their sample.",
-    )

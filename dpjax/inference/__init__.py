@@ -1,11 +1,12 @@
 """From statistics to statements: confidence bounds in float64 NumPy, without JAX."""
 
 from dpjax.inference._assumptions import FiniteOutputs as FiniteOutputs
+from dpjax.inference._assumptions import InputInterval as InputInterval
 from dpjax.inference._assumptions import LipschitzOutputs as LipschitzOutputs
 from dpjax.inference._binomial import binomial_lower_bound as binomial_lower_bound
 from dpjax.inference._binomial import clopper_pearson as clopper_pearson
+from dpjax.inference._choice import choose_event as choose_event
 from dpjax.inference._events import Event as Event
-from dpjax.inference._events import choose_event as choose_event
 from dpjax.inference._events import event_lower_bound as event_lower_bound
 from dpjax.inference._events import predicted_bound as predicted_bound
 from dpjax.inference._levels import ldp_levels as ldp_levels

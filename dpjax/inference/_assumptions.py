@@ -9,8 +9,9 @@ A guarantee needs a bound on how small a probability can be. Two assumptions giv
 Each turns a precision (and an order, for Renyi privacy) into a `Layout`: how many intervals, how
 many inputs, how likely the least likely interval is, and how far a count may be off.
 
-Notation: C lipschitz, D input_lipschitz, W width, W_X input_width, tau and tau_1 the least and
-greatest density, m num_intervals, w interval width, k num_inputs, gamma precision, alpha order.
+Notation: C lipschitz, W width, D and W_X lipschitz and width of an `InputInterval`, tau and tau_1
+the least and greatest density, m num_intervals, w interval width, k num_inputs, gamma precision,
+alpha order.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -95,15 +96,37 @@ class Layout:
 
 
 @dataclass(frozen=True)
+class InputInterval:
+    """All inputs of an interval, for which the mid-points of its parts stand.
+
+    Attributes:
+        width: W_X > 0, the length of the interval.
+        lipschitz: D > 0, of every density as a function of the input; in density per unit of input.
+
+    Raises:
+        TypeError, ValueError: An argument is not a number > 0.
+
+    References:
+        Gorla et al., Algorithms 2 and 4.
+    """
+
+    width: float
+    lipschitz: float
+
+    def __post_init__(self):
+        """Checks the arguments."""
+        _given(width=self.width, lipschitz=self.lipschitz)
+        _validate.positive(input_width=self.width, input_lipschitz=self.lipschitz)
+
+
+@dataclass(frozen=True)
 class LipschitzOutputs:
     """Densities on an interval that are Lipschitz in the output, and perhaps in the input.
 
     Attributes:
         lipschitz: C > 0, in density per unit of output; C < 2 / W^2.
         width: W > 0, the length of the output interval.
-        input_lipschitz: D > 0, in density per unit of input, or None for finitely many inputs.
-        input_width: W_X > 0, the length of the input interval; given exactly where D is.
-        num_inputs: How many inputs are compared where they are finitely many (2: one pair).
+        inputs: How many inputs are compared (2: one pair), or the interval of which all are.
 
     Raises:
         TypeError: An argument is not a number.
@@ -115,9 +138,7 @@ class LipschitzOutputs:
 
     lipschitz: float
     width: float = 1.0
-    input_lipschitz: float | None = None
-    input_width: float | None = None
-    num_inputs: int | None = None
+    inputs: int | InputInterval = 2
 
     def __post_init__(self):
         """Checks the arguments."""
@@ -129,20 +150,8 @@ class LipschitzOutputs:
                 f"lipschitz must be below 2 / width^2 = {limit:g}, or a density may reach 0 and no "
                 f"number of samples suffices, but was {self.lipschitz!r}."
             )
-        if (self.input_lipschitz is None) != (self.input_width is None):
-            raise ValueError(
-                "input_lipschitz and input_width are given together or not at all, but were "
-                f"{self.input_lipschitz!r} and {self.input_width!r}."
-            )
-        if self.input_lipschitz is not None:
-            _validate.positive(input_lipschitz=self.input_lipschitz, input_width=self.input_width)
-            if self.num_inputs is not None:
-                raise ValueError(
-                    "num_inputs follows from input_lipschitz, so only one of them is accepted, but "
-                    f"num_inputs was {self.num_inputs!r}."
-                )
-        elif self.num_inputs is not None:
-            _validate.positive_int(at_least=2, num_inputs=self.num_inputs)
+        if not isinstance(self.inputs, InputInterval):
+            _validate.positive_int(at_least=2, inputs=self.inputs)
 
     @property
     def lower_density(self) -> float:
@@ -157,7 +166,8 @@ class LipschitzOutputs:
     def layout(self, precision: float, order: float | None) -> Layout:
         """Intervals, inputs and tolerances at a precision, for LDP or for Renyi of an order."""
         # Algorithms 2 and 4 spend a third of the precision inside and the rest on the mid-points.
-        of_pair = precision if self.input_lipschitz is None else precision / 3
+        everywhere = isinstance(self.inputs, InputInterval)
+        of_pair = precision / 3 if everywhere else precision
         tau = self.lower_density
         flatness = self.lipschitz * self.width / tau
         if order is None:
@@ -174,13 +184,13 @@ class LipschitzOutputs:
             num_intervals = _whole(2 * flatness * loss / of_pair)
             enough = deviation = min(of_pair / (4 * loss), math.log(2) / (2 * order - 1))
             inputs_scale = 3 * loss
-        if self.input_lipschitz is None:
-            num_inputs = self.num_inputs or 2
-        else:
-            assert self.input_width is not None
-            range_ = self.input_lipschitz * self.input_width
+        inputs = self.inputs
+        if isinstance(inputs, InputInterval):
             # One bucket would leave no pair to compare; a second never hurts.
+            range_ = inputs.lipschitz * inputs.width
             num_inputs = max(2, _whole(inputs_scale * range_ / (tau * precision)))
+        else:
+            num_inputs = inputs
         return Layout(
             num_intervals=num_intervals,
             num_inputs=num_inputs,
@@ -188,7 +198,7 @@ class LipschitzOutputs:
             deviation=deviation,
             enough=enough,
             all_counts_used=order is not None,
-            all_pairs=self.input_lipschitz is not None or num_inputs > 2,
+            all_pairs=everywhere or num_inputs > 2,
         )
 
 

@@ -28,18 +28,24 @@ References:
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from dpjax import _validate
-from dpjax.inference._assumptions import FiniteOutputs, Layout, LipschitzOutputs, check_order
+from dpjax.inference._assumptions import (
+    FiniteOutputs,
+    InputInterval,
+    LipschitzOutputs,
+    check_order,
+)
 
 BOUNDS = ("all-intervals", "published")
 
-# Up to here a count is a whole number in float64; 1e9 draws per second would take 104 days.
 MOST_SAMPLES = 2**53
+"""Draws up to which a count is a whole number in float64; at 1e9 per second, 104 days."""
 
-# A log-ratio of probabilities past this is no statement about privacy any more.
 _COARSEST_PRECISION = 100.0
+"""A log-ratio of probabilities past which nothing is said about privacy any more."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,11 @@ class Plan:
     def to_dict(self) -> dict[str, object]:
         """Plain numbers and strings, one entry per field; the assumption is nested."""
         fields = {name: value for name, value in vars(self).items() if name != "assumption"}
-        return {**fields, "total_samples": self.total_samples, "assumption": vars(self.assumption)}
+        return {
+            **fields,
+            "total_samples": self.total_samples,
+            "assumption": asdict(self.assumption),
+        }
 
 
 def plan(
@@ -100,9 +110,7 @@ def plan(
     confidence: float | None = None,
     num_samples: int | None = None,
     order: float | None = None,
-    input_lipschitz: float | None = None,
-    input_width: float | None = None,
-    num_inputs: int | None = None,
+    inputs: int | InputInterval = 2,
     bound: str = "all-intervals",
     max_samples: int = MOST_SAMPLES,
 ) -> Plan:
@@ -117,10 +125,8 @@ def plan(
         confidence: Least probability of that precision, strictly between 0 and 1.
         num_samples: n >= 1, draws at each input.
         order: alpha > 1 for Renyi LDP (Algorithms 3 and 4); None for LDP (Algorithms 1 and 2).
-        input_lipschitz: D > 0, every density is D-Lipschitz in the input; asks for all inputs of
-            an interval (Algorithms 2 and 4). None: finitely many inputs.
-        input_width: W_X > 0, the length of the input interval; given exactly where D is.
-        num_inputs: How many inputs are compared where they are finitely many (default 2).
+        inputs: How many inputs are compared (2: one pair), or the `InputInterval` of which all
+            are (Algorithms 2 and 4).
         bound: "all-intervals", which covers every count, or "published", as the paper counts.
         max_samples: The most draws per input that can be run.
 
@@ -135,7 +141,7 @@ def plan(
     References:
         Gorla et al., Theorems 2, 4 and 6, Algorithms 1-4.
     """
-    assumption = LipschitzOutputs(lipschitz, width, input_lipschitz, input_width, num_inputs)
+    assumption = LipschitzOutputs(lipschitz, width, inputs)
     return _solve(assumption, precision, confidence, num_samples, order, bound, max_samples)
 
 
@@ -204,18 +210,18 @@ def _solve(
         _validate.open_unit(confidence=confidence)
     if num_samples is not None:
         _validate.positive_int(num_samples=num_samples)
-
+    guarantee = _Guarantee(assumption, order, bound)
     if precision is not None and confidence is not None and num_samples is None:
-        num_samples = _num_samples(assumption, precision, confidence, order, bound, max_samples)
+        num_samples = guarantee.num_samples(precision, confidence, max_samples)
     elif precision is not None and num_samples is not None and confidence is None:
-        confidence = _confidence(assumption.layout(precision, order), num_samples, bound)
+        confidence = guarantee.confidence(precision, num_samples)
         if confidence <= 0:
             raise ValueError(
                 f"num_samples {num_samples!r} reaches no confidence at precision {precision!r}: "
                 "draw more, or ask for a coarser precision."
             )
     elif num_samples is not None and confidence is not None and precision is None:
-        precision = _precision(assumption, num_samples, confidence, order, bound)
+        precision = guarantee.precision(num_samples, confidence)
     else:
         raise ValueError(
             "exactly two of precision, confidence and num_samples are accepted, but they were "
@@ -234,68 +240,58 @@ def _solve(
     )
 
 
-def _allowed(layout: Layout, confidence: float, bound: str) -> float:
-    """The shortfall that a confidence leaves to the union bound."""
-    # Theorem 4 multiplies the probabilities of two pairs, the one that is largest in truth and the
-    # one that is answered; a bound over every count has nothing to multiply.
-    root = bound == "published" and layout.all_pairs
-    return -math.expm1(math.log(confidence) / 2) if root else 1 - confidence
+class _Guarantee(NamedTuple):
+    """A union bound over counts: precision, confidence and samples, each from the other two."""
 
+    assumption: LipschitzOutputs | FiniteOutputs
+    order: float | None
+    bound: str
 
-def _confidence(layout: Layout, num_samples: int, bound: str) -> float:
-    """The confidence that a number of samples reaches; at most 0 where the bound is vacuous."""
-    if bound == "all-intervals":
-        return 1 - layout.all_intervals().shortfall(num_samples)
-    of_pair = 1 - layout.published().shortfall(num_samples)
-    return of_pair * abs(of_pair) if layout.all_pairs else of_pair
+    def confidence(self, precision: float, num_samples: int) -> float:
+        """The confidence that is reached; at most 0 where the bound is vacuous."""
+        layout = self.assumption.layout(precision, self.order)
+        if self.bound == "all-intervals":
+            return 1 - layout.all_intervals().shortfall(num_samples)
+        of_pair = 1 - layout.published().shortfall(num_samples)
+        return of_pair * abs(of_pair) if layout.all_pairs else of_pair
 
-
-def _num_samples(
-    assumption: LipschitzOutputs | FiniteOutputs,
-    precision: float,
-    confidence: float,
-    order: float | None,
-    bound: str,
-    max_samples: int,
-) -> int:
-    layout = assumption.layout(precision, order)
-    union = layout.published() if bound == "published" else layout.all_intervals()
-    found = union.smallest_num_samples(_allowed(layout, confidence, bound), max_samples)
-    if found is None:
-        raise ValueError(
-            f"precision {precision!r} with confidence {confidence!r} needs more than max_samples "
-            f"= {max_samples} draws per input ({layout.num_intervals} intervals): accepted are a "
-            "coarser precision, a lower confidence or, for Renyi, a smaller order."
-        )
-    return found
-
-
-def _precision(
-    assumption: LipschitzOutputs | FiniteOutputs,
-    num_samples: int,
-    confidence: float,
-    order: float | None,
-    bound: str,
-) -> float:
-    def reached(precision: float) -> bool:
-        return _confidence(assumption.layout(precision, order), num_samples, bound) >= confidence
-
-    coarse = 1.0
-    while not reached(coarse):
-        coarse *= 2
-        if coarse > _COARSEST_PRECISION:
+    def num_samples(self, precision: float, confidence: float, max_samples: int) -> int:
+        """The fewest draws per input."""
+        layout = self.assumption.layout(precision, self.order)
+        allowed, union = 1 - confidence, layout.all_intervals()
+        if self.bound == "published":
+            union = layout.published()
+            # Theorem 4 multiplies the probabilities of two pairs, the one that is largest in truth
+            # and the one that is answered; a bound over every count has nothing to multiply.
+            allowed = -math.expm1(math.log(confidence) / 2) if layout.all_pairs else allowed
+        found = union.smallest_num_samples(allowed, max_samples)
+        if found is None:
             raise ValueError(
-                f"num_samples {num_samples!r} reaches no precision up to {_COARSEST_PRECISION:g} "
-                f"with confidence {confidence!r}: draw more, or ask for a lower confidence."
+                f"precision {precision!r} with confidence {confidence!r} needs more than "
+                f"max_samples = {max_samples} draws per input ({layout.num_intervals} intervals): "
+                "accepted are a coarser precision, a lower confidence or, for Renyi, a smaller "
+                "order."
             )
-    fine = coarse / 2
-    while reached(fine):
-        coarse, fine = fine, fine / 2
-    # Bisection on a logarithmic scale to a relative 1e-12; the side that holds is returned.
-    while coarse / fine > 1 + 1e-12:
-        middle = math.sqrt(coarse * fine)
-        if reached(middle):
-            coarse = middle
-        else:
-            fine = middle
-    return coarse
+        return found
+
+    def precision(self, num_samples: int, confidence: float) -> float:
+        """The finest precision, by bisection on a logarithmic scale to a relative 1e-12."""
+        coarse = 1.0
+        while self.confidence(coarse, num_samples) < confidence:
+            coarse *= 2
+            if coarse > _COARSEST_PRECISION:
+                raise ValueError(
+                    f"num_samples {num_samples!r} reaches no precision up to "
+                    f"{_COARSEST_PRECISION:g} with confidence {confidence!r}: draw more, or ask "
+                    "for a lower confidence."
+                )
+        fine = coarse / 2
+        while self.confidence(fine, num_samples) >= confidence:
+            coarse, fine = fine, fine / 2
+        while coarse / fine > 1 + 1e-12:
+            middle = math.sqrt(coarse * fine)
+            if self.confidence(middle, num_samples) >= confidence:
+                coarse = middle
+            else:
+                fine = middle
+        return coarse

@@ -5,16 +5,31 @@ Buehler's bound pays once: all pairs of counts are put into one order, by how mu
 large ratio, and the bound is the smallest ratio at which counts as extreme as the observed ones
 have more than the allowed probability, whatever the other parameter is.
 
-Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, ratio = p / q, and s orders them.
+Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, ratio = p / q, s orders them, and
+f(p, q) = P(s(K1, K2) >= observed), which rises in p and falls in q.
+
+The supremum of f over q at one ratio >= 1 is bounded by its values at a few q, as follows. In log
+odds a = ln p / (1 - p) and b = ln q / (1 - q), and with A(a) = ln(1 + e^a), f is a sum of positive
+multiples of exp(a k + b m - n1 A(a) - n2 A(b)). So ln f + n1 A(a) + n2 A(b) is convex (Hölder), and
+on a straight line between two points ln f is at most the larger of its two ends and
+
+    (n1 v1 (change of a)^2 + n2 v2 (change of b)^2) / 8,
+
+where v1 and v2 are the largest p (1 - p) and q (1 - q) in between. Where p = ratio q, a is a convex
+function of b, as its slope (1 - q) / (1 - p) rises: the curve lies below the line, and f there is
+less. What is added falls with the square of the steps, so that steps of a third of a standard error
+cost less than a hundredth of one.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax.inference._binomial import one_sided_bounds
+from dpjax.inference._blocks import Blocks, Windows
 
 _NUISANCE_SHARE = 0.005
 """Part of the error that is spent on where q can be (Berger, Boos)."""
@@ -22,17 +37,20 @@ _NUISANCE_SHARE = 0.005
 _NEGLIGIBLE = 1e-5
 """Part of the error by which tails of sums may be cut off; they are counted as if they happened."""
 
-_STEP, _LARGEST_STEP = 0.02, 0.01
-"""Steps between values of ln q: in its standard errors, and at most."""
+_WIDEST = 100.0
+"""Ratio of the largest q to the smallest that is looked at; below it there is one step."""
 
-_EVERY = 16
-"""The bound is first found with every so-manieth q, and then made true of all."""
+_FEW, _LOOSENESS, _TOLERANCE = 9, 0.008, 0.005
+"""Values of q to begin with; what more of them, and of ratios, would gain in standard errors."""
 
-_MOST_STEPS, _MOST_POINTS = 400, 4096
-"""Of q; and of a sum over counts, which are taken in blocks where there are more."""
+_NEAR, _MOST_TRIES, _NEARLY_ONE = 0.3, 40, 1 - 1e-12
+"""Standard errors from where the search goes on with many q; its steps; and what counts as sure."""
 
-_FIRST_GUESS, _TOLERANCE = 0.05, 0.003
-"""Of the search for the bound, in standard errors: half its first interval, and its last one."""
+_NEWTON_STEPS, _LEAST_VARIANCE, _ROUNDING = 4, 1e-300, 1e-12
+"""Towards a count in the order; what stands for no variance; and what rounding changes in s."""
+
+_MOST_CELLS = 16_384
+"""Of a table, so that it fits in a processor's cache."""
 
 
 def ratio_lower_bound(
@@ -42,8 +60,7 @@ def ratio_lower_bound(
 
     The order is that of the normal lower bound with Agresti and Coull's probabilities, which rises
     in the first count and falls in the second, so that the probability below is monotone in the
-    ratio. The supremum over q is bounded, not searched for: on [q, q e^d] the probability is at
-    most that at q with a ratio larger by e^d, so d is taken off the bound.
+    ratio.
 
     Args:
         larger: K1.
@@ -60,146 +77,196 @@ def ratio_lower_bound(
     """
     if larger == 0:
         return 0.0
-    quantile = max(-float(scipy.special.ndtri(significance)), 0.5)
-    trials = (larger_trials, smaller_trials)
-    observed = float(ratio_order(larger, smaller, *trials, quantile))
-    outside = _NUISANCE_SHARE * significance
-    low_q, high_q = (float(x) for x in one_sided_bounds(smaller, smaller_trials, outside / 2))
-    # With no count the range begins at 0: the bound below takes its first part as q = 0.
-    low_q = max(low_q, high_q / 100)
-    width = math.log(high_q / low_q)
-    step = min(_STEP / math.sqrt(max(smaller, 1)), _LARGEST_STEP)
-    num_steps = min(math.ceil(width / step), _MOST_STEPS)
-    step = width / num_steps
-    q = low_q * np.exp(step * np.arange(num_steps))
-    lower_q = np.concatenate([[0.0], q]) if smaller == 0 else q
-    upper_q = np.concatenate([[low_q], q]) if smaller == 0 else q
-    quantile_and_cut = quantile, _NEGLIGIBLE * significance
-    few, all_q = (
-        _Tail(lower_q[::every], upper_q[::every], observed, trials, *quantile_and_cut)
-        for every in (_EVERY, 1)
-    )
-    allowed = significance - outside
-    unit = math.sqrt(1 / larger + 1 / max(smaller, 1))
-    bound = _crossing(few, allowed, observed, unit)
-    back = _TOLERANCE * unit
-    while bound > 0 and all_q.probability(math.exp(bound)) > allowed:
-        bound, back = bound - back, 2 * back
-    return max(bound - step, 0.0)
+    tail = _Tail((larger, smaller), (larger_trials, smaller_trials), significance)
+    # Steps of q and of the ratio cost little where q is known better than the ratio.
+    precision = min(math.sqrt(larger / max(smaller, 1)), 1.0)
+    return _largest(tail, significance * (1 - _NUISANCE_SHARE), precision)
 
 
-def _crossing(tail: "_Tail", allowed: float, start: float, unit: float) -> float:
-    """About the largest log ratio at which the tail is not above `allowed`, or 0."""
-
-    def too_likely(log_ratio: float) -> bool:
-        return tail.probability(math.exp(log_ratio)) > allowed
-
-    reach = _FIRST_GUESS * unit
-    low, high = max(start - reach, 0.0), max(start, 0.0) + reach
-    while too_likely(low):
-        if low == 0:
+def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
+    """About the largest ln ratio whose tail is certainly not above `allowed`, or 0."""
+    # Normal quantiles of the tail are nearly linear in ln ratio.
+    goal = float(scipy.special.ndtri(allowed))
+    slope = math.exp(-(goal**2) / 2) / math.sqrt(2 * math.pi) / allowed
+    tolerance, looseness = _TOLERANCE * precision, _LOOSENESS * precision
+    few = np.linspace(0.0, 1.0, _FEW)
+    tried, step, previous = max(tail.observed, 0.0), tail.error, None
+    # First the value is nearly found with a few q, then made true of all.
+    places, low, high = few, 0.0, math.inf
+    for _ in range(_MOST_TRIES):
+        bounds, fine = tail.at(tried, places), places is not few
+        # Three quarters of what is allowed, so that a little change of the ratio changes no place.
+        finer = bounds.finer(places, 0.75 * slope * looseness)
+        if fine and bounds.supremum > bounds.highest + 1.25 * slope * looseness:
+            places = finer
+            continue
+        top = bounds.supremum if fine else bounds.highest
+        quantile = float(scipy.special.ndtri(min(math.exp(top), _NEARLY_ONE)))
+        missing = goal - quantile
+        if tried == 0 and missing < 0:
             return 0.0
-        reach *= 2
-        low, high = max(low - reach, 0.0), low
-    while not too_likely(high):
-        reach *= 2
-        low, high = high, high + reach
-    while high - low > _TOLERANCE * unit:
-        middle = (low + high) / 2
-        low, high = (low, middle) if too_likely(middle) else (middle, high)
+        if fine:
+            low, high = (tried, high) if missing >= 0 else (low, tried)
+            if 0 <= missing <= tolerance or high - low <= tolerance * tail.error:
+                break
+        if previous and quantile != previous[1]:
+            secant = (tried - previous[0]) / (quantile - previous[1])
+            step = min(max(secant, step / 3), 3 * step)
+        move = step * (missing - tolerance / 3)
+        if not fine and abs(missing) < (_NEAR if previous else _NEAR / 10):
+            places, move, previous = finer, move - step * looseness, None
+        else:
+            previous = tried, quantile
+        tried = max(tried + move, 0.0)
+        if not low <= tried < high:
+            tried = (low + high) / 2
     return low
 
 
-class _Tail:
-    """Upper bounds of the sup over q of P(s(K1, K2) >= observed), at any ratio.
+class _Bounds(NamedTuple):
+    """What is known of ln f at one ratio, between neighbouring values of q.
 
-    Args:
-        lower_q: [q], where K2 is drawn.
-        upper_q: [q]; times the ratio, where K1 is drawn.
-        observed: s.
-        trials: n1 and n2.
-        quantile: Of s.
-        negligible: Probability of the tails that sums leave out, counted as if they always won.
+    Attributes:
+        ends: [intervals], the larger value at the two ends.
+        gaps: [intervals], how much more it can be in between.
+        highest: The largest value, and what it can be below all of them.
     """
 
-    def __init__(
-        self,
-        lower_q: NDArray,
-        upper_q: NDArray,
-        observed: float,
-        trials: tuple[int, int],
-        quantile: float,
-        negligible: float,
-    ):
-        self.upper_q, self.negligible, self.larger_trials = upper_q, negligible, trials[0]
-        first, stride, size = _window(lower_q, trials[1], negligible)
-        blocks = first[:, None] + stride * np.arange(size)
-        self.mass = _block_mass(blocks, stride, trials[1], lower_q)
-        # Once for each count, then looked up: rows of q share most of theirs.
-        counts = np.arange(blocks.min(), blocks.max() + 1)
-        needed = _least_larger(counts, observed, trials, quantile)
-        self.needed = needed[blocks - blocks.min()]
+    ends: NDArray
+    gaps: NDArray
+    highest: float
 
-    def probability(self, ratio: float) -> float:
-        """At this ratio; it rises with the ratio."""
-        n = self.larger_trials
-        p = np.minimum(self.upper_q * ratio, 1.0)
-        first, stride, size = _window(p, n, self.negligible)
-        mass = _block_mass(first[:, None] + stride * np.arange(size), stride, n, p)
-        beyond = np.zeros((len(p), 1))
-        above = np.hstack([np.cumsum(mass[:, ::-1], axis=1)[:, ::-1], beyond]) + self.negligible
-        place = np.clip((self.needed - first[:, None]) // stride, 0, size)
-        reached = np.minimum(np.take_along_axis(above, place, axis=1), 1.0)
-        reached = np.where(self.needed <= first[:, None], 1.0, reached)
-        reached = np.where(self.needed > n, 0.0, reached)
-        return float(np.max(np.sum(self.mass * reached, axis=1)) + self.negligible)
+    @property
+    def supremum(self) -> float:
+        """It is at most this."""
+        return max(float(np.max(self.ends + self.gaps)), self.highest)
+
+    def finer(self, places: NDArray, looseness: float) -> NDArray:
+        """More places, so that the supremum is known to so much; the same ones where it is."""
+        excess = self.gaps / (looseness + self.highest - self.ends)
+        # A gap falls with the square of the number of its parts.
+        parts = np.ceil(np.sqrt(np.maximum(excess - 1e-9, 1.0))).astype(np.int64)
+        part = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+        steps = np.repeat(np.diff(places) / parts, parts)
+        return np.append(np.repeat(places[:-1], parts) + steps * part, 1.0)
 
 
-def _window(p: NDArray, trials: int, negligible: float) -> tuple[NDArray, int, int]:
-    """First counts [p], stride and number of blocks that hold all but `negligible` (Bernstein)."""
-    depth = math.log(2 / negligible)
-    spread = depth / 3 + np.sqrt(depth**2 / 9 + 2 * depth * trials * p * (1 - p))
-    first = np.maximum(np.floor(trials * p - spread), 0).astype(np.int64)
-    last = np.minimum(np.ceil(trials * p + spread), trials).astype(np.int64)
-    width = int(np.max(last - first)) + 1
-    stride = -(-width // _MOST_POINTS)
-    return first, stride, -(-width // stride)
+class _Tail:
+    """f at any ratio, from above.
+
+    Args:
+        counts: Observed K1 and K2.
+        trials: n1 and n2.
+        significance: Of the bound.
+    """
+
+    def __init__(self, counts: tuple[int, int], trials: tuple[int, int], significance: float):
+        self.trials, self.negligible = trials, _NEGLIGIBLE * significance
+        quantile = max(-float(scipy.special.ndtri(significance)), 0.5)
+        estimate, error = _log_ratio(*counts, trials, quantile)
+        self.error, self.observed = float(error), float(estimate - quantile * error)
+        outside = _NUISANCE_SHARE * significance
+        low, high = (float(x) for x in one_sided_bounds(counts[1], trials[1], outside / 2))
+        self.least, self.range = low, (max(low, high / _WIDEST), high)
+        self.smaller = Blocks(low, high, trials[1], self.negligible)
+        self.needed = _least_larger(self.smaller.counts, self.observed, trials, quantile)
+        self.larger: Blocks | None = None
+
+    def at(self, log_ratio: float, places: NDArray) -> _Bounds:
+        """Of a ratio >= 1, at values of q whose places in their range rise from 0 to 1."""
+        ratio = math.exp(log_ratio)
+        # No q above 1 / ratio is possible.
+        low, high = (min(ratio * q, 1.0) for q in self.range)
+        if low == 1:
+            return _Bounds(np.zeros(places.size - 1), np.zeros(places.size - 1), 0.0)
+        # Even steps of the arc sine are about even in standard errors.
+        first, last = (math.asin(math.sqrt(p)) for p in (low, high))
+        p = np.sin(first + places * (last - first)) ** 2
+        p[0], p[-1] = low, high
+        q = p / ratio
+        # Where q is smaller than looked at, f is at most f(p at the smallest one, least q). Beside
+        # p = 1, where log odds are infinite, it is at most f(1, smaller q).
+        ending = 1 if p[-1] == 1 else 0
+        tails = np.log(
+            self._tails(
+                np.concatenate([p[:1], p, p[-1:][:ending]]),
+                np.concatenate([[self.least], q, q[-2:-1][:ending]]),
+            )
+        )
+        known = tails[1 : p.size + 1]
+        ends = np.maximum(known[:-1], known[1:])
+        gaps = _line_gaps(p, self.trials[0]) + _line_gaps(q, self.trials[1])
+        if ending:
+            gaps[-1] = min(gaps[-1], max(tails[-1] - ends[-1], 0.0))
+        return _Bounds(ends, gaps, max(float(np.max(ends)), float(tails[0])))
+
+    def _tails(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
+        """f(p, q), [p]."""
+        larger = self.larger
+        if larger is None or p[0] < larger.low or np.max(p) > larger.high:
+            room = math.exp(self.error)
+            larger = Blocks(
+                p[0] / room, min(np.max(p) * room, 1.0), self.trials[0], self.negligible
+            )
+            self.larger = larger
+        few, many = Windows(self.smaller, q), Windows(larger, p)
+        # Blocks of K1 from its windows' start, for blocks of K2 from theirs.
+        needed = self.needed // larger.stride - larger.begin
+        found, rows = np.empty(p.size), max(_MOST_CELLS // max(few.size, many.size), 1)
+        for i in range(0, p.size, rows):
+            part = slice(i, i + rows)
+            above = _above(many.masses(part), self.negligible)
+            place = needed.take(few.numbers(part)[:, :-1], mode="clip")
+            place -= many.start[part, None]
+            np.maximum(np.minimum(place, many.size, out=place), 0, out=place)
+            place += (above.shape[1] * np.arange(len(above)))[:, None]
+            found[part] = np.einsum("ij,ij->i", few.masses(part), above.ravel().take(place))
+        return found + self.negligible
 
 
-def _block_mass(blocks: NDArray, stride: int, trials: int, p: NDArray) -> NDArray:
-    """Upper bounds of P(block <= K < block + stride), [p, blocks]: the highest mass times width."""
-    p = p[:, None]
-    highest = blocks
-    if stride > 1:
-        mode = np.floor((trials + 1) * p).astype(np.int64)
-        highest = np.clip(mode, blocks, blocks + stride - 1)
-    highest = np.minimum(highest, trials)
-    least = highest.min()
-    counts = np.arange(least, highest.max() + 1)
-    ways = (
-        scipy.special.gammaln(trials + 1.0)
-        - scipy.special.gammaln(counts + 1.0)
-        - scipy.special.gammaln(trials - counts + 1.0)
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        successes = np.where(highest > 0, highest * np.log(p), 0.0)
-        failures = np.where(highest < trials, (trials - highest) * np.log1p(-p), 0.0)
-    width = np.clip(trials + 1 - blocks, 0, stride)
-    return width * np.exp(ways[highest - least] + successes + failures)
+def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
+    """P(K >= a block's first count) [p, blocks + 1], where the first one stands for any."""
+    above = np.zeros((mass.shape[0], mass.shape[1] + 1))
+    np.cumsum(mass[:, ::-1], axis=1, out=above[:, -2::-1])
+    above += negligible
+    above[:, 0] = 1.0
+    return np.minimum(above, 1.0, out=above)
+
+
+def _line_gaps(p: NDArray, trials: int) -> NDArray[np.float64]:
+    """How far n A(a) can lie below its line between neighbouring p, [intervals]."""
+    inner = np.clip(0.5, p[:-1], p[1:])
+    with np.errstate(divide="ignore"):
+        return trials * inner * (1 - inner) * np.diff(scipy.special.logit(p)) ** 2 / 8
 
 
 def _least_larger(
     smaller: NDArray, observed: float, trials: tuple[int, int], quantile: float
-) -> NDArray:
+) -> NDArray[np.int64]:
     """The least first count with s >= observed for each second one; n1 + 1 where there is none."""
-    low = np.zeros(smaller.shape, np.int64)
-    high = np.full(smaller.shape, trials[0] + 1, np.int64)
-    while np.any(low < high):
-        middle = (low + high) // 2
-        reached = ratio_order(middle, smaller, *trials, quantile) >= observed
-        high = np.where(reached, middle, high)
-        low = np.where(reached, low, np.minimum(middle + 1, high))
-    return high
+    added = quantile**2
+    total, other = (n + added for n in trials)
+    second = np.minimum(smaller, trials[1]) + added / 2
+    rest = 1 / second - 1 / other - 1 / total
+    goal = observed + np.log(second / other)
+    # Newton's steps for y = ln(first / total), in which s rises and is about concave.
+    y = np.minimum(goal, 0.0)
+    for _ in range(_NEWTON_STEPS):
+        inverse = np.exp(-y) / total
+        root = np.sqrt(np.maximum(inverse + rest, _LEAST_VARIANCE))
+        y -= (y - quantile * root - goal) / (1 + quantile * inverse / (2 * root))
+        np.minimum(y, 0.0, out=y)
+    least = np.ceil(np.clip(total * np.exp(y) - added / 2, 0, trials[0] + 1)).astype(np.int64)
+
+    def reached(larger: NDArray) -> NDArray[np.bool_]:
+        # Rounding must not leave out the observed counts.
+        return ratio_order(larger, smaller, *trials, quantile) >= observed - _ROUNDING
+
+    while np.any(short := (least <= trials[0]) & ~reached(least)):
+        least += short
+    while np.any(beyond := (least > 0) & reached(np.maximum(least - 1, 0))):
+        least -= beyond
+    return least
 
 
 def ratio_order(
@@ -209,11 +276,19 @@ def ratio_order(
 
     The latter since x (1 - x / m) >= z^2 / 4 for x in [z^2 / 2, m - z^2 / 2] where m >= z^2.
     """
+    estimate, error = _log_ratio(larger, smaller, (larger_trials, smaller_trials), quantile)
+    return estimate - quantile * error
+
+
+def _log_ratio(
+    larger: ArrayLike, smaller: ArrayLike, trials: tuple[int, int], quantile: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ratio's logarithm by Agresti and Coull's probabilities, and its standard error."""
     added = quantile**2
     first, second = (
-        np.minimum(np.asarray(count, np.float64), trials) + added / 2
-        for count, trials in ((larger, larger_trials), (smaller, smaller_trials))
+        np.minimum(np.asarray(count, np.float64), most) + added / 2
+        for count, most in zip((larger, smaller), trials, strict=True)
     )
-    total, other = larger_trials + added, smaller_trials + added
+    total, other = (n + added for n in trials)
     variance = 1 / first - 1 / total + 1 / second - 1 / other
-    return np.log(first / total) - np.log(second / other) - quantile * np.sqrt(variance)
+    return np.log(first / total) - np.log(second / other), np.sqrt(variance)

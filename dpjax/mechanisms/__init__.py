@@ -19,6 +19,7 @@ from dpjax.mechanisms._catalogue import CATALOGUE as CATALOGUE
 from dpjax.mechanisms._catalogue import find_mechanism as find_mechanism
 from dpjax.mechanisms._catalogue import is_built_in as is_built_in
 from dpjax.mechanisms._checks import check_mechanism as check_mechanism
+from dpjax.mechanisms._checks import refuse_repeated as refuse_repeated
 from dpjax.mechanisms._choice import RandomizedResponse as RandomizedResponse
 from dpjax.mechanisms._choice import TwoPoint as TwoPoint
 from dpjax.mechanisms._conditioned import Exponential as Exponential
@@ -34,11 +35,10 @@ from dpjax.mechanisms._local_protocols import SymmetricUnaryEncoding as Symmetri
 from dpjax.mechanisms._local_protocols import (
     ThresholdedHistogramEncoding as ThresholdedHistogramEncoding,
 )
-from dpjax.mechanisms._mixed_sparse_vector import SVT3 as SVT3
-from dpjax.mechanisms._mixed_sparse_vector import NumericalSVT as NumericalSVT
-from dpjax.mechanisms._mixed_sparse_vector import SVT3And4 as SVT3And4
 from dpjax.mechanisms._noisy_max import ContinuousNoisyMax as ContinuousNoisyMax
 from dpjax.mechanisms._noisy_max import FiniteExponential as FiniteExponential
+from dpjax.mechanisms._noisy_max import HalfNoiseMax as HalfNoiseMax
+from dpjax.mechanisms._noisy_max import PermuteAndFlip as PermuteAndFlip
 from dpjax.mechanisms._noisy_max import ReportNoisyMax as ReportNoisyMax
 from dpjax.mechanisms._noisy_max import ReportNoisyMax2 as ReportNoisyMax2
 from dpjax.mechanisms._noisy_max import ReportNoisyMax3 as ReportNoisyMax3
@@ -46,13 +46,14 @@ from dpjax.mechanisms._noisy_max import ReportNoisyMax4 as ReportNoisyMax4
 from dpjax.mechanisms._rappor import OneTimeRappor as OneTimeRappor
 from dpjax.mechanisms._rappor import Rappor as Rappor
 from dpjax.mechanisms._rappor import bloom_filter as bloom_filter
-from dpjax.mechanisms._selection import HalfNoiseMax as HalfNoiseMax
-from dpjax.mechanisms._selection import PermuteAndFlip as PermuteAndFlip
 from dpjax.mechanisms._sparse_vector import SVT1 as SVT1
 from dpjax.mechanisms._sparse_vector import SVT2 as SVT2
+from dpjax.mechanisms._sparse_vector import SVT3 as SVT3
 from dpjax.mechanisms._sparse_vector import SVT4 as SVT4
 from dpjax.mechanisms._sparse_vector import SVT5 as SVT5
 from dpjax.mechanisms._sparse_vector import SVT6 as SVT6
+from dpjax.mechanisms._sparse_vector import NumericalSVT as NumericalSVT
+from dpjax.mechanisms._sparse_vector import SVT3And4 as SVT3And4
 from dpjax.mechanisms._vectors import ParallelLaplace as ParallelLaplace
 from dpjax.mechanisms._vectors import PrefixSum as PrefixSum
 from dpjax.mechanisms._vectors import SummedHistogramEncoding as SummedHistogramEncoding

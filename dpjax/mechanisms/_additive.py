@@ -1,22 +1,18 @@
-"""Mechanisms that add noise to one number: Laplace, Gaussian, two-sided geometric, a count."""
+"""Mechanisms that add noise to one number: Laplace, a count, Gaussian, two-sided geometric."""
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _random, _validate
+from dpjax import _random
 from dpjax._types import IntegerSpace, RealSpace
 from dpjax.databases import Pairs, shifts
-from dpjax.mechanisms._base import draw_dtype, epsilon_level
+from dpjax.mechanisms._base import BuiltIn, draw_dtype, pytree
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Laplace:
+@pytree
+class Laplace(BuiltIn):
     """s + Lap(1 / epsilon): true level epsilon.
 
     Attributes:
@@ -26,15 +22,11 @@ class Laplace:
         Dwork, McSherry, Nissim, Smith (2006); Askin, Kutta, Dette (2022), experiment (a).
     """
 
-    name: ClassVar[str] = "laplace"
-    source: ClassVar[str] = "Dwork et al. 2006"
-    level = epsilon_level
+    name = "laplace"
+    source = "Dwork et al. 2006"
     output_space = RealSpace()
     standard_region = (-1.0, 1.0)
     epsilon: float = 1.0
-
-    def __post_init__(self):
-        _validate.positive(epsilon=self.epsilon)
 
     def standard_pairs(self) -> Pairs:
         """0 against b / 10, b = 1..10."""
@@ -46,9 +38,54 @@ class Laplace:
         return database + noise / self.epsilon
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Gaussian:
+@pytree
+class NoisyHistogram1(Laplace):
+    """One count of a histogram + Lap(1 / epsilon): true level epsilon.
+
+    Attributes:
+        epsilon: Level when one count changes by 1.
+
+    References:
+        Ding et al. (2018), Algorithm 9.
+    """
+
+    name = "noisy-histogram-1"
+    source = "Ding et al. 2018, Alg. 9"
+    standard_region = (-1.0, 4.0)
+
+    def standard_pairs(self) -> Pairs:
+        """A count of 1 against 2 and against 0."""
+        return Pairs([1.0, 1.0], [2.0, 0.0])
+
+
+@pytree
+class NoisyHistogram2(NoisyHistogram1):
+    """One count of a histogram + Lap(epsilon), its scale inverted: true level 1 / epsilon.
+
+    Attributes:
+        epsilon: What the author meant the level to be.
+
+    References:
+        Ding et al. (2018), Algorithm 10.
+    """
+
+    name = "noisy-histogram-2"
+    source = "Ding et al. 2018, Alg. 10 (wrong)"
+    epsilon: float = 0.5
+
+    @property
+    def level(self) -> float:
+        """1 / epsilon."""
+        return 1 / float(self.epsilon)
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """Reals of shape [num_samples] for a scalar count."""
+        noise = _random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
+        return database + noise * self.epsilon
+
+
+@pytree
+class Gaussian(BuiltIn):
     """s + N(0, sigma^2): no pure level, since its loss is unbounded.
 
     Attributes:
@@ -58,18 +95,11 @@ class Gaussian:
         Balle, Wang (2018); Askin, Kutta, Dette (2022), Figure 2.
     """
 
-    name: ClassVar[str] = "gaussian"
-    source: ClassVar[str] = "Balle, Wang 2018"
+    name = "gaussian"
+    source = "Balle, Wang 2018"
+    level = math.inf
     output_space = RealSpace()
     sigma: float = 1.0
-
-    def __post_init__(self):
-        _validate.positive(sigma=self.sigma)
-
-    @property
-    def level(self) -> float:
-        """Infinite."""
-        return math.inf
 
     @property
     def standard_region(self) -> tuple[float, float]:
@@ -82,14 +112,12 @@ class Gaussian:
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples] for a scalar database."""
-        return database + self.sigma * _random.normal(
-            key, num_samples, dtype=draw_dtype(self.sigma)
-        )
+        noise = _random.normal(key, num_samples, dtype=draw_dtype(self.sigma))
+        return database + self.sigma * noise
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class TwoSidedGeometric:
+@pytree
+class TwoSidedGeometric(BuiltIn):
     """a + Geo with P(k) proportional to e^(-epsilon |k|): true level epsilon.
 
     Attributes:
@@ -99,15 +127,11 @@ class TwoSidedGeometric:
         Ghosh, Roughgarden, Sundararajan (2009).
     """
 
-    name: ClassVar[str] = "two-sided-geometric"
-    source: ClassVar[str] = "Ghosh et al. 2009"
-    level = epsilon_level
+    name = "two-sided-geometric"
+    source = "Ghosh et al. 2009"
     output_space = IntegerSpace()
     standard_region = (-5, 6)
     epsilon: float = 1.0
-
-    def __post_init__(self):
-        _validate.positive(epsilon=self.epsilon)
 
     def standard_pairs(self) -> Pairs:
         """0 against 1."""
@@ -117,71 +141,3 @@ class TwoSidedGeometric:
         """int32 of shape [num_samples] for a scalar integer database."""
         noise = _random.two_sided_geometric(key, num_samples, self.epsilon)
         return jnp.asarray(database).astype(jnp.int32) + noise
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class NoisyHistogram1:
-    """One count of a histogram + Lap(1 / epsilon): true level epsilon.
-
-    Attributes:
-        epsilon: Level when one count changes by 1.
-
-    References:
-        Ding et al. (2018), Algorithm 9.
-    """
-
-    name: ClassVar[str] = "noisy-histogram-1"
-    source: ClassVar[str] = "Ding et al. 2018, Alg. 9"
-    level = epsilon_level
-    output_space = RealSpace()
-    standard_region = (-1.0, 4.0)
-    epsilon: float = 1.0
-
-    def __post_init__(self):
-        _validate.positive(epsilon=self.epsilon)
-
-    def standard_pairs(self) -> Pairs:
-        """A count of 1 against 2 and against 0."""
-        return Pairs([1.0, 1.0], [2.0, 0.0])
-
-    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals of shape [num_samples] for a scalar count."""
-        noise = _random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
-        return database + noise / self.epsilon
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class NoisyHistogram2:
-    """One count of a histogram + Lap(epsilon), its scale inverted: true level 1 / epsilon.
-
-    Attributes:
-        epsilon: What the author meant the level to be.
-
-    References:
-        Ding et al. (2018), Algorithm 10.
-    """
-
-    name: ClassVar[str] = "noisy-histogram-2"
-    source: ClassVar[str] = "Ding et al. 2018, Alg. 10 (wrong)"
-    output_space = RealSpace()
-    standard_region = (-1.0, 4.0)
-    epsilon: float = 0.5
-
-    def __post_init__(self):
-        _validate.positive(epsilon=self.epsilon)
-
-    @property
-    def level(self) -> float:
-        """1 / epsilon."""
-        return 1 / float(self.epsilon)
-
-    def standard_pairs(self) -> Pairs:
-        """A count of 1 against 2 and against 0."""
-        return Pairs([1.0, 1.0], [2.0, 0.0])
-
-    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals of shape [num_samples] for a scalar count."""
-        noise = _random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
-        return database + noise * self.epsilon

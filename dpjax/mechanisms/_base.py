@@ -1,18 +1,21 @@
 """What every mechanism states about itself, and how a user's function becomes one."""
 
 from collections.abc import Callable
-from dataclasses import Field, dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from dataclasses import Field, dataclass, field, fields
+from functools import partial
+from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import _random
+from dpjax import _random, _validate
 from dpjax._types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
-from dpjax.databases import Pairs
-from dpjax.mechanisms._checks import refuse_impure, shape_of
+from dpjax.databases import Pairs, all_pairs, query_patterns
+from dpjax.mechanisms._checks import refuse_impure, trace
+
+_Class = TypeVar("_Class", bound=type)
 
 
 @runtime_checkable
@@ -24,10 +27,6 @@ class Mechanism(Protocol):
     draws, and that they follow from the key alone. A function of one draw is simpler
     (`from_function`); a class draws a block at once, and its parameters can change without a new
     compilation.
-
-    Built-in mechanisms also state `name` (on the command line), `source` (where the definition
-    comes from), `level` (their true pure-DP epsilon, infinity where there is none),
-    `standard_pairs()` and `standard_region` (low and high end of the outputs to compare).
     """
 
     @property
@@ -40,44 +39,79 @@ class Mechanism(Protocol):
         ...
 
 
-class BuiltIn(Mechanism, Protocol):
-    """A mechanism of the catalogue: a dataclass of its parameters.
+class BuiltIn:
+    """A mechanism of the catalogue: a dataclass of its parameters, which it checks.
 
-    The members that are properties here may also be plain attributes of the class (without a
-    `ClassVar`, which would no longer be taken for the property).
+    Attributes:
+        name: On the command line.
+        source: Where the definition comes from.
+        output_space: The space of the outputs.
+        level: The true epsilon for pure differential privacy at sensitivity 1, infinity where
+            there is none; the parameter epsilon unless a class says otherwise.
+        standard_region: Ends of the region of outputs that is compared (numbers, or one number an
+            axis); for mixed outputs, of the real part; None for a finite space.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     name: ClassVar[str]
     source: ClassVar[str]
+    # A constant in some classes, a property in others: a narrower type allows only one of them.
+    output_space: Any
+    level: Any = property(lambda self: float(self.epsilon))
+    standard_region: Any = None
 
-    @property
-    def level(self) -> float:
-        """The true epsilon for pure differential privacy at sensitivity 1 (may be infinite)."""
-        ...
-
-    @property
-    def standard_region(self) -> tuple[Any, Any] | None:
-        """Ends of the region of outputs that is compared (numbers, or one number an axis).
-
-        For mixed outputs, of the real part; None for a finite space.
-        """
-        ...
+    def __post_init__(self):
+        for each in fields(self):
+            check = each.metadata.get("check", _validate.positive)
+            check(**{each.name: getattr(self, each.name)})
 
     def standard_pairs(self) -> Pairs:
         """The pairs of the experiments, or the natural ones."""
-        ...
+        raise NotImplementedError
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """As `Mechanism.sample`; int32 for integers, else floats."""
+        raise NotImplementedError
 
 
-def static(default: Any) -> Any:
-    """A dataclass field that sets a shape: part of the pytree's structure, not a leaf."""
-    return field(default=default, metadata={"static": True})
+class OfQueries(BuiltIn):
+    """One whose database is query answers, floats of shape [num_queries]."""
+
+    num_queries: int
+
+    def standard_pairs(self) -> Pairs:
+        """The ten query patterns."""
+        return query_patterns(self.num_queries)
 
 
-@property
-def epsilon_level(self: Any) -> float:
-    """The true pure-DP epsilon, which is the parameter."""
-    return float(self.epsilon)
+class OfCategory(BuiltIn):
+    """One whose database is a true category, an integer in 0..num_categories - 1."""
+
+    num_categories: int
+
+    def standard_pairs(self) -> Pairs:
+        """Every pair of categories."""
+        return all_pairs(range(self.num_categories))
+
+
+@dataclass_transform(frozen_default=True)
+def pytree(cls: _Class) -> _Class:
+    """Makes a built-in class a frozen dataclass whose numbers are leaves, as `static` ones are not.
+
+    A number must be positive where no other `check` is said.
+    """
+    return jax.tree_util.register_dataclass(dataclass(frozen=True)(cls))
+
+
+def static(default: int, at_least: int = 1) -> Any:
+    """A positive integer that sets a shape: part of the pytree's structure, not a leaf."""
+    check = partial(_validate.positive_int, at_least)
+    return field(default=default, metadata={"static": True, "check": check})
+
+
+def leaf(default: float, check: Callable[..., None]) -> Any:
+    """A number that need not be positive, with its own check of `_validate`."""
+    return field(default=default, metadata={"check": check})
 
 
 def draw_dtype(*parameters: Any) -> Any:
@@ -129,13 +163,13 @@ def from_function(
     Raises:
         TypeError: `function` is not callable, cannot be traced, or returns something else than one
             number or one vector.
-        ValueError: It gives different answers to the same key, or the same to two.
+        ValueError: It gives different answers to the same key.
     """
     if not callable(function):
         raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")
     label = f"the function {getattr(function, '__name__', repr(function))}"
     database = np.asarray(database)
-    shape = shape_of(function, label, database)
+    _, shape = trace(function, label, database)
     if not hasattr(shape, "shape") or len(shape.shape) > 1:
         raise TypeError(f"{label} must return one number or one vector, but returned {shape}.")
     if not any(jnp.issubdtype(shape.dtype, kind) for kind in (jnp.floating, jnp.integer, jnp.bool)):
@@ -147,6 +181,7 @@ def from_function(
 
 def _space(shape: Any, num_outcomes: int | None, label: str) -> OutputSpace:
     if num_outcomes is not None:
+        _validate.positive_int(at_least=2, num_outcomes=num_outcomes)
         if shape.dtype.kind not in "biu" or shape.shape:
             raise TypeError(
                 f"num_outcomes is for functions that return one integer, but {label} returned "

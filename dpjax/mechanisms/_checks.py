@@ -5,10 +5,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import jax
+import jax.extend
 import numpy as np
 
 from dpjax import _random
 from dpjax._types import FiniteSpace, IntegerSpace, MixedSpace, OutputSpace, VectorSpace
+from dpjax.mechanisms._traces import same_program
 
 _LOOK = 256
 """Draws of one look."""
@@ -17,11 +19,11 @@ _CHANCE = 1e-9
 """That outputs under two keys are all the same by accident, where that is refused."""
 
 _PASSED: WeakKeyDictionary[type, set[Any]] = WeakKeyDictionary()
-"""Class -> (output space, shape of a database) that was looked at, since a look compiles twice."""
+"""Class -> (output space, shape of a database) that was looked at, since a look traces twice."""
 
 
-def shape_of(function: Callable[..., Any], label: str, database: Any) -> Any:
-    """What function(key, database) returns, as `jax.eval_shape` says it.
+def trace(function: Callable[..., Any], label: str, database: Any) -> Any:
+    """The jaxpr of function(key, database), closed.
 
     Args:
         function: To be traced.
@@ -32,7 +34,8 @@ def shape_of(function: Callable[..., Any], label: str, database: Any) -> Any:
         TypeError: It cannot be traced, or fails.
     """
     try:
-        return jax.eval_shape(function, _random.as_key(0), database)
+        # The database is an argument: as a constant it would be a NumPy array to the function.
+        return jax.make_jaxpr(function, return_shape=True)(_random.as_key(0), database)
     except (
         jax.errors.ConcretizationTypeError,
         jax.errors.TracerArrayConversionError,
@@ -61,13 +64,21 @@ def refuse_impure(sample: Callable[..., Any], label: str, database: Any) -> None
         database: An array.
 
     Raises:
-        ValueError: Its outputs differ under one key, or are the same under two; the second with a
-            probability below 1e-9 where they are drawn independently from their key.
+        ValueError: Its outputs differ under one key.
     """
-    # Two fresh traces, for an impure function bakes its outside state into each of them. The
-    # database is an argument: as a constant it would reach the function as a NumPy array.
-    looks = [jax.jit(lambda k, d: sample(k, d, _LOOK)) for _ in range(2)]
-    first, again = (np.asarray(look(_random.as_key(0), database)) for look in looks)
+
+    def look(key: Any, given: Any) -> Any:
+        return sample(key, given, _LOOK)
+
+    # Two fresh traces, for an impure function bakes its outside state into each of them. Where
+    # they are the same program there is nothing to run, and nothing to compile.
+    traces = [trace(lambda k, d: look(k, d), label, database)[0] for _ in range(2)]
+    if same_program(*traces):
+        return
+    first, again = (
+        np.asarray(jax.jit(jax.extend.core.jaxpr_as_fun(closed))(_random.as_key(0), database)[0])
+        for closed in traces
+    )
     # Two compilations of one function may differ in the last bits, never by more.
     if first.shape != again.shape or not np.allclose(
         first, again, rtol=1e-4, atol=1e-6, equal_nan=True
@@ -76,10 +87,23 @@ def refuse_impure(sample: Callable[..., Any], label: str, database: Any) -> None
             f"{label} gave different outputs or shapes for the same key: it must draw "
             "all of its randomness from the key (jax.random), not from NumPy or Python."
         )
-    other = np.asarray(looks[0](_random.as_key(1), database))
-    _, counts = np.unique(first, axis=0, return_counts=True)
-    alike = np.sum((counts / len(first)) ** 2)
-    if np.array_equal(first, other, equal_nan=True) and alike ** len(first) < _CHANCE:
+
+
+def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
+    """Refuses a sampler whose outputs are the same under two keys.
+
+    Args:
+        first: Outputs under one key, [n, ...].
+        second: Under another key.
+        label: What drew them.
+
+    Raises:
+        ValueError: They are, which independent draws are with a probability below 1e-9.
+    """
+    if not np.array_equal(first, second, equal_nan=first.dtype.kind == "f"):
+        return
+    counts = np.unique(first, axis=0, return_counts=True)[1]
+    if np.sum((counts / len(first)) ** 2) ** len(first) < _CHANCE:
         raise ValueError(
             f"{label} gave the same outputs for two different keys: it must draw its randomness "
             "from the key that it is given."
@@ -108,7 +132,7 @@ def check_mechanism(mechanism: Any, database: Any) -> None:
     passed, look = _PASSED.setdefault(type(mechanism), set()), (space, database.shape)
     if look in passed:
         return
-    shape = shape_of(lambda k, d: mechanism.sample(k, d, _LOOK), label, database)
+    _, shape = trace(lambda k, d: mechanism.sample(k, d, _LOOK), label, database)
     wanted, kinds = _wanted(space)
     returned = getattr(shape, "shape", None), getattr(shape, "dtype", None)
     plain = returned[1] is not None and returned[1].kind in kinds and returned[1].itemsize >= 4

@@ -1,17 +1,14 @@
 """Mechanisms with a category or a bit for an answer: randomised response, two-point."""
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _random, _validate
+from dpjax import _random
 from dpjax._types import FiniteSpace
-from dpjax.databases import Pairs, all_pairs
-from dpjax.mechanisms._base import draw_dtype, epsilon_level, static
+from dpjax.databases import Pairs
+from dpjax.mechanisms._base import BuiltIn, OfCategory, draw_dtype, pytree, static
 
 
 def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int) -> Array:
@@ -23,9 +20,8 @@ def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int)
     return jnp.where(step <= others, (truth + step) % num_categories, truth)
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class RandomizedResponse:
+@pytree
+class RandomizedResponse(OfCategory):
     """k-ary randomised response: the truth with odds e^epsilon to 1 against each other answer.
 
     Among local protocols it is called generalised randomised response (GRR).
@@ -38,25 +34,15 @@ class RandomizedResponse:
         Kairouz, Oh, Viswanath (2016).
     """
 
-    name: ClassVar[str] = "randomized-response"
-    source: ClassVar[str] = "Kairouz et al. 2016"
-    level = epsilon_level
-    standard_region = None
+    name = "randomized-response"
+    source = "Kairouz et al. 2016"
     epsilon: float = 1.0
-    num_categories: int = static(2)
-
-    def __post_init__(self):
-        _validate.positive(epsilon=self.epsilon)
-        _validate.positive_int(at_least=2, num_categories=self.num_categories)
+    num_categories: int = static(2, at_least=2)
 
     @property
     def output_space(self) -> FiniteSpace:
         """The k categories."""
         return FiniteSpace(self.num_categories)
-
-    def standard_pairs(self) -> Pairs:
-        """Every pair of categories."""
-        return all_pairs(range(self.num_categories))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for a scalar category."""
@@ -65,9 +51,8 @@ class RandomizedResponse:
         return respond(u, truth, self.epsilon, self.num_categories)
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class TwoPoint:
+@pytree
+class TwoPoint(BuiltIn):
     """Answers 1 with a tiny probability that differs by e^ratio: a leak that no sampler sees.
 
     Database 0 answers 1 with probability e^-log_rarity, database 1 with e^-(log_rarity + ratio).
@@ -80,14 +65,10 @@ class TwoPoint:
         Gorla et al., Theorems 1 and 5; Askin, Kutta, Dette (2022), Example 2.
     """
 
-    name: ClassVar[str] = "two-point"
-    source: ClassVar[str] = "Gorla et al., Theorem 1"
-    standard_region = None
+    name = "two-point"
+    source = "Gorla et al., Theorem 1"
     log_rarity: float = 20.0
     ratio: float = 5.0
-
-    def __post_init__(self):
-        _validate.positive(log_rarity=self.log_rarity, ratio=self.ratio)
 
     @property
     def output_space(self) -> FiniteSpace:

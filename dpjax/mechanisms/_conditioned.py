@@ -1,22 +1,20 @@
 """The exponential mechanism on the half-line, and Laplace and Gaussian truncated to [0, 1]."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.scipy.special import ndtr, ndtri
 
-from dpjax import _random, _validate
+from dpjax import _random
 from dpjax._types import RealSpace
 from dpjax.databases import Pairs, shifts
-from dpjax.mechanisms._base import draw_dtype, epsilon_level
+from dpjax.mechanisms._base import BuiltIn, draw_dtype, pytree
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Exponential:
+@pytree
+class Exponential(BuiltIn):
     """Outputs t >= 0 with density proportional to e^(-lambda |s - t|), for statistics s in [1, 2].
 
     Attributes:
@@ -26,15 +24,11 @@ class Exponential:
         McSherry, Talwar (2007); Askin, Kutta, Dette (2022), experiment (d).
     """
 
-    name: ClassVar[str] = "exponential"
-    source: ClassVar[str] = "Askin et al. 2022, experiment (d)"
-    level = epsilon_level
+    name = "exponential"
+    source = "Askin et al. 2022, experiment (d)"
     output_space = RealSpace(low=0.0)
     standard_region = (0.0, 2.0)
     epsilon: float = 1.0
-
-    def __post_init__(self):
-        _validate.positive(epsilon=self.epsilon)
 
     def rate(self) -> Array:
         """Lambda in closed form: for x = e^lambda the level is ln of (2x^2 - 1) / (2x - 1).
@@ -61,9 +55,33 @@ class Exponential:
         return jnp.where(side * (1 + below) <= below, jnp.maximum(down, 0), up)
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class TruncatedLaplace:
+class _OnUnitInterval(BuiltIn):
+    """Noise about x, conditioned on [0, 1] and drawn by inversion: the side, then the distance."""
+
+    output_space = RealSpace(0.0, 1.0)
+    standard_region = (0.0, 1.0)
+
+    def standard_pairs(self) -> Pairs:
+        """0 against 1."""
+        return Pairs([0.0], [1.0])
+
+    def _sides(self, database: Array) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
+        """Masses below and above x, up to a factor, and the distance from (uniform, is below)."""
+        raise NotImplementedError
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """Reals in [0, 1] of shape [num_samples] for a scalar database in [0, 1]."""
+        dtype = draw_dtype(*jax.tree.leaves(self))
+        below, above, distance = self._sides(database)
+        side = _random.uniform(key, num_samples, 0, dtype)
+        u = _random.uniform(key, num_samples, 1, dtype)
+        down = side * (below + above) <= below
+        offset = distance(u, down)
+        return jnp.clip(database + jnp.where(down, -offset, offset), 0, 1)
+
+
+@pytree
+class TruncatedLaplace(_OnUnitInterval):
     """Laplace of scale B about x, conditioned on [0, 1]; drawn by inversion. True level 1 / B.
 
     Attributes:
@@ -73,39 +91,27 @@ class TruncatedLaplace:
         Gorla et al., Table I.
     """
 
-    name: ClassVar[str] = "truncated-laplace"
-    source: ClassVar[str] = "Gorla et al., Table I"
-    output_space = RealSpace(0.0, 1.0)
-    standard_region = (0.0, 1.0)
+    name = "truncated-laplace"
+    source = "Gorla et al., Table I"
     scale: float = 1.0
-
-    def __post_init__(self):
-        _validate.positive(scale=self.scale)
 
     @property
     def level(self) -> float:
         """1 / scale, between the databases 0 and 1."""
         return 1 / float(self.scale)
 
-    def standard_pairs(self) -> Pairs:
-        """0 against 1."""
-        return Pairs([0.0], [1.0])
-
-    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals in [0, 1] of shape [num_samples] for a scalar database in [0, 1]."""
-        dtype = draw_dtype(self.scale)
+    def _sides(self, database: Array):
         below = -jnp.expm1(-database / self.scale)
         above = -jnp.expm1(-(1 - database) / self.scale)
-        side = _random.uniform(key, num_samples, 0, dtype)
-        u = _random.uniform(key, num_samples, 1, dtype)
-        down = side * (below + above) <= below
-        offset = -self.scale * jnp.log1p(-u * jnp.where(down, below, above))
-        return jnp.clip(database + jnp.where(down, -offset, offset), 0, 1)
+        return (
+            below,
+            above,
+            lambda u, down: -self.scale * jnp.log1p(-u * jnp.where(down, below, above)),
+        )
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class TruncatedGaussian:
+@pytree
+class TruncatedGaussian(_OnUnitInterval):
     """Normal of deviation sigma about x, conditioned on [0, 1]; true level 1 / (2 sigma^2).
 
     Attributes:
@@ -115,33 +121,21 @@ class TruncatedGaussian:
         Gorla et al., Table I.
     """
 
-    name: ClassVar[str] = "truncated-gaussian"
-    source: ClassVar[str] = "Gorla et al., Table I"
-    output_space = RealSpace(0.0, 1.0)
-    standard_region = (0.0, 1.0)
+    name = "truncated-gaussian"
+    source = "Gorla et al., Table I"
     sigma: float = 1.0
-
-    def __post_init__(self):
-        _validate.positive(sigma=self.sigma)
 
     @property
     def level(self) -> float:
         """1 / (2 sigma^2), between the databases 0 and 1."""
         return 1 / (2 * float(self.sigma) ** 2)
 
-    def standard_pairs(self) -> Pairs:
-        """0 against 1."""
-        return Pairs([0.0], [1.0])
-
-    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals in [0, 1] of shape [num_samples] for a scalar database in [0, 1]."""
-        dtype = draw_dtype(self.sigma)
+    def _sides(self, database: Array):
         # Both sides are drawn from the lower tail, where ndtri is exact in relative terms.
-        tail_below, tail_above = ndtr(-database / self.sigma), ndtr(-(1 - database) / self.sigma)
-        below, above = 0.5 - tail_below, 0.5 - tail_above
-        side = _random.uniform(key, num_samples, 0, dtype)
-        u = _random.uniform(key, num_samples, 1, dtype)
-        down = side * (below + above) <= below
-        tail = jnp.where(down, tail_below, tail_above)
-        offset = -self.sigma * ndtri(tail + u * (0.5 - tail))
-        return jnp.clip(database + jnp.where(down, -offset, offset), 0, 1)
+        tails = ndtr(-database / self.sigma), ndtr(-(1 - database) / self.sigma)
+
+        def distance(u: Array, down: Array) -> Array:
+            tail = jnp.where(down, *tails)
+            return -self.sigma * ndtri(tail + u * (0.5 - tail))
+
+        return 0.5 - tails[0], 0.5 - tails[1], distance

@@ -1,25 +1,21 @@
 """Mechanisms that answer in integers by design: discrete Gaussian, truncated geometric, snapped."""
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
 from dpjax import _random, _validate
 from dpjax._types import FiniteSpace, IntegerSpace
 from dpjax.databases import Pairs, shifts
-from dpjax.mechanisms._base import draw_dtype, epsilon_level, static
+from dpjax.mechanisms._base import BuiltIn, draw_dtype, pytree, static
 
 _TAIL_SIGMAS = 10
 """A table of the discrete Gaussian that ends this far out leaves out less than 1e-22."""
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class DiscreteGaussian:
+@pytree
+class DiscreteGaussian(BuiltIn):
     """a + N_Z(0, sigma^2), P(k) proportional to e^(-k^2 / (2 sigma^2)): no pure level.
 
     Drawn by inversion of its tail table, which ends at `largest_noise`.
@@ -32,16 +28,15 @@ class DiscreteGaussian:
         Canonne, Kamath, Steinke (2020), Definition 1.
     """
 
-    name: ClassVar[str] = "discrete-gaussian"
-    source: ClassVar[str] = "Canonne et al. 2020"
+    name = "discrete-gaussian"
+    source = "Canonne et al. 2020"
     level = math.inf
     output_space = IntegerSpace()
     sigma: float = 1.0
     largest_noise: int = static(128)
 
     def __post_init__(self):
-        _validate.positive(sigma=self.sigma)
-        _validate.positive_int(largest_noise=self.largest_noise)
+        super().__post_init__()
         if _validate.is_traced(self.sigma):
             return
         if self.largest_noise < _TAIL_SIGMAS * float(jnp.max(jnp.asarray(self.sigma))):
@@ -73,9 +68,8 @@ class DiscreteGaussian:
         return jnp.asarray(database).astype(jnp.int32) + jnp.where(negative, -magnitude, magnitude)
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class TruncatedGeometric:
+@pytree
+class TruncatedGeometric(BuiltIn):
     """A count in 0..n with geometric noise of a rational rate, clamped: level ln(1 + 2^-k).
 
     Exact integer arithmetic needs a rate 1 + 2^-k; k = ceil(log2(2 / epsilon)).
@@ -88,15 +82,10 @@ class TruncatedGeometric:
         Balcer, Vadhan (2018), Algorithm 4.8 (GeoSample).
     """
 
-    name: ClassVar[str] = "truncated-geometric"
-    source: ClassVar[str] = "Balcer, Vadhan 2018, Alg. 4.8"
-    standard_region = None
+    name = "truncated-geometric"
+    source = "Balcer, Vadhan 2018, Alg. 4.8"
     epsilon: float = 1.0
     largest_count: int = static(10)
-
-    def __post_init__(self):
-        _validate.positive(epsilon=self.epsilon)
-        _validate.positive_int(largest_count=self.largest_count)
 
     @property
     def output_space(self) -> FiniteSpace:
@@ -123,9 +112,8 @@ class TruncatedGeometric:
         return jnp.clip(jnp.asarray(database).astype(jnp.int32) + noise, 0, self.largest_count)
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class SnappedLaplace:
+@pytree
+class SnappedLaplace(BuiltIn):
     """The snapping mechanism: Laplace noise, rounded to a power of two Lambda and clamped.
 
     clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))), where Lambda is the least power of two
@@ -140,16 +128,12 @@ class SnappedLaplace:
         Mironov (2012), section 5.
     """
 
-    name: ClassVar[str] = "snapped-laplace"
-    source: ClassVar[str] = "Mironov 2012"
-    level = epsilon_level
+    name = "snapped-laplace"
+    source = "Mironov 2012"
     output_space = IntegerSpace()
     standard_region = (-5, 5)
     epsilon: float = 1.0
     bound: float = 1024.0
-
-    def __post_init__(self):
-        _validate.positive(epsilon=self.epsilon, bound=self.bound)
 
     def step(self) -> Array:
         """Lambda."""

@@ -5,25 +5,65 @@ Generalised randomised response is `RandomizedResponse`, histogram encoding with
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Iterable
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
 from dpjax import _random, _validate
 from dpjax._types import FiniteSpace
-from dpjax.databases import Pairs, all_pairs
-from dpjax.mechanisms._base import draw_dtype, epsilon_level, static
+from dpjax.mechanisms._base import OfCategory, draw_dtype, leaf, pytree, static
 from dpjax.mechanisms._choice import respond
 
-_MOST_BITS = 20
+MOST_BITS = 20
+"""Of an output, so that there are at most 2^20 outcomes."""
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class SymmetricUnaryEncoding:
+def code_of(bits: Iterable[Array]) -> Array:
+    """int32 with bit i set where the i-th array of booleans is true."""
+    code = jnp.int32(0)
+    for i, bit in enumerate(bits):
+        code |= bit.astype(jnp.int32) << i
+    return code
+
+
+class _Protocol(OfCategory):
+    """A local protocol of a level `epsilon`, over at most 20 categories."""
+
+    epsilon: float
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.num_categories > MOST_BITS:
+            raise ValueError(
+                f"num_categories must be at most {MOST_BITS} (2^{MOST_BITS} outcomes), but was "
+                f"{self.num_categories}."
+            )
+
+    @property
+    def output_space(self) -> FiniteSpace:
+        """Bit vectors, one bit a category."""
+        return FiniteSpace(2**self.num_categories)
+
+
+class _UnaryEncoding(_Protocol):
+    """Tells one bit a category, independently: the true one's as set with another chance."""
+
+    def _chances(self) -> tuple[Array | float, Array]:
+        """That a bit is told as set: the true category's, another's."""
+        raise NotImplementedError
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """int32 of shape [num_samples] for a scalar category."""
+        dtype, chances = draw_dtype(self.epsilon), self._chances()
+        return code_of(
+            _random.uniform(key, num_samples, i, dtype) <= jnp.where(database == i, *chances)
+            for i in range(self.num_categories)
+        )
+
+
+@pytree
+class SymmetricUnaryEncoding(_UnaryEncoding):
     """SUE: one bit a category, each told truly with odds e^(epsilon / 2) to 1.
 
     Attributes:
@@ -35,34 +75,18 @@ class SymmetricUnaryEncoding:
         Wang, Blocki, Li, Jha (2017), section 4.3; basic RAPPOR of Erlingsson et al. (2014).
     """
 
-    name: ClassVar[str] = "symmetric-unary-encoding"
-    source: ClassVar[str] = "Wang et al. 2017 (SUE)"
-    level = epsilon_level
-    standard_region = None
+    name = "symmetric-unary-encoding"
+    source = "Wang et al. 2017 (SUE)"
     epsilon: float = 1.0
-    num_categories: int = static(4)
+    num_categories: int = static(4, at_least=2)
 
-    def __post_init__(self):
-        _check(self)
-
-    @property
-    def output_space(self) -> FiniteSpace:
-        """Bit vectors."""
-        return FiniteSpace(2**self.num_categories)
-
-    def standard_pairs(self) -> Pairs:
-        """Every pair of categories."""
-        return all_pairs(range(self.num_categories))
-
-    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for a scalar category."""
+    def _chances(self) -> tuple[Array, Array]:
         odds = jnp.exp(jnp.asarray(self.epsilon, draw_dtype(self.epsilon)) / 2)
-        return _unary_bits(self, key, database, num_samples, odds / (1 + odds), 1 / (1 + odds))
+        return odds / (1 + odds), 1 / (1 + odds)
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class OptimizedUnaryEncoding:
+@pytree
+class OptimizedUnaryEncoding(_UnaryEncoding):
     """OUE: the true category's bit is set with chance 1/2, another with 1 / (e^epsilon + 1).
 
     Attributes:
@@ -74,34 +98,17 @@ class OptimizedUnaryEncoding:
         Wang, Blocki, Li, Jha (2017), section 4.3.
     """
 
-    name: ClassVar[str] = "optimized-unary-encoding"
-    source: ClassVar[str] = "Wang et al. 2017 (OUE)"
-    level = epsilon_level
-    standard_region = None
+    name = "optimized-unary-encoding"
+    source = "Wang et al. 2017 (OUE)"
     epsilon: float = 1.0
-    num_categories: int = static(4)
+    num_categories: int = static(4, at_least=2)
 
-    def __post_init__(self):
-        _check(self)
-
-    @property
-    def output_space(self) -> FiniteSpace:
-        """Bit vectors."""
-        return FiniteSpace(2**self.num_categories)
-
-    def standard_pairs(self) -> Pairs:
-        """Every pair of categories."""
-        return all_pairs(range(self.num_categories))
-
-    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for a scalar category."""
-        odds = jnp.exp(jnp.asarray(self.epsilon, draw_dtype(self.epsilon)))
-        return _unary_bits(self, key, database, num_samples, 0.5, 1 / (1 + odds))
+    def _chances(self) -> tuple[float, Array]:
+        return 0.5, 1 / (1 + jnp.exp(jnp.asarray(self.epsilon, draw_dtype(self.epsilon))))
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class ThresholdedHistogramEncoding:
+@pytree
+class ThresholdedHistogramEncoding(_Protocol):
     """THE: histogram encoding with Lap(2 / epsilon), of which only "above the threshold" is told.
 
     Attributes:
@@ -114,16 +121,14 @@ class ThresholdedHistogramEncoding:
         Wang, Blocki, Li, Jha (2017), section 4.2.
     """
 
-    name: ClassVar[str] = "thresholded-histogram-encoding"
-    source: ClassVar[str] = "Wang et al. 2017 (THE)"
-    standard_region = None
+    name = "thresholded-histogram-encoding"
+    source = "Wang et al. 2017 (THE)"
     epsilon: float = 1.0
-    threshold: float = 0.75
-    num_categories: int = static(4)
+    threshold: float = leaf(0.75, _validate.open_unit)
+    num_categories: int = static(4, at_least=2)
 
     def __post_init__(self):
-        _check(self)
-        _validate.open_unit(threshold=self.threshold)
+        super().__post_init__()
         if not _validate.is_traced(self.threshold) and jnp.min(jnp.asarray(self.threshold)) <= 0.5:
             raise ValueError(f"threshold must lie above 1/2, but was {self.threshold!r}.")
 
@@ -135,29 +140,17 @@ class ThresholdedHistogramEncoding:
         q = math.exp(-half * self.threshold) / 2
         return math.log(p * (1 - q) / (q * (1 - p)))
 
-    @property
-    def output_space(self) -> FiniteSpace:
-        """Bit vectors."""
-        return FiniteSpace(2**self.num_categories)
-
-    def standard_pairs(self) -> Pairs:
-        """Every pair of categories."""
-        return all_pairs(range(self.num_categories))
-
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for a scalar category."""
-        dtype = draw_dtype(self.epsilon)
-        code = jnp.zeros(num_samples, jnp.int32)
-        for i in range(self.num_categories):
-            noise = 2 / self.epsilon * _random.laplace(key, num_samples, i, dtype)
-            above = (database == i) + noise > self.threshold
-            code |= above.astype(jnp.int32) << i
-        return code
+        dtype, scale = draw_dtype(self.epsilon), 2 / self.epsilon
+        return code_of(
+            (database == i) + scale * _random.laplace(key, num_samples, i, dtype) > self.threshold
+            for i in range(self.num_categories)
+        )
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class LocalHashing:
+@pytree
+class LocalHashing(_Protocol):
     """Hashes the category to g buckets by a random function, answers (function, noisy bucket).
 
     Binary local hashing (BLH) has g = 2; optimised local hashing (OLH) has g nearest e^epsilon + 1.
@@ -173,20 +166,17 @@ class LocalHashing:
         Wang, Blocki, Li, Jha (2017), section 4.4.
     """
 
-    name: ClassVar[str] = "local-hashing"
-    source: ClassVar[str] = "Wang et al. 2017 (BLH, OLH)"
-    level = epsilon_level
-    standard_region = None
+    name = "local-hashing"
+    source = "Wang et al. 2017 (BLH, OLH)"
     epsilon: float = 1.0
-    num_buckets: int = static(4)
-    num_categories: int = static(4)
+    num_buckets: int = static(4, at_least=2)
+    num_categories: int = static(4, at_least=2)
 
     def __post_init__(self):
-        _check(self)
-        _validate.positive_int(at_least=2, num_buckets=self.num_buckets)
-        if self.num_buckets ** (self.num_categories + 1) > 2**_MOST_BITS:
+        super().__post_init__()
+        if self.num_buckets ** (self.num_categories + 1) > 2**MOST_BITS:
             raise ValueError(
-                f"num_buckets^(num_categories + 1) must be at most 2^{_MOST_BITS}, but was "
+                f"num_buckets^(num_categories + 1) must be at most 2^{MOST_BITS}, but was "
                 f"{self.num_buckets}^{self.num_categories + 1}."
             )
 
@@ -205,10 +195,6 @@ class LocalHashing:
         """Function and bucket."""
         return FiniteSpace(self.num_buckets ** (self.num_categories + 1))
 
-    def standard_pairs(self) -> Pairs:
-        """Every pair of categories."""
-        return all_pairs(range(self.num_categories))
-
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for a scalar category."""
         dtype, g, k = draw_dtype(self.epsilon), self.num_buckets, self.num_categories
@@ -222,9 +208,8 @@ class LocalHashing:
         return function * g + answer
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class SubsetSelection:
+@pytree
+class SubsetSelection(_Protocol):
     """Answers d of the k categories; the true one is among them with odds d e^epsilon to k - d.
 
     Attributes:
@@ -237,31 +222,19 @@ class SubsetSelection:
         Wang, Huang, Wang, Nie, Xu, Yang, Li, Qiao (2016); Ye, Barg (2018).
     """
 
-    name: ClassVar[str] = "subset-selection"
-    source: ClassVar[str] = "Wang et al. 2016"
-    level = epsilon_level
-    standard_region = None
+    name = "subset-selection"
+    source = "Wang et al. 2016"
     epsilon: float = 1.0
     subset_size: int = static(2)
-    num_categories: int = static(6)
+    num_categories: int = static(6, at_least=2)
 
     def __post_init__(self):
-        _check(self)
-        _validate.positive_int(subset_size=self.subset_size)
+        super().__post_init__()
         if self.subset_size >= self.num_categories:
             raise ValueError(
                 f"subset_size must be below num_categories, but was {self.subset_size} of "
                 f"{self.num_categories}."
             )
-
-    @property
-    def output_space(self) -> FiniteSpace:
-        """Bit vectors."""
-        return FiniteSpace(2**self.num_categories)
-
-    def standard_pairs(self) -> Pairs:
-        """Every pair of categories."""
-        return all_pairs(range(self.num_categories))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for a scalar category."""
@@ -274,38 +247,10 @@ class SubsetSelection:
             jnp.where(database == i, truth_time, _random.uniform(key, num_samples, i, dtype))
             for i in range(k)
         ]
-        code = jnp.zeros(num_samples, jnp.int32)
-        for i in range(k):
+
+        def rank(i: int) -> Array:
             # Ties of two uniforms go to the lower index, so that d categories are always taken.
             before = [t <= times[i] if j < i else t < times[i] for j, t in enumerate(times)]
-            rank = sum((b.astype(jnp.int32) for b in before), jnp.zeros(num_samples, jnp.int32))
-            code |= (rank < d).astype(jnp.int32) << i
-        return code
+            return sum((b.astype(jnp.int32) for b in before), jnp.zeros(num_samples, jnp.int32))
 
-
-def _unary_bits(
-    mechanism: Any,
-    key: Array,
-    category: Array,
-    num_samples: int,
-    true_chance: Array | float,
-    false_chance: Array | float,
-) -> Array:
-    """Independent bits: bit i is set with `true_chance` where the category is i."""
-    dtype = draw_dtype(mechanism.epsilon)
-    code = jnp.zeros(num_samples, jnp.int32)
-    for i in range(mechanism.num_categories):
-        chance = jnp.where(category == i, true_chance, false_chance)
-        told = _random.uniform(key, num_samples, i, dtype) <= chance
-        code |= told.astype(jnp.int32) << i
-    return code
-
-
-def _check(mechanism: Any) -> None:
-    _validate.positive(epsilon=mechanism.epsilon)
-    _validate.positive_int(at_least=2, num_categories=mechanism.num_categories)
-    if mechanism.num_categories > _MOST_BITS:
-        raise ValueError(
-            f"num_categories must be at most {_MOST_BITS} (2^{_MOST_BITS} outcomes), but was "
-            f"{mechanism.num_categories}."
-        )
+        return code_of(rank(i) < d for i in range(k))

@@ -1,10 +1,8 @@
 """RAPPOR: a Bloom filter of the value, behind permanent and instantaneous randomised response."""
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -12,11 +10,11 @@ from jax import Array
 from dpjax import _random, _validate
 from dpjax._types import FiniteSpace
 from dpjax.databases import Pairs, all_pairs
-from dpjax.mechanisms._base import draw_dtype, static
+from dpjax.mechanisms._base import BuiltIn, draw_dtype, leaf, pytree, static
+from dpjax.mechanisms._local_protocols import MOST_BITS, code_of
 
 _HASH_SALT = 0x52415050
 _NUM_VALUES = 8
-_MOST_BITS = 20
 
 
 def bloom_filter(value: Any, num_bits: int, num_hashes: int) -> Array:
@@ -40,9 +38,42 @@ def bloom_filter(value: Any, num_bits: int, num_hashes: int) -> Array:
     return jnp.any(jnp.stack([bits == position for position in positions]), axis=0)
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class OneTimeRappor:
+class _Rappor(BuiltIn):
+    """One whose output is a noisy Bloom filter of an integer value."""
+
+    coin_chance: float
+    num_bits: int
+    num_hashes: int
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not 2 * self.num_hashes <= self.num_bits <= MOST_BITS:
+            raise ValueError(
+                f"num_bits must lie between 2 num_hashes = {2 * self.num_hashes} (so that two "
+                f"values can share no bit) and {MOST_BITS}, but was {self.num_bits}."
+            )
+
+    @property
+    def output_space(self) -> FiniteSpace:
+        """Bit vectors."""
+        return FiniteSpace(2**self.num_bits)
+
+    def standard_pairs(self) -> Pairs:
+        """Every pair of the values 0..7."""
+        return all_pairs(range(_NUM_VALUES))
+
+    def _permanent(self, key: Array, value: Array, num_samples: int, dtype: Any) -> list[Array]:
+        """The permanent response: num_bits arrays of booleans [num_samples]."""
+        true_bits = bloom_filter(value, self.num_bits, self.num_hashes)
+        half = jnp.asarray(self.coin_chance, dtype) / 2
+        return [
+            _random.uniform(key, num_samples, i, dtype) <= jnp.where(true_bits[i], 1 - half, half)
+            for i in range(self.num_bits)
+        ]
+
+
+@pytree
+class OneTimeRappor(_Rappor):
     """One-time RAPPOR: each bit of the Bloom filter is replaced by a fair coin with chance f.
 
     True level 2 h ln((1 - f/2) / (f/2)), reached by values whose filters have h bits each and
@@ -57,15 +88,11 @@ class OneTimeRappor:
         Erlingsson, Pihur, Korolova (2014), Theorem 1.
     """
 
-    name: ClassVar[str] = "one-time-rappor"
-    source: ClassVar[str] = "Erlingsson et al. 2014"
-    standard_region = None
-    coin_chance: float = 0.75
+    name = "one-time-rappor"
+    source = "Erlingsson et al. 2014"
+    coin_chance: float = leaf(0.75, _validate.open_unit)
     num_bits: int = static(8)
     num_hashes: int = static(2)
-
-    def __post_init__(self):
-        _check(self)
 
     @property
     def level(self) -> float:
@@ -73,27 +100,13 @@ class OneTimeRappor:
         half = float(self.coin_chance) / 2
         return 2 * self.num_hashes * math.log((1 - half) / half)
 
-    @property
-    def output_space(self) -> FiniteSpace:
-        """Bit vectors."""
-        return FiniteSpace(2**self.num_bits)
-
-    def standard_pairs(self) -> Pairs:
-        """Every pair of the values 0..7."""
-        return all_pairs(range(_NUM_VALUES))
-
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for an integer value."""
-        dtype = draw_dtype(self.coin_chance)
-        code = jnp.zeros(num_samples, jnp.int32)
-        for i, bit in enumerate(_permanent(self, key, database, num_samples, dtype)):
-            code |= bit.astype(jnp.int32) << i
-        return code
+        return code_of(self._permanent(key, database, num_samples, draw_dtype(self.coin_chance)))
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Rappor:
+@pytree
+class Rappor(_Rappor):
     """RAPPOR: the permanent bits are told once more at random, a set one as set with chance q.
 
     True level h ln(q* (1 - p*) / (p* (1 - q*))) of one report, with q* = f (p + q) / 2 + (1 - f) q
@@ -110,18 +123,16 @@ class Rappor:
         Erlingsson, Pihur, Korolova (2014), Theorem 2.
     """
 
-    name: ClassVar[str] = "rappor"
-    source: ClassVar[str] = "Erlingsson et al. 2014"
-    standard_region = None
-    coin_chance: float = 0.5
-    set_chance: float = 0.75
-    clear_chance: float = 0.5
+    name = "rappor"
+    source = "Erlingsson et al. 2014"
+    coin_chance: float = leaf(0.5, _validate.open_unit)
+    set_chance: float = leaf(0.75, _validate.open_unit)
+    clear_chance: float = leaf(0.5, _validate.open_unit)
     num_bits: int = static(8)
     num_hashes: int = static(2)
 
     def __post_init__(self):
-        _check(self)
-        _validate.open_unit(set_chance=self.set_chance, clear_chance=self.clear_chance)
+        super().__post_init__()
         traced = _validate.is_traced(self.set_chance) or _validate.is_traced(self.clear_chance)
         if not traced and np.any(np.asarray(self.clear_chance) >= np.asarray(self.set_chance)):
             raise ValueError(
@@ -137,44 +148,11 @@ class Rappor:
         odds = told_set * (1 - told_clear) / (told_clear * (1 - told_set))
         return self.num_hashes * math.log(odds)
 
-    @property
-    def output_space(self) -> FiniteSpace:
-        """Bit vectors."""
-        return FiniteSpace(2**self.num_bits)
-
-    def standard_pairs(self) -> Pairs:
-        """Every pair of the values 0..7."""
-        return all_pairs(range(_NUM_VALUES))
-
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for an integer value."""
         dtype = draw_dtype(self.coin_chance, self.set_chance, self.clear_chance)
-        code = jnp.zeros(num_samples, jnp.int32)
-        for i, bit in enumerate(_permanent(self, key, database, num_samples, dtype)):
-            chance = jnp.where(bit, self.set_chance, self.clear_chance)
-            told = _random.uniform(key, num_samples, self.num_bits + i, dtype) <= chance
-            code |= told.astype(jnp.int32) << i
-        return code
-
-
-def _permanent(
-    mechanism: Any, key: Array, value: Array, num_samples: int, dtype: Any
-) -> list[Array]:
-    """The permanent response: num_bits arrays of booleans [num_samples]."""
-    true_bits = bloom_filter(value, mechanism.num_bits, mechanism.num_hashes)
-    half = jnp.asarray(mechanism.coin_chance, dtype) / 2
-    return [
-        _random.uniform(key, num_samples, i, dtype) <= jnp.where(true_bits[i], 1 - half, half)
-        for i in range(mechanism.num_bits)
-    ]
-
-
-def _check(mechanism: Any) -> None:
-    _validate.open_unit(coin_chance=mechanism.coin_chance)
-    _validate.positive_int(num_hashes=mechanism.num_hashes)
-    _validate.positive_int(num_bits=mechanism.num_bits)
-    if not 2 * mechanism.num_hashes <= mechanism.num_bits <= _MOST_BITS:
-        raise ValueError(
-            f"num_bits must lie between 2 num_hashes = {2 * mechanism.num_hashes} (so that two "
-            f"values can share no bit) and {_MOST_BITS}, but was {mechanism.num_bits}."
+        return code_of(
+            _random.uniform(key, num_samples, self.num_bits + i, dtype)
+            <= jnp.where(bit, self.set_chance, self.clear_chance)
+            for i, bit in enumerate(self._permanent(key, database, num_samples, dtype))
         )

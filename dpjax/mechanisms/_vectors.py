@@ -1,21 +1,18 @@
 """Mechanisms that answer with a vector: parallel releases, prefix sums, histogram encoding."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _random, _validate
+from dpjax import _random
 from dpjax._types import VectorSpace
-from dpjax.databases import Pairs, all_pairs, query_patterns, shifts
-from dpjax.mechanisms._base import draw_dtype, epsilon_level, static
+from dpjax.databases import Pairs, shifts
+from dpjax.mechanisms._base import BuiltIn, OfCategory, OfQueries, draw_dtype, pytree, static
+
+Box = tuple[tuple[float, ...], tuple[float, ...]]
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class ParallelLaplace:
+@pytree
+class ParallelLaplace(BuiltIn):
     """k independent releases s + Lap(1 / epsilon) of one number: true level k epsilon.
 
     Attributes:
@@ -26,14 +23,10 @@ class ParallelLaplace:
         Dwork, McSherry, Nissim, Smith (2006), by composition.
     """
 
-    name: ClassVar[str] = "parallel-laplace"
-    source: ClassVar[str] = "Dwork et al. 2006, composition"
+    name = "parallel-laplace"
+    source = "Dwork et al. 2006, composition"
     epsilon: float = 1.0
-    num_releases: int = static(3)
-
-    def __post_init__(self):
-        _validate.positive(epsilon=self.epsilon)
-        _validate.positive_int(at_least=2, num_releases=self.num_releases)
+    num_releases: int = static(3, at_least=2)
 
     @property
     def output_space(self) -> VectorSpace:
@@ -46,7 +39,7 @@ class ParallelLaplace:
         return self.num_releases * float(self.epsilon)
 
     @property
-    def standard_region(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    def standard_region(self) -> Box:
         """[-1, 2] on every axis."""
         return (-1.0,) * self.num_releases, (2.0,) * self.num_releases
 
@@ -60,9 +53,8 @@ class ParallelLaplace:
         return database + jnp.stack(noises, axis=-1) / self.epsilon
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class PrefixSum:
+@pytree
+class PrefixSum(OfQueries):
     """The sums of the first 1, 2, .., d of a_i + Lap(1 / epsilon).
 
     Attributes:
@@ -73,14 +65,10 @@ class PrefixSum:
         Wang, Ding, Wang, Kifer, Zhang (2019).
     """
 
-    name: ClassVar[str] = "prefix-sum"
-    source: ClassVar[str] = "Wang et al. 2019"
+    name = "prefix-sum"
+    source = "Wang et al. 2019"
     epsilon: float = 1.0
-    num_queries: int = static(3)
-
-    def __post_init__(self):
-        _validate.positive(epsilon=self.epsilon)
-        _validate.positive_int(at_least=2, num_queries=self.num_queries)
+    num_queries: int = static(3, at_least=2)
 
     @property
     def output_space(self) -> VectorSpace:
@@ -93,29 +81,24 @@ class PrefixSum:
         return self.num_queries * float(self.epsilon)
 
     @property
-    def standard_region(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    def standard_region(self) -> Box:
         """From 2 below no answer to 2 above the sums of ones."""
         ends = range(1, self.num_queries + 1)
         return (-2.0,) * self.num_queries, tuple(i + 2.0 for i in ends)
-
-    def standard_pairs(self) -> Pairs:
-        """The ten query patterns."""
-        return query_patterns(self.num_queries)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples, num_queries] for answers of shape [num_queries]."""
         noises = _noises(key, num_samples, self.num_queries, self.epsilon)
         total = jnp.zeros(num_samples, draw_dtype(self.epsilon))
         sums = []
-        for i in range(self.num_queries):
-            total = total + database[i] + noises[i] / self.epsilon
+        for i, noise in enumerate(noises):
+            total = total + database[i] + noise / self.epsilon
             sums.append(total)
         return jnp.stack(sums, axis=-1)
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class SummedHistogramEncoding:
+@pytree
+class SummedHistogramEncoding(OfCategory):
     """SHE: the category as a vector of a one and zeros, each entry + Lap(2 / epsilon).
 
     Attributes:
@@ -126,15 +109,10 @@ class SummedHistogramEncoding:
         Wang, Blocki, Li, Jha (2017), section 4.2.
     """
 
-    name: ClassVar[str] = "summed-histogram-encoding"
-    source: ClassVar[str] = "Wang et al. 2017 (SHE)"
-    level = epsilon_level
+    name = "summed-histogram-encoding"
+    source = "Wang et al. 2017 (SHE)"
     epsilon: float = 1.0
-    num_categories: int = static(3)
-
-    def __post_init__(self):
-        _validate.positive(epsilon=self.epsilon)
-        _validate.positive_int(at_least=2, num_categories=self.num_categories)
+    num_categories: int = static(3, at_least=2)
 
     @property
     def output_space(self) -> VectorSpace:
@@ -142,13 +120,9 @@ class SummedHistogramEncoding:
         return VectorSpace(self.num_categories)
 
     @property
-    def standard_region(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    def standard_region(self) -> Box:
         """[-2, 3] on every axis."""
         return (-2.0,) * self.num_categories, (3.0,) * self.num_categories
-
-    def standard_pairs(self) -> Pairs:
-        """Every pair of categories."""
-        return all_pairs(range(self.num_categories))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples, num_categories] for a scalar category."""

@@ -16,7 +16,7 @@ from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution
 from dpjax._types import MixedSpace
 from dpjax.databases import Pairs
-from dpjax.methods.local import LocalSettings, dpl_runs
+from dpjax.methods.local import Local, dpl_runs
 from dpjax.partitions import as_region
 from dpjax.sources._subject import check_shape, mechanism_of
 
@@ -53,7 +53,6 @@ def search_pairs(
     factor: int = 4,
     region: Any = None,
     key: Any = 0,
-    num_outcomes: int | None = None,
     execution: Execution | None = None,
 ) -> FoundPairs:
     """The pairs with the largest estimated loss, by successive halving.
@@ -69,7 +68,6 @@ def search_pairs(
         region: As in `dpjax.audit`, but without a pilot: it must be given for a function whose
             outputs are not 0 .. num_outcomes - 1.
         key: Integer seed or typed key; that of the audit may be the same.
-        num_outcomes: As in `dpjax.audit`.
         execution: Layout on the machine; never changes the result.
 
     Returns:
@@ -88,12 +86,12 @@ def search_pairs(
     _validate.positive_int(at_least=2, factor=factor)
     root = _random.fold_in(_random.as_key(key), _random.stable_hash(_STAGE))
     pairs = Pairs.of(pairs)
-    mechanism = mechanism_of(mechanism, pairs.database[0], num_outcomes)
+    mechanism = mechanism_of(mechanism, pairs.database[0])
     check_shape(mechanism, pairs)
     if isinstance(mechanism.output_space, MixedSpace):
         raise ValueError(
             f"pairs cannot be searched for outputs that are {mechanism.output_space}: beside an "
-            "atom there is no density; give them all to dpjax.audit(..., guarantee='exact')."
+            "atom there is no density; give them all to dpjax.audit(...)."
         )
     if region is None:
         region = getattr(mechanism, "standard_region", None)
@@ -114,7 +112,7 @@ def search_pairs(
             pairs.neighbor[alive],
             region,
             # num_confirm only sets the penalty of the search.
-            LocalSettings(num_samples=num_samples, num_confirm=num_samples + 1),
+            Local(num_samples=num_samples, num_confirm=num_samples + 1),
             _random.fold_in(root, number),
             np.zeros(1, np.int32),
             execution=execution or default_execution(),

@@ -1,87 +1,75 @@
-"""The terms of a bound: its guarantee, how many claims share its confidence, and delta."""
+"""The terms of an audit: what is claimed, and how sure its statement shall be."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import numpy as np
+from jax import Array
 
-from dpjax import _validate
+from dpjax import _random, _validate
+from dpjax._batching import Execution, default_execution
+from dpjax.notions._epsilon import Epsilon
 
-GUARANTEES = ("normal", "exact")
 
+@dataclass(frozen=True)
+class Terms:
+    """What every step of an audit knows.
 
-def check_terms(confidence: float, claim: float | None, delta: float, guarantee: str) -> None:
-    """Refuses terms that are out of range, or a guarantee that is not known.
+    Attributes:
+        notion: What is bounded.
+        claim: A level to compare with, or None.
+        confidence: Of the statements of all `num_claims` audits together.
+        num_claims: Audits whose statements shall hold together.
+        key: Integer seed or typed key, as the caller gave it.
+        execution: Layout on the machine; the backend's default if None.
 
     Raises:
-        TypeError: One is of the wrong kind.
-        ValueError: One is not accepted.
+        TypeError, ValueError: An entry is of the wrong kind or out of range.
     """
-    _validate.open_unit(confidence=confidence)
-    if claim is not None:
-        _validate.non_negative(claim=claim)
-    _validate.one_of(GUARANTEES, guarantee=guarantee)
-    _validate.finite(delta=delta)
-    # A probability that a claim leaves out: leaving out all of it claims nothing.
-    if not 0 <= delta < 1:
-        raise ValueError(f"delta must lie in [0, 1), but was {delta!r}.")
 
+    notion: Epsilon
+    claim: float | None
+    confidence: float
+    num_claims: int
+    key: Any
+    execution: Execution | None = None
 
-def own_confidence_of(confidence: float, num_claims: int) -> float:
-    """What each of several bounds needs, so that they hold together (Bonferroni)."""
-    _validate.positive_int(num_claims=num_claims)
-    return confidence if num_claims == 1 else 1 - (1 - confidence) / num_claims
+    def __post_init__(self):
+        if not isinstance(self.notion, Epsilon):
+            raise TypeError(f"notion must be dpjax.Epsilon(delta=...), but was {self.notion!r}.")
+        _validate.open_unit(confidence=self.confidence)
+        _validate.positive_int(num_claims=self.num_claims)
+        if self.claim is not None:
+            _validate.non_negative(claim=self.claim)
+        if not isinstance(self.execution, Execution | None):
+            raise TypeError(
+                f"execution must be dpjax.Execution or None, but was {self.execution!r}."
+            )
 
+    @cached_property
+    def root(self) -> Array:
+        """The typed key of all draws."""
+        return _random.as_key(self.key)
 
-def claims_note(confidence: float, num_claims: int) -> list[str]:
-    if num_claims == 1:
-        return []
-    error = (1 - confidence) / num_claims
-    return [
-        f"This bound alone errs with a probability of at most {error:.3g}, so that {num_claims} "
-        f"such bounds hold together with confidence {confidence:g} (Bonferroni)."
-    ]
+    @property
+    def own_confidence(self) -> float:
+        """What this statement needs, so that all hold together (Bonferroni)."""
+        if self.num_claims == 1:
+            return self.confidence
+        return 1 - (1 - self.confidence) / self.num_claims
 
+    @property
+    def layout(self) -> Execution:
+        """The layout in use."""
+        return self.execution or default_execution()
 
-def refuse_density_options(
-    bandwidth: Any, floor: Any, kernel: str, method: str, objective: str
-) -> None:
-    """Options of density estimates mean nothing where outputs are counted in cells."""
-    given = {
-        "bandwidth": bandwidth != "scott",
-        "floor": floor is not None,
-        "kernel": kernel != "gaussian",
-        "method": method != "auto",
-        "objective": objective != "lower-bound",
-    }
-    for option in (name for name, is_given in given.items() if is_given):
-        raise ValueError(
-            f"{option} is of density estimates: it must be left out where outputs are counted in "
-            "cells, with guarantee='exact' and for outputs of the host."
-        )
-
-
-def refuse_delta(delta: float) -> None:
-    if delta:
-        raise ValueError(
-            f"delta must be 0 for a density estimate, but was {delta}: use guarantee='exact', "
-            "which counts an event."
-        )
-
-
-def equal_notes(databases: Any, neighbors: Any, labels: Sequence[str]) -> list[str]:
-    """Says where both databases are the same, so that nothing can tell them apart."""
-    return [
-        f"database and neighbor are equal in {label}, so nothing could be found there."
-        for label, database, neighbor in zip(labels, databases, neighbors, strict=True)
-        if _is_equal(database, neighbor)
-    ]
-
-
-def _is_equal(database: Any, neighbor: Any) -> bool:
-    if isinstance(database, np.ndarray) or isinstance(neighbor, np.ndarray):
-        return type(database) is type(neighbor) and np.array_equal(database, neighbor)
-    try:
-        return type(database) is type(neighbor) and bool(database == neighbor)
-    except Exception:
-        return False  # Of other libraries, which compare entry by entry.
+    def notes(self) -> list[str]:
+        """What a reader should know of several claims."""
+        if self.num_claims == 1:
+            return []
+        error = (1 - self.confidence) / self.num_claims
+        return [
+            f"This bound alone errs with a probability of at most {error:.3g}, so that "
+            f"{self.num_claims} such bounds hold together with confidence {self.confidence:g} "
+            "(Bonferroni)."
+        ]

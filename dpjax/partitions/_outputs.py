@@ -6,10 +6,9 @@ that depends on the data is a leak like any other, so each of these is an outcom
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,62 +33,6 @@ class Outputs(NamedTuple):
     labels: np.ndarray
     values: np.ndarray
     alone: np.ndarray
-
-
-@runtime_checkable
-class HostSource(Protocol):
-    """A mechanism whose outputs come from the host: a Python function, a program.
-
-    Attributes:
-        name: For people.
-        replayable: Whether the same seeds give the same outputs.
-        batched: Whether a call makes many outputs, so that another cut makes other ones.
-        batch_size: Outputs of a call.
-        workers: Calls at the same time; 0 for one.
-        time_limit: Seconds of drawing in one audit, or None.
-        progress: Called with (outputs so far, of how many), or None.
-    """
-
-    name: str
-    replayable: bool
-    batched: bool
-    batch_size: int
-    workers: int
-    time_limit: float | None
-    progress: Callable[[int, int], None] | None
-
-    def encoder(self) -> "Encoder":
-        """A new encoder of its outputs."""
-        ...
-
-    def opened(
-        self,
-    ) -> AbstractContextManager[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
-        """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs.
-
-        With a cut, batches of a mechanism that is not batched hold so many outputs at most; the
-        outputs themselves depend on the other three alone.
-        """
-        ...
-
-
-@runtime_checkable
-class RecordedSource(Protocol):
-    """Recorded outputs that are read in chunks, as often as asked."""
-
-    @property
-    def name(self) -> str:
-        """For people."""
-        ...
-
-    @property
-    def origins(self) -> dict[Any, str]:
-        """Where the outputs are from, with names for people: no two recordings may share one."""
-        ...
-
-    def chunks(self) -> Iterator[np.ndarray]:
-        """Arrays [n] or [n, d] of all outputs, in order; the same ones at each call."""
-        ...
 
 
 class Encoder:
@@ -157,7 +100,7 @@ class Encoder:
         alone = np.zeros(len(rows), bool)
         strange = ~np.isfinite(values).all(axis=1)
         for row in np.flatnonzero(strange):
-            labels[row] = self._special_label(_text_of_strange(values[row]))
+            labels[row] = self._special_label(special_text(values[row]))
         values[strange], alone[strange] = 0.0, True
         if self._bits is not None:
             self._look_at_bits(rows, labels, values, alone)
@@ -212,6 +155,10 @@ class Encoder:
             ) from None
         return self._label_of(item)
 
+    def named(self, text: str) -> int:
+        """The number of a label with this name, which is not the caller's text of that name."""
+        return self._label_of(_Special(text), text)
+
     def _alone(self, labels: np.ndarray) -> Outputs:
         values = np.zeros((len(labels), self.dimension or 1))
         return Outputs(labels.astype(np.int32), values, np.ones(len(labels), bool))
@@ -237,7 +184,7 @@ class Encoder:
                 f"{self.source} gave the outcome {text!r}, which special='error' refuses; with "
                 "special='outcomes' it counts as an outcome of its own."
             )
-        return self._label_of(_Special(text), text)
+        return self.named(text)
 
     def _check_dimension(self, dimension: int) -> None:
         if self.dimension is None:
@@ -320,7 +267,7 @@ def lowest_set_bit(values: np.ndarray) -> np.ndarray:
     return exponent.astype(np.int64) - 53 + np.frexp(lowest.astype(np.float64))[1] - 1
 
 
-def _text_of_strange(row: np.ndarray) -> str:
+def special_text(row: Sequence[float] | np.ndarray) -> str:
     """NaN and infinities by their names; "number" for what stands beside them in a vector."""
     names = ["NaN" if math.isnan(v) else ("number" if math.isfinite(v) else f"{v:+}") for v in row]
     return names[0] if len(names) == 1 else f"({', '.join(names)})"

@@ -157,6 +157,21 @@ def as_region(region: Any, space: OutputSpace) -> Region:
     return box
 
 
+def as_box(region: Any) -> Box | None:
+    """A region of outputs without a stated space: (low, high), a `Box`, or None for all.
+
+    Raises:
+        ValueError, TypeError: It is not such a region.
+    """
+    if region is None or isinstance(region, Box):
+        return region
+    try:
+        low, high = region
+    except (TypeError, ValueError):
+        raise TypeError(f"region must be (low, high), but was {region!r}.") from None
+    return Box(low, high)
+
+
 def _finite_region(region: Any, space: FiniteSpace) -> Outcomes:
     allowed = np.ones(space.size, bool)
     if isinstance(region, Outcomes):

@@ -1,104 +1,144 @@
 """Events made of cells, in words that a reader can act on."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-_PARTS, _PRODUCT_PARTS = 4, 3
-"""So many parts of a union are named before the others are only counted."""
+if TYPE_CHECKING:
+    from dpjax.partitions._partition import Partition
 
-_ATOMS = ("NaN", "-infinity", "+infinity")
+_SHOWN = 4
+"""Parts of a union that are named before the others are only counted."""
+
+_LONGER = 10
+"""Letters by which a text must be longer than what is said of its complement to be given up."""
 
 
-def describe_axis(axis: Any, mask: np.ndarray) -> str:
-    """The event that a number lies in some cells of one axis.
+def describe(cells: "Partition", mask: np.ndarray, whole: bool) -> str:
+    """The event that the output lies in one of the cells, in words.
 
     Args:
-        axis: Of `Cells`.
-        mask: bool [size] of the axis.
-
-    Returns:
-        Such as "the output is below -0.31 or in [0.2, 0.7)".
+        cells: The partition.
+        mask: bool [size].
+        whole: Whether to name every part with all digits, rather than the first few parts.
     """
     if not mask.any():
-        return f"{axis.name} is nothing at all"
-    if mask.all():
-        return f"{axis.name} is anything"
-    parts, others = _parts(axis, mask), _parts(axis, ~mask)
-    if len(others) == 1 and len(parts) > 1:
-        return f"{axis.name} is anything but {_alone(others[0])}"
-    rest = len(parts) - _PARTS
-    shown = parts if rest <= 0 else [*parts[:_PARTS], f"one of {rest} more such sets"]
-    return f"{axis.name} is " + _union(shown)
-
-
-def describe_product(axes: Sequence[Any], mask: np.ndarray) -> str:
-    """The event that a vector lies in some cells of a product.
-
-    Args:
-        axes: Of `Cells`.
-        mask: bool, with one axis each.
-
-    Returns:
-        Such as "entry 0 is below 1 and entry 1 is at least 2".
-    """
-    if len(axes) == 1:
-        return describe_axis(axes[0], mask)
+        return "no event: nothing exceeds delta"
     if mask.all():
         return "the output is anything"
-    rows = mask.reshape(len(mask), -1)
-    patterns = np.unique(rows[rows.any(axis=1)], axis=0)
-    parts = []
-    for pattern in patterns:
-        chosen = np.all(rows == pattern, axis=1)
-        first = "" if chosen.all() else describe_axis(axes[0], chosen)
-        inner = pattern.reshape(mask.shape[1:])
-        others = "" if inner.all() else describe_product(axes[1:], inner)
-        parts.append(" and ".join(text for text in (first, others) if text))
-    if not parts:
-        return "the output is nothing at all"
-    rest = len(parts) - _PRODUCT_PARTS
-    if rest > 0:
-        parts = [*parts[:_PRODUCT_PARTS], f"in one of {rest} more such sets"]
-    return "; or ".join(parts)
+    words = _Words(cells, whole)
+    if 2 * mask.sum() > cells.size and is_simpler(cells, ~mask, mask):
+        return f"the output is not {words.text(~mask, inverted=True)}"
+    return f"the output is {words.text(mask)}"
 
 
-def _parts(axis: Any, mask: np.ndarray) -> list[str]:
-    """Runs of neighbouring bins, and atoms, each in words."""
-    bins = mask[: axis.num_bins]
-    change = np.flatnonzero(np.diff(np.concatenate([[False], bins, [False]]).astype(int)))
-    runs = [(int(a), int(b)) for a, b in zip(change[::2], change[1::2], strict=True)]
-    parts = [text for run in runs for text in _run(axis, *run)]
-    return parts + [_ATOMS[i] for i in np.flatnonzero(mask[axis.num_bins :])]
+def is_simpler(cells: "Partition", mask: np.ndarray, other: np.ndarray) -> bool:
+    """Whether one event is much shorter in words than another."""
+    words = _Words(cells, True)
+    return len(words.text(mask)) + _LONGER < len(words.text(other))
 
 
-def _run(axis: Any, start: int, stop: int) -> list[str]:
-    """Bins start .. stop - 1."""
-    edges, last = np.asarray(axis.edges), axis.num_bins
-    if start == 0 and stop == last:
-        return ["finite"]
-    low = None if start == 0 else edges[start - 1]
-    high = None if stop == last else edges[stop - 1]
-    if axis.whole:
-        if low is not None and high is not None:
-            low, high = int(low), int(high) - 1
-            return [str(low)] if low == high else [f"in {{{low}, ..., {high}}}"]
-        return [f"below {int(high)}" if high is not None else f"at least {int(low or 0)}"]
-    if low is None:
-        return [f"below {high:.6g}"]
-    if high is None:
-        return [f"at least {low:.6g}"]
-    if np.nextafter(np.float32(low), np.float32(np.inf)) >= np.float32(high) or (
-        low == 0 and (high <= np.finfo(np.float32).tiny)
-    ):
-        return [f"{low:.8g}"]
-    return [f"in [{low:.6g}, {high:.6g})"]
+class _Words:
+    """Lists, numbers and cells of a partition, in short or in whole."""
 
+    def __init__(self, cells: "Partition", whole: bool):
+        self.cells, self.whole = cells, whole
 
-def _alone(part: str) -> str:
-    return f"a number {part}" if part.startswith(("below", "at least", "in ", "finite")) else part
+    def text(self, mask: np.ndarray, *, inverted: bool = False) -> str:
+        """The parts of an event, which is what the output is not where that is `inverted`."""
+        cells = self.cells
+        parts = [
+            "some other label" if number == len(cells.names) else cells.names[number]
+            for number in np.flatnonzero(mask[: cells.num_alone])
+        ]
+        described: dict[str, list[str]] = {}
+        for number, chosen in zip(cells.boxed, cells.boxes(mask), strict=True):
+            if chosen.any():
+                described.setdefault(self._boxes(chosen), []).append(cells.names[number])
+        for text, names in described.items():
+            only = names == [cells.names[0]]
+            kind = "a number " if len(cells.shape) == 1 else "a vector with "
+            if inverted and only and len(cells.shape) == 1 and text != "of any size":
+                kind = ""
+            parts.append(f"{kind}{text}" + ("" if only else f" with {self.listed(names)}"))
+        return self.listed(parts)
 
+    def _boxes(self, chosen: np.ndarray) -> str:
+        """The numbers beside one label; of vectors one entry after the other."""
+        shape = self.cells.shape
+        axis = len(shape) - chosen.ndim
+        entry = "" if len(shape) == 1 else f"entry {axis} "
+        if chosen.ndim == 1:
+            return entry + self.listed(self._runs(axis, chosen))
+        # Bins of the first entry that go with the same boxes of the others.
+        rows = chosen.reshape(len(chosen), -1)
+        texts = []
+        for pattern in np.unique(rows[rows.any(axis=1)], axis=0):
+            same = np.all(rows == pattern, axis=1)
+            first = self.listed(self._runs(axis, same))
+            others = self._boxes(pattern.reshape(chosen.shape[1:]))
+            texts.append(f"{entry}{first} and {others}")
+        return self.listed(texts, "; or ")
 
-def _union(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " or " + parts[-1]
+    def _runs(self, axis: int, chosen: np.ndarray) -> list[str]:
+        """Neighbouring bins of one number, and values of their own."""
+        edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
+        change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
+        texts, values = [], []
+        for start, stop in zip(change[::2], change[1::2], strict=True):
+            low = None if start == 0 else float(edges[start - 1])
+            high = None if stop == len(edges) + 1 else float(edges[stop - 1])
+            if low is None and high is None:
+                texts.append("of any size")
+            elif stop - start == 1 and low is not None and low in atoms:
+                values.append(self.number(low, edges))
+            else:
+                texts.append(self._interval(low, high, axis))
+        return texts + ([f"equal to {self.listed(values, rest='values')}"] if values else [])
+
+    def _interval(self, low: float | None, high: float | None, axis: int) -> str:
+        """The numbers from one edge to below another."""
+        edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
+        if self.cells.whole:
+            first = None if low is None else str(int(low))
+            last = None if high is None else str(int(high) - 1)
+            if first is None or last is None:
+                return f"of at most {last}" if first is None else f"of at least {first}"
+            return f"equal to {first}" if first == last else f"from {first} to {last}"
+        after = dict(zip(np.nextafter(atoms, np.inf).tolist(), atoms.tolist(), strict=True))
+        # Just after an atom: in short the atom itself is the end, within or not.
+        past, upto = (None if self.whole or end is None else after.get(end) for end in (low, high))
+        first, last = (
+            None if end is None else self.number(end if atom is None else atom, edges)
+            for end, atom in ((low, past), (high, upto))
+        )
+        if first is None:
+            return f"{'below' if upto is None else 'of at most'} {last}"
+        if last is None:
+            return f"{'of at least' if past is None else 'above'} {first}"
+        opening, closing = "[" if past is None else "(", ")" if upto is None else "]"
+        return f"in {opening}{first}, {last}{closing}"
+
+    def number(self, value: float, edges: np.ndarray) -> str:
+        """With all digits, or with as many of 6 to 9 as tell it from the edges beside it."""
+        if self.whole:
+            return f"{value:.17g}"
+        place = int(np.searchsorted(edges, value))
+        beside = edges[max(place - 2, 0) : place + 3]
+        # Not from the end of its own cell, where it is an atom.
+        beside = beside[np.abs(beside - value) > 2 * np.spacing(abs(value))]
+        for digits in range(6, 9):
+            text = f"{value:.{digits}g}"
+            if text not in [f"{edge:.{digits}g}" for edge in beside]:
+                return text
+        return f"{value:.9g}"
+
+    def listed(self, parts: Sequence[str], joint: str = " or ", *, rest: str = "such sets") -> str:
+        """Parts with commas and "or" between them."""
+        parts = list(parts)
+        if len(parts) > _SHOWN + 1 and not self.whole:
+            parts = [*parts[:_SHOWN], f"{len(parts) - _SHOWN} more {rest}"]
+        if len(parts) == 1 or joint != " or ":
+            return joint.join(parts)
+        return f"{', '.join(parts[:-1])} or {parts[-1]}"

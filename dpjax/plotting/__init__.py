@@ -1,9 +1,9 @@
-"""Figures. Nothing else imports this package; matplotlib is loaded when a figure is drawn."""
+"""Figures of plain results; matplotlib is loaded when one is drawn."""
 
+from dpjax.plotting._audit import as_plain as as_plain
 from dpjax.plotting._audit import density_panel as density_panel
 from dpjax.plotting._audit import loss_panel as loss_panel
 from dpjax.plotting._audit import plot_audit as plot_audit
 from dpjax.plotting._canvas import check_figure_path as check_figure_path
 from dpjax.plotting._canvas import new_figure as new_figure
 from dpjax.plotting._canvas import save_figure as save_figure
-from dpjax.plotting._sweeps import ecdf_panel as ecdf_panel

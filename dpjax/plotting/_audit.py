@@ -4,7 +4,7 @@ References:
     Askin, Kutta, Dette (2022), Figures 1-3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +22,22 @@ from dpjax.plotting._outcomes import (
     strip_loss_panel,
     strips_of,
 )
-from dpjax.results._result import AuditResult
 
 CLAIM = "#2e8b57"
 BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False}
 """Where a legend hides no data."""
 
 
-def plot_audit(result: AuditResult, path: str | Path | None = None) -> Any:
+def as_plain(result: Any) -> Mapping[str, Any]:
+    """A result as plain words and numbers: what `AuditResult.to_dict` gives, or JSON holds."""
+    return result if isinstance(result, Mapping) else result.to_dict()
+
+
+def plot_audit(result: Any, path: str | Path | None = None) -> Any:
     """Densities on both sides (above) and the loss with its witness and bound (below).
 
     Args:
-        result: An audit of one-dimensional or discrete outputs.
+        result: A `dpjax.AuditResult` of one-dimensional or discrete outputs, or its `to_dict()`.
         path: File to write (.png, .svg, .pdf), or None.
 
     Returns:
@@ -46,15 +50,17 @@ def plot_audit(result: AuditResult, path: str | Path | None = None) -> Any:
     References:
         Askin, Kutta, Dette (2022), Figure 3.
     """
-    if result.curve is None:
+    found = as_plain(result)
+    curve, witness = found["curve"], found["witness"]
+    if curve is None:
         raise ValueError(
             "this audit is of outputs with more than one part (vectors, or a label and a number), "
             "which have no curve to plot."
         )
     if path is not None:
         check_figure_path(path)
-    discrete = result.witness.bandwidth is None
-    strips = strips_of(result.curve, result.num_samples) if discrete else []
+    discrete = witness["bandwidth"] is None
+    strips = strips_of(curve, found["num_samples"]) if discrete else []
     columns = max(len(strips), 1)
     # Labels beside numbers need less room.
     figure, axes = new_figure(2, columns, size=(7, 6.4), widths=[3, 1][:columns])
@@ -67,14 +73,13 @@ def plot_audit(result: AuditResult, path: str | Path | None = None) -> Any:
         shade_event(below, strip, "event that was counted")
         name_places(below, strip)
     if not discrete:
-        curve = result.curve
         density_panel(
             axes[0, 0], curve["points"], curve["density"], curve["neighbor_density"], discrete=False
         )
         loss_panel(axes[1, 0], curve["points"], curve["loss"], discrete=False)
         axes[1, 0].locator_params(axis="x", nbins=7)
     for panel in axes[1]:
-        _mark_witness(panel, result, strips)
+        _mark_witness(panel, found, strips)
     # Both panels have the same outputs.
     for above, below in axes.T:
         ends = [*above.get_xlim(), *below.get_xlim()]
@@ -91,7 +96,7 @@ def plot_audit(result: AuditResult, path: str | Path | None = None) -> Any:
             shown = dict(zip(labels, handles, strict=True)) | shown
         beside = BESIDE | {"bbox_to_anchor": (right, 1)}
         row[-1].legend(shown.values(), shown.keys(), **beside)
-    figure.suptitle(f"{result.mechanism}: {result.verdict} ({result.witness.pair})")
+    figure.suptitle(f"{found['mechanism']}: {found['verdict']} ({witness['pair']})")
     if path is not None:
         save_figure(figure, path)
     return figure
@@ -148,7 +153,7 @@ def loss_panel(
         strip_loss_panel(axes, strip, label=label)
         name_places(axes, strip)
     else:
-        axes.plot(points, loss, color=LOSS, label=label)
+        axes.plot(points, np.array(loss, float), color=LOSS, label=label)
         axes.set_xlabel("output")
         axes.set_ylabel("privacy loss")
 
@@ -164,18 +169,19 @@ def _strip(points: Sequence, density: Any, neighbor_density: Any, loss: Any = No
     return strip
 
 
-def _mark_witness(axes: Any, result: AuditResult, strips: Sequence[Strip]) -> None:
-    at = result.witness.output
+def _mark_witness(axes: Any, found: Mapping[str, Any], strips: Sequence[Strip]) -> None:
+    at = found["witness"]["output"]
     if strips and strips[0].names is not None and at in strips[0].names:
         at = strips[0].names.index(at)
-    if isinstance(at, int | float) and result.estimate is not None:
-        axes.plot([at], [result.estimate], "o", color="black", label="estimate at the witness")
+    estimate, bound, claim = (found[name] for name in ("estimate", "lower_bound", "claim"))
+    if isinstance(at, int | float) and estimate is not None:
+        axes.plot([at], [estimate], "o", color="black", label="estimate at the witness")
     axes.axhline(
-        result.lower_bound,
+        bound,
         color=DATABASE,
         linestyle="--",
         linewidth=1,
-        label=f"lower bound {result.lower_bound:.3f}",
+        label=f"lower bound {bound:.3f}",
     )
-    if result.claim is not None:
-        axes.axhline(result.claim, color=CLAIM, linewidth=1, label=f"claim {result.claim:g}")
+    if claim is not None:
+        axes.axhline(claim, color=CLAIM, linewidth=1, label=f"claim {claim:g}")

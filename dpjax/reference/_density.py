@@ -10,21 +10,17 @@ import jax
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import root_scalar
 
 from dpjax import mechanisms
 from dpjax._types import MixedSpace, VectorSpace
 from dpjax.reference import _integers as _integers
-from dpjax.reference import _mixed as _mixed
+from dpjax.reference import _noisy_max as _noisy_max
 from dpjax.reference import _protocols as _protocols
-from dpjax.reference._laws import category_of, law_of, look_up, on_integers
-from dpjax.reference._noisy_max import (
-    exponential_maximum,
-    exponential_winner,
-    laplace_maximum,
-    laplace_winner,
-)
-from dpjax.reference._sparse_vector import outcome_probabilities
+from dpjax.reference import _sparse_vector as _sparse_vector
+from dpjax.reference import _vectors as _vectors
+from dpjax.reference._laws import category_of, law_of, look_up, noise_scale, on_integers
+from dpjax.reference._noise import laplace_log_pdf
+from dpjax.reference._truncated import ExactTruncatedGaussian, ExactTruncatedLaplace
 
 
 def density(mechanism: Any, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
@@ -93,16 +89,10 @@ def _width(space: Any) -> int | None:
     return 2 if isinstance(space, MixedSpace) else None
 
 
-@law_of.register(mechanisms.Laplace | mechanisms.NoisyHistogram1)
-def _(mechanism, database, outputs):
-    epsilon = float(mechanism.epsilon)
-    return np.log(epsilon / 2) - epsilon * np.abs(outputs - database)
-
-
 @law_of.register
-def _(mechanism: mechanisms.NoisyHistogram2, database, outputs):
-    scale = float(mechanism.epsilon)
-    return -np.log(2 * scale) - np.abs(outputs - database) / scale
+def _(mechanism: mechanisms.Laplace, database, outputs):
+    scale = noise_scale(mechanism)
+    return laplace_log_pdf((outputs - database) / scale) - np.log(scale)
 
 
 @law_of.register
@@ -122,25 +112,17 @@ def _(mechanism: mechanisms.TwoSidedGeometric, database, outputs):
 
 @law_of.register
 def _(mechanism: mechanisms.Exponential, database, outputs):
-    rate = exponential_rate(float(mechanism.epsilon))
+    rate = 1 / noise_scale(mechanism)
     inside = np.log(rate) - np.log(2 - np.exp(-rate * database)) - rate * np.abs(outputs - database)
     return np.where(outputs >= 0, inside, -np.inf)
 
 
-@law_of.register
-def _(mechanism: mechanisms.TruncatedLaplace, database, outputs):
-    scale = float(mechanism.scale)
-    mass = -scale * (np.expm1(-database / scale) + np.expm1(-(1 - database) / scale))
-    inside = -np.abs(outputs - database) / scale - np.log(mass)
-    return np.where((outputs >= 0) & (outputs <= 1), inside, -np.inf)
-
-
-@law_of.register
-def _(mechanism: mechanisms.TruncatedGaussian, database, outputs):
-    sigma = float(mechanism.sigma)
-    mass = scipy.special.ndtr((1 - database) / sigma) - scipy.special.ndtr(-database / sigma)
-    untruncated = -0.5 * ((outputs - database) / sigma) ** 2 - np.log(sigma * np.sqrt(2 * np.pi))
-    return np.where((outputs >= 0) & (outputs <= 1), untruncated - np.log(mass), -np.inf)
+@law_of.register(mechanisms.TruncatedLaplace | mechanisms.TruncatedGaussian)
+def _(mechanism, database, outputs):
+    laplace = isinstance(mechanism, mechanisms.TruncatedLaplace)
+    exact = (ExactTruncatedLaplace if laplace else ExactTruncatedGaussian)(noise_scale(mechanism))
+    inside = (outputs >= 0) & (outputs <= 1)
+    return np.where(inside, exact.log_density(database, outputs), -np.inf)
 
 
 @law_of.register
@@ -154,70 +136,3 @@ def _(mechanism: mechanisms.RandomizedResponse, database, outputs):
 def _(mechanism: mechanisms.TwoPoint, database, outputs):
     log_one = -(float(mechanism.log_rarity) + float(mechanism.ratio) * category_of(database, 2))
     return look_up(np.array([np.log1p(-np.exp(log_one)), log_one]), outputs)
-
-
-@law_of.register
-def _(mechanism: mechanisms.FiniteExponential, database, outputs):
-    scores = float(mechanism.epsilon) * database / 2
-    return look_up(scores - scipy.special.logsumexp(scores), outputs)
-
-
-@law_of.register
-def _(mechanism: mechanisms.ReportNoisyMax, database, outputs):
-    return look_up(laplace_winner(database, 2 / float(mechanism.epsilon)), outputs)
-
-
-@law_of.register
-def _(mechanism: mechanisms.ReportNoisyMax2, database, outputs):
-    return look_up(exponential_winner(database, 2 / float(mechanism.epsilon)), outputs)
-
-
-@law_of.register
-def _(mechanism: mechanisms.ReportNoisyMax3, database, outputs):
-    return laplace_maximum(database, 2 / float(mechanism.epsilon), outputs)
-
-
-@law_of.register
-def _(mechanism: mechanisms.ReportNoisyMax4, database, outputs):
-    return exponential_maximum(database, 2 / float(mechanism.epsilon), outputs)
-
-
-@law_of.register
-def _(mechanism: mechanisms.ContinuousNoisyMax, database, outputs):
-    return laplace_maximum(database, mechanism.num_queries / float(mechanism.epsilon), outputs)
-
-
-@law_of.register
-def _(mechanism: mechanisms.PermuteAndFlip, database, outputs):
-    # It has the law of the noisy maximum with exponential noise (Ding et al. 2021).
-    return look_up(exponential_winner(database, 2 / float(mechanism.epsilon)), outputs)
-
-
-@law_of.register
-def _(mechanism: mechanisms.HalfNoiseMax, database, outputs):
-    scores = float(mechanism.epsilon) * database
-    return look_up(scores - scipy.special.logsumexp(scores), outputs)
-
-
-@law_of.register(
-    mechanisms.SVT1 | mechanisms.SVT2 | mechanisms.SVT4 | mechanisms.SVT5 | mechanisms.SVT6
-)
-def _(mechanism, database, outputs):
-    with np.errstate(divide="ignore"):
-        return look_up(np.log(outcome_probabilities(mechanism, database)), outputs)
-
-
-def exponential_rate(epsilon: float) -> float:
-    """Lambda of the Exponential mechanism of a given level, in float64.
-
-    The root of lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)) = epsilon.
-
-    References:
-        Askin, Kutta, Dette (2022), experiment (d).
-    """
-
-    def excess(rate: float) -> float:
-        return rate + np.log1p(-np.expm1(-2 * rate)) - np.log1p(-np.expm1(-rate)) - epsilon
-
-    # The level lies between lambda and 2 lambda.
-    return float(root_scalar(excess, bracket=(epsilon / 2, epsilon), xtol=1e-15, rtol=1e-15).root)

@@ -1,9 +1,14 @@
-"""Where the exact laws are registered, one function a class, and what those on integers share."""
+"""Where the exact laws are registered, one function a class, and what they share."""
 
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
+from scipy.optimize import root_scalar
+
+from dpjax import mechanisms
+from dpjax.mechanisms._noisy_max import NoisyMax
+from dpjax.mechanisms._sparse_vector import SparseVector
 
 
 @singledispatch
@@ -38,3 +43,40 @@ def category_of(database: np.ndarray, size: int) -> int:
     if database != np.floor(database) or not 0 <= database < size:
         raise ValueError(f"database must be an integer in [0, {size - 1}], but was {database}.")
     return int(database)
+
+
+def noise_scale(mechanism: Any) -> float:
+    """The scale at which the density of a mechanism with a real output falls off."""
+    match mechanism:
+        case mechanisms.NoisyHistogram2():
+            return float(mechanism.epsilon)
+        case mechanisms.Laplace():
+            return 1 / float(mechanism.epsilon)
+        case mechanisms.Gaussian() | mechanisms.TruncatedGaussian():
+            return float(mechanism.sigma)
+        case mechanisms.TruncatedLaplace():
+            return float(mechanism.scale)
+        case mechanisms.Exponential():
+            return 1 / _exponential_rate(float(mechanism.epsilon))
+        case NoisyMax():
+            return mechanism.rule.scale / float(mechanism.epsilon)
+        case SparseVector():
+            scale = mechanism.noise.told or mechanism.noise.query
+            return scale / float(mechanism.epsilon)
+    raise NotImplementedError
+
+
+def _exponential_rate(epsilon: float) -> float:
+    """Lambda of the Exponential mechanism of a given level, in float64.
+
+    The root of lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)) = epsilon.
+
+    References:
+        Askin, Kutta, Dette (2022), experiment (d).
+    """
+
+    def excess(rate: float) -> float:
+        return rate + np.log1p(-np.expm1(-2 * rate)) - np.log1p(-np.expm1(-rate)) - epsilon
+
+    # The level lies between lambda and 2 lambda.
+    return float(root_scalar(excess, bracket=(epsilon / 2, epsilon), xtol=1e-15, rtol=1e-15).root)

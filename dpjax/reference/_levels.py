@@ -1,6 +1,6 @@
 """The exact loss of a pair of databases: the truth that lower bounds are judged by."""
 
-from functools import partial, singledispatch
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,8 +11,9 @@ from scipy.optimize import minimize_scalar
 from dpjax import mechanisms
 from dpjax._types import FiniteSpace, IntegerSpace, MixedSpace, VectorSpace
 from dpjax.databases import Pairs
-from dpjax.reference._density import exponential_rate, log_density
-from dpjax.reference._mixed import vector_level
+from dpjax.reference._density import log_density
+from dpjax.reference._laws import noise_scale
+from dpjax.reference._vectors import vector_level
 
 _TAIL_SCALES = 50.0
 """The loss reaches its limits like e^-distance: this far out they are exact in float64."""
@@ -117,9 +118,11 @@ def _line_level(
     num_points: int = _GRID,
 ) -> float:
     """The supremum of a loss on a line over [low, high]; it is smooth between its kinks."""
-    parts = [_landmarks(mechanism, x) for x in (database, neighbor)]
-    kinks, scale = np.concatenate([k for k, _ in parts]), parts[0][1]
-    reach = _TAIL_SCALES * scale
+    kinks = np.append(database, neighbor)
+    if isinstance(mechanism, mechanisms.SVT3):
+        # What is told was compared with the threshold.
+        kinks = np.append(kinks, float(mechanism.threshold))
+    reach = _TAIL_SCALES * noise_scale(mechanism)
     low = kinks.min() - reach if np.isneginf(low) else low
     high = kinks.max() + reach if np.isposinf(high) else high
     edges = np.unique(np.concatenate([[low, high], kinks[(kinks > low) & (kinks < high)]]))
@@ -177,54 +180,3 @@ def _integers_that_matter(
         return max(in_steps[0] - 2, -last), min(in_steps[1] + 2, last)
     low, high = np.sort([database, neighbor])
     return low, high
-
-
-@singledispatch
-def _landmarks(mechanism: Any, database: np.ndarray) -> tuple[np.ndarray, float]:
-    """Where the density is not smooth, and the scale at which its tails fall."""
-    raise NotImplementedError
-
-
-@_landmarks.register(mechanisms.Laplace | mechanisms.NoisyHistogram1)
-def _(mechanism, database):
-    return database[None], 1 / float(mechanism.epsilon)
-
-
-@_landmarks.register
-def _(mechanism: mechanisms.NoisyHistogram2, database):
-    return database[None], float(mechanism.epsilon)
-
-
-@_landmarks.register(mechanisms.Gaussian | mechanisms.TruncatedGaussian)
-def _(mechanism, database):
-    return database[None], float(mechanism.sigma)
-
-
-@_landmarks.register
-def _(mechanism: mechanisms.TruncatedLaplace, database):
-    return database[None], float(mechanism.scale)
-
-
-@_landmarks.register
-def _(mechanism: mechanisms.Exponential, database):
-    return database[None], 1 / exponential_rate(float(mechanism.epsilon))
-
-
-@_landmarks.register(mechanisms.ReportNoisyMax3 | mechanisms.ReportNoisyMax4)
-def _(mechanism, database):
-    return database, 2 / float(mechanism.epsilon)
-
-
-@_landmarks.register
-def _(mechanism: mechanisms.ContinuousNoisyMax, database):
-    return database, mechanism.num_queries / float(mechanism.epsilon)
-
-
-@_landmarks.register
-def _(mechanism: mechanisms.SVT3, database):
-    return np.append(database, float(mechanism.threshold)), 2 / float(mechanism.epsilon)
-
-
-@_landmarks.register
-def _(mechanism: mechanisms.NumericalSVT, database):
-    return database, 3 / float(mechanism.epsilon)

@@ -1,10 +1,11 @@
 """Exact laws of noisy maxima: which query wins, and the density of the largest value."""
 
-from collections.abc import Callable
-
 import numpy as np
-import scipy
+from scipy.special import logsumexp
 
+from dpjax import mechanisms
+from dpjax.mechanisms._noisy_max import NoisyMax
+from dpjax.reference._laws import law_of, look_up, noise_scale
 from dpjax.reference._noise import (
     exponential_log_cdf,
     exponential_log_pdf,
@@ -13,42 +14,35 @@ from dpjax.reference._noise import (
 )
 from dpjax.reference._quadrature import line_rule
 
-LogFunction = Callable[[np.ndarray], np.ndarray]
+_NOISES = {
+    "laplace": (laplace_log_pdf, laplace_log_cdf),
+    "exponential": (exponential_log_pdf, exponential_log_cdf),
+}
+"""Name -> log density and log distribution function of the unit noise."""
 
 
-def laplace_winner(answers: np.ndarray, scale: float) -> np.ndarray:
-    """Log P(i has the largest answer + scale * Laplace), shape [num_queries]."""
-    return _winner(answers, scale, laplace_log_pdf, laplace_log_cdf)
+@law_of.register
+def _(mechanism: NoisyMax, database, outputs):
+    scale, noise = noise_scale(mechanism), mechanism.rule.noise
+    if mechanism.rule.told == "value":
+        return np.asarray(logsumexp(_wins_at(database, scale, noise, outputs), axis=0))
+    if noise == "gumbel":
+        return look_up(database / scale - logsumexp(database / scale), outputs)
+    return look_up(_winner(database, scale, noise), outputs)
 
 
-def exponential_winner(answers: np.ndarray, scale: float) -> np.ndarray:
-    """Log P(i has the largest answer + scale * Exponential), shape [num_queries]."""
-    return _winner(answers, scale, exponential_log_pdf, exponential_log_cdf)
+@law_of.register
+def _(mechanism: mechanisms.PermuteAndFlip, database, outputs):
+    # It has the law of the noisy maximum with exponential noise (Ding et al. 2021).
+    return look_up(_winner(database, 2 / float(mechanism.epsilon), "exponential"), outputs)
 
 
-def laplace_maximum(answers: np.ndarray, scale: float, outputs: np.ndarray) -> np.ndarray:
-    """Log density of max_i (answer + scale * Laplace) at outputs of shape [num_outputs]."""
-    wins = _wins_at(answers, scale, outputs, laplace_log_pdf, laplace_log_cdf)
-    return np.asarray(scipy.special.logsumexp(wins, axis=0))
-
-
-def exponential_maximum(answers: np.ndarray, scale: float, outputs: np.ndarray) -> np.ndarray:
-    """Log density of max_i (answer + scale * Exponential) at outputs of shape [num_outputs]."""
-    wins = _wins_at(answers, scale, outputs, exponential_log_pdf, exponential_log_cdf)
-    return np.asarray(scipy.special.logsumexp(wins, axis=0))
-
-
-def _wins_at(
-    answers: np.ndarray,
-    scale: float,
-    outputs: np.ndarray,
-    log_pdf: LogFunction,
-    log_cdf: LogFunction,
-) -> np.ndarray:
+def _wins_at(answers: np.ndarray, scale: float, noise: str, outputs: np.ndarray) -> np.ndarray:
     """Log density of "the maximum is t and query i attains it", [num_queries, num_outputs].
 
     ln f_i(t) + sum over j != i of ln F_j(t).
     """
+    log_pdf, log_cdf = _NOISES[noise]
     x = (outputs - answers[:, None]) / scale
     log_cdfs = log_cdf(x)
     # Not total - log_cdfs[i], which would be inf - inf where a one-sided noise has no mass.
@@ -56,12 +50,8 @@ def _wins_at(
     return log_pdf(x) - np.log(scale) + others
 
 
-def _winner(
-    answers: np.ndarray, scale: float, log_pdf: LogFunction, log_cdf: LogFunction
-) -> np.ndarray:
+def _winner(answers: np.ndarray, scale: float, noise: str) -> np.ndarray:
+    """Log P(i has the largest answer + scale * noise), shape [num_queries]."""
     nodes, weights = line_rule(answers, scale, panel_width=4 * scale)
-    return np.asarray(
-        scipy.special.logsumexp(
-            _wins_at(answers, scale, nodes, log_pdf, log_cdf) + np.log(weights), axis=1
-        )
-    )
+    wins = _wins_at(answers, scale, noise, nodes) + np.log(weights)
+    return np.asarray(logsumexp(wins, axis=1))

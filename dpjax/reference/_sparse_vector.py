@@ -1,36 +1,28 @@
-"""Exact outcome probabilities of the sparse vector technique.
+"""Exact laws of the sparse vector technique, from the scales of each variant's `Noise`.
 
 Given the threshold's noise z, queries are answered independently, so every outcome's probability is
 one integral over z of a product of Laplace distribution functions, with kinks where the noisy
 threshold crosses a query's answer. All outcomes share the nodes of one rule.
-
-References:
-    Lyu, Su, Li (2017), Algorithms 1, 2, 4, 5, 6.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpjax.mechanisms import SVT1, SVT2, SVT4, SVT5, SVT6
-from dpjax.reference._noise import laplace_cdf, laplace_interval, laplace_pdf
+from dpjax.mechanisms import SVT3And4
+from dpjax.mechanisms._sparse_vector import SparseVector
+from dpjax.reference._laws import law_of, look_up
+from dpjax.reference._noise import (
+    laplace_cdf,
+    laplace_interval,
+    laplace_log_cdf,
+    laplace_log_pdf,
+    laplace_pdf,
+)
 from dpjax.reference._quadrature import line_rule
-
-SparseVector = SVT1 | SVT2 | SVT4 | SVT5 | SVT6
 
 _MAX_TABLE = 2**24
 """Numbers in the largest intermediate table, so that 20 queries stay within a few 100 MB."""
-
-
-class _Scales(NamedTuple):
-    """Scales of the noises: the threshold's, a query's, the threshold's after a positive.
-
-    A 0 stands for no noise, or for a threshold that is kept.
-    """
-
-    threshold: float
-    query: float
-    redraw: float
 
 
 class _Rule(NamedTuple):
@@ -47,43 +39,49 @@ class _Rule(NamedTuple):
     below: np.ndarray
 
 
-def outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.ndarray:
-    """The probability of every outcome.
+@law_of.register
+def _(mechanism: SparseVector, database, outputs):
+    if mechanism.noise.told is not None:
+        index, known = _labels(outputs, mechanism.num_queries + 1)
+        return np.where(known, _mixed(mechanism, database, index, outputs[:, 1]), -np.inf)
+    with np.errstate(divide="ignore"):
+        return look_up(np.log(_outcome_probabilities(mechanism, database)), outputs)
 
-    Args:
-        mechanism: One of the variants.
-        answers: Query answers, float64 of shape [num_queries].
 
-    Returns:
-        Shape [num_outcomes], in the order of the mechanism's output space.
-    """
+@law_of.register
+def _(mechanism: SVT3And4, database, outputs):
+    third, fourth = mechanism.parts
+    label, known = _labels(outputs, mechanism.output_space.num_labels)
+    index, fourth_index = np.divmod(label, mechanism.num_queries + 1)
+    log_density = _mixed(third, database, index, outputs[:, 1])
+    return np.where(known, log_density + law_of(fourth, database, fourth_index), -np.inf)
+
+
+def _labels(outputs: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The labels of mixed outputs, with 0 in place of what is none, and where they are some."""
+    label = outputs[:, 0]
+    known = (label == np.floor(label)) & (label >= 0) & (label < size)
+    return np.where(known, label, 0).astype(int), known
+
+
+def _outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.ndarray:
+    """The probability of every outcome, in the order of a finite output space."""
+    noise, most = mechanism.noise, mechanism.max_positives
     excess = answers - float(mechanism.threshold)
-    scales = _scales(mechanism)
-    if scales.query == 0:
-        return _noiseless_patterns(excess, scales.threshold)
-    stops = not isinstance(mechanism, SVT6)
-    if stops and mechanism.max_positives == 1:
-        return first_positive(excess, scales.threshold, scales.query)
-    if scales.redraw:
-        return _redrawn_patterns(excess, scales, mechanism.max_positives)
-    most = mechanism.max_positives if stops else len(answers)
-    return _patterns(_rule(excess, scales.threshold, scales.query), most)
+    threshold, query, redraw = _scales(mechanism)
+    if noise.query == 0:
+        return _noiseless_patterns(excess, threshold)
+    if mechanism.tells_index:
+        return _first_positive(excess, threshold, query)
+    if noise.redraw:
+        return _redrawn_patterns(excess, (threshold, query, redraw), most)
+    return _patterns(_rule(excess, threshold, query), most if noise.stops else len(answers))
 
 
-def _scales(mechanism: SparseVector) -> _Scales:
-    """The scales of the paper's pseudo-code, stated anew: the mechanisms are tested by them."""
-    epsilon, c = float(mechanism.epsilon), mechanism.max_positives
-    first = epsilon / (4 if isinstance(mechanism, SVT4) else 2)
-    second = epsilon - first
-    match mechanism:
-        case SVT1():
-            return _Scales(1 / first, 2 * c / second, 0)
-        case SVT2():
-            return _Scales(c / first, 2 * c / first, c / second)
-        case SVT5():
-            return _Scales(1 / first, 0, 0)
-        case SVT4() | SVT6():
-            return _Scales(1 / first, 1 / second, 0)
+def _scales(mechanism: SparseVector) -> tuple[float, float, float]:
+    """Of the threshold's noise, of a query's, and of the threshold's after a positive."""
+    noise, epsilon = mechanism.noise, float(mechanism.epsilon)
+    return noise.threshold / epsilon, noise.query / epsilon, noise.redraw / epsilon
 
 
 def _rule(excess: np.ndarray, threshold: float, query: float) -> _Rule:
@@ -96,16 +94,10 @@ def _rule(excess: np.ndarray, threshold: float, query: float) -> _Rule:
     )
 
 
-def first_positive(excess: np.ndarray, threshold: float, query: float) -> np.ndarray:
-    """P(index of the first positive), and P(none) at the end.
+def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.ndarray:
+    """P(index of the first positive), and P(none) at the end, [num_queries + 1].
 
-    Args:
-        excess: Answers less the threshold, [num_queries].
-        threshold: Scale of its noise.
-        query: Scale of each query's noise; one of the scales is an integer multiple of the other.
-
-    Returns:
-        [num_queries + 1].
+    One of the two scales is an integer multiple of the other; excess is [num_queries].
     """
     rule = _rule(excess, threshold, query)
     all_below = np.cumprod(np.vstack([np.ones_like(rule.weight), rule.below]), axis=0)
@@ -134,15 +126,17 @@ def _patterns(rule: _Rule, most: int) -> np.ndarray:
     return total
 
 
-def _redrawn_patterns(excess: np.ndarray, scales: _Scales, most: int) -> np.ndarray:
+def _redrawn_patterns(
+    excess: np.ndarray, scales: tuple[float, float, float], most: int
+) -> np.ndarray:
     """P(pattern) where a positive redraws the threshold: a product of independent stretches."""
-    k = len(excess)
+    k, (threshold, query, redraw) = len(excess), scales
     # stretch[a, b]: from a fresh threshold at query a, b is the first positive (b = k for none).
     stretch = np.zeros((k + 1, k + 1))
     stretch[k, k] = 1
     for start in range(k):
-        threshold = scales.redraw if start else scales.threshold
-        stretch[start, start:] = first_positive(excess[start:], threshold, scales.query)
+        fresh = redraw if start else threshold
+        stretch[start, start:] = _first_positive(excess[start:], fresh, query)
     up_to_last = np.ones(2**k)
     next_query = np.zeros(2**k, int)
     for i in range(k):
@@ -169,3 +163,47 @@ def _positives(num_queries: int) -> np.ndarray:
     for _ in range(num_queries):
         counts = np.concatenate([counts, counts + 1])
     return counts
+
+
+def _mixed(
+    mechanism: SparseVector, answers: np.ndarray, index: np.ndarray, v: np.ndarray
+) -> np.ndarray:
+    """Log density of (index of the first positive, the number v told with it)."""
+    total = np.full(len(v), -np.inf)
+    for i in np.unique(index):
+        here = index == i
+        total[here] = _at_index(mechanism, answers, int(i), v[here])
+    return total
+
+
+def _at_index(mechanism: SparseVector, answers: np.ndarray, i: int, v: np.ndarray) -> np.ndarray:
+    threshold, query, _ = _scales(mechanism)
+    scale = (mechanism.noise.told or 0) / float(mechanism.epsilon)
+    excess = answers - float(mechanism.threshold)
+    if scale or i == mechanism.num_queries:
+        with np.errstate(divide="ignore"):
+            log_first = np.log(_first_positive(excess, threshold, query)[i])
+        if i == mechanism.num_queries:
+            return np.where(v == 0, log_first, -np.inf)
+        return log_first + laplace_log_pdf((v - answers[i]) / scale) - np.log(scale)
+    # The number told is the noisy answer, so the noisy threshold lies below it.
+    told = v - float(mechanism.threshold)
+
+    def log_integrand(z: np.ndarray) -> np.ndarray:
+        below = laplace_log_cdf((z - excess[:i, None]) / query).sum(axis=0)
+        return below + laplace_log_pdf(z / threshold) - np.log(threshold)
+
+    log_below = _log_integral_up_to(log_integrand, np.append(excess[:i], 0.0), told, threshold)
+    return log_below + laplace_log_pdf((told - excess[i]) / query) - np.log(query)
+
+
+def _log_integral_up_to(
+    log_integrand: Any, kinks: np.ndarray, ends: np.ndarray, scale: float
+) -> np.ndarray:
+    """Log of the integral of e^log_integrand from -infinity to each end; one rule for all."""
+    nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
+    order = np.argsort(nodes)
+    nodes = nodes[order]
+    # The ends are edges of panels, so no panel lies on both sides of one.
+    running = np.logaddexp.accumulate(log_integrand(nodes) + np.log(weights[order]))
+    return running[np.searchsorted(nodes, ends) - 1]

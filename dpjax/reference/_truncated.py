@@ -23,8 +23,43 @@ from dpjax import _validate
 from dpjax.inference._assumptions import check_order
 
 
+class _Truncated:
+    """What laws with a kernel about the input share; arguments in [0, 1] broadcast."""
+
+    def _log_kernel(self, distance: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _log_mass(self, x: ArrayLike) -> np.ndarray:
+        """Logarithm of the kernel's integral over [0, 1]."""
+        raise NotImplementedError
+
+    def _divergence(self, p: float, q: float, order: float) -> float:
+        """Renyi divergence of the output at p from the output at q."""
+        raise NotImplementedError
+
+    def log_density(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
+        """Log-density of the output y at the input x; arguments in [0, 1] broadcast."""
+        x, y = np.asarray(x, float), np.asarray(y, float)
+        return self._log_kernel(y - x) - self._log_mass(x)
+
+    def pair_epsilon(self, x1: float, x2: float) -> float:
+        """The LDP epsilon of one pair, both directions."""
+        # Between two kernels of one family the log-ratio is monotone in y: its ends are extreme.
+        ends = np.array([0.0, 1.0])
+        return float(np.max(np.abs(self.log_density(x1, ends) - self.log_density(x2, ends))))
+
+    def pair_renyi(self, x1: float, x2: float, order: float) -> float:
+        """The Renyi level of one pair: the larger direction, of order alpha > 1, in closed form.
+
+        Raises:
+            ValueError: `order` is not above 1.
+        """
+        check_order(order)
+        return max(self._divergence(x1, x2, order), self._divergence(x2, x1, order))
+
+
 @dataclass(frozen=True)
-class ExactTruncatedLaplace:
+class ExactTruncatedLaplace(_Truncated):
     """Laplace noise of one scale around x, cut to [0, 1].
 
     Attributes:
@@ -49,10 +84,8 @@ class ExactTruncatedLaplace:
         x = np.asarray(x, float)
         return np.log(-np.expm1(-x / self.scale) - np.expm1(-(1 - x) / self.scale))
 
-    def log_density(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Log-density of the output y at the input x; arguments in [0, 1] broadcast."""
-        x, y = np.asarray(x, float), np.asarray(y, float)
-        return -np.abs(y - x) / self.scale - math.log(self.scale) - self._log_mass(x)
+    def _log_kernel(self, distance: np.ndarray) -> np.ndarray:
+        return -np.abs(distance) / self.scale - math.log(self.scale)
 
     def cdf(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
         """Probability of an output of at most y at the input x; arguments in [0, 1] broadcast."""
@@ -76,21 +109,7 @@ class ExactTruncatedLaplace:
         """The LDP epsilon over all inputs, reached by the pair (0, 1)."""
         return 1 / self.scale
 
-    def pair_epsilon(self, x1: float, x2: float) -> float:
-        """The LDP epsilon of one pair, both directions."""
-        return _end_to_end(self.log_density, x1, x2)
-
-    def pair_renyi(self, x1: float, x2: float, order: float) -> float:
-        """The Renyi level of one pair: the larger direction, of order alpha > 1, in closed form.
-
-        Raises:
-            ValueError: `order` is not above 1.
-        """
-        check_order(order)
-        return max(self._divergence(x1, x2, order), self._divergence(x2, x1, order))
-
     def _divergence(self, p: float, q: float, order: float) -> float:
-        """Renyi divergence of the output at p from the output at q."""
         if p > q:
             p, q = 1 - p, 1 - q
         # p(y)^alpha q(y)^(1 - alpha) is an exponential on each of [0, p], [p, q], [q, 1].
@@ -115,7 +134,7 @@ def _log_exponential(low: float, high: float, start: float, slope: float, scale:
 
 
 @dataclass(frozen=True)
-class ExactTruncatedGaussian:
+class ExactTruncatedGaussian(_Truncated):
     """Gaussian noise of one standard deviation (before the cut) around x, cut to [0, 1].
 
     Attributes:
@@ -140,25 +159,16 @@ class ExactTruncatedGaussian:
         x = np.asarray(x, float)
         # The nearer tail is used, so that the difference keeps its digits far outside.
         x = np.where(x > 0.5, 1 - x, x)
-        near, far = (
-            scipy.special.log_ndtr(-(0 - x) / self.sigma),
-            scipy.special.log_ndtr(-(1 - x) / self.sigma),
-        )
+        near, far = (scipy.special.log_ndtr(-(end - x) / self.sigma) for end in (0, 1))
         return near + np.log1p(-np.exp(far - near))
 
-    def log_density(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Log-density of the output y at the input x; arguments in [0, 1] broadcast."""
-        x, y = np.asarray(x, float), np.asarray(y, float)
-        kernel = -(((y - x) / self.sigma) ** 2) / 2
-        return kernel - math.log(self.sigma * math.sqrt(2 * math.pi)) - self._log_mass(x)
+    def _log_kernel(self, distance: np.ndarray) -> np.ndarray:
+        return -((distance / self.sigma) ** 2) / 2 - math.log(self.sigma * math.sqrt(2 * math.pi))
 
     def cdf(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
         """Probability of an output of at most y at the input x; arguments in [0, 1] broadcast."""
         x, y = np.asarray(x, float), np.asarray(y, float)
-        low, here = (
-            scipy.special.log_ndtr(-x / self.sigma),
-            scipy.special.log_ndtr((y - x) / self.sigma),
-        )
+        low, here = (scipy.special.log_ndtr((end - x) / self.sigma) for end in (0, y))
         return (np.exp(here) - np.exp(low)) / np.exp(self._log_mass(x))
 
     @property
@@ -179,29 +189,9 @@ class ExactTruncatedGaussian:
         """The LDP epsilon over all inputs, reached by the pair (0, 1)."""
         return 1 / (2 * self.sigma**2)
 
-    def pair_epsilon(self, x1: float, x2: float) -> float:
-        """The LDP epsilon of one pair, both directions."""
-        return _end_to_end(self.log_density, x1, x2)
-
-    def pair_renyi(self, x1: float, x2: float, order: float) -> float:
-        """The Renyi level of one pair: the larger direction, of order alpha > 1, in closed form.
-
-        Raises:
-            ValueError: `order` is not above 1.
-        """
-        check_order(order)
-        return max(self._divergence(x1, x2, order), self._divergence(x2, x1, order))
-
     def _divergence(self, p: float, q: float, order: float) -> float:
-        """Renyi divergence of the output at p from the output at q."""
         # Completing the square: a Gaussian kernel around `centre`, times a constant.
         centre = order * p + (1 - order) * q
         log_integral = self._log_mass(centre) - order * self._log_mass(p)
         log_integral -= (1 - order) * self._log_mass(q)
         return float(log_integral) / (order - 1) + order * ((p - q) / self.sigma) ** 2 / 2
-
-
-def _end_to_end(log_density, x1: float, x2: float) -> float:
-    # Between two kernels of one family the log-ratio is monotone in y: its ends are extreme.
-    ends = np.array([0.0, 1.0])
-    return float(np.max(np.abs(log_density(x1, ends) - log_density(x2, ends))))

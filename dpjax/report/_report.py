@@ -3,13 +3,14 @@
 import datetime
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from dpjax._files import write_whole
 from dpjax.inference import blind_spot
+from dpjax.plotting import as_plain, plot_audit
 from dpjax.report._files import check_report_path, render
-from dpjax.results._result import AuditResult
 
 _EVERYWHERE = "all outputs"
 
@@ -21,11 +22,11 @@ NOT_TESTED = (
 """What no reader should take the report to say; rare events are in `blind_spot`."""
 
 
-def render_report(result: AuditResult, kind: str = ".html") -> str:
+def render_report(result: Any, kind: str = ".html") -> str:
     """The text of a report.
 
     Args:
-        result: Of an audit.
+        result: A `dpjax.AuditResult`, or its `to_dict()`, such as a JSON file holds.
         kind: ".html" (self-contained, with the figure) or ".md".
 
     Returns:
@@ -34,30 +35,31 @@ def render_report(result: AuditResult, kind: str = ".html") -> str:
     Raises:
         ModuleNotFoundError: jinja2 or matplotlib is missing; the message says how to get them.
     """
-    figure = _figure(result) if kind == ".html" and result.curve is not None else None
-    everywhere = result.region == _EVERYWHERE
+    found = as_plain(result)
+    everywhere = found["region"] == _EVERYWHERE
+    events = found["recipe"]["method"]["name"] == "events"
+    settings = found["settings"]
     return render(
-        "audit",
+        "audit" if found["assumption"] is None else "histogram",
         kind,
-        r=result,
-        figure=figure,
+        r=found,
+        a=found["assumption"],
+        figure=_figure(found) if kind == ".html" and found["curve"] is not None else None,
         not_tested=[NOT_TESTED[0], *([] if everywhere else NOT_TESTED[1:2]), NOT_TESTED[2]],
-        trials=result.settings.get("confirmed", [result.num_confirm] * 2),
-        # What events are chosen by is the bound to be expected; densities have a loss.
-        column="Expected bound" if result.standard_error is None else "Estimate of the search",
-        order="expected bound" if result.standard_error is None else "estimated loss",
+        trials=settings.get("confirmed", [found["num_confirm"]] * 2),
+        column="Expected bound" if events else "Score in the search",
         today=datetime.date.today().isoformat(),
-        again=_again(result),
-        blind_spot=blind_spot(result.num_samples),
-        settings=json.dumps({"seed": result.seed, **result.settings}, indent=2),
+        again=_again(found["device"]),
+        blind_spot=blind_spot(found["num_samples"]),
+        settings=json.dumps({"recipe": found["recipe"], **settings}, indent=2),
     )
 
 
-def write_report(result: AuditResult, path: str | Path) -> Path:
+def write_report(result: Any, path: str | Path) -> Path:
     """Writes a report; the file appears only once it is complete.
 
     Args:
-        result: Of an audit.
+        result: As in `render_report`.
         path: Name that ends in .html or .md.
 
     Returns:
@@ -71,23 +73,21 @@ def write_report(result: AuditResult, path: str | Path) -> Path:
     return path
 
 
-def _again(result: AuditResult) -> str:
+def _again(device: str) -> str:
     """How to repeat the audit, in words."""
-    seed = f"seed {result.seed}"
-    if result.replay is not None:
-        return f"Call dpjax.rerun with this result's JSON, or audit the same mechanism with {seed}."
-    if "search_fraction" in result.settings:
-        return f"Call dpjax.audit_samples with the same recorded outputs, with {seed}."
+    said = "Call dpjax.rerun with this result's JSON"
+    if device != "host":
+        return f"{said}; for a function of your own, also with the function."
     return (
-        f"Call dpjax.audit with the same mechanism, the same pairs and {seed}; where the mechanism "
-        "draws its own randomness the numbers will differ within their confidence."
+        f"{said} and what was audited; where that draws its own randomness the numbers will differ "
+        "within their confidence."
     )
 
 
-def _figure(result: AuditResult) -> Any:
+def _figure(found: Mapping[str, Any]) -> Any:
     from markupsafe import Markup
 
     buffer = io.StringIO()
-    result.plot().savefig(buffer, format="svg")
+    plot_audit(found).savefig(buffer, format="svg")
     svg = buffer.getvalue()
     return Markup(svg[svg.index("<svg") :])

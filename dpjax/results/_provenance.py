@@ -1,47 +1,16 @@
 """Where a result comes from: what was audited, with which seed, versions and machine."""
 
-import dataclasses
 import platform
-from importlib.metadata import version
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import jax
+import jaxlib.version
 import numpy as np
 import scipy
 
-_MOST_NUMBERS = 20
-"""Entries of an array that is written out."""
-
-
-def name_of(mechanism: Any) -> str:
-    """The name of a built-in mechanism, or of the function."""
-    name = getattr(mechanism, "name", None)
-    if name:
-        return name
-    function = getattr(mechanism, "function", mechanism)
-    return getattr(function, "__name__", type(function).__name__)
-
-
-def parameters_of(mechanism: Any) -> dict[str, Any]:
-    """The parameters of a mechanism that is a dataclass, as plain numbers and lists.
-
-    None of a function; what is neither a number nor an array is given by its name.
-    """
-    if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
-        return {}
-    return {f.name: _plain(getattr(mechanism, f.name)) for f in dataclasses.fields(mechanism)}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, int):
-        return value
-    try:
-        array = np.asarray(value, float)
-        if array.size > _MOST_NUMBERS:
-            return f"{array.size} numbers of the shape {list(array.shape)}"
-        return array.tolist()
-    except (TypeError, ValueError):
-        return getattr(value, "__name__", str(value))
+import dpjax
 
 
 def seed_of(key: Any) -> Any:
@@ -51,20 +20,19 @@ def seed_of(key: Any) -> Any:
     return int(key)
 
 
-def numbers_of_process() -> dict[str, str]:
-    """What the process draws with: its float type and its generator."""
-    return {
-        "dtype": str(np.dtype(jax.numpy.result_type(float))),
-        "generator": "threefry2x32",
-    }
+def key_of(seed: Any) -> Any:
+    """What `seed_of` was given: an integer seed, or a typed key of the words."""
+    if isinstance(seed, int):
+        return seed
+    return jax.random.wrap_key_data(jax.numpy.array(seed, jax.numpy.uint32), impl="threefry2x32")
 
 
 def versions() -> dict[str, str]:
     """Of dpjax and what it stands on."""
     return {
-        "dpjax": version("dpjax"),
+        "dpjax": dpjax.__version__,
         "jax": jax.__version__,
-        "jaxlib": version("jaxlib"),
+        "jaxlib": jaxlib.version.__version__,
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "python": platform.python_version(),
@@ -74,3 +42,23 @@ def versions() -> dict[str, str]:
 def device() -> str:
     """The device that computes."""
     return f"{jax.devices()[0].platform}: {jax.devices()[0].device_kind}"
+
+
+def revision(package: Path = Path(__file__).parents[1]) -> str | None:
+    """The commit of the clone of dpjax that a package's folder is of, or None if it is of none.
+
+    An installed package may lie in a repository of somebody else's, which ignores or even tracks
+    it: a clone of dpjax tracks it, in the folder `dpjax` of its root.
+    """
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(package), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+        return done.stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", "__init__.py")
+        in_root = git("rev-parse", "--show-prefix") == "dpjax/"
+        return git("rev-parse", "HEAD") if in_root else None
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -9,39 +9,39 @@ from typing import Any
 VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
 
 ASSUMPTION_REFUTED = "assumption refuted"
-"""Of histogram audits alone: their interval says nothing then."""
+"""Of histograms alone: their interval says nothing then."""
 
 
 @dataclass(frozen=True)
 class Witness:
-    """Where the loss was found largest: a pair, an output, and the densities there.
+    """Where the loss was found largest.
 
     Attributes:
         pair: Label of the pair.
-        database: The database, as nested lists.
+        database: The database, as nested lists or a text.
         neighbor: Its neighbor.
-        output: An outcome (integer or label), a real, or a list of reals.
+        output: An event in words, an outcome, a real, or a list of reals; None for histograms.
         densities: Confirmed densities or probabilities at the database and at the neighbor, before
-            truncation.
+            truncation; None for histograms.
         larger: "database" or "neighbor", the side where the output is likelier.
-        on_floor: Whether the search stage saw one of the densities at the floor.
-        floor: tau.
         event: The event that is counted for an exact bound, in words.
         event_counts: How often it happened at the database and at the neighbor.
-        bandwidth: h of the confirm stage; None for outcomes.
+        on_floor: Whether the search stage saw one of the densities at the floor.
+        floor: tau of a density.
+        bandwidth: h of the confirm stage; None for events and outcomes.
     """
 
     pair: str
     database: Any
     neighbor: Any
-    output: Any
-    densities: tuple[float, float]
-    larger: str
-    on_floor: bool
-    floor: float
-    event: str
-    event_counts: tuple[int, int]
-    bandwidth: float | None
+    output: Any = None
+    densities: tuple[float, float] | None = None
+    larger: str | None = None
+    event: str | None = None
+    event_counts: tuple[int, int] | None = None
+    on_floor: bool = False
+    floor: float = 0.0
+    bandwidth: float | None = None
 
 
 @dataclass(frozen=True)
@@ -49,55 +49,74 @@ class AuditResult:
     """What an audit found. Plain numbers and texts: it serialises to JSON and back.
 
     Attributes:
-        lower_bound: Epsilon is at least this, with the stated confidence.
-        estimate: The loss at the witness, from the fresh draws of the confirm stage (None where it
-            is infinite).
-        confidence: Of the lower bound.
-        verdict: "violated", "not refuted" or "no claim".
+        lower_bound: The level is at least this, with the stated confidence; 0 where a histogram
+            had an empty interval.
+        upper_bound: The level is at most this, if the assumption is true; None where nothing is
+            assumed.
+        estimate: The level that fresh draws show (None where it is infinite or there is none).
+        standard_error: Of the estimate; None where the bound rests on none.
+        bound: "exact binomial" (any sample size), "normal" (asymptotic) or "histogram".
+        confidence: Of the bounds of all `num_claims` audits together.
+        num_claims: Audits whose bounds hold together.
+        smallest_error: The smallest error probability at which the claim would still be refuted;
+            None where it is not refuted at any below 1/2, and of histograms.
+        verdict: "violated", "not refuted", "no claim" or "assumption refuted".
         sentence: The verdict in words.
-        claim: The epsilon that was claimed, or None.
+        claim: The level that was claimed, or None.
+        level: What is bounded, in words, such as "epsilon".
         witness: Where the loss is largest.
-        bound: "normal" (asymptotic) or "exact binomial" (any sample size).
-        standard_error: Of the estimate; None where the bound is exact.
         mechanism: Name, function or file.
         parameters: Of the mechanism.
-        pair_estimates: (label, estimate) of every pair, largest first.
-        region: The region C in words.
-        num_samples: n at each side of each pair.
-        num_confirm: N at each side of the witness's pair.
-        seed: Integer seed, or the words of the key.
-        settings: All that changes the answer.
+        pair_scores: (label, score) of every pair, best first. A score is what the search expected,
+            by which it chose a pair; that of the best of many is too high to be an estimate. None
+            where it is infinite.
+        region: Outputs that were compared, in words.
+        num_samples: n at each side of each pair; of histograms at each input.
+        num_confirm: N at each side of the witness's pair; 0 for histograms.
+        settings: All that changes the answer besides the recipe, or follows from it.
+        assumption: Of a histogram: "text", "p_value" by the counts of this run (Theorem 3, or
+            None), "status", "plan", "num_pairs" and "num_failed"; None for other methods.
+        recipe: Method, notion, pairs and key as plain words and numbers, for `dpjax.rerun`.
         notes: What a reader should know besides.
-        curve: Points, densities on both sides and losses of the witness's pair, or None.
-        replay: Pairs and region as `dpjax.rerun` takes them; None for recorded outputs.
+        curve: Points, densities on both sides and losses (None where infinite) of the witness's
+            pair, or None.
         versions: Of dpjax and what it stands on.
         device: Where it ran.
         seconds: Wall time, compilation included.
     """
 
     lower_bound: float
+    upper_bound: float | None
     estimate: float | None
+    standard_error: float | None
+    bound: str
     confidence: float
+    num_claims: int
+    smallest_error: float | None
     verdict: str
     sentence: str
     claim: float | None
+    level: str
     witness: Witness
-    bound: str
-    standard_error: float | None
     mechanism: str
     parameters: dict[str, Any]
-    pair_estimates: tuple[tuple[str, float], ...]
+    pair_scores: tuple[tuple[str, float | None], ...]
     region: str
     num_samples: int
     num_confirm: int
-    seed: Any
     settings: dict[str, Any]
+    assumption: dict[str, Any] | None
+    recipe: dict[str, Any]
     notes: tuple[str, ...] = ()
     curve: dict[str, list] | None = field(default=None, repr=False)
-    replay: dict[str, Any] | None = field(default=None, repr=False)
     versions: dict[str, str] = field(default_factory=dict, repr=False)
     device: str = ""
     seconds: float = 0.0
+
+    @property
+    def delta(self) -> float:
+        """Of (epsilon, delta)-differential privacy."""
+        return float(self.recipe["notion"].get("delta", 0.0))
 
     def to_dict(self) -> dict[str, Any]:
         """Nested dicts and lists, as JSON holds them."""
@@ -118,11 +137,11 @@ class AuditResult:
             content = json.loads(text)
             witness = content.pop("witness")
             for name in ("densities", "event_counts"):
-                witness[name] = tuple(witness[name])
-            pairs = tuple((label, value) for label, value in content.pop("pair_estimates"))
+                witness[name] = None if witness[name] is None else tuple(witness[name])
+            scores = tuple((label, value) for label, value in content.pop("pair_scores"))
             notes = tuple(content.pop("notes"))
-            return cls(witness=Witness(**witness), pair_estimates=pairs, notes=notes, **content)
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+            return cls(witness=Witness(**witness), pair_scores=scores, notes=notes, **content)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"text is not an audit result of dpjax: {error!r}.") from error
 
     def row(self) -> dict[str, Any]:
@@ -132,6 +151,7 @@ class AuditResult:
             "claim",
             "lower_bound",
             "estimate",
+            "upper_bound",
             "confidence",
             "verdict",
             "seconds",
@@ -151,45 +171,71 @@ class AuditResult:
 
         return plot_audit(self, path)
 
+    def report(self, path: str | Path) -> Path:
+        """Writes a page that can be handed on (needs jinja2, and matplotlib for html).
+
+        Args:
+            path: A file to write (html or md).
+
+        Returns:
+            The path.
+        """
+        from dpjax.report import write_report
+
+        return write_report(self, path)
+
     def __str__(self) -> str:
-        witness = self.witness
-        estimate = "infinite" if self.estimate is None else f"{self.estimate:.4f}"
-        if self.witness.on_floor:
-            estimate = "none, since a density is at the floor"
-        error = (
-            "" if self.standard_error is None else f" (standard error {self.standard_error:.4f})"
-        )
-        first, second = witness.densities
-        kind = "density" if witness.bandwidth is not None else "probability"
         lines = [
             f"{self.mechanism}{parameters_text(self.parameters)}",
             f"  {self.verdict.upper()}: {self.sentence}",
-            f"  lower bound  {self.lower_bound:.4f}, confidence {self.confidence:g} ({self.bound})",
-            f"  estimate     {estimate}{error}",
-            f"  witness      {witness.pair}, output {_short(witness.output)}: {kind} {first:.4g} "
-            f"at the database, {second:.4g} at the neighbor",
-            f"  draws        {self.num_samples} a side and pair to search "
-            f"({len(self.pair_estimates)} pairs), {self.num_confirm} a side to confirm; region "
-            f"{self.region}",
+            *(f"  {name:<12} {text}" for name, text in self._lines()),
         ]
-        lines += [f"  note         {note}" for note in self.notes]
-        return "\n".join(lines)
+        return "\n".join(lines + [f"  note         {note}" for note in self.notes])
 
+    def _lines(self) -> list[tuple[str, str]]:
+        """Names and texts of the numbers."""
+        witness, sure = self.witness, f"confidence {self.confidence:g} ({self.bound})"
+        if self.assumption is not None:
+            return self._histogram_lines(sure, self.assumption)
+        lines = [("lower bound", f"{self.lower_bound:.4f}, {sure}")]
+        if self.verdict == VIOLATED and self.smallest_error is not None:
+            down = f"{self.smallest_error:.2g}"
+            lines.append(("refuted", f"the claim, at every error probability down to {down}"))
+        estimate = "infinite" if self.estimate is None else f"{self.estimate:.4f}"
+        if witness.on_floor:
+            estimate = "none, since a density is at the floor"
+        if self.standard_error is not None:
+            estimate += f" (standard error {self.standard_error:.4f})"
+        first, second = witness.densities or (0.0, 0.0)
+        kind = "density" if witness.bandwidth is not None else "probability"
+        return [
+            *lines,
+            ("estimate", estimate),
+            (
+                "witness",
+                f"{witness.pair}, output {_short(witness.output)}: {kind} {first:.4g} at the "
+                f"database, {second:.4g} at the neighbor",
+            ),
+            (
+                "draws",
+                f"{self.num_samples} a side and pair to search ({len(self.pair_scores)} pairs), "
+                f"{self.num_confirm} a side to confirm; region {self.region}",
+            ),
+        ]
 
-def judge(
-    lower_bound: float, claim: float | None, confidence: float, delta: float = 0.0
-) -> tuple[str, str]:
-    """The verdict on a claim, and a sentence that says no more than what was shown."""
-    at_delta = f" at delta = {delta:g}" if delta else ""
-    sure = f"With confidence {confidence:g}, epsilon{at_delta} is at least {lower_bound:.4f}"
-    if claim is None:
-        return NO_CLAIM, (f"{sure}; no claim was given to compare with.")
-    if lower_bound > claim:
-        return VIOLATED, (f"{sure}, above the claimed {claim:g}.")
-    return NOT_REFUTED, (
-        f"{sure}, which does not contradict the claimed {claim:g}. This is no proof of the claim: "
-        "other pairs, other outputs and events too rare for these draws were not seen."
-    )
+    def _histogram_lines(self, sure: str, assumed: dict[str, Any]) -> list[tuple[str, str]]:
+        plan, found = assumed["plan"], "none"
+        if self.estimate is not None:
+            found = f"{self.estimate:.4f} in [{self.lower_bound:.4f}, {self.upper_bound:.4f}]"
+        draws = (
+            f"{plan['num_samples']} at each of {plan['num_inputs']} inputs, "
+            f"{plan['num_intervals']} intervals; {assumed['num_failed']} of "
+            f"{assumed['num_pairs']} pairs failed"
+        )
+        lines = [("estimate", f"{found}, {sure}"), ("assumed", assumed["text"]), ("draws", draws)]
+        if assumed["p_value"] is not None:
+            lines.append(("safety check", f"p = {assumed['p_value']:.3g} for the assumption"))
+        return lines
 
 
 def parameters_text(parameters: dict[str, Any]) -> str:

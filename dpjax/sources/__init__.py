@@ -1,7 +1,12 @@
 """Sources: what is audited, drawn on the device, by the host, by a program, or recorded."""
 
 from dpjax.sources._command import CommandMechanism as CommandMechanism
-from dpjax.sources._counts import cell_counts_runs as cell_counts_runs
-from dpjax.sources._counts import event_counts_runs as event_counts_runs
+from dpjax.sources._drawn import Drawn as Drawn
 from dpjax.sources._host import HostMechanism as HostMechanism
-from dpjax.sources._streams import Recorded as Recorded
+from dpjax.sources._on_host import OnHost as OnHost
+from dpjax.sources._recorded import Recorded as Recorded
+from dpjax.sources._source import AnyPairs as AnyPairs
+from dpjax.sources._source import Opened as Opened
+from dpjax.sources._source import Request as Request
+from dpjax.sources._source import Search as Search
+from dpjax.sources._source import Source as Source

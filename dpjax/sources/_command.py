@@ -16,13 +16,14 @@ import numpy as np
 from dpjax import _validate
 from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.sources._host import seeds_of_calls
+from dpjax.sources._on_host import OnHost
 from dpjax.sources._process import Ended, Programs, ending_with_us
 from dpjax.sources._schedule import in_order
 from dpjax.sources.readers._entries import as_outputs
 
 
 @dataclass(frozen=True)
-class CommandMechanism:
+class CommandMechanism(OnHost):
     """A program as a mechanism; its standard output holds one output a line.
 
     Lines are numbers, vectors with commas between their numbers, or labels; an empty line is an
@@ -99,7 +100,7 @@ class CommandMechanism:
         return shlex.split(self.command)[0]
 
     @contextmanager
-    def opened(self) -> Iterator[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
+    def drawing(self) -> Iterator[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
         """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs."""
         # Threads: each waits for a process of its own.
         programs = Programs()

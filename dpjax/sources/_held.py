@@ -2,13 +2,30 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from dpjax.partitions._outputs import RecordedSource
-
 _ROWS = 2**18
+
+
+@runtime_checkable
+class Chunked(Protocol):
+    """Recorded outputs that are read in chunks, as often as asked."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        ...
+
+    @property
+    def origins(self) -> dict[Any, str]:
+        """Where the outputs are from, with names for people: no two recordings may share one."""
+        ...
+
+    def chunks(self) -> Iterator[np.ndarray]:
+        """Arrays [n] or [n, d] of all outputs, in order; the same ones at each call."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -34,14 +51,14 @@ class Held:
             yield self.outputs[start : start + _ROWS]
 
 
-def held(name: str, outputs: Any) -> RecordedSource:
+def held(name: str, outputs: Any) -> Chunked:
     """A recording as it is, and an array or a list as one.
 
     Raises:
         TypeError: The outputs are neither numbers nor labels.
         ValueError: They have another shape than [n] or [n, d].
     """
-    return outputs if isinstance(outputs, RecordedSource) else Held(as_outputs(name, outputs), name)
+    return outputs if isinstance(outputs, Chunked) else Held(as_outputs(name, outputs), name)
 
 
 def as_outputs(name: str, outputs: Any) -> np.ndarray:

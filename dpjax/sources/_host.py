@@ -15,13 +15,14 @@ import numpy as np
 from dpjax import _validate
 from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview, preview_database
 from dpjax.sources._copies import copier
+from dpjax.sources._on_host import OnHost
 from dpjax.sources._schedule import batch_sizes, in_order, seed_of_batch
 
 _SEEDS = ("seed", "rng")
 
 
 @dataclass(frozen=True)
-class HostMechanism:
+class HostMechanism(OnHost):
     """A Python function as a mechanism: NumPy, a library, a remote service.
 
     `dpjax.audit` takes it where it takes a mechanism. Outputs may be numbers, vectors of up to
@@ -90,7 +91,7 @@ class HostMechanism:
         return Encoder(f"the function {self.name}", special=self.special, bits=self.bits)
 
     @contextmanager
-    def opened(self) -> Iterator[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
+    def drawing(self) -> Iterator[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
         """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs."""
         call = partial(_draw, self.function, self.batched, self.special == "outcomes")
         if not self.workers:

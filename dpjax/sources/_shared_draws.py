@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from dpjax.partitions._outputs import RecordedSource
+from dpjax.sources._held import Chunked
 
 _CHANCE = 1e-9
 """Of a refusal by values, of two sides that were drawn independently."""
@@ -88,7 +88,7 @@ def refuse_same_origin(x: Any, y: Any) -> None:
     """
     if x is y:
         raise ValueError(f"x and y must be drawn apart, but were the same object. {_ANEW}")
-    if isinstance(x, RecordedSource) and isinstance(y, RecordedSource):
+    if isinstance(x, Chunked) and isinstance(y, Chunked):
         for origin in x.origins.keys() & y.origins.keys():
             raise ValueError(
                 f"samples file {x.origins[origin]} is on both sides, which must be drawn apart. "

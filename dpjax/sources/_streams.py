@@ -1,6 +1,6 @@
-"""Where samples come from: a mechanism that is drawn, or outputs that were recorded.
+"""Streams of outputs inside compiled kernels: drawn by a mechanism, or stored in arrays.
 
-Estimators see one thing: `draw(pair, side, stage, num_samples)` gives the blocks of a stream.
+Kernels see one thing: `draw(pair, side, stage, num_samples)` gives the blocks of a stream.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ SEARCH, CONFIRM = 0, 1
 """Stages of a run: they never share a sample."""
 
 
-class Source(Protocol):
+class Streams(Protocol):
     """Streams of samples for every pair, side (0: database, 1: neighbor) and stage."""
 
     @property
@@ -35,7 +35,7 @@ class Source(Protocol):
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Drawn:
+class DrawnStreams:
     """Draws of a mechanism; keys are folded from (run, pair, side, stage, block).
 
     Attributes:
@@ -72,7 +72,7 @@ class Drawn:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Recorded:
+class StoredStreams:
     """One pair's outputs, split once into a search and a confirm part that share no sample.
 
     Attributes:

@@ -1,5 +1,6 @@
 """What is audited: the mechanism, its pairs, and a first look at its outputs."""
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -11,6 +12,9 @@ from dpjax.databases import Pairs
 from dpjax.mechanisms import FromFunction, Mechanism, check_mechanism, from_function, is_built_in
 
 PILOT_NOTE = "The region was set from the range of a pilot's outputs."
+_MOST_NUMBERS = 20
+"""Entries of an array that is written out."""
+
 _PILOT_SAMPLES = 4096
 _PILOT_TAIL = 0.005
 
@@ -26,26 +30,32 @@ def pairs_of(mechanism: Any, pairs: Any) -> Pairs:
             f"mechanism must be an instance, but was the class {mechanism.__name__}: write "
             f"{mechanism.__name__}(...) with its parameters."
         )
+    _refuse_outputs(mechanism)
     if pairs is not None:
         return Pairs.of(pairs)
-    if hasattr(mechanism, "standard_pairs"):
-        return mechanism.standard_pairs()
+    if standard := getattr(mechanism, "standard_pairs", None):
+        return standard()
     raise ValueError(
         "pairs must be given for a mechanism that is not built in: a list of (database, neighbor)."
     )
 
 
-def mechanism_of(mechanism: Any, database: Any, num_outcomes: int | None) -> Mechanism:
+def _refuse_outputs(mechanism: Any) -> None:
+    if not (callable(mechanism) or isinstance(mechanism, Mechanism)):
+        raise TypeError(
+            "mechanism must be a mechanism or a function, but was of the type "
+            f"{type(mechanism).__name__}: outputs that were recorded at two databases are audited "
+            "as dpjax.Recorded(x, y)."
+        )
+
+
+def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
     """A mechanism, or a function made into one, that was looked at on a database if it is new."""
     if isinstance(mechanism, Mechanism):
-        if num_outcomes is not None:
-            raise ValueError(
-                "num_outcomes is for functions; a mechanism states its outputs by itself."
-            )
         if not is_built_in(mechanism) and not isinstance(mechanism, FromFunction):
             check_mechanism(mechanism, database)
         return mechanism
-    return from_function(mechanism, database, num_outcomes=num_outcomes)
+    return from_function(mechanism, database)
 
 
 def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
@@ -76,20 +86,52 @@ def _draw_pilot(mechanism: Mechanism, databases: Any, key: Any) -> Any:
     return jax.vmap(lambda database: mechanism.sample(key, database, _PILOT_SAMPLES))(databases)
 
 
-def inner_range(outputs: np.ndarray, *, finite: bool) -> Any:
-    """The range of the inner 99% of outputs; with `finite` all must be, and have a width."""
-    usable = outputs[np.isfinite(outputs.reshape(len(outputs), -1)).all(axis=1)]
-    if len(usable) < len(outputs) and finite:
+def inner_range(outputs: np.ndarray) -> Any:
+    """The range of the inner 99% of outputs.
+
+    Raises:
+        ValueError: An output is not finite, or all are the same.
+    """
+    if not np.all(np.isfinite(outputs)):
         raise ValueError(
             "the mechanism returned NaN or an infinity in a pilot: its outputs must be finite for "
-            "the normal bound; guarantee='exact' counts them as outcomes."
+            "a density; method=Events() counts them as outcomes."
         )
-    if len(usable) == 0:
-        usable = np.zeros((1, *outputs.shape[1:]))
-    low, high = np.quantile(usable, [_PILOT_TAIL, 1 - _PILOT_TAIL], axis=0)
-    if np.any(low >= high) and finite:
+    low, high = np.quantile(outputs, [_PILOT_TAIL, 1 - _PILOT_TAIL], axis=0)
+    if np.any(low >= high):
         raise ValueError(
             "the mechanism returned a constant in a pilot: it is not a real-valued one; return "
-            "integers and give num_outcomes, or use guarantee='exact'."
+            "integers, or use method=Events()."
         )
-    return np.where(low < high, low, low - 1), np.where(low < high, high, high + 1)
+    return low, high
+
+
+def name_of(mechanism: Any) -> str:
+    """The name of a built-in mechanism, or of the function."""
+    name = getattr(mechanism, "name", None)
+    if name:
+        return name
+    function = getattr(mechanism, "function", mechanism)
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def parameters_of(mechanism: Any) -> dict[str, Any]:
+    """The parameters of a mechanism that is a dataclass, as plain numbers and lists.
+
+    None of a function; what is neither a number nor an array is given by its name.
+    """
+    if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
+        return {}
+    return {f.name: _plain(getattr(mechanism, f.name)) for f in dataclasses.fields(mechanism)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, int):
+        return value
+    try:
+        array = np.asarray(value, float)
+        if array.size > _MOST_NUMBERS:
+            return f"{array.size} numbers of the shape {list(array.shape)}"
+        return array.tolist()
+    except (TypeError, ValueError):
+        return getattr(value, "__name__", str(value))

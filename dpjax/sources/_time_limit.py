@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
-from dpjax.partitions._outputs import HostSource
-
 _MEASURE_SHARE, _SEARCH_SHARE = 0.25, 0.3
 """Of the limit, at most, and of what is left after the measurement."""
 
@@ -46,10 +44,10 @@ class Pace:
 
     Args:
         source: The mechanism, with a time limit.
-        draw: As its `opened` gives it.
+        draw: As its `drawing` gives it.
     """
 
-    def __init__(self, source: HostSource, draw: Callable[..., Iterator[Any]]):
+    def __init__(self, source: Any, draw: Callable[..., Iterator[Any]]):
         assert source.time_limit is not None
         self._source, self._draw, self.limit = source, draw, source.time_limit
         self._fixed = self._each = 0.0

@@ -11,32 +11,33 @@ import numpy as np
 
 from dpjax._batching import Execution
 from dpjax.results._provenance import device
-from dpjax.sweeps._cell import Cell
-from dpjax.sweeps._compute import Columns, compute
+from dpjax.sweeps._compute import compute
+from dpjax.sweeps._devices import Columns
+from dpjax.sweeps._entry import Entry
 
 UNREPEATABLE = ("seconds",)
 """The columns that differ from one computation of a run to the next."""
 
 
 def start_block(
-    cell: Cell,
+    entry: Entry,
     first: int,
     stop: int,
     size: int,
-    seed: int,
+    key: int,
     *,
     execution: Execution | None = None,
     devices: tuple[Any, ...] | None = None,
 ) -> Callable[[], bytes]:
-    """Starts the runs first, ..., stop - 1 of a cell.
+    """Starts the runs first, ..., stop - 1 of an entry.
 
     Args:
-        cell: What is run.
+        entry: What is run.
         first: First run.
         stop: After the last run.
-        size: Runs a launch, at least stop - first, so that every block of a cell has one shape and
-            compiles once; what is too many is dropped.
-        seed: Of the sweep.
+        size: Runs a launch, at least stop - first, so that every block of an entry has one shape
+            and compiles once; what is too many is dropped.
+        key: Integer seed of the sweep.
         execution: Layout on the machine.
         devices: Over which the runs are spread.
 
@@ -44,42 +45,40 @@ def start_block(
         A function that waits for the runs and returns the file's bytes.
     """
     start = time.perf_counter()
-    finish = compute(cell, range(first, first + size), seed, execution=execution, devices=devices)
+    finish = compute(entry, range(first, first + size), key, execution=execution, devices=devices)
 
     def encode() -> bytes:
         columns = {name: values[: stop - first] for name, values in finish().items()}
         seconds = (time.perf_counter() - start) / size
-        return _encode(cell, columns, seconds)
+        return _encode(entry, columns, seconds)
 
     return encode
 
 
 def compute_block(
-    cell: str, first: int, stop: int, size: int, seed: int, execution: Execution | None
+    entry: str, first: int, stop: int, size: int, key: int, execution: Execution | None
 ) -> bytes:
-    """What an executor's worker runs: a block of a cell, given as JSON, on the worker's devices."""
+    """What an executor's worker runs: a block of an entry, as JSON, on the worker's devices."""
     import jax
 
     devices = tuple(jax.local_devices())
-    cell_of_block = _cell_from_json(cell)
-    return start_block(
-        cell_of_block, first, stop, size, seed, execution=execution, devices=devices
-    )()
+    found = _entry_from_json(entry)
+    return start_block(found, first, stop, size, key, execution=execution, devices=devices)()
 
 
 @lru_cache(maxsize=256)
-def _cell_from_json(text: str) -> Cell:
-    return Cell.from_dict(json.loads(text))
+def _entry_from_json(text: str) -> Entry:
+    return Entry.from_dict(json.loads(text))
 
 
-def _encode(cell: Cell, columns: Columns, seconds: float) -> bytes:
+def _encode(entry: Entry, columns: Columns, seconds: float) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     num_runs = len(columns["run"])
     table = pa.table(
         {
-            "cell": pa.array([cell.id] * num_runs, pa.string()),
+            "entry": pa.array([entry.id] * num_runs, pa.string()),
             "run": pa.array(columns["run"], pa.int32()),
             "lower_bound": _numbers(columns["lower_bound"]),
             "estimate": _numbers(columns["estimate"]),

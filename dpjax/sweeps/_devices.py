@@ -11,16 +11,22 @@ from jax.sharding import Mesh, PartitionSpec
 
 from dpjax._jit import jit_by_class
 
+Columns = dict[str, Any]
+"""Name -> one value a run."""
+
 
 def over_devices(
     function: Callable[..., Any],
     arguments: tuple,
     key: Array,
-    runs: Array,
+    runs: Any,
     devices: tuple[Any, ...] | None,
     **static: Any,
 ) -> Any:
-    """function(*arguments, key, runs, **static), with the axis of runs split over devices."""
+    """function(*arguments, key, runs, **static), with the axis of runs split over devices.
+
+    `runs` may hold several arrays with a leading axis of runs.
+    """
     if devices is None:
         return function(*arguments, key, runs, **static)
     if len(devices) == 1:

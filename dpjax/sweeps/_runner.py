@@ -95,7 +95,7 @@ def run_sweep(
         state = Progress(block, state.num_runs + size, state.num_computed + size, total)
         progress(state)
 
-    # Cells of one shape in a row: each program is compiled once, when its turn comes.
+    # Entries of one shape in a row: each program is compiled once, when its turn comes.
     todo.sort(key=lambda block: _shape(block))
     if executor is None:
         chosen = tuple(jax.local_devices() if devices is None else devices)
@@ -118,14 +118,15 @@ def _share(blocks: list[Block], shard: tuple[int, int] | None) -> list[Block]:
 
 
 def _shape(block: Block) -> str:
-    content = block.cell.to_dict()
-    static = {k: v for k, v in content["settings"].items() if k not in ("floor", "bandwidth")}
-    return json.dumps([content["mechanism"], content["estimator"], static], sort_keys=True)
+    content = block.entry.to_dict()
+    traced = ("floor", "bandwidth", "region")
+    static = {k: v for k, v in content["options"].items() if k not in traced}
+    return json.dumps([content["mechanism"], content["method"], static], sort_keys=True)
 
 
 def _size(block: Block, block_runs: int) -> int:
-    """Runs a launch: the same for all blocks of a cell."""
-    return min(block_runs, block.cell.num_runs)
+    """Runs a launch: the same for all blocks of an entry."""
+    return min(block_runs, block.entry.num_runs)
 
 
 def _run_here(
@@ -144,11 +145,11 @@ def _run_here(
             break
         size = _size(block, spec.block_runs)
         finish = start_block(
-            block.cell,
+            block.entry,
             block.first,
             block.stop,
             size,
-            spec.seed,
+            spec.key,
             execution=execution,
             devices=devices,
         )
@@ -170,13 +171,13 @@ def _run_on(
 ) -> None:
     spec = store.spec
     waiting = iter(todo)
-    texts = {cell.id: json.dumps(cell.to_dict()) for cell in spec.cells}
+    texts = {entry.id: json.dumps(entry.to_dict()) for entry in spec.entries}
     running: dict[Future, Block] = {}
 
     def submit() -> None:
         for block in waiting:
             size = _size(block, spec.block_runs)
-            arguments = (texts[block.cell.id], block.first, block.stop, size, spec.seed, execution)
+            arguments = (texts[block.entry.id], block.first, block.stop, size, spec.key, execution)
             running[executor.submit(compute_block, *arguments)] = block
             if len(running) >= _SUBMITTED:
                 break

@@ -1,4 +1,4 @@
-"""A sweep: its cells, its seed, and the blocks of runs it is cut into."""
+"""A sweep: its entries, its key, and the blocks of runs it is cut into."""
 
 import itertools
 import tomllib
@@ -8,27 +8,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpjax import _random, _validate
-from dpjax.sweeps._cell import Cell
-from dpjax.sweeps._plain import check_entries
+from dpjax.results._plain import check_names
+from dpjax.sweeps._entry import Entry
 
 
 class Block(NamedTuple):
-    """Runs first, ..., stop - 1 of one cell: what is computed, stored and redone as a whole.
+    """Runs first, ..., stop - 1 of one entry: what is computed, stored and redone as a whole.
 
     Attributes:
-        cell: The cell.
+        entry: The entry.
         first: Number of the first run.
         stop: Number after the last run.
     """
 
-    cell: Cell
+    entry: Entry
     first: int
     stop: int
 
     @property
     def name(self) -> str:
         """Unique within a sweep, and a file name."""
-        return f"{self.cell.id}-{self.first:07d}-{self.stop:07d}"
+        return f"{self.entry.id}-{self.first:07d}-{self.stop:07d}"
 
 
 @dataclass(frozen=True)
@@ -37,74 +37,74 @@ class SweepSpec:
 
     Attributes:
         name: For people.
-        cells: What is run.
-        seed: Of all draws; a run's key is folded from (seed, cell, run).
+        entries: What is run.
+        key: Integer seed of all draws; a run's key is folded from (key, entry, run).
         block_runs: Runs a block. It never changes a row.
 
     Raises:
-        ValueError: There is no cell, two cells are the same, or a number is out of range.
+        ValueError: There is no entry, two entries are the same, or a number is out of range.
     """
 
     name: str
-    cells: tuple[Cell, ...]
-    seed: int = 0
+    entries: tuple[Entry, ...]
+    key: int = 0
     block_runs: int = 50
 
     def __post_init__(self):
-        object.__setattr__(self, "cells", tuple(self.cells))
+        object.__setattr__(self, "entries", tuple(self.entries))
         _validate.positive_int(block_runs=self.block_runs)
-        _random.as_key(self.seed)
-        if not self.cells:
-            raise ValueError("cells must be at least one, but there was none.")
+        _random.as_key(self.key)
+        if not self.entries:
+            raise ValueError("entries must be at least one, but there was none.")
         # By the hash that their keys are folded from: equal keys would give equal noise.
         seen: dict[int, str] = {}
-        for cell in self.cells:
-            number = _random.stable_hash(cell.id)
+        for entry in self.entries:
+            number = _random.stable_hash(entry.id)
             if number in seen:
                 raise ValueError(
-                    f"cells {seen[number]!r} and {cell.label!r} are the same: leave one out."
+                    f"entries {seen[number]!r} and {entry.label!r} are the same: leave one out."
                 )
-            seen[number] = cell.label
+            seen[number] = entry.label
 
     @property
     def num_runs(self) -> int:
-        """Runs of all cells."""
-        return sum(cell.num_runs for cell in self.cells)
+        """Runs of all entries."""
+        return sum(entry.num_runs for entry in self.entries)
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks, cell by cell, in a fixed order."""
-        for cell in self.cells:
-            for first in range(0, cell.num_runs, self.block_runs):
-                yield Block(cell, first, min(first + self.block_runs, cell.num_runs))
+        """All blocks, entry by entry, in a fixed order."""
+        for entry in self.entries:
+            for first in range(0, entry.num_runs, self.block_runs):
+                yield Block(entry, first, min(first + self.block_runs, entry.num_runs))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain words, numbers, lists and dicts."""
         return {
             "name": self.name,
-            "seed": self.seed,
+            "key": self.key,
             "block_runs": self.block_runs,
-            "cells": [cell.to_dict() for cell in self.cells],
+            "entries": [entry.to_dict() for entry in self.entries],
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "SweepSpec":
         """A spec from what `to_dict` or a person wrote.
 
-        A cell may have a table `grid` of parameter -> list of values: it stands for one cell a
+        An entry may have a table `grid` of parameter -> list of values: it stands for one entry a
         combination, each labelled with its values.
 
         Raises:
-            ValueError, TypeError: As `Cell.from_dict`; the message numbers the cell.
+            ValueError, TypeError: As `Entry.from_dict`; the message numbers the entry.
         """
-        check_entries("a sweep", content, ("name", "seed", "block_runs", "cells"))
-        cells = []
-        for number, entry in enumerate(content.get("cells", ()), start=1):
+        check_names("a sweep", content, ("name", "key", "block_runs", "entries"))
+        entries = []
+        for number, written in enumerate(content.get("entries", ()), start=1):
             try:
-                cells += [Cell.from_dict(one) for one in _expand(entry)]
+                entries += [Entry.from_dict(one) for one in _expand(written)]
             except (ValueError, TypeError) as error:
-                raise type(error)(f"cell {number}: {error}") from None
-        rest = {k: v for k, v in content.items() if k != "cells"}
-        return cls(**{"name": "sweep", **rest}, cells=tuple(cells))
+                raise type(error)(f"entry {number}: {error}") from None
+        rest = {k: v for k, v in content.items() if k != "entries"}
+        return cls(**{"name": "sweep", **rest}, entries=tuple(entries))
 
     @classmethod
     def from_file(cls, path: str | Path) -> "SweepSpec":
@@ -121,6 +121,8 @@ class SweepSpec:
             raise ValueError(f"sweep file {path} is not TOML: {error}.") from None
         except IsADirectoryError:
             raise ValueError(f"sweep file {path} is a folder.") from None
+        except FileNotFoundError:
+            raise FileNotFoundError(f"sweep file {path} does not exist.") from None
         try:
             return cls.from_dict({"name": path.stem, **content})
         except (ValueError, TypeError) as error:
@@ -139,7 +141,7 @@ class SweepSpec:
 
 def _expand(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if not isinstance(entry, Mapping):
-        raise TypeError(f"a cell must be a table of entries, but was {entry!r}.")
+        raise TypeError(f"an entry must be a table, but was {entry!r}.")
     entry = dict(entry)
     grid = entry.pop("grid", {})
     if not isinstance(grid, Mapping) or not all(isinstance(v, list) and v for v in grid.values()):

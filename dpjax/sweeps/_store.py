@@ -9,18 +9,18 @@ import hashlib
 import json
 import os
 import secrets
-import subprocess
 import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from dpjax import _random
 from dpjax._files import write_whole
 from dpjax.results import _provenance
 from dpjax.sweeps._blocks import UNREPEATABLE
 from dpjax.sweeps._spec import Block, SweepSpec
 
-FORMAT = 1
+FORMAT = 2
 _MANIFEST, _BLOCKS = "manifest.json", "blocks"
 _STALE_SECONDS = 3600
 
@@ -31,7 +31,7 @@ class Store:
     Attributes:
         folder: The folder.
         spec: The sweep.
-        manifest: Spec, seed, versions, dtype, generator, device and revision, as in the file.
+        manifest: Spec, versions, dtype, generator, device and revision, as in the file.
     """
 
     def __init__(self, folder: Path, manifest: dict[str, Any]):
@@ -43,8 +43,8 @@ class Store:
     def create(cls, folder: str | Path, spec: SweepSpec) -> "Store":
         """Opens the store of a sweep, or makes it.
 
-        A store is taken over by a sweep that has all of its cells and finished blocks, and more:
-        so cells and runs can be added.
+        A store is taken over by a sweep that has all of its entries and finished blocks, and more:
+        so entries and runs can be added.
 
         Raises:
             ValueError: The folder holds another sweep, was made by other versions, or is not a
@@ -137,9 +137,9 @@ class Store:
             ) from error
 
     def table(self) -> Any:
-        """All stored rows as one pyarrow table, ordered by cell and run.
+        """All stored rows as one pyarrow table, ordered by entry and run.
 
-        Columns: cell (id), run, lower_bound, estimate, pair, output, exact, status, seconds (mean
+        Columns: entry (id), run, lower_bound, estimate, pair, output, exact, status, seconds (mean
         over the block that the run was computed in).
 
         Raises:
@@ -160,14 +160,14 @@ class Store:
         return pa.concat_tables([pq.read_table(whole[name]) for name in order])
 
     def columns(self) -> dict[str, dict[str, Any]]:
-        """Cell id -> column -> NumPy array of its stored runs, in the order of the runs."""
+        """Entry id -> column -> NumPy array of its stored runs, in the order of the runs."""
         table = self.table()
         columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
         found = {}
-        for cell in self.spec.cells:
-            rows = columns["cell"] == cell.id
+        for entry in self.spec.entries:
+            rows = columns["entry"] == entry.id
             if rows.any():
-                found[cell.id] = {name: values[rows] for name, values in columns.items()}
+                found[entry.id] = {name: values[rows] for name, values in columns.items()}
         return found
 
 
@@ -186,10 +186,10 @@ def _manifest(spec: SweepSpec) -> dict[str, Any]:
         "format": FORMAT,
         "spec": spec.to_dict(),
         "versions": _provenance.versions(),
-        **_provenance.numbers_of_process(),
+        **_random.numbers_of_process(),
         "device": _provenance.device(),
     }
-    revision = _git_revision()
+    revision = _provenance.revision()
     return manifest if revision is None else {**manifest, "revision": revision}
 
 
@@ -214,11 +214,12 @@ def _refuse_strangers(folder: Path) -> None:
 
 def _refuse_others(old: Store, new: dict[str, Any]) -> None:
     spec = SweepSpec.from_dict(new["spec"])
-    same_draws = (old.spec.seed, old.spec.block_runs) == (spec.seed, spec.block_runs)
-    if not same_draws or not {c.id for c in old.spec.cells} <= {c.id for c in spec.cells}:
+    same_draws = (old.spec.key, old.spec.block_runs) == (spec.key, spec.block_runs)
+    if not same_draws or not {e.id for e in old.spec.entries} <= {e.id for e in spec.entries}:
         raise ValueError(
-            f"{old.folder} holds another sweep ({old.spec.name!r}, {len(old.spec.cells)} cells, "
-            f"seed {old.spec.seed}, blocks of {old.spec.block_runs} runs): name another folder."
+            f"{old.folder} holds another sweep ({old.spec.name!r}, {len(old.spec.entries)} "
+            f"entries, key {old.spec.key}, blocks of {old.spec.block_runs} runs): name another "
+            "folder."
         )
     names = {block.name for block in spec.blocks()}
     lost = [name for name in old.finished()[0] if name not in names]
@@ -241,18 +242,3 @@ def _refuse_others(old: Store, new: dict[str, Any]) -> None:
                 f"{old.folder} was made with the {name} {old.manifest[name]}, but this process "
                 f"has {new[name]}: name another folder."
             )
-
-
-def _git_revision() -> str | None:
-    """The revision of the clone that dpjax runs from, if it is one."""
-    try:
-        asked = subprocess.run(
-            ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return asked.stdout.strip()

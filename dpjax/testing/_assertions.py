@@ -1,14 +1,17 @@
 """Assertions on the privacy of a mechanism, with messages that a developer can act on."""
 
 import shlex
-import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpjax import _validate
-from dpjax.audit import audit
-from dpjax.partitions._outputs import HostSource
+from dpjax._batching import Execution
+from dpjax.audit import audit, source_of
+from dpjax.methods import Events
+from dpjax.notions import Epsilon
 from dpjax.results._result import VIOLATED, AuditResult
+from dpjax.sources import Drawn
+from dpjax.testing import _session
 from dpjax.testing._budget import (
     Sizes,
     audit_within,
@@ -19,80 +22,89 @@ from dpjax.testing._budget import (
 from dpjax.testing._replay import replay_lines, running_test
 
 DEFAULT_CONFIDENCE = 1 - 1e-6
-"""A right mechanism fails `assert_private` at most once in a million seeds."""
+"""A right mechanism fails `assert_private` at most once in a million keys."""
 
 DEFAULT_DRAWS = 400_000
-"""Draws in all, where neither draws nor seconds are given."""
+"""Draws in all, where neither sizes nor seconds are given."""
 
 
 def assert_private(
-    mechanism: Any,
+    subject: Any,
     epsilon: float,
-    *,
     pairs: Any = None,
+    *,
+    delta: float = 0.0,
+    region: Any = None,
     confidence: float = DEFAULT_CONFIDENCE,
-    num_draws: int | None = None,
+    num_samples: int | None = None,
+    num_confirm: int | None = None,
     seconds: float | None = None,
-    seed: int = 0,
-    **options: Any,
+    key: Any = 0,
 ) -> AuditResult:
-    """Fails if outputs show that a mechanism is not epsilon-differentially private.
+    """Fails if outputs show that a mechanism is not (epsilon, delta)-differentially private.
 
-    The bound is exact at every sample size, so a mechanism that is epsilon-differentially private
-    fails with a probability of at most 1 - confidence over seeds. With a number of draws and a
-    seed the outcome is always the same; with seconds the draws, and so the outcome of a wrong
-    mechanism near the claim, depend on the machine.
+    The bound is exact at every sample size, so a mechanism that keeps its claim fails with a
+    probability of at most 1 - confidence over keys. With numbers of draws and a key the outcome is
+    always the same; with seconds the draws, and so the outcome of a wrong mechanism near the claim,
+    depend on the machine.
 
     Args:
-        mechanism: Anything that `dpjax.audit` takes.
+        subject: Anything that `dpjax.audit` takes.
         epsilon: The claim.
         pairs: Neighbouring databases; a built-in mechanism's standard pairs if None.
-        confidence: Least probability, over seeds, that a right mechanism passes.
-        num_draws: Outputs in all, over pairs, sides and both stages. If neither this nor seconds is
-            given, `DEFAULT_DRAWS`, or under pytest with --dpjax-budget what the budget allows; what
-            is given here is kept under a budget, too, and its time counts against that.
-        seconds: Time to spend, compilation included, in place of num_draws.
-        seed: Of all draws.
-        **options: Further arguments of `dpjax.audit`, such as num_outcomes or region.
+        delta: Of (epsilon, delta)-differential privacy.
+        region: Outputs that the event may hold, as in `dpjax.Events`.
+        confidence: Least probability, over keys, that a right mechanism passes.
+        num_samples: n, outputs at each side of each pair that search. If neither sizes nor seconds
+            are given, `DEFAULT_DRAWS` in all, or under pytest with --dpjax-budget what the budget
+            allows; what is given here is kept under a budget, too, and its time counts against it.
+        num_confirm: N, fresh outputs at each side of the pair that was chosen.
+        seconds: Time to spend, compilation included, in place of sizes.
+        key: Integer seed or typed key of all draws.
 
     Returns:
         The audit. `dpjax.testing.detectable_epsilon` says what it could have refuted.
 
     Raises:
         AssertionError: The mechanism is not private; the message has the witness and a replay.
-        ValueError, TypeError: As `dpjax.audit`; or draws and seconds were both given.
+        ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
     """
-    result = _audit(mechanism, epsilon, pairs, confidence, num_draws, seconds, seed, options)
+    claim = _Claim(subject, epsilon, pairs, Epsilon(delta), region, confidence)
+    result = _audit(claim, (num_samples, num_confirm), seconds, key)
     if result.verdict == VIOLATED:
-        raise AssertionError(_violation(result, mechanism, pairs, options))
+        raise AssertionError(_violation(result, claim))
     return result
 
 
 def assert_not_private(
-    mechanism: Any,
+    subject: Any,
     epsilon: float,
-    *,
     pairs: Any = None,
+    *,
+    delta: float = 0.0,
+    region: Any = None,
     confidence: float = DEFAULT_CONFIDENCE,
-    num_draws: int | None = None,
+    num_samples: int | None = None,
+    num_confirm: int | None = None,
     seconds: float | None = None,
-    seed: int = 0,
-    **options: Any,
+    key: Any = 0,
 ) -> AuditResult:
-    """Fails unless outputs show that a mechanism is not epsilon-differentially private.
+    """Fails unless outputs show that a mechanism is not (epsilon, delta)-differentially private.
 
-    A mechanism that is epsilon-differentially private passes with a probability of at most
-    1 - confidence. One that is not may fail for want of draws.
+    A mechanism that keeps the claim passes with a probability of at most 1 - confidence. One that
+    does not may fail for want of draws.
 
     Args:
-        mechanism: As in `assert_private`, as all other arguments.
+        subject: As in `assert_private`, as all other arguments.
         epsilon: The claim that must be refuted.
         pairs: Neighbouring databases.
+        delta: Of (epsilon, delta)-differential privacy.
+        region: Outputs that the event may hold.
         confidence: Of the refutation.
-        num_draws: Outputs in all; this or seconds, if given, is kept under a budget of pytest.
-        seconds: Time to spend, in place of num_draws.
-        seed: Of all draws.
-        **options: Further arguments of `dpjax.audit`.
+        num_samples: n, outputs that search.
+        num_confirm: N, fresh outputs.
+        seconds: Time to spend, in place of sizes.
+        key: Of all draws.
 
     Returns:
         The audit.
@@ -101,101 +113,108 @@ def assert_not_private(
         AssertionError: The claim was not refuted; the message says how far it was.
         ValueError, TypeError: As `assert_private`.
     """
-    result = _audit(mechanism, epsilon, pairs, confidence, num_draws, seconds, seed, options)
+    claim = _Claim(subject, epsilon, pairs, Epsilon(delta), region, confidence)
+    result = _audit(claim, (num_samples, num_confirm), seconds, key)
     if result.verdict != VIOLATED:
         raise AssertionError(
-            f"{result.mechanism} was not shown to violate {_claim(result)}: with confidence "
+            f"{result.mechanism} was not shown to violate {_said(result)}: with confidence "
             f"{_sure(result)}, epsilon is at least {result.lower_bound:.4f}.\n"
             f"{_witness(result)}\n  detectable   {_detectable(result, epsilon)}\n"
-            f"{_replay(result, mechanism, pairs, options)}"
+            f"{_replay(result, claim)}"
         )
     return result
+
+
+class _Claim(NamedTuple):
+    """What an assertion says, as the caller wrote it."""
+
+    subject: Any
+    epsilon: float
+    pairs: Any
+    notion: Epsilon
+    region: Any
+    confidence: float
 
 
 def _audit(
-    mechanism: Any,
-    epsilon: float,
-    pairs: Any,
-    confidence: float,
-    num_draws: int | None,
-    seconds: float | None,
-    seed: int,
-    options: dict[str, Any],
+    claim: _Claim, sizes: tuple[int | None, int | None], seconds: float | None, key: Any
 ) -> AuditResult:
-    _validate.non_negative(epsilon=epsilon)
-    if num_draws is not None and seconds is not None:
-        raise ValueError("num_draws and seconds must not both be given: one decides the other.")
-    if num_draws is not None:
-        _validate.positive_int(num_draws=num_draws)
+    _validate.non_negative(epsilon=claim.epsilon)
+    given = sizes != (None, None)
+    if given and seconds is not None:
+        raise ValueError(
+            "num_samples, num_confirm and seconds must not be given together: sizes decide the "
+            "time."
+        )
     if seconds is not None:
         _validate.positive(seconds=seconds)
-    session = getattr(sys.modules.get("pytest_dpjax"), "SESSION", None)
+    session, source = _session.CURRENT, source_of(claim.subject)
     budgeted = False
-    if session is not None and session.budget is not None and num_draws is None and seconds is None:
-        budgeted, seconds = True, session.next_share()
-    num_pairs = _num_pairs(mechanism, pairs)
-    compiled = not isinstance(mechanism, HostSource)
+    draws = getattr(source, "takes_pairs", True)
+    if session is not None and session.budget is not None and seconds is None and draws:
+        if not given:
+            budgeted, seconds = True, session.next_share()
+    num_pairs = _num_pairs(claim.subject, claim.pairs)
+    compiled = isinstance(source, Drawn)
+    start = time.perf_counter()
 
-    def run(sizes: Sizes) -> AuditResult:
+    def run(sizes: Sizes, key: Any) -> AuditResult:
         return audit(
-            mechanism,
-            pairs=pairs,
-            num_samples=sizes.num_samples,
-            num_confirm=sizes.num_confirm,
-            confidence=confidence,
-            claim=epsilon,
-            key=seed,
-            guarantee="exact",
-            **options,
+            source,
+            claim.pairs,
+            method=Events(sizes.num_samples, sizes.num_confirm, claim.region),
+            notion=claim.notion,
+            claim=claim.epsilon,
+            confidence=claim.confidence,
+            key=key,
+            # Another layout would compile anew once there are many draws.
+            execution=Execution(layout="gathered") if seconds is not None else None,
         )
 
-    start = time.perf_counter()
-    if seconds is not None:
-        result = audit_within(seconds, num_pairs, run, compiled=compiled)
+    if seconds is not None and draws:
+        result = audit_within(seconds, num_pairs, run, key, compiled=compiled)
     else:
-        result = run(sizes_of(num_draws or DEFAULT_DRAWS, num_pairs))
+        usual = sizes_of(DEFAULT_DRAWS, num_pairs)
+        chosen = (u if g is None else g for g, u in zip(sizes, usual, strict=True))
+        result = run(Sizes(*chosen), key)
     if session is not None:
-        sizes = Sizes(result.num_samples, result.num_confirm)
+        found = Sizes(result.num_samples, result.num_confirm)
         session.add(
             mechanism=result.mechanism,
-            claim=float(epsilon),
+            claim=float(claim.epsilon),
             lower_bound=result.lower_bound,
-            detectable=detectable_epsilon(result, epsilon),
-            draws=sizes.draws(num_pairs),
+            detectable=detectable_epsilon(result, claim.epsilon),
+            draws=found.draws(num_pairs),
             seconds=time.perf_counter() - start,
             verdict=result.verdict,
-            fewest=budgeted and sizes == fewest_sizes(num_pairs, compiled=compiled),
+            fewest=budgeted and found == fewest_sizes(num_pairs, compiled=compiled),
         )
     return result
 
 
-def _num_pairs(mechanism: Any, pairs: Any) -> int:
-    if pairs is None and hasattr(mechanism, "standard_pairs"):
-        pairs = mechanism.standard_pairs()
+def _num_pairs(subject: Any, pairs: Any) -> int:
+    if pairs is None and hasattr(subject, "standard_pairs"):
+        pairs = subject.standard_pairs()
     if pairs is None:
         return 1
     return max(len(getattr(pairs, "database", pairs)), 1)
 
 
-def _violation(result: AuditResult, mechanism: Any, pairs: Any, options: dict[str, Any]) -> str:
-    delta = _delta(result)
+def _violation(result: AuditResult, claim: _Claim) -> str:
+    delta = result.delta
     level = f"({result.claim:g}, {delta:g})" if delta else f"{result.claim:g}"
     return (
         f"{result.mechanism} is not {level}-differentially private.\n"
-        f"  claim        {_claim(result)}\n"
+        f"  claim        {_said(result)}\n"
         f"  lower bound  {result.lower_bound:.4f}, with confidence {_sure(result)}: a mechanism "
         "that keeps the claim fails so at most once in "
-        f"{1 / (1 - result.confidence):.3g} seeds\n"
-        f"{_witness(result)}\n{_replay(result, mechanism, pairs, options)}"
+        f"{1 / (1 - result.confidence):.3g} keys\n"
+        f"{_witness(result)}\n{_replay(result, claim)}"
     )
 
 
-def _delta(result: AuditResult) -> float:
-    return float(result.settings.get("delta", 0.0))
-
-
-def _claim(result: AuditResult) -> str:
-    delta = _delta(result)
+def _said(result: AuditResult) -> str:
+    delta = result.delta
     return f"epsilon = {result.claim:g}" + (f" at delta = {delta:g}" if delta else "")
 
 
@@ -205,7 +224,7 @@ def _sure(result: AuditResult) -> str:
 
 def _witness(result: AuditResult) -> str:
     witness, total = result.witness, result.num_confirm
-    first, second = witness.event_counts
+    first, second = witness.event_counts or (0, 0)
     return (
         f"  pair         {witness.pair}: database {witness.database}, neighbor {witness.neighbor}\n"
         f"  event        {witness.event}\n"
@@ -217,15 +236,15 @@ def _witness(result: AuditResult) -> str:
 def _detectable(result: AuditResult, claim: float) -> str:
     least = detectable_epsilon(result, claim)
     return (
-        f"at this event and with {result.num_confirm} draws a side, the claim {_claim(result)} is "
+        f"at this event and with {result.num_confirm} draws a side, the claim {_said(result)} is "
         f"likely to be refuted from an epsilon of {least:.4g} on"
     )
 
 
-def _replay(result: AuditResult, mechanism: Any, pairs: Any, options: dict[str, Any]) -> str:
+def _replay(result: AuditResult, claim: _Claim) -> str:
     """What a reader should know besides, the test, and how to draw the same outputs again."""
     test = running_test()
     lines = [f"  note         {note}" for note in result.notes]
     lines += [f"  test         pytest {shlex.quote(test)}"] if test else []
-    code = "\n".join(replay_lines(result, mechanism, pairs, options)).split("\n")
+    code = "\n".join(replay_lines(result, claim.subject, claim.pairs)).split("\n")
     return "\n".join([*lines, "  replay", *(f"    {line}" for line in code)])

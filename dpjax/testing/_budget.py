@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dpjax import _random
 from dpjax._numerics import MAX_BLOCK
 from dpjax.inference import predicted_bound
 from dpjax.results._result import AuditResult
@@ -16,14 +17,20 @@ _SEARCH_SHARE = 0.4
 _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
 """Draws a side; and the most that a budget of time may choose."""
 
-_PILOT_DRAWS, _GROWTH, _USED = 20_000, 20, 0.85
-"""Draws of a host's first pilot, most growth to the next, part of the time left that is planned."""
+_FEWEST_DRAWS, _PILOT_DRAWS = 20_000, 2_000
+"""Draws in all of a host's audit, however short its time is, and of its first pilot."""
 
-_WARM_SHARE = 0.5
-"""Most of a first audit that takes a compiled program's second one, where the first compiled it."""
+_GROWTH, _USED = 20, 0.85
+"""Most growth from a pilot to the audit, and the part of the time left that is planned."""
+
+_WARM_SHARE = 0.25
+"""Most of a compiled audit's first time that its second takes, where the first compiled it."""
 
 _LEAST_SLOPE = 0.2
 """Part of a pilot's time that is taken for draws at least: two times differ by chance, too."""
+
+_PILOT_KEY = _random.stable_hash("dpjax.testing: pilots of a time")
+"""Folded into an audit's key for its pilots."""
 
 
 class Sizes(NamedTuple):
@@ -61,55 +68,62 @@ def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> S
 
 def fewest_sizes(num_pairs: int, *, compiled: bool) -> Sizes:
     """The sizes that an audit has, however short its time is; arguments as `audit_within`."""
-    return sizes_of(0 if compiled else _PILOT_DRAWS, num_pairs, whole_blocks=compiled)
+    return sizes_of(0 if compiled else _FEWEST_DRAWS, num_pairs, whole_blocks=compiled)
 
 
 def audit_within(
-    seconds: float, num_pairs: int, audit: Callable[[Sizes], AuditResult], *, compiled: bool
+    seconds: float,
+    num_pairs: int,
+    audit: Callable[[Sizes, Any], AuditResult],
+    key: Any,
+    *,
+    compiled: bool,
 ) -> AuditResult:
     """The largest audit that is expected to end within a time, and not much before it.
 
-    Pilots measure how long draws and all else take here; their answers are not used, so the size of
-    the last audit does not depend on what was drawn. Only the first of them compiles.
+    Pilots measure how long draws and all else take here. They draw with a key of their own and
+    their answers are not used, so the audit depends on nothing that was drawn before it. Only the
+    first of them compiles.
 
     Args:
         seconds: For everything, pilots and compilation included.
         num_pairs: That are searched.
-        audit: Sizes -> result.
+        audit: (sizes, key) -> result.
+        key: Seed or typed key of the audit.
         compiled: Whether JAX compiles the audit: one program for all sizes of whole blocks.
     """
     start = time.perf_counter()
+    pilot_key = _random.fold_in(_random.as_key(key), _PILOT_KEY)
 
     def left() -> float:
         return seconds - (time.perf_counter() - start)
 
-    def timed(sizes: Sizes) -> tuple[float, AuditResult]:
+    def timed(sizes: Sizes) -> float:
         begin = time.perf_counter()
-        result = audit(sizes)
-        return time.perf_counter() - begin, result
+        audit(sizes, pilot_key)
+        return time.perf_counter() - begin
 
-    sizes = fewest_sizes(num_pairs, compiled=compiled)
-    cold, result = timed(sizes)
-    if left() < (_WARM_SHARE if compiled else 1) * cold:
-        return result
-    took, _ = timed(sizes)
-    draws = sizes.draws(num_pairs)
-    # What is spent whatever the size is not known yet: all of the time counts as that of draws.
-    fixed, each = 0.0, took / draws
+    fewest = fewest_sizes(num_pairs, compiled=compiled)
+    sizes = sizes_of(0 if compiled else _PILOT_DRAWS, num_pairs, whole_blocks=compiled)
+    cold = timed(sizes)
+    # Another pilot and the audit must fit.
+    if left() < 2 * (_WARM_SHARE if compiled else 1) * cold:
+        return audit(fewest, key)
+    took, draws = timed(sizes), sizes.draws(num_pairs)
+    # What is spent whatever the size is not known yet: all of the time counts as that of draws, and
+    # the audit is at most twice as large, unless another pilot follows.
+    fixed, each, most = 0.0, took / draws, 2
     while True:
-        affordable = int((_USED * left() - fixed) / each)
-        growth = affordable / draws
-        if growth > _GROWTH:
-            # A short pilot promises little: go on with a longer one, that costs little of the time.
-            growth = min(growth**0.5, _GROWTH)
-        sizes = sizes_of(int(growth * draws), num_pairs, whole_blocks=compiled)
-        if sizes.draws(num_pairs) <= draws:
-            return result
-        before, draws_before = took, draws
-        took, result = timed(sizes)
-        draws = sizes.draws(num_pairs)
+        affordable = max(int((_USED * left() - fixed) / each), 0)
+        # A short pilot promises little: go on with a longer one, that costs little of the time.
+        growth = max((affordable / draws) ** 0.5, 2)
+        larger = sizes_of(int(min(growth, _GROWTH) * draws), num_pairs, whole_blocks=compiled)
+        if affordable <= most * draws or larger == sizes:
+            return audit(max(sizes_of(affordable, num_pairs, whole_blocks=compiled), fewest), key)
+        sizes, before, draws_before = larger, took, draws
+        took, draws = timed(sizes), sizes.draws(num_pairs)
         each = max((took - before) / (draws - draws_before), _LEAST_SLOPE * took / draws)
-        fixed = max(took - each * draws, 0.0)
+        fixed, most = max(took - each * draws, 0.0), _GROWTH
 
 
 def detectable_epsilon(result: AuditResult, claim: float) -> float:
@@ -127,9 +141,9 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
         that and delta more at the other, the expected lower bound is the claim; infinite where
         there is none.
     """
-    delta = float(result.settings.get("delta", 0.0))
-    rarer = max(min(result.witness.densities), 1 / result.num_confirm)
-    error = (1 - result.confidence) / result.settings.get("num_claims", 1)
+    delta = result.delta
+    rarer = max(min(result.witness.densities or (0.0,)), 1 / result.num_confirm)
+    error = (1 - result.confidence) / result.num_claims
     tried = np.linspace(0.0, -np.log(rarer), 2000)
     expected, _ = predicted_bound(
         np.minimum(rarer * np.exp(tried) + delta, 1.0),

@@ -1,15 +1,13 @@
 """A Python snippet that draws a failed assertion's outputs again, as far as it can be written."""
 
-import ast
 import dataclasses
 import os
 from typing import Any
 
 from dpjax.mechanisms import Mechanism, is_built_in
-from dpjax.partitions import Box
-from dpjax.partitions._outputs import HostSource
-from dpjax.results._provenance import parameters_of
 from dpjax.results._result import AuditResult
+from dpjax.sources import OnHost
+from dpjax.sources._subject import parameters_of
 
 _MOST_PAIRS_SHOWN = 12
 """More pairs than this are not written out."""
@@ -18,36 +16,46 @@ _LONGEST = 2000
 """Characters of an argument that is written out."""
 
 
-def replay_lines(
-    result: AuditResult, mechanism: Any, pairs: Any, options: dict[str, Any]
-) -> list[str]:
+def replay_lines(result: AuditResult, subject: Any, pairs: Any) -> list[str]:
     """The snippet. What has no literal is left open, with the words to find it in the test.
 
     Args:
         result: Of the assertion.
-        mechanism: As the assertion was given it.
+        subject: As the assertion was given it.
         pairs: As the assertion was given them.
-        options: Further arguments of `dpjax.audit`.
     """
-    setting, made = _mechanism(mechanism)
+    setting, made = _mechanism(subject)
+    method = dict(result.recipe["method"])
+    del method["name"]
+    if "region" in method:
+        method["region"] = _region(method["region"])
     arguments = {
-        **_pairs(result, mechanism, pairs),
-        "num_samples": result.num_samples,
-        "num_confirm": result.num_confirm,
-        "confidence": result.confidence,
-        "claim": result.claim,
-        "key": result.seed,
-        "guarantee": "exact",
-        **options,
+        **_pairs(result, subject, pairs),
+        "method": f"dpjax.Events({', '.join(f'{k}={v!r}' for k, v in method.items())})",
+        "notion": f"dpjax.Epsilon({result.delta!r})",
+        "claim": repr(result.claim),
+        "confidence": repr(result.confidence),
+        "key": _key(result.recipe["key"]),
     }
-    lines = ["import dpjax", *setting, f"mechanism = {made}"]
-    written = []
-    for name, value in arguments.items():
-        text = _literal(value)
-        if text is None:
-            lines.append(f"{name} = ...  # of the test")
-        written.append(f"    {name}={text or name}")
-    return [*lines, "print(dpjax.audit(mechanism,", ",\n".join(written) + "))"]
+    open_ones = [f"{name} = ...  # of the test" for name, text in arguments.items() if text is None]
+    setting = setting if isinstance(result.recipe["key"], int) else ["import jax", *setting]
+    lines = ["import dpjax", *setting, f"subject = {made}", *open_ones]
+    written = [f"    {name}={text or name}" for name, text in arguments.items()]
+    return [*lines, "print(dpjax.audit(subject,", ",\n".join(written) + "))"]
+
+
+def _region(plain: Any) -> Any:
+    """Ends or outcomes, as `dpjax.Events` takes them."""
+    if not isinstance(plain, dict):
+        return plain
+    return plain["outcomes"] if "outcomes" in plain else (plain["low"], plain["high"])
+
+
+def _key(key: Any) -> str:
+    """A seed, or the key of two words."""
+    if isinstance(key, int):
+        return repr(key)
+    return f"jax.random.wrap_key_data(jax.numpy.array({key}, 'uint32'), impl='threefry2x32')"
 
 
 def running_test() -> str | None:
@@ -63,14 +71,14 @@ def _mechanism(mechanism: Any) -> tuple[list[str], str]:
     call = f"{kind.__name__}({', '.join(f'{k}={v!r}' for k, v in parameters.items())})"
     if is_built_in(mechanism):
         return [f"from dpjax.mechanisms import {kind.__name__}"], call
-    if isinstance(mechanism, Mechanism) and not isinstance(mechanism, HostSource):
+    if isinstance(mechanism, Mechanism) and not isinstance(mechanism, OnHost):
         plain = dataclasses.is_dataclass(mechanism) and all(
             isinstance(value, int | float) for value in parameters.values()
         )
         if plain and _importable(kind):
             return [f"from {kind.__module__} import {kind.__name__}"], call
         return [], f"...  # the {call} of the test"
-    if not isinstance(mechanism, HostSource) and _importable(mechanism):
+    if not isinstance(mechanism, OnHost) and _importable(mechanism):
         name = mechanism.__name__
         return [f"from {mechanism.__module__} import {name}"], name
     return [], f"...  # the {getattr(mechanism, '__qualname__', kind.__name__)} of the test"
@@ -81,21 +89,13 @@ def _importable(thing: Any) -> bool:
     return name.isidentifier() and getattr(thing, "__module__", None) is not None
 
 
-def _pairs(result: AuditResult, mechanism: Any, pairs: Any) -> dict[str, Any]:
-    replay = result.replay or {}
-    if len(replay.get("labels", ())) <= _MOST_PAIRS_SHOWN and "database" in replay:
-        return {"pairs": list(zip(replay["database"], replay["neighbor"], strict=True))}
-    # A built-in mechanism has its own.
-    return {} if pairs is None and hasattr(mechanism, "standard_pairs") else {"pairs": pairs}
-
-
-def _literal(value: Any) -> str | None:
-    """The value as Python writes it, where reading that gives it back; None where it does not."""
-    if isinstance(value, Box):
-        value = tuple(end.tolist() for end in (value.low, value.high))
-    text = repr(value)
-    try:
-        same = ast.literal_eval(text) == value
-        return text if bool(same) and len(text) <= _LONGEST else None
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None
+def _pairs(result: AuditResult, subject: Any, pairs: Any) -> dict[str, str | None]:
+    """The pairs as Python writes them; None where that does not give them back."""
+    if pairs is None:
+        # A built-in mechanism has its own, and recorded outputs bring theirs along.
+        return {}
+    held = result.recipe["pairs"]
+    if held is None or len(held["labels"]) > _MOST_PAIRS_SHOWN:
+        return {"pairs": None}
+    text = repr(list(zip(held["database"], held["neighbor"], strict=True)))
+    return {"pairs": text if len(text) <= _LONGEST else None}

@@ -12,5 +12,4 @@ from dpjax.methods.local._runs import mpl_recorded as mpl_recorded
 from dpjax.methods.local._runs import mpl_runs as mpl_runs
 from dpjax.methods.local._search import Curves as Curves
 from dpjax.methods.local._search import PairSearch as PairSearch
-from dpjax.methods.local._settings import LocalSettings as LocalSettings
-from dpjax.methods.local._settings import check_sizes as check_sizes
+from dpjax.methods.local._settings import Local as Local

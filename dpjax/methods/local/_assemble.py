@@ -1,4 +1,4 @@
-"""Joins the estimators (JAX) with inference (NumPy), and makes the result of an audit of both."""
+"""Joins the kernels of the local approach (JAX) with its inference (NumPy)."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -9,16 +9,17 @@ import numpy as np
 
 from dpjax._errors import Status
 from dpjax._numerics import FIXED_POINT, finite_or_none
-from dpjax.databases import Pairs
+from dpjax._random import numbers_of_process
 from dpjax.densities import MAX_NODES, find_kernel, finer
 from dpjax.methods.local._bounds import KernelSums, LocalBounds, local_bounds
 from dpjax.methods.local._loss import privacy_loss
 from dpjax.methods.local._runs import LocalStatistics
 from dpjax.methods.local._search import Curves
-from dpjax.methods.local._settings import LocalSettings
+from dpjax.methods.local._settings import Local
+from dpjax.notions import Statement, Terms, smallest_error
 from dpjax.partitions._region import Box, Region
-from dpjax.results._provenance import device, numbers_of_process, versions
-from dpjax.results._result import AuditResult, Witness, judge
+from dpjax.results import Finding, Witness, plain_database
+from dpjax.sources import AnyPairs
 
 _CURVE_POINTS = 400
 _CONSTANT = 1e-9  # a bandwidth this small against the region is that of a constant
@@ -29,7 +30,7 @@ def first_run(statistics: LocalStatistics) -> LocalStatistics:
     return jax.tree.map(lambda leaf: leaf[0], statistics)
 
 
-def refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics, LocalSettings]:
+def refine_lattice(run: Any, settings: Local) -> tuple[LocalStatistics, Local]:
     """Runs, with as many lattice nodes as the bandwidth needs; the settings say how many.
 
     The statistics come to the host, where no step of inference compiles anything.
@@ -45,18 +46,18 @@ def refine_lattice(run: Any, settings: LocalSettings) -> tuple[LocalStatistics, 
                 "the outputs hold NaN or an infinity, or are constant at one of the databases, so "
                 "they have no density: return finite reals, or integers with num_outcomes."
             )
-        wanted = finer(settings.num_cells, nodes, kernel)
+        wanted = finer(settings.num_nodes, nodes, kernel)
         if wanted > MAX_NODES:
             raise ValueError(
                 "region is so wide against the bandwidth of the density estimate that more than "
-                f"{MAX_NODES} lattice cells would be needed: narrow the region, or use "
-                "method='direct'."
+                f"{MAX_NODES} lattice nodes would be needed: narrow the region, or use "
+                "density='direct'."
             )
-        settings = dataclasses.replace(settings, num_cells=wanted)
+        settings = dataclasses.replace(settings, num_nodes=wanted)
 
 
 def bounds_of(
-    statistics: LocalStatistics, settings: LocalSettings, region: Region, confidence: float
+    statistics: LocalStatistics, settings: Local, region: Region, confidence: float
 ) -> LocalBounds:
     """Lower bounds and estimates of any number of runs.
 
@@ -92,42 +93,30 @@ def bounds_of(
     )
 
 
-def assemble(
+def finding_of(
     statistics: LocalStatistics,
-    settings: LocalSettings,
+    settings: Local,
     region: Region,
+    pairs: AnyPairs,
+    terms: Terms,
     *,
-    pairs: Pairs,
-    confidence: float,
-    own_confidence: float,
-    num_claims: int,
-    claim: float | None,
-    mechanism: str,
-    parameters: dict[str, Any],
-    seed: Any,
+    options: dict[str, Any],
     notes: Sequence[str],
-    seconds: float,
     relabel: Callable[[Any], Any] = lambda output: output,
     region_text: str | None = None,
-) -> AuditResult:
-    """The result of one run (statistics without the axis of runs).
+) -> Finding:
+    """What one run found (statistics without the axis of runs).
 
     Args:
         statistics: Of the run, with curves.
         settings: Of the run.
         region: Of the run.
         pairs: That were searched.
-        confidence: Of all claims together.
-        own_confidence: Of this bound alone.
-        num_claims: How many claims there are.
-        claim: Epsilon to compare with, or None.
-        mechanism: Name for people.
-        parameters: Of the mechanism.
-        seed: As the caller gave it.
+        terms: Of the audit.
+        options: Of the source, that change the answer.
         notes: To begin with.
-        seconds: Wall time.
-        region_text: The region in the caller's words, where they are not the estimators'.
         relabel: Turns an outcome or a point of the statistics into what the caller knows it as.
+        region_text: The region in the caller's words, where they are not the kernels'.
 
     Raises:
         ValueError: No sample fell into the region.
@@ -138,41 +127,46 @@ def assemble(
             f"region {region_text or region} lies outside the support of the outputs: none of the "
             f"{settings.num_samples} draws at either side of the chosen pair fell into it."
         )
-    bounds = bounds_of(statistics, settings, region, own_confidence)
-    lower_bound = float(bounds.lower_bound)
-    verdict, sentence = judge(lower_bound, claim, confidence)
-    notes = list(notes)
-    if bounds.on_floor:
+
+    def bounds(confidence: float) -> LocalBounds:
+        return bounds_of(statistics, settings, region, confidence)
+
+    found, claim, error = bounds(terms.own_confidence), terms.claim, None
+    if claim is not None:
+        error = smallest_error(lambda sure: float(bounds(sure).lower_bound), claim)
+    notes = [*terms.notes(), *pairs.equal_notes(), *notes]
+    if found.on_floor:
         notes.append(Status.ON_FLOOR.sentence)
-    elif bounds.exact:
+    elif found.exact:
         notes.append(
             "Few draws are expected at the witness, so the lower bound is an exact binomial one."
         )
-    losses = np.asarray(statistics.pair_losses, float)
-    order = np.argsort(-losses, kind="stable")
-    return AuditResult(
-        lower_bound=lower_bound,
-        estimate=finite_or_none(float(bounds.estimate)),
-        confidence=float(confidence),
-        verdict=verdict,
-        sentence=sentence,
-        claim=None if claim is None else float(claim),
-        witness=_witness(statistics, bounds, region, pairs, relabel),
-        bound="exact binomial" if bounds.exact else "normal",
-        standard_error=finite_or_none(float(bounds.standard_error)),
-        mechanism=mechanism,
-        parameters=parameters,
-        pair_estimates=tuple((pairs.labels[i], float(losses[i])) for i in order),
+    # NaN is an infinite loss less an infinite penalty. Last bits follow from the layout.
+    scores = np.nan_to_num(np.asarray(statistics.pair_scores, float), nan=np.inf, posinf=np.inf)
+    scores = np.round(scores, 5)
+    order = np.argsort(-scores, kind="stable")
+    return Finding(
+        statement=Statement(
+            lower_bound=float(found.lower_bound),
+            estimate=finite_or_none(float(found.estimate)),
+            bound="exact binomial" if found.exact else "normal",
+            standard_error=finite_or_none(float(found.standard_error)),
+            smallest_error=None if error is None else min(error * terms.num_claims, 1.0),
+        ),
+        witness=_witness(statistics, found, region, pairs, relabel),
+        pairs=pairs,
+        pair_scores=tuple((pairs.labels[i], finite_or_none(scores[i].item())) for i in order),
         region=region_text or str(region),
         num_samples=settings.num_samples,
         num_confirm=settings.num_confirm,
-        seed=seed,
-        settings={"guarantee": "normal", "num_claims": num_claims, **_settings(settings)},
-        notes=tuple(notes),
+        settings={
+            "num_nodes": settings.num_nodes,
+            "undersmoothing": settings.confirm_undersmoothing,
+            **numbers_of_process(),
+            **options,
+        },
+        notes=notes,
         curve=_curve(curves, float(statistics.found.floor), relabel),
-        versions=versions(),
-        device=device(),
-        seconds=seconds,
     )
 
 
@@ -180,7 +174,7 @@ def _witness(
     statistics: LocalStatistics,
     bounds: LocalBounds,
     region: Region,
-    pairs: Pairs,
+    pairs: AnyPairs,
     relabel: Callable[[Any], Any],
 ) -> Witness:
     index = int(statistics.pair)
@@ -194,8 +188,8 @@ def _witness(
     counts = confirmation.events.as_int()
     return Witness(
         pair=pairs.labels[index],
-        database=np.asarray(pairs.database[index]).tolist(),
-        neighbor=np.asarray(pairs.neighbor[index]).tolist(),
+        database=plain_database(pairs.sides[0][index]),
+        neighbor=plain_database(pairs.sides[1][index]),
         output=output,
         densities=(float(bounds.densities[0]), float(bounds.densities[1])),
         larger="database" if found.densities[0] >= found.densities[1] else "neighbor",
@@ -234,20 +228,5 @@ def _curve(curves: Curves, floor: float, relabel: Callable[[Any], Any]) -> dict 
         "points": [relabel(int(p) if discrete else float(p)) for p in points],
         "density": densities[0].tolist(),
         "neighbor_density": densities[1].tolist(),
-        "loss": loss.astype(float).tolist(),
-    }
-
-
-def _settings(settings: LocalSettings) -> dict[str, Any]:
-    rule = settings.bandwidth
-    return {
-        "bandwidth": type(rule).__name__,
-        **{f"bandwidth_{k}": v for k, v in vars(rule).items()},
-        "floor": None if settings.floor is None else float(settings.floor),
-        "kernel": settings.kernel,
-        "method": settings.method,
-        "objective": settings.objective,
-        "num_cells": settings.num_cells,
-        "undersmoothing": settings.confirm_undersmoothing,
-        **numbers_of_process(),
+        "loss": [finite_or_none(value) for value in loss.tolist()],
     }

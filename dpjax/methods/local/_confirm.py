@@ -15,9 +15,9 @@ from dpjax._streaming import Reducer, reduce_samples
 from dpjax.densities import Kernel, as_vectors, find_kernel, kernel_values
 from dpjax.methods.local._penalty import confirm_bandwidth
 from dpjax.methods.local._search import PairSearch
-from dpjax.methods.local._settings import LocalSettings
+from dpjax.methods.local._settings import Local
 from dpjax.partitions._region import Box, Outcomes, Region
-from dpjax.sources._streams import CONFIRM, Source
+from dpjax.sources._streams import CONFIRM, Streams
 
 
 class Confirmation(NamedTuple):
@@ -38,7 +38,7 @@ class Confirmation(NamedTuple):
 
 
 def confirm_pair(
-    source: Source, pair: Array, found: PairSearch, region: Region, settings: LocalSettings
+    source: Streams, pair: Array, found: PairSearch, region: Region, settings: Local
 ) -> Confirmation:
     """Streams N fresh draws at both sides of the chosen pair through the statistics at its point.
 

@@ -22,7 +22,7 @@ from dpjax.methods.local._recorded_outcomes import (
 from dpjax.partitions import Box, Region, as_region
 from dpjax.sources._held import as_outputs
 from dpjax.sources._shared_draws import SideValues, refuse_shared_draws
-from dpjax.sources._streams import Recorded
+from dpjax.sources._streams import StoredStreams
 
 _MIN_DISCRETE = 40
 _MIN_SEARCH = 10
@@ -41,7 +41,7 @@ class Prepared:
         notes: What was decided on the way.
     """
 
-    source: Recorded
+    source: StoredStreams
     space: FiniteSpace | RealSpace | VectorSpace
     labels: np.ndarray | None
     origin: np.ndarray
@@ -125,12 +125,11 @@ def prepare_samples(
     key: jax.Array,
     smooth: BandwidthRule | None = None,
 ) -> Prepared:
-    """Checks two sides of recorded outputs and splits them; arguments as `audit_samples`.
+    """Checks two sides of recorded outputs and splits them; arguments as `dpjax.Recorded`.
 
     Reals must have densities: atoms, NaN and infinities are refused. With `smooth`, integers of a
     wide range are reals where that bandwidth spans several of them.
     """
-    check_search_fraction(search_fraction)
     x, y = _array("x", x), _array("y", y)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
         raise TypeError(
@@ -184,18 +183,12 @@ def prepare_samples(
     confirm = [jax.device_put(side[count:]) for side in (x, y)]
     notes.append(f"{count} outputs a side searched, the other {size - count} confirmed.")
     return Prepared(
-        Recorded((search[0], search[1]), (confirm[0], confirm[1])), space, labels, origin, notes
+        StoredStreams((search[0], search[1]), (confirm[0], confirm[1])),
+        space,
+        labels,
+        origin,
+        notes,
     )
-
-
-def check_search_fraction(search_fraction: float) -> None:
-    """Refuses a share of the outputs that is no share, or leaves too few to confirm."""
-    _validate.open_unit(search_fraction=search_fraction)
-    if search_fraction >= 0.5:
-        raise ValueError(
-            f"search_fraction must be below 0.5, but was {search_fraction}: the confirm part must "
-            "be the larger one."
-        )
 
 
 def _array(name: str, outputs: Any) -> np.ndarray:
@@ -203,15 +196,15 @@ def _array(name: str, outputs: Any) -> np.ndarray:
     if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
         bad = int(np.sum(~np.isfinite(array)))
         raise ValueError(
-            f"{name} must hold finite numbers, but {bad} of {array.size} were NaN or infinite: say "
-            "guarantee='exact', which counts them as outcomes."
+            f"{name} must hold finite numbers, but {bad} of {array.size} were NaN or infinite: use "
+            "method=Events(), which counts them as outcomes."
         )
     if array.dtype.kind == "O":
         kinds = sorted({type(v).__name__ for v in array[:1000]})
         if kinds != ["str"]:
             raise TypeError(
                 f"{name} must hold numbers or labels of one kind, but had {kinds}: say "
-                "guarantee='exact', which counts outputs of every kind."
+                "method=Events(), which counts outputs of every kind."
             )
         array = array.astype(str)
     return array
@@ -235,7 +228,7 @@ def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
                 share, atom = counts.max() / len(column), values[counts.argmax()]
                 raise ValueError(
                     f"{name} holds the value {atom:g} in {share:.0%} of its outputs, so it has no "
-                    "density there: say guarantee='exact', which counts it apart, or say "
+                    "density there: say method=Events(), which counts it apart, or say "
                     "discrete=True."
                 )
 

@@ -1,14 +1,13 @@
 """Which recorded outputs are outcomes, and their numbers."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from dpjax.densities import BandwidthRule, bandwidth_at
-from dpjax.methods.local._settings import LocalSettings
-from dpjax.partitions._outputs import Encoder, Outputs
+from dpjax.methods.local._settings import Local
+from dpjax.sources._labels_alone import refuse_alone
 
 MIN_REAL = 200
 """Outputs a side that a bandwidth and two parts need."""
@@ -25,12 +24,7 @@ _STEPS = 3
 _EXACT = 2**53
 _MAX_DISTINCT = 1000
 _MAX_OUTCOMES = 2**20
-_ALONE_SHARE = 0.99
-_RARE = 3
 _FREQUENT = 12
-
-_LEAST_LOOKED_AT = 200
-"""Of fewer outputs none may come again although some outcomes are common."""
 
 
 def looks_discrete(
@@ -58,14 +52,14 @@ def looks_discrete(
             notes.append(
                 f"Integers of a wide range ({len(values)} distinct, most of them expected fewer "
                 f"than {_SEEN} times in the search): taken as reals and smoothed. Say "
-                "discrete=True if they are outcomes, or guarantee='exact' for exact counts."
+                "discrete=True if they are outcomes, or method=Events() for exact counts."
             )
             return False
         notes.append(f"Integers: taken as outcomes ({len(values)} distinct).")
         if wide and rule is not None:
             notes.append(
                 f"Most of these outcomes are expected fewer than {_SEEN} times in the search, "
-                "where one says little: guarantee='exact' compares sets of them."
+                "where one says little: method=Events() compares sets of them."
             )
         return True
     if len(values) <= min(_MAX_DISTINCT, len(both) // 20):
@@ -95,7 +89,7 @@ def _may_be_smoothed(
     step = _step(values)
     if any(_step(side) > step or _stands_out(side, step) for side in (x, y)):
         return False
-    settings = LocalSettings(num_samples=count, num_confirm=size - count, bandwidth=rule)
+    settings = Local(num_samples=count, num_confirm=size - count, bandwidth=rule)
     # Files are often sorted; the split comes later.
     random = np.random.default_rng(0)
     pilots = [random.permutation(side)[:count].astype(float) for side in (x, y)]
@@ -166,10 +160,10 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
         raise ValueError(
             f"all of the {len(labels)} outputs in x and y are distinct numbers, so as outcomes "
             "there is nothing to compare: say discrete=False if they are reals, or "
-            "guarantee='exact', which compares sets of them."
+            "method=Events(), which compares sets of them."
         )
     if labels.dtype.kind in "US":
-        _refuse_alone(counts, "x and y", counts.sum(), repr(in_python(labels[0])))
+        refuse_alone(counts, "x and y", counts.sum(), repr(in_python(labels[0])))
     if len(labels) > _MAX_OUTCOMES:
         raise ValueError(
             f"x and y hold {len(labels)} distinct outcomes, more than 2^20: say discrete=False if "
@@ -180,40 +174,6 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
             f"x and y hold one outcome only, {in_python(labels[0])!r}: there is nothing to compare."
         )
     return numbers[: len(x)].astype(np.int32), numbers[len(x) :].astype(np.int32), labels
-
-
-def refuse_labels_alone(
-    pilots: Sequence[Outputs], encoder: Encoder, names: str, num_outputs: int | None = None
-) -> None:
-    """Refuses outputs that are labels of which none comes again.
-
-    Args:
-        pilots: Of both sides.
-        encoder: That made them.
-        names: What the outputs are called.
-        num_outputs: How many there are, if the pilots are not all.
-
-    Raises:
-        ValueError: They are.
-    """
-    labels = np.concatenate([pilot.labels for pilot in pilots])
-    if len(labels) >= _LEAST_LOOKED_AT and all(pilot.alone.all() for pilot in pilots):
-        counts = np.unique(labels, return_counts=True)[1]
-        _refuse_alone(counts, names, num_outputs or len(labels), encoder.names[labels[0]])
-
-
-def _refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str) -> None:
-    """Raises where practically no outcome occurs twice, `counts` [k] being those of both sides.
-
-    One outcome that does occur, such as an error among identifiers, can be compared.
-    """
-    repeated = counts[counts > 1].sum()
-    if repeated <= (1 - _ALONE_SHARE) * counts.sum() and counts.max() < _RARE:
-        raise ValueError(
-            f"{names} hold {num_outputs} labels, such as {example}, and hardly any occurs twice, "
-            "so there is nothing to compare: write numbers as numbers (float of a Decimal), leave "
-            "out what names a run, or group the labels."
-        )
 
 
 def in_python(label: Any) -> Any:

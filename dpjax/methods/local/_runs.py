@@ -17,22 +17,22 @@ from dpjax._batching import Execution, map_batched
 from dpjax._jit import jit_by_class
 from dpjax.methods.local._confirm import Confirmation, confirm_pair
 from dpjax.methods.local._search import PairSearch, search_pair
-from dpjax.methods.local._settings import LocalSettings
+from dpjax.methods.local._settings import Local
 from dpjax.partitions._region import Region
-from dpjax.sources._streams import Drawn, Recorded, Source
+from dpjax.sources._streams import DrawnStreams, StoredStreams, Streams
 
 
 class LocalStatistics(NamedTuple):
     """All that inference needs to know about a run; every entry has a leading axis of runs.
 
     Attributes:
-        pair_losses: [pairs] estimates of DPL.
+        pair_scores: [pairs], what the search maximised: the loss, or the loss less a penalty.
         pair: int32, the chosen pair.
         found: What the search stage found there.
         confirmation: Statistics of the fresh draws there.
     """
 
-    pair_losses: Array
+    pair_scores: Array
     pair: Array
     found: PairSearch
     confirmation: Confirmation
@@ -44,7 +44,7 @@ def mpl_runs(
     database: Array,
     neighbor: Array,
     region: Region,
-    settings: LocalSettings,
+    settings: Local,
     key: Array,
     runs: Array,
     *,
@@ -72,7 +72,7 @@ def mpl_runs(
     """
 
     def one_run(run: Array) -> LocalStatistics:
-        source = Drawn(mechanism, database, neighbor, _random.fold_in(key, run))
+        source = DrawnStreams(mechanism, database, neighbor, _random.fold_in(key, run))
         return _mpl(source, region, settings, execution, with_curves)
 
     return map_batched(one_run, runs, execution.runs_at_once)
@@ -84,7 +84,7 @@ def dpl_runs(
     database: Array,
     neighbor: Array,
     region: Region,
-    settings: LocalSettings,
+    settings: Local,
     key: Array,
     runs: Array,
     *,
@@ -99,22 +99,22 @@ def dpl_runs(
     """
 
     def one_run(run: Array) -> PairSearch:
-        source = Drawn(mechanism, database, neighbor, _random.fold_in(key, run))
+        source = DrawnStreams(mechanism, database, neighbor, _random.fold_in(key, run))
         return _search_all(source, region, settings, execution, with_curves=False)
 
     return map_batched(one_run, runs, execution.runs_at_once)
 
 
 @jit_by_class()
-def mpl_recorded(source: Recorded, region: Region, settings: LocalSettings) -> LocalStatistics:
+def mpl_recorded(source: StoredStreams, region: Region, settings: Local) -> LocalStatistics:
     """MPL, up to the inference, on recorded outputs of one pair; no axis of runs."""
     return _mpl(source, region, settings, Execution(), with_curves=True)
 
 
 def _search_all(
-    source: Source,
+    source: Streams,
     region: Region,
-    settings: LocalSettings,
+    settings: Local,
     execution: Execution,
     with_curves: bool,
 ) -> PairSearch:
@@ -127,9 +127,9 @@ def _search_all(
 
 
 def _mpl(
-    source: Source,
+    source: Streams,
     region: Region,
-    settings: LocalSettings,
+    settings: Local,
     execution: Execution,
     with_curves: bool,
 ) -> LocalStatistics:
@@ -138,4 +138,4 @@ def _mpl(
     found = jax.tree.map(lambda leaf: leaf[best], searched)
     with jax.named_scope("confirm"):
         confirmation = confirm_pair(source, best, found, region, settings)
-    return LocalStatistics(searched.loss, best, found, confirmation)
+    return LocalStatistics(searched.score, best, found, confirmation)

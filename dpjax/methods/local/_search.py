@@ -25,9 +25,9 @@ from dpjax.densities import (
 )
 from dpjax.methods.local._loss import largest_loss
 from dpjax.methods.local._penalty import kernel_penalty, outcome_penalty
-from dpjax.methods.local._settings import LocalSettings
+from dpjax.methods.local._settings import Local
 from dpjax.partitions._region import Box, Outcomes, Region, product_grid
-from dpjax.sources._streams import SEARCH, Source
+from dpjax.sources._streams import SEARCH, Streams
 
 _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
 """The default floor is this many draws' worth of density, and at most this share of all draws."""
@@ -78,7 +78,7 @@ class PairSearch(NamedTuple):
 
 
 def search_pair(
-    source: Source, pair: Array, region: Region, settings: LocalSettings, *, with_curves: bool
+    source: Streams, pair: Array, region: Region, settings: Local, *, with_curves: bool
 ) -> PairSearch:
     """Runs DPL on one pair.
 
@@ -91,20 +91,18 @@ def search_pair(
     """
     if isinstance(region, Outcomes):
         search = _search_outcomes(source, pair, region, settings)
-    elif settings.method == "direct" or region.dimension > 1:
+    elif settings.density == "direct" or region.dimension > 1:
         search = _search_direct(source, pair, region, settings)
     else:
         search = _search_binned(source, pair, region, settings)
     return search if with_curves else search._replace(curves=None)
 
 
-def _streams(source: Source, pair: Array, settings: LocalSettings) -> list:
+def _streams(source: Streams, pair: Array, settings: Local) -> list:
     return [source.draw(pair, side, SEARCH, settings.num_samples) for side in (0, 1)]
 
 
-def _search_outcomes(
-    source: Source, pair: Array, region: Outcomes, settings: LocalSettings
-) -> PairSearch:
+def _search_outcomes(source: Streams, pair: Array, region: Outcomes, settings: Local) -> PairSearch:
     n = settings.num_samples
     reducer = category_counts(region.size, region.low)
     counts = [
@@ -118,8 +116,8 @@ def _search_outcomes(
     return _best(curves, floor, jnp.zeros(2), penalty)
 
 
-def _search_binned(source: Source, pair: Array, region: Box, settings: LocalSettings) -> PairSearch:
-    n, num_nodes, kernel = settings.num_samples, settings.num_cells, find_kernel(settings.kernel)
+def _search_binned(source: Streams, pair: Array, region: Box, settings: Local) -> PairSearch:
+    n, num_nodes, kernel = settings.num_samples, settings.num_nodes, find_kernel(settings.kernel)
     draws, first, spread, bandwidths, floor = _first_look(source, pair, settings)
     reach = kernel.radius * jnp.max(bandwidths)
     lattice = Lattice.covering(region.low[0], region.high[0], reach, num_nodes)
@@ -134,7 +132,7 @@ def _search_binned(source: Source, pair: Array, region: Box, settings: LocalSett
     return best._replace(nodes_per_bandwidth=jnp.min(bandwidths) / lattice.spacing)
 
 
-def _search_direct(source: Source, pair: Array, region: Box, settings: LocalSettings) -> PairSearch:
+def _search_direct(source: Streams, pair: Array, region: Box, settings: Local) -> PairSearch:
     kernel = find_kernel(settings.kernel)
     draws, first, spread, bandwidths, floor = _first_look(source, pair, settings)
 
@@ -166,7 +164,7 @@ def _direct_density(
     return density_of_sums(sums, bandwidth, kernel, num_samples, points.shape[1])
 
 
-def _first_look(source: Source, pair: Array, settings: LocalSettings) -> tuple:
+def _first_look(source: Streams, pair: Array, settings: Local) -> tuple:
     """Streams, their first blocks, spreads [2], bandwidths [2] and floor, from the first blocks."""
     draws = _streams(source, pair, settings)
     first = [drawn_once(draw)(jnp.int32(0)) for draw in draws]

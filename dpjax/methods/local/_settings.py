@@ -1,31 +1,45 @@
-"""The statistical settings of the local approach: everything that changes the answer."""
+"""The local approach as a method: everything that changes its answer."""
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax
 
 from dpjax import _validate
-from dpjax.densities import KERNELS, BandwidthRule, Scott
+from dpjax.densities import KERNELS, Scott, as_rule
+
+if TYPE_CHECKING:
+    from dpjax.notions import Terms
+    from dpjax.results import Finding
+    from dpjax.sources import Source
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class LocalSettings:
-    """Settings of DPL and MPL. Sizes and names are static; floor and bandwidth may be traced.
+class Local:
+    """DPL and MPL: densities at one output, the largest loss, and its bound from fresh draws.
+
+    It is for what JAX draws and for recorded arrays. Sizes and names are static in compiled
+    programs; floor and bandwidth may be traced.
 
     Attributes:
-        num_samples: n, draws at each side of each pair in the search stage.
+        num_samples: n, draws at each side of each pair in the search stage. Recorded outputs are
+            split by their source instead.
         num_confirm: N > n, fresh draws at each side of the chosen pair.
-        bandwidth: Rule of the search stage; the confirm stage uses its mean over both sides. Wider
-            than the paper's Silverman, Scott's rule gives a smaller error and a tighter bound.
+        region: Where outputs are compared: (low, high) for numbers and vectors, a list of outcomes
+            for a finite space. If None, the standard region of a built-in mechanism, all of a
+            finite space, or the range of a pilot's outputs.
+        bandwidth: A rule of the search stage, its name or a number; the confirm stage uses its mean
+            over both sides. Wider than the paper's Silverman, Scott's rule gives a smaller error
+            and a tighter bound.
         floor: tau, below which a density is not believed; None for 20 draws' worth, q = 20 / n
             and at most 0.01, for frequencies, and q / s^d for densities of data with spread s in d
             dimensions.
         kernel: Name of the kernel.
-        method: "binned" (d = 1), "direct", or "auto" for the first that applies.
-        num_cells: Lattice nodes of the binned method. `audit` takes more where the bandwidth needs
+        density: How densities are estimated: "binned" (d = 1), "direct", or "auto" for the first
+            that applies.
+        num_nodes: Lattice nodes of the binned method. `audit` takes more where the bandwidth needs
             them; with 512 the counts stay in a CPU's first cache.
         objective: What the search maximises: "lower-bound" for the loss less what both stages'
             standard errors take off it there, or "loss" for the paper's plain loss, which noise
@@ -42,25 +56,29 @@ class LocalSettings:
 
     num_samples: int = field(default=20_000, metadata={"static": True})
     num_confirm: int = field(default=50_000, metadata={"static": True})
-    bandwidth: BandwidthRule = field(default_factory=Scott)
+    region: Any = None
+    bandwidth: Any = field(default_factory=Scott)
     floor: Any = None
     kernel: str = field(default="gaussian", metadata={"static": True})
-    method: str = field(default="auto", metadata={"static": True})
-    num_cells: int = field(default=512, metadata={"static": True})
+    density: str = field(default="auto", metadata={"static": True})
+    num_nodes: int = field(default=512, metadata={"static": True})
     objective: str = field(default="lower-bound", metadata={"static": True})
     undersmoothing: float | None = field(default=None, metadata={"static": True})
+    name: ClassVar[str] = "local"
 
     def __post_init__(self):
-        check_sizes(num_samples=self.num_samples, num_confirm=self.num_confirm)
+        _validate.draws(num_samples=self.num_samples, num_confirm=self.num_confirm)
         if self.num_confirm <= self.num_samples:
             raise ValueError(
                 f"num_confirm (N) must be larger than num_samples (n), but was {self.num_confirm} "
                 f"<= {self.num_samples}: the bound is only valid when the confirm stage is finer."
             )
         _validate.one_of(KERNELS, kernel=self.kernel)
-        _validate.one_of(("auto", "binned", "direct"), method=self.method)
+        _validate.one_of(("auto", "binned", "direct"), density=self.density)
         _validate.one_of(("lower-bound", "loss"), objective=self.objective)
-        _validate.positive_int(at_least=16, num_cells=self.num_cells)
+        _validate.positive_int(at_least=16, num_nodes=self.num_nodes)
+        if isinstance(self.bandwidth, str | float | int):
+            object.__setattr__(self, "bandwidth", as_rule(self.bandwidth))
         if self.floor is not None:
             _validate.non_negative(floor=self.floor)
         if self.undersmoothing is not None:
@@ -74,10 +92,19 @@ class LocalSettings:
         nu = math.log(self.num_confirm) / math.log(self.num_samples) - 1
         return max(0.02, 1.01 * nu / (6 * (1 + nu)))
 
+    def run(self, source: "Source", pairs: Any, terms: "Terms") -> "Finding":
+        """One audit.
 
-def check_sizes(**sizes: int) -> None:
-    """Numbers of draws must be integers in [2, 2^31); raises as `_validate.positive_int` does."""
-    _validate.positive_int(at_least=2, **sizes)
-    for name, value in sizes.items():
-        if value >= 2**31:
-            raise ValueError(f"{name} must be below 2^31, but was {value}.")
+        Args:
+            source: Drawn by JAX, or recorded in memory.
+            pairs: Of databases, as a person writes them.
+            terms: Of the audit.
+
+        Raises:
+            ValueError: delta > 0, outputs without a density, or no output in the region.
+            TypeError: The source has no densities that could be estimated.
+        """
+        # Only here, for the kernels know their settings but not what is made of their sums.
+        from dpjax.methods.local._audit import audit_local
+
+        return audit_local(self, source, pairs, terms)

@@ -1,0 +1,133 @@
+"""Tables I-V of the histogram paper: constants, mid-point pairs, theoretical and practical n.
+
+References:
+    Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
+    Various Notions of Differential Privacy": Tables I-V.
+"""
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.presets.experiments import SEED
+from benchmarks.presets.output import filled
+from benchmarks.presets.practical import table_of_n
+from dpjax import midpoints
+from dpjax.mechanisms import TruncatedLaplace
+from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
+from dpjax.sweeps import Entry, HistogramEstimate, Store, SweepSpec
+
+Rows = list[dict[str, Any]]
+
+
+def sweep(quick: bool) -> SweepSpec:
+    """All pairs of mid-points: LDP at B = 1 (Table II), Renyi of order 2 at B = 3.5 (Table IV).
+
+    Table II also has 18 pairs one by one, as in the paper.
+    """
+    share = 100 if quick else 1
+    inputs = midpoints(0, 1, 91)
+    pairs = list(combinations(range(91), 2))
+    parts = {"table2": inputs}
+    for i, j in (pairs[k * len(pairs) // 18] for k in range(18)):
+        parts[f"table2 {i} {j}"] = inputs[[i, j]]
+    entries = [_entry(label, 1.0, 91, 1_863_132 // share, part) for label, part in parts.items()]
+    entries.append(_entry("table4", 3.5, 20, 2**21 // share, midpoints(0, 1, 20), order=2))
+    return SweepSpec("histogram-tables", tuple(entries), key=SEED, block_runs=1)
+
+
+def _entry(
+    label: str, scale: float, m: int, size: int, inputs: np.ndarray, order: float | None = None
+) -> Entry:
+    method = HistogramEstimate(m, size, tuple(inputs), order)
+    return Entry(TruncatedLaplace(scale), method, num_runs=1, label=label)
+
+
+def table_1() -> Rows:
+    """The constants of truncated mechanisms."""
+    rows: Rows = []
+    for family, parameters in (
+        (ExactTruncatedLaplace, (0.5, 0.8, 1.0, 2.0, 5.0)),
+        (ExactTruncatedGaussian, (0.3, 0.5, 0.6, 1.0, 2.0)),
+    ):
+        for parameter in parameters:
+            law = family(parameter)
+            rows.append(
+                {
+                    "law": family.__name__,
+                    "parameter": parameter,
+                    "D": law.input_lipschitz,
+                    "C": law.lipschitz,
+                    "epsilon": law.epsilon,
+                    "guaranteed": law.lipschitz < 2,
+                }
+            )
+    return rows
+
+
+def largest(store: Store, name: str) -> dict[str, Any]:
+    """The largest level over all mid-point pairs, and where it was found."""
+    entry = next(entry for entry in store.spec.entries if entry.label == name)
+    rows = store.columns()[entry.id]
+    inputs = entry.method.inputs
+    pairs = list(combinations(inputs, 2))
+    return {
+        "seconds": float(rows["seconds"][0]),
+        "num_pairs": len(pairs),
+        "largest": float(rows["estimate"][0]),
+        "at": pairs[rows["pair"][0]],
+    }
+
+
+def single_pairs(store: Store) -> Rows:
+    """Table II's pairs one by one, with their exact levels."""
+    law = ExactTruncatedLaplace(1.0)
+    columns = store.columns()
+    return [
+        {
+            "x1": entry.method.inputs[0],
+            "x2": entry.method.inputs[1],
+            "level": float(columns[entry.id]["estimate"][0]),
+            "exact": law.pair_epsilon(*entry.method.inputs),
+        }
+        for entry in store.spec.entries
+        if entry.label.startswith("table2 ")
+    ]
+
+
+def show(title: str, rows: Rows) -> None:
+    """Prints a table."""
+    print(f"\n{title}")
+    print("  ".join(f"{name:>12}" for name in rows[0]))
+    for row in rows:
+        words = (f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values())
+        print("  ".join(f"{word:>12.12}" for word in words))
+
+
+def main(folder: Path, *, quick: bool) -> None:
+    """Computes all tables, prints them and writes them to `tables.json`; quick has fewer draws."""
+    drawn = filled(sweep(quick), folder / "store")
+    law = ExactTruncatedLaplace(3.5)
+    tables = {
+        "table_1": table_1(),
+        "table_2": largest(drawn, "table2") | {"exact": 1.0, "rows": single_pairs(drawn)},
+        "table_3": table_of_n("table3", folder, quick=quick),
+        "table_4": largest(drawn, "table4") | {"exact": law.pair_renyi(0, 1, 2.0)},
+        "table_5": table_of_n("table5", folder, quick=quick),
+    }
+    show("Table I: constants on [0, 1]", tables["table_1"])
+    two = tables["table_2"]
+    print(
+        f"\nTable II: B = 1, the largest of {two['num_pairs']} pairs in {two['seconds']:.1f} s is "
+        f"{two['largest']:.4f} at {two['at']}"
+    )
+    show("Table II: single pairs", two["rows"])
+    show("Table III: LDP, confidence 0.8", tables["table_3"])
+    print("\nTable IV: B = 3.5, order 2:", tables["table_4"])
+    show("Table V: Renyi of order 2, confidence 0.9", tables["table_5"])
+    ratios = np.array([row["ratio"] for name in ("table_3", "table_5") for row in tables[name]])
+    print(f"\npractical n: {ratios.min():.2f} to {ratios.max():.2f} times the printed one")
+    (folder / "tables.json").write_text(json.dumps(tables, indent=1) + "\n")

@@ -1,0 +1,37 @@
+"""Seconds for one MPL run of each experiment, beside the paper's Table II.
+
+References:
+    Askin, Kutta, Dette (2022), Table II: R on four cores at 3.4 GHz.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.presets.experiments import EXPERIMENTS, experiment
+from benchmarks.presets.output import machine, markdown, save
+from dpjax.sweeps import Entry, Store
+
+PAPER = {"a": 10.9, "b": 4.7, "c": 10.5, "d": 11.3, "e": 23.8, "f": 26.6, "g": 25.9, "h": 57.3}
+COLUMNS = ("experiment", "mechanism", "paper, s", "dpjax, s", "ratio", "first run, s")
+
+
+def entries(runs: int, quick: bool) -> list[Entry]:
+    """Every algorithm, in blocks of one run."""
+    return [experiment(letter, 1.5, num_runs=runs) for letter in EXPERIMENTS]
+
+
+def draw(store: Store, folder: Path) -> None:
+    """Writes table2.md."""
+    columns = store.columns()
+    rows = []
+    for entry in store.spec.entries:
+        seconds = columns[entry.id]["seconds"]
+        letter = entry.label[0]
+        # The first run compiles, or reads the compile cache.
+        single = float(np.median(seconds[1:] if len(seconds) > 1 else seconds))
+        ratio = f"{PAPER[letter] / single:.0f}"
+        paper, first = PAPER[letter], f"{seconds[0]:.1f}"
+        rows.append([letter, entry.mechanism_name, f"{paper}", single, ratio, first])
+    text = f"One MPL run at the paper's settings, eps0 = 1.5; {machine()}.\n\n"
+    save(folder, "table2", None, text + markdown(COLUMNS, rows))

@@ -1,0 +1,75 @@
+"""What an adversary knows beforehand, as buckets of databases."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpjax import _validate
+from dpjax.empirical._panel import Panel
+from dpjax.empirical._samples import JaxQuery, sample_query
+
+
+@dataclass(frozen=True, eq=False)
+class Adversary:
+    """Somebody who knows something of the database that a query is asked of.
+
+    Attributes:
+        knows: A query, or one value or label for each database.
+        num_buckets: Buckets of equal size of numbers with more distinct values than that.
+
+    References:
+        Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.
+    """
+
+    knows: Any
+    num_buckets: int = 2
+
+    def __post_init__(self):
+        """Checks the number of buckets."""
+        _validate.positive_int(num_buckets=self.num_buckets)
+
+    def buckets(self, panel: Panel, key: int) -> list[tuple[str, np.ndarray]]:
+        """Label and databases of every bucket of what the adversary knows.
+
+        Args:
+            panel: The databases.
+            key: Seed of a random query.
+
+        Raises:
+            ValueError: There is not one value for each database, or a bucket holds fewer than 2.
+        """
+        knows = self.knows
+        is_query = isinstance(knows, str) or hasattr(knows, "answers") or callable(knows)
+        known = _answers(knows, panel, key) if is_query else np.asarray(knows)
+        if known.shape != (panel.num_databases,):
+            raise ValueError(
+                f"adversary must know one value for each of the {panel.num_databases} databases, "
+                f"but what it knows had shape {known.shape}."
+            )
+        levels = np.unique(known)
+        if len(levels) <= self.num_buckets or known.dtype.kind not in "iuf":
+            parts = [(f"adversary value {v}", np.flatnonzero(known == v)) for v in levels]
+        else:
+            order = np.argsort(known, kind="stable")
+            parts = [
+                (f"adversary value {known[m[0]]:.4g} to {known[m[-1]]:.4g}", np.sort(m))
+                for m in np.array_split(order, self.num_buckets)
+            ]
+        for label, members in parts:
+            if len(members) < 2:
+                raise ValueError(
+                    "num_buckets must leave at least 2 databases in every bucket, but was "
+                    f"{self.num_buckets!r}, and the bucket '{label}' holds {len(members)}."
+                )
+        return parts
+
+
+def _answers(query: Any, panel: Panel, key: int) -> np.ndarray:
+    # Only the answers with everybody are needed, so everybody is one individual; a JAX query is
+    # handed values by individual and keeps them.
+    if not isinstance(query, JaxQuery):
+        everybody = np.zeros_like(panel.individual)
+        panel = replace(panel, individuals=("everybody",), individual=everybody)
+    answers = sample_query(query, panel, key=key).full
+    return answers[:, 0] if answers.shape[1] == 1 else answers

@@ -1,0 +1,175 @@
+"""How the densities of query results are estimated: what is asked for, and the choice by data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpjax import _validate
+from dpjax.empirical._bandwidth import (
+    VariableBandwidth,
+    likeliest_factor,
+    log_likelihood,
+    rule_of_thumb,
+)
+
+KERNELS = ("laplace", "gaussian")
+RULES = ("likelihood", "silverman", "scott", "variable")
+
+
+@dataclass(frozen=True)
+class Density:
+    """How the density of a query's results is estimated.
+
+    With and without an individual the same bandwidth (or rule of a variable one) is used.
+
+    Attributes:
+        kernel: 'laplace' (integrals in closed form), 'gaussian', 'likelihood' (the likelier, out of
+            sample), or 'ecdf' (differences of the distribution function, without a bandwidth).
+        bandwidth: A number in units of the query (for joint queries one for all or one each);
+            'likelihood', 'silverman', 'scott' or 'variable'; or a `VariableBandwidth`. With
+            kernel='likelihood', 'likelihood' also tries variable ones.
+        cells: Cells per axis for joint queries (even); 256 in 2-d, 64 in 3-d if None.
+
+    Raises:
+        TypeError, ValueError: An attribute is none of these.
+
+    References:
+        Burchard, Daoud, Dotterrer 2020, Section 5.
+    """
+
+    kernel: str = "laplace"
+    bandwidth: float | Sequence[float] | str | VariableBandwidth = "likelihood"
+    cells: int | None = None
+
+    def __post_init__(self):
+        """Checks the attributes."""
+        _validate.one_of([*KERNELS, "ecdf", "likelihood"], kernel=self.kernel)
+        bandwidth = self.bandwidth
+        if isinstance(bandwidth, str):
+            _validate.one_of(RULES, bandwidth=bandwidth)
+            bandwidth = VariableBandwidth() if bandwidth == "variable" else bandwidth
+        elif not isinstance(bandwidth, VariableBandwidth):
+            _validate.positive(bandwidth=np.asarray(bandwidth) if np.ndim(bandwidth) else bandwidth)
+            bandwidth = np.asarray(bandwidth, float).tolist()
+            bandwidth = tuple(bandwidth) if isinstance(bandwidth, list) else bandwidth
+        object.__setattr__(self, "bandwidth", bandwidth)
+        if self.cells is not None:
+            _validate.positive_int(cells=self.cells, at_least=4)
+            if self.cells % 2:
+                raise ValueError(f"cells must be even, but was {self.cells!r}.")
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """The bandwidth as numbers; none where it is variable, or still to be chosen."""
+        if self.kernel == "ecdf" or isinstance(self.bandwidth, str | VariableBandwidth):
+            return ()
+        return tuple(np.ravel(self.bandwidth).tolist())
+
+    def widths(self, sample: np.ndarray) -> np.ndarray:
+        """[n] bandwidths of the kernels at the points of a one-dimensional sample [n]."""
+        if isinstance(self.bandwidth, VariableBandwidth):
+            return self.bandwidth.widths(sample)
+        return np.full(len(sample), self.scales[0])
+
+    def fit(
+        self, samples: np.ndarray, groups: np.ndarray, names: Sequence[str] = ("query",)
+    ) -> "FittedDensity":
+        """The kernel and bandwidth that were asked for, or the likeliest.
+
+        Args:
+            samples: [n, d] query results with everybody.
+            groups: [n] database of each.
+            names: The queries, for messages.
+
+        Returns:
+            The choice.
+
+        Raises:
+            ValueError: It is for one query only, or results without spread leave a rule no scale.
+        """
+        num_queries, bandwidth = samples.shape[1], self.bandwidth
+        by_rule = isinstance(bandwidth, str | VariableBandwidth)
+        if num_queries > 1 and (self.kernel == "ecdf" or isinstance(bandwidth, VariableBandwidth)):
+            raise ValueError(
+                "kernel 'ecdf' and a variable bandwidth are for one query, but there were "
+                f"{num_queries}: joint ones take a smooth kernel of a fixed bandwidth."
+            )
+        if not by_rule and np.size(bandwidth) not in (1, num_queries):
+            raise ValueError(
+                f"bandwidth must be one number, or one for each of the {num_queries} queries, but "
+                f"was {bandwidth!r}."
+            )
+        if self.kernel == "ecdf":
+            return FittedDensity(self)
+        if by_rule:
+            _refuse_without_scale(samples, groups, bandwidth, names)
+        rules: list[Any] = [bandwidth]
+        if self.kernel == bandwidth == "likelihood" and num_queries == 1:
+            rules.append(VariableBandwidth())
+        kernels = KERNELS if self.kernel == "likelihood" else (self.kernel,)
+        asked = [replace(self, kernel=k, bandwidth=rule) for k in kernels for rule in rules]
+        fitted = [_fitted(samples, groups, density) for density in asked]
+        return max(fitted, key=lambda f: np.nan_to_num(f.log_likelihood, nan=-np.inf))
+
+    def __str__(self) -> str:
+        """The density in words."""
+        if self.kernel == "ecdf":
+            return "differences of the distribution function across sqrt(n) points"
+        if isinstance(self.bandwidth, VariableBandwidth):
+            return f"{self.kernel} kernel, variable bandwidth ({self.bandwidth})"
+        scales = ", ".join(f"{b:.4g}" for b in self.scales)
+        return f"{self.kernel} kernel, bandwidth {scales or self.bandwidth}"
+
+
+class FittedDensity(NamedTuple):
+    """What `Density.fit` chose.
+
+    Attributes:
+        density: With a kernel, and a bandwidth in numbers or a variable one with its factor.
+        log_likelihood: Mean leave-one-database-out log-likelihood; NaN where not computed.
+        notes: Sentences that belong in a report.
+    """
+
+    density: Density
+    log_likelihood: float = float("nan")
+    notes: tuple[str, ...] = ()
+
+
+def _refuse_without_scale(
+    samples: np.ndarray, groups: np.ndarray, bandwidth: Any, names: Sequence[str]
+) -> None:
+    spread = samples.std(axis=0)
+    if not spread.all():
+        flat = int(np.argmin(spread))
+        where = "in the only database" if len(samples) == 1 else "in every database"
+        raise ValueError(
+            f"query {names[flat]!r} was {samples[0, flat]:g} {where}, so its density has no scale "
+            f"and bandwidth {bandwidth!r} cannot be chosen; give bandwidth a number."
+        )
+    if len(np.unique(groups)) < 2:
+        raise ValueError(
+            f"bandwidth {bandwidth!r} needs at least two databases; give bandwidth a number."
+        )
+
+
+def _fitted(samples: np.ndarray, groups: np.ndarray, asked: Density) -> FittedDensity:
+    """The density of one kernel, with its bandwidth by one rule."""
+    rule, kernel = asked.bandwidth, asked.kernel
+    if isinstance(rule, VariableBandwidth):
+        scale, free = rule.widths(samples[:, 0])[:, None], rule.factor is None
+    elif isinstance(rule, str):
+        scale, free = rule_of_thumb(samples, kernel, rule), rule == "likelihood"
+    else:
+        scale, free = np.broadcast_to(np.asarray(rule, float), samples.shape[1]), False
+    widths = np.broadcast_to(scale, samples.shape)
+    if free:
+        factor, value, notes = likeliest_factor(samples, groups, kernel, widths)
+    else:
+        factor, value, notes = 1.0, log_likelihood(samples, groups, kernel, widths), ()
+    if isinstance(rule, VariableBandwidth):
+        chosen = replace(rule, factor=rule.factor or factor)
+    else:
+        chosen = tuple((factor * scale).tolist())
+    return FittedDensity(replace(asked, bandwidth=chosen), value, notes)

@@ -1,0 +1,100 @@
+"""Probabilities of a binomial law's counts, from above, at many success probabilities at once.
+
+A window of counts holds all but a negligible part. Where windows are long, counts are taken in
+blocks, and a block is as likely as its likeliest count times its length, at most.
+"""
+
+import math
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+_MOST_BLOCKS = 4096
+"""Blocks of a window, at most about."""
+
+_HUGE = 1e300
+"""Stands for infinity in log odds, so that no odds times no failures is nothing."""
+
+
+class Blocks:
+    """Blocks of counts for success probabilities in a range.
+
+    Attributes:
+        low: The least success probability.
+        high: The largest one.
+        trials: n.
+        negligible: The part that windows leave out, at most.
+        stride: Counts in a block.
+        begin: Number of the first block; block i begins at count i times stride.
+        counts: int64 [blocks], where blocks begin.
+        log_ways: Float64 [blocks + 1], logarithms of binomial coefficients; -infinity at last.
+    """
+
+    def __init__(self, low: float, high: float, trials: int, negligible: float):
+        self.low, self.high, self.trials, self.negligible = low, high, trials, negligible
+        # Windows rise with the probability, and the longest one is nearest to 1/2.
+        first, last = self.ends(np.array([low, min(max(low, 0.5), high), high]))
+        self.stride = -(-int(np.max(last - first) + 1) // _MOST_BLOCKS)
+        self.begin = int(first[0]) // self.stride
+        num_blocks = int(last[-1]) // self.stride - self.begin + 2
+        self.counts = (self.begin + np.arange(num_blocks)) * self.stride
+        self.log_ways = np.append(_log_ways(self.counts, trials), -np.inf)
+
+    def ends(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First and last counts [p] of windows, by Bernstein's inequality."""
+        mean, depth = self.trials * p, math.log(2 / self.negligible)
+        spread = depth / 3 + np.sqrt(depth**2 / 9 + 2 * depth * mean * (1 - p))
+        first = np.floor(np.maximum(mean - spread, 0))
+        last = np.ceil(np.minimum(mean + spread, self.trials))
+        return first.astype(np.int64), last.astype(np.int64)
+
+
+class Windows:
+    """Windows of blocks, one for each success probability.
+
+    Attributes:
+        start: int64 [p], their first blocks, counted from the first of all.
+        size: Blocks of each, the same number; what lies beyond n has no probability.
+    """
+
+    def __init__(self, blocks: Blocks, p: NDArray[np.float64]):
+        n, self._stride = blocks.trials, blocks.stride
+        first, last = (count // self._stride - blocks.begin for count in blocks.ends(p))
+        self.start, self.size = first, int(np.max(last - first)) + 1
+        with np.errstate(divide="ignore"):
+            won, lost = (np.maximum(x, -_HUGE) for x in (np.log(p), np.log1p(-p)))
+        self._slope = self._stride * (won - lost)
+        count = blocks.counts[first]
+        self._level = count * won + (n - count) * lost
+        self._log_ways, self._number = blocks.log_ways, np.arange(self.size + 1)
+        if self._stride > 1:
+            mode = np.minimum(np.floor((n + 1) * p).astype(np.int64), n)
+            self._mode = mode // self._stride - blocks.begin - first
+            self._most = np.exp(_log_ways(mode, n) + mode * won + (n - mode) * lost)
+
+    def numbers(self, part: slice) -> NDArray[np.int64]:
+        """Of the blocks of a part of the windows, [p, size + 1], counted from the first of all."""
+        return self.start[part, None] + self._number
+
+    def masses(self, part: slice) -> NDArray[np.float64]:
+        """Upper bounds of the blocks' probabilities, [p, size], of a part of the windows."""
+        # In place: fresh memory costs more than what is computed here.
+        nodes = self._log_ways.take(self.numbers(part), mode="clip")
+        nodes += self._level[part, None]
+        nodes += np.multiply.outer(self._slope[part], self._number)
+        np.exp(nodes, out=nodes)
+        if self._stride == 1:
+            return nodes[:, :-1]
+        # A block's likeliest count is its first one, about the next block's, or the law's mode.
+        mass = np.maximum(nodes[:, :-1], nodes[:, 1:])
+        mass[np.arange(len(mass)), self._mode[part]] = self._most[part]
+        mass *= self._stride
+        return np.minimum(mass, 1.0, out=mass)
+
+
+def _log_ways(counts: NDArray, trials: int) -> NDArray[np.float64]:
+    """Logarithms of binomial coefficients, -infinity beyond n."""
+    n, k = float(trials), counts.astype(np.float64)
+    log_factorial = scipy.special.gammaln
+    return log_factorial(n + 1) - log_factorial(k + 1) - log_factorial(n - k + 1)

@@ -1,1 +1,0 @@
-"""Events: one is chosen by the draws that search, and counted on fresh ones."""

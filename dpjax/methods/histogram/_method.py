@@ -1,0 +1,298 @@
+"""Histograms as a method: an estimate of a level with a precision that is stated before the draws.
+
+Events and the local approach give a lower bound without assumptions. Here the mechanism's densities
+are assumed smooth (or its outputs finitely many and not too rare), and the answer is two-sided, at
+every sample size. What is assumed is part of the result, and is tested where it can be.
+
+References:
+    Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
+    Various Notions of Differential Privacy": Algorithms 1-4, Theorem 3.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpjax import _validate
+from dpjax._errors import Status
+from dpjax._random import numbers_of_process
+from dpjax._types import FiniteSpace, RealSpace
+from dpjax.databases import Pairs
+from dpjax.inference import (
+    FiniteOutputs,
+    InputInterval,
+    Plan,
+    SafetyVerdict,
+    plan,
+    plan_finite,
+    safety_check,
+)
+from dpjax.mechanisms import Mechanism
+from dpjax.methods.histogram._estimate import HistogramResult, midpoints
+from dpjax.methods.histogram._ldp import histogram_ldp
+from dpjax.methods.histogram._rdp import histogram_rdp
+from dpjax.notions import Statement, Terms
+from dpjax.results import Finding, Witness, plain_database
+from dpjax.results._result import ASSUMPTION_REFUTED, NO_CLAIM, NOT_REFUTED, VIOLATED
+from dpjax.sources import AnyPairs, Drawn, Source
+from dpjax.sources._subject import mechanism_of
+
+_SAFETY_PROBABILITY, _REFUTED = 0.96, 0.05
+"""Of the limit of the safety check, and the p-value below which an assumption is refuted."""
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Histogram estimators of the LDP epsilon or a Renyi level, for what JAX draws.
+
+    Attributes:
+        lipschitz: C, assumed of every density in the output; for outputs in an interval.
+        least_probability: Assumed to be below the probability of every output; for a finite space.
+        precision: Largest error; 0.5 where num_samples is not given either.
+        num_samples: Draws at each input, in place of a precision.
+        inputs: [k, ...], the inputs to compare; the databases of the pairs if None.
+        input_interval: (low, high), to cover all inputs of an interval by mid-points.
+        input_lipschitz: D, assumed of every density in the input; given with `input_interval`.
+        output_interval: (low, high) of the outputs, where the mechanism does not state it.
+        order: alpha of a Renyi level; LDP if None.
+        bound: "all-intervals", or "published" as in the paper; see `dpjax.inference.plan`.
+
+    References:
+        Gorla et al., Algorithms 1-4, Theorems 2, 4 and 6.
+    """
+
+    lipschitz: float | None = None
+    least_probability: float | None = None
+    precision: float | None = None
+    num_samples: int | None = None
+    inputs: Any = None
+    input_interval: tuple[float, float] | None = None
+    input_lipschitz: float | None = None
+    output_interval: tuple[float, float] | None = None
+    order: float | None = None
+    bound: str = "all-intervals"
+    name: ClassVar[str] = "histogram"
+
+    def run(self, source: Source, pairs: Any, terms: Terms) -> Finding:
+        """One audit.
+
+        Args:
+            source: Drawn by JAX.
+            pairs: Of databases, all of which are compared with each other; a built-in mechanism's
+                standard ones if None.
+            terms: Of the audit.
+
+        Raises:
+            ValueError: An option is missing or out of range, or outputs leave their interval.
+            TypeError: The source is not drawn by JAX.
+        """
+        if not isinstance(source, Drawn):
+            raise TypeError(
+                f"Histogram counts what JAX draws, in numbers that it plans, but {source.name} is "
+                "not: use method=Events()."
+            )
+        if terms.notion.delta:
+            raise ValueError(
+                f"delta must be 0 for a histogram, but was {terms.notion.delta}: use "
+                "method=Events()."
+            )
+        inputs = self._inputs(source.mechanism, pairs)
+        example = inputs[0] if self.input_interval is None else self.input_interval[0]
+        mechanism = mechanism_of(source.mechanism, example)
+        planned = self._planned(mechanism, inputs, terms.own_confidence)
+        if self.input_interval is not None:
+            inputs = midpoints(*self.input_interval, planned.num_inputs)
+        run = histogram_ldp if self.order is None else histogram_rdp
+        result = run(
+            mechanism,
+            inputs,
+            planned,
+            terms.root,
+            output_interval=self.output_interval,
+            execution=terms.layout,
+        )
+        return _finding(result, planned, terms)
+
+    def _inputs(self, mechanism: Any, pairs: Any) -> Any:
+        """The inputs as written, or None where they will be the mid-points of an interval."""
+        given = [x is not None for x in (pairs, self.inputs, self.input_interval)]
+        if sum(given) > 1:
+            raise ValueError("pairs, inputs and input_interval are not accepted together.")
+        if self.input_interval is not None:
+            _validate.increasing(*self.input_interval, name="input_interval")
+            return None
+        if self.inputs is not None:
+            return np.asarray(self.inputs)
+        if pairs is None and not hasattr(mechanism, "standard_pairs"):
+            raise ValueError(
+                "pairs, inputs or input_interval must be given for a mechanism that is not built "
+                "in."
+            )
+        stacked = mechanism.standard_pairs() if pairs is None else Pairs.of(pairs)
+        # Every database once, in increasing order.
+        return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)
+
+    def _planned(self, mechanism: Mechanism, inputs: Any, confidence: float) -> Plan:
+        space, precision = mechanism.output_space, self.precision
+        if precision is None and self.num_samples is None:
+            precision = 0.5
+        both = precision is not None and self.num_samples is not None
+        asked = {
+            "precision": precision,
+            "confidence": None if both else confidence,
+            "num_samples": self.num_samples,
+            "order": self.order,
+            "bound": self.bound,
+        }
+        finite = isinstance(space, FiniteSpace)
+        planned = (
+            self._plan_finite(space, inputs, asked) if finite else self._plan(space, inputs, asked)
+        )
+        if planned.confidence < confidence:
+            raise ValueError(
+                f"num_samples = {self.num_samples} draws have the precision {precision} with "
+                f"confidence {planned.confidence:.4g} only, below {confidence:g}: give one of the "
+                "two alone, more draws, or a smaller confidence."
+            )
+        return planned
+
+    def _plan_finite(self, space: FiniteSpace, inputs: Any, asked: dict[str, Any]) -> Plan:
+        if self.least_probability is None:
+            raise ValueError(
+                "least_probability must be given for finitely many outputs, but was not."
+            )
+        if inputs is None:
+            raise ValueError("input_interval is not accepted for finitely many outputs.")
+        others = (self.lipschitz, self.input_lipschitz, self.output_interval)
+        if any(x is not None for x in others):
+            raise ValueError(
+                "lipschitz, input_lipschitz and output_interval are for outputs in an interval, "
+                f"but the mechanism has {space.size} outputs: give least_probability alone."
+            )
+        return plan_finite(
+            num_outputs=space.size,
+            least_probability=self.least_probability,
+            num_inputs=len(inputs),
+            **asked,
+        )
+
+    def _plan(self, space: Any, inputs: Any, asked: dict[str, Any]) -> Plan:
+        if self.lipschitz is None:
+            raise ValueError("lipschitz must be given for outputs in an interval, but was not.")
+        if self.least_probability is not None:
+            raise ValueError(
+                f"least_probability is for finitely many outputs, but they are {space}: give "
+                "lipschitz alone."
+            )
+        low, high = self.output_interval or (getattr(space, "low", 0), getattr(space, "high", 1))
+        width, ends = high - low, self.input_interval
+        if (ends is None) != (self.input_lipschitz is None):
+            raise ValueError(
+                "input_lipschitz and input_interval are given together or not at all, but were "
+                f"{self.input_lipschitz!r} and {ends!r}."
+            )
+        return plan(
+            lipschitz=self.lipschitz,
+            width=width if isinstance(space, RealSpace) and np.isfinite(width) else 1.0,
+            inputs=(
+                len(inputs)
+                if ends is None or self.input_lipschitz is None
+                else InputInterval(ends[1] - ends[0], self.input_lipschitz)
+            ),
+            **asked,
+        )
+
+
+def _finding(result: HistogramResult, planned: Plan, terms: Terms) -> Finding:
+    estimate = None if result.status is Status.EMPTY_INTERVAL else float(result.estimates[0])
+    low, high = 0.0, None
+    if estimate is not None:
+        low, high = max(0.0, estimate - planned.precision), estimate + planned.precision
+    safety = _safety(result, planned)
+    inputs = [plain_database(x) for x in result.inputs]
+    first, second = ([inputs[i] for i in column] for column in result.pairs.T)
+    labels = tuple(f"{x} and {y}" for x, y in zip(first, second, strict=True))
+    levels = np.ma.filled(result.levels[0].astype(float), -np.inf)
+    best = int(levels.argmax())
+    order = None if planned.order is None else float(planned.order)
+    return Finding(
+        # With an empty interval in every pair nothing is known of the level.
+        statement=Statement(low, estimate, "histogram", upper_bound=high),
+        witness=(
+            Witness("none", None, None)
+            if estimate is None
+            else Witness(labels[best], first[best], second[best])
+        ),
+        pairs=AnyPairs((first, second), labels),
+        pair_scores=tuple(
+            (labels[i], float(levels[i]))
+            for i in np.argsort(-levels, kind="stable")
+            if np.isfinite(levels[i])
+        ),
+        region="all outputs",
+        num_samples=planned.num_samples,
+        num_confirm=0,
+        settings={"inputs": result.inputs.tolist(), **numbers_of_process()},
+        notes=terms.notes(),
+        assumption={
+            "text": _assumption(planned),
+            "p_value": None if safety is None else safety.p_value,
+            "status": result.status.name,
+            "plan": planned.to_dict(),
+            "num_pairs": len(result.pairs),
+            "num_failed": int(np.ma.getmaskarray(result.levels).sum()),
+        },
+        verdict=_judge(low, high, planned, terms.claim, safety),
+        level="LDP epsilon" if order is None else f"Renyi level of order {order:g}",
+    )
+
+
+def _safety(result: HistogramResult, planned: Plan) -> SafetyVerdict | None:
+    if isinstance(planned.assumption, FiniteOutputs):
+        return None
+    try:
+        check = safety_check(planned, probability=_SAFETY_PROBABILITY)
+    except ValueError:
+        # Too few samples for the check to say anything.
+        return None
+    return check.verdict(result.counts)
+
+
+def _assumption(planned: Plan) -> str:
+    assumed = planned.assumption
+    if isinstance(assumed, FiniteOutputs):
+        return f"every output has probability at least {assumed.least_probability:g}"
+    text = f"every density is {assumed.lipschitz:g}-Lipschitz in the output"
+    if isinstance(assumed.inputs, int):
+        return text
+    return f"{text} and {assumed.inputs.lipschitz:g}-Lipschitz in the input"
+
+
+def _judge(
+    low: float,
+    high: float | None,
+    planned: Plan,
+    claim: float | None,
+    safety: SafetyVerdict | None,
+) -> tuple[str, str]:
+    if high is None:
+        verdict = NO_CLAIM if claim is None else NOT_REFUTED
+        return verdict, Status.EMPTY_INTERVAL.sentence
+    interval = f"[{low:.4f}, {high:.4f}]"
+    if safety is not None and safety.refuted(_REFUTED):
+        return ASSUMPTION_REFUTED, (
+            f"The counts contradict the assumption that {_assumption(planned)} (p = "
+            f"{safety.p_value:.2g}), so the interval {interval} is not to be trusted: assume a "
+            "larger constant, or use method=Events(), which assumes none."
+        )
+    sure = (
+        f"With confidence {planned.confidence:g}, and if {_assumption(planned)}, the level lies in "
+        f"{interval}"
+    )
+    if claim is None:
+        return NO_CLAIM, f"{sure}; no claim was given to compare with."
+    if low > claim:
+        above = f"above the claimed {claim:g}: the claim or the assumption is false"
+        return VIOLATED, f"{sure}, {above}."
+    return NOT_REFUTED, f"{sure}, which does not contradict the claimed {claim:g}."

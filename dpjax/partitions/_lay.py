@@ -1,0 +1,158 @@
+"""How a partition is laid: by a pilot, a part of the draws that search.
+
+A value that the pilot saw often is an atom with a cell of its own; between atoms lie intervals at
+quantiles of both sides, finer in the tails. The few outcomes of a finite space are all atoms.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpjax.partitions._outputs import Outputs
+from dpjax.partitions._partition import Partition, after
+from dpjax.partitions._region import Box, Region
+
+PILOT = 2**16
+"""Outputs a side that lay a partition, at most."""
+
+_MAX_LABELS = 2**16
+_MAX_CELLS = 2**18
+_MAX_ATOMS = {1: 512, 2: 12, 3: 4}
+"""Atoms of one number of an output, by how many numbers there are."""
+
+_MAX_OUTCOMES = 4096
+"""Atoms where every number is an outcome."""
+
+_QUANTILES = {1: 96, 2: 20, 3: 8}
+_TAILS = {1: 12, 2: 5, 3: 2}
+"""Steps of even probability, and of halved ones at both ends."""
+
+_ATOM_COUNT, _ATOM_SHARE = 5, 0.005
+_FEW_VALUES = 256
+
+
+def lay(
+    pilot: Sequence[Outputs],
+    names: Sequence[str],
+    *,
+    discrete: bool | None = None,
+    outcomes: int | None = None,
+    whole: bool = False,
+    region: Region | None = None,
+) -> Partition:
+    """Cells for the outputs of a pair, from a pilot of each side.
+
+    Args:
+        pilot: Outputs at the database and at its neighbor.
+        names: Of all labels in it.
+        discrete: True where every number is an outcome, False where none is an atom, None to find
+            out.
+        outcomes: Size of a finite space 0, ..., outcomes - 1; None for another one.
+        whole: Whether all numbers are integers by their type.
+        region: At whose ends cells end, or None.
+
+    Raises:
+        ValueError: There are too many labels or numbers, no number happened twice though all are
+            outcomes, or the region is of another dimension.
+    """
+    if len(names) > _MAX_LABELS:
+        raise ValueError(
+            f"the outputs have more than {_MAX_LABELS} distinct labels, hardly any of them twice: "
+            "return numbers, or group the labels."
+        )
+    labels = np.concatenate([side.labels[~side.alone] for side in pilot])
+    sides = [side.values[~side.alone] for side in pilot]
+    boxed = np.unique(labels)
+    dimension = pilot[0].values.shape[1]
+    if dimension not in _QUANTILES:
+        raise ValueError(
+            f"outputs must have at most {max(_QUANTILES)} numbers, but had {dimension}: audit a "
+            "function of them."
+        )
+    edges, atoms = [], []
+    if len(boxed):
+        _check_dimension(region, dimension)
+        for column in range(dimension):
+            numbers = [side[:, column] for side in sides]
+            if outcomes is not None and outcomes <= _MAX_OUTCOMES:
+                atoms.append(np.arange(outcomes, dtype=float))
+                edges.append(np.arange(outcomes + 1, dtype=float))
+                continue
+            atoms.append(_atoms(numbers, dimension, discrete, whole))
+            edges.append(
+                np.union1d(_edges(numbers, atoms[-1], dimension, whole), _ends(region, column))
+            )
+    else:
+        edges, atoms = [np.empty(0)], [np.empty(0)]
+    return _thinned(Partition(tuple(names), tuple(edges), tuple(atoms), boxed, whole))
+
+
+def _check_dimension(region: Region | None, dimension: int) -> None:
+    of_region = region.dimension if isinstance(region, Box) else 1
+    if region is not None and of_region != dimension:
+        raise ValueError(
+            f"region must have dimension {dimension} as the outputs, but had {of_region}."
+        )
+
+
+def _thinned(cells: Partition) -> Partition:
+    """The partition, with every second edge while there are too many; atoms keep both of theirs."""
+    while cells.size > _MAX_CELLS:
+        kept = tuple(
+            np.union1d(e[::2], np.concatenate([a, after(a, cells.whole)]))
+            for e, a in zip(cells.edges, cells.atoms, strict=True)
+        )
+        if sum(map(len, kept)) == sum(map(len, cells.edges)):
+            raise ValueError(
+                f"the outputs need {cells.size} cells, more than {_MAX_CELLS}: they have too many "
+                "labels with numbers beside them."
+            )
+        cells = Partition(cells.names, kept, cells.atoms, cells.boxed, cells.whole)
+    return cells
+
+
+def _atoms(
+    numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
+) -> np.ndarray:
+    """Values of their own: where few are distinct all of them, else those that are frequent."""
+    if discrete is False:
+        return np.empty(0)
+    both = np.concatenate(numbers)
+    values, counts = np.unique(both, return_counts=True)
+    if discrete and counts.max() == 1 and len(values) > _FEW_VALUES:
+        raise ValueError(
+            f"all of {len(values)} outputs are distinct numbers, so as outcomes there is nothing "
+            "to compare: leave discrete out (--discrete), they are reals."
+        )
+    few = len(values) <= _FEW_VALUES
+    least = 1 if few else (2 if discrete else max(_ATOM_COUNT, int(_ATOM_SHARE * len(both) / 8)))
+    frequent = np.flatnonzero(counts >= least)
+    heaviest = frequent[np.argsort(-counts[frequent], kind="stable")]
+    most = _MAX_OUTCOMES if whole and dimension == 1 else _MAX_ATOMS[dimension]
+    return np.sort(values[heaviest[:most]])
+
+
+def _edges(
+    numbers: Sequence[np.ndarray], atoms: np.ndarray, dimension: int, whole: bool
+) -> np.ndarray:
+    """At quantiles of both sides, and on both sides of every atom."""
+    steps, tails = _QUANTILES[dimension], _TAILS[dimension]
+    halves = 0.5 ** np.arange(2, 2 + tails) * 2 / steps
+    levels = np.concatenate([halves, np.arange(1, steps) / steps, 1 - halves])
+    sides = [side for side in numbers if len(side)]
+    # As values that were seen, so that an edge is never between two neighbouring floats.
+    quantiles = [np.quantile(side, levels, method="nearest") for side in sides]
+    return np.unique(np.concatenate([*quantiles, atoms, after(atoms, whole)]))
+
+
+def _ends(region: Region | None, column: int) -> np.ndarray:
+    """Where a region begins and just after it ends, for one number."""
+    if region is None:
+        return np.empty(0)
+    if isinstance(region, Box):
+        return np.array(
+            [float(region.low[column]), np.nextafter(float(region.high[column]), np.inf)]
+        )
+    # Of every run of outcomes that belong to it.
+    change = np.diff(np.concatenate([[0], np.asarray(region.allowed, int), [0]]))
+    return region.low + np.flatnonzero(change).astype(float)

@@ -1,0 +1,203 @@
+"""The cells of drawn outputs on a device, equal to those that NumPy gives on the host.
+
+A drawn output is an array of numbers, so what may stand in place of a number (NaN, an infinity; for
+mixed outputs nothing at all) is a code per output, and a table says which cell each code has.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax._types import MixedSpace, OutputSpace, VectorSpace
+from dpjax.partitions._outputs import Encoder, Outputs, special_text
+from dpjax.partitions._partition import Partition
+
+_NUMBER, _NAN, _MINUS, _PLUS, _ZERO = range(5)
+_STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
+"""A number for each code but the last, which is of mixed outputs alone."""
+
+_COMPARED = 32
+"""Edges that every output is compared with; a binary search goes on between two of them."""
+
+
+def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outputs:
+    """Drawn outputs of one block on the host.
+
+    Args:
+        encoder: Of the source.
+        raw: [n] or [n, d], as the mechanism draws them.
+        space: That the mechanism states.
+    """
+    if raw.dtype.kind == "f":
+        # A device takes numbers for 0 that are smaller than its smallest normal one.
+        raw = np.where(np.abs(raw) < np.finfo(raw.dtype).tiny, raw.dtype.type(0), raw)
+    if not isinstance(space, MixedSpace):
+        return encoder.encode(raw)
+    numbers = encoder.encode(np.asarray(raw[:, 1]))
+    labels = np.empty(len(raw), np.int32)
+    strange = numbers.alone.copy()
+    kinds, places = np.unique(
+        np.stack([_label_code(raw[:, 0], space, np), numbers.labels]), axis=1, return_inverse=True
+    )
+    for number, (label, beside) in enumerate(kinds.T):
+        text = _mixed_name(int(label), space)
+        if beside:
+            text = f"{text} with {encoder.names[beside]}"
+        labels[places.ravel() == number] = encoder.named(text)
+    alone = strange | (numbers.values[:, 0] == 0)
+    return Outputs(labels, numbers.values, alone)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Lookup:
+    """A partition, or a stack of them with a leading axis, as arrays of a device.
+
+    Attributes:
+        edges: For each number, increasing, of the outputs' type and padded with its largest value.
+        bins: int32 [numbers], how many bins each number has.
+        base: int32 [codes], the first cell of each code.
+        boxed: int32 [codes], 1 where numbers beside the code have cells of their own.
+        size: Cells of the largest partition of the stack.
+        num_labels: Of mixed outputs; 0 for others.
+    """
+
+    edges: tuple[Any, ...]
+    bins: Any
+    base: Any
+    boxed: Any
+    size: int = field(metadata={"static": True})
+    num_labels: int = field(default=0, metadata={"static": True})
+
+    def index(self, outputs: Array) -> Array:
+        """int32 [n], the cell of each output of shape [n] or [n, d]."""
+        columns = [outputs] if outputs.ndim == 1 else list(jnp.moveaxis(outputs, 1, 0))
+        code = jnp.zeros(outputs.shape[0], jnp.int32)
+        if self.num_labels:
+            code = _label_code(columns[0], MixedSpace(self.num_labels), jnp) * 5
+            columns = columns[1:]
+            code += _value_code(columns[0])
+            code = jnp.where(columns[0] == 0, code + _ZERO, code)
+        elif jnp.issubdtype(outputs.dtype, jnp.floating):
+            for column in columns:
+                code = code * len(_STANDS_FOR) + _value_code(column)
+        place = jnp.zeros_like(code)
+        for number, (column, edges) in enumerate(zip(columns, self.edges, strict=True)):
+            found = jnp.minimum(_edges_up_to(edges, column), self.bins[number] - 1)
+            place = place * self.bins[number] + found
+        if len(self.base) == 1:
+            return self.base[0] + self.boxed[0] * place
+        return self.base[code] + self.boxed[code] * place
+
+
+def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: Any) -> Lookup:
+    """Partitions of drawn outputs, stacked.
+
+    Args:
+        partitions: One for each pair.
+        space: Of the outputs.
+        dtype: Of the outputs.
+    """
+    dtype = np.dtype(dtype)
+    names = [_names_of_codes(space, dtype)] * len(partitions)
+    rows = [_tables(cells, codes) for cells, codes in zip(partitions, names, strict=True)]
+    num_numbers = len(partitions[0].edges)
+    edges = []
+    for number in range(num_numbers):
+        columns = [_cast(cells.edges[number], dtype) for cells in partitions]
+        # To a power of 2: partitions of about one size then share a compiled program.
+        size = 1 << (max(max(map(len, columns)), 1) - 1).bit_length()
+        most = np.iinfo(dtype).max if dtype.kind in "iu" else np.inf
+        edges.append(
+            np.stack([np.pad(c, (0, size - len(c)), constant_values=most) for c in columns])
+        )
+    return Lookup(
+        tuple(edges),
+        np.array([cells.shape for cells in partitions], np.int32),
+        np.stack([base for base, _ in rows]).astype(np.int32),
+        np.stack([boxed for _, boxed in rows]).astype(np.int32),
+        max(cells.size for cells in partitions),
+        space.num_labels if isinstance(space, MixedSpace) else 0,
+    )
+
+
+def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray, np.ndarray]:
+    """The first cell of each code, and whether numbers beside it have cells of their own."""
+    known = {name: number for number, name in enumerate(cells.names)}
+    boxes = int(np.prod(cells.shape))
+    base, boxed = np.full(len(codes), len(cells.names)), np.zeros(len(codes), np.int64)
+    rank = {int(label): place for place, label in enumerate(cells.boxed)}
+    for code, (name, beside_number) in enumerate(codes):
+        label = known.get(name)
+        if not beside_number:
+            base[code] = len(cells.names) if label is None else label
+        elif label in rank:
+            base[code], boxed[code] = cells.num_alone + rank[label] * boxes, 1
+    return base, boxed
+
+
+def _names_of_codes(space: OutputSpace, dtype: np.dtype) -> list[tuple[str, bool]]:
+    """For each code the name of its label, and whether a number stands beside it."""
+    if dtype.kind in "iu":
+        return [("a number", True)]
+    if isinstance(space, MixedSpace):
+        found = []
+        for label in range(space.num_labels + 1):
+            name = _mixed_name(label, space)
+            found.append((name, True))
+            found += [(f"{name} with {special_text([v])}", False) for v in _STANDS_FOR[1:]]
+            found.append((name, False))
+        return found
+    dimension = space.dimension if isinstance(space, VectorSpace) else 1
+    rows = list(product(_STANDS_FOR, repeat=dimension))
+    return [("a number", True), *((special_text(row), False) for row in rows[1:])]
+
+
+def _mixed_name(label: int, space: MixedSpace) -> str:
+    return f"label {label}" if label < space.num_labels else "no label"
+
+
+def _label_code(column: Any, space: MixedSpace, xp: Any) -> Any:
+    """The number of the label; `num_labels` for what is none."""
+    is_label = (column >= 0) & (column < space.num_labels) & (column == xp.floor(column))
+    return xp.where(is_label, column, space.num_labels).astype(np.int32)
+
+
+def _value_code(column: Array) -> Array:
+    infinite = jnp.where(column > 0, _PLUS, _MINUS)
+    strange = jnp.where(jnp.isnan(column), _NAN, infinite)
+    return jnp.where(jnp.isfinite(column), _NUMBER, strange).astype(jnp.int32)
+
+
+def _cast(edges: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The smallest value of the type that is not below each edge, so that bins hold the same."""
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return np.clip(np.ceil(edges), limits.min, limits.max).astype(dtype)
+    cast = edges.astype(dtype)
+    cast = np.where(cast < edges, np.nextafter(cast, dtype.type(np.inf)), cast)
+    tiny = np.finfo(dtype).tiny
+    # Numbers between are 0 on a device.
+    return np.where((cast > 0) & (cast < tiny), tiny, np.where(abs(cast) < tiny, 0, cast))
+
+
+def _edges_up_to(edges: Array, values: Array) -> Array:
+    """int32 [n], how many of 2^k increasing edges are at most each value."""
+    size = edges.shape[0]
+    step = max(size // _COMPARED, 1)
+    # Compared in one loop over the outputs, which XLA vectorises; gathers come after.
+    found = jnp.zeros(values.shape, jnp.int32)
+    for edge in range(step - 1, size, step):
+        found += values >= edges[edge]
+    place = found * step
+    while step > 1:
+        step //= 2
+        at = jnp.minimum(place + step - 1, size - 1)
+        place += jnp.where(values >= edges[at], step, 0)
+    return jnp.minimum(place, size)

@@ -1,0 +1,225 @@
+"""A partition of outputs into finitely many cells: one class for outputs of every kind.
+
+The number of an output's cell is post-processing with finitely many outcomes, so an event made of
+cells has a probability ratio of at most e^epsilon, whatever the outputs are. No output is dropped:
+labels that the pilot did not see share a cell, and bins have tails on both sides.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpjax.partitions._outputs import Outputs
+from dpjax.partitions._region import Box, Region
+from dpjax.partitions._words import describe, is_simpler
+
+GROUPS = (3, 9, 27)
+"""Numbers of neighbouring bins that are tried as one."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Cells of `Outputs`; `dpjax.partitions.lay` makes them.
+
+    Cells are numbered: each label of the pilot standing alone; labels that it did not see; then,
+    for each label that came with numbers, the boxes of the numbers in C order.
+
+    Attributes:
+        names: Of the labels that the pilot saw, by number.
+        edges: For each number of an output, increasing float64 edges. A bin holds its lower edge
+            and not its upper one.
+        atoms: For each number, the values whose bins hold nothing else.
+        boxed: Numbers of the labels that came with numbers in the pilot.
+        whole: Whether all numbers are integers by their type.
+    """
+
+    names: tuple[str, ...]
+    edges: tuple[np.ndarray, ...]
+    atoms: tuple[np.ndarray, ...]
+    boxed: np.ndarray
+    whole: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Bins of each number."""
+        return tuple(len(edges) + 1 for edges in self.edges)
+
+    @property
+    def num_alone(self) -> int:
+        """Cells without numbers."""
+        return len(self.names) + 1
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return self.num_alone + len(self.boxed) * int(np.prod(self.shape))
+
+    def index(self, outputs: Outputs) -> np.ndarray:
+        """int64 [n], the cell of each output."""
+        labels, values, alone = outputs
+        rank = np.full(len(self.names) + 1, -1)
+        rank[self.boxed] = np.arange(len(self.boxed))
+        known = np.minimum(labels, len(self.names))
+        cell = known.astype(np.int64)
+        boxes = ~alone & (rank[known] >= 0)
+        # Numbers beside a label that had none in the pilot: with the labels that it did not see.
+        cell[~alone & (rank[known] < 0)] = len(self.names)
+        place = rank[known[boxes]]
+        for column, edges in enumerate(self.edges):
+            bins = np.searchsorted(edges, values[boxes, column], side="right")
+            place = place * (len(edges) + 1) + bins
+        cell[boxes] = self.num_alone + place
+        return cell
+
+    def count(self, outputs: Outputs, part: np.ndarray, num_parts: int) -> np.ndarray:
+        """How often each cell happened in each part.
+
+        Args:
+            outputs: n of them.
+            part: [n], the number of the part of each.
+            num_parts: How many parts there are.
+
+        Returns:
+            int64 [num_parts, size].
+        """
+        place = self.index(outputs) + self.size * part
+        return np.bincount(place, minlength=num_parts * self.size).reshape(num_parts, self.size)
+
+    def groups(self, width: int) -> np.ndarray:
+        """Coarser cells: so many neighbouring bins as one, but each atom and label for itself.
+
+        Args:
+            width: How many bins.
+
+        Returns:
+            int64 [size], from 0 without gaps: the coarser cell of each cell.
+        """
+        box = np.zeros(1, np.int64)
+        for edges, atoms in zip(self.edges, self.atoms, strict=True):
+            # Neighbouring integers are grouped like bins.
+            alone = np.concatenate([[False], np.isin(edges, atoms) & (not self.whole)])
+            # A bin starts a group where it or its left neighbour is an atom, or the group is full.
+            starts = alone | np.concatenate([[True], alone[:-1]])
+            starts |= np.arange(len(starts)) % width == 0
+            bins = np.cumsum(starts) - 1
+            box = (box[:, None] * (bins[-1] + 1) + bins).ravel()
+        rank = np.arange(len(self.boxed))[:, None] * (box.max() + 1)
+        return np.concatenate([np.arange(self.num_alone), self.num_alone + (rank + box).ravel()])
+
+    def coarser(self) -> list[np.ndarray]:
+        """The groups that a search tries, int64 [size] each."""
+        return [self.groups(width) for width in GROUPS if 2 * width <= max(self.shape)]
+
+    def positions(self) -> list[np.ndarray]:
+        """Lines along which the boxes lie: the bins of each number, and of vectors their sum.
+
+        Returns:
+            Arrays [size], NaN for labels that stand alone.
+        """
+        bins = list(np.indices(self.shape).reshape(len(self.shape), -1))
+        lines = bins if len(bins) == 1 else [*bins, sum(bins)]
+        alone = np.full(self.num_alone, np.nan)
+        return [np.concatenate([alone, np.tile(line, len(self.boxed))]) for line in lines]
+
+    def labels(self) -> np.ndarray:
+        """int64 [size], the number of each cell's label."""
+        alone = np.arange(self.num_alone)
+        return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
+
+    def ends(self, column: int) -> tuple[np.ndarray, np.ndarray]:
+        """Where the bins of one number begin and end, [bins] each; the same twice for an atom."""
+        edges = self.edges[column]
+        low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
+        return low, np.where(np.isin(low, self.atoms[column]), low, high)
+
+    def bounds(self) -> np.ndarray:
+        """[size, 2], where the numbers of each cell begin and end, the same twice for an atom.
+
+        NaN for all cells that are not all outputs in an interval: labels, also beside numbers, and
+        vectors.
+        """
+        found = np.full((self.size, 2), np.nan)
+        if len(self.edges) == 1 and self.boxed.tolist() == [0]:
+            found[self.num_alone :] = np.stack(self.ends(0), axis=1)
+        return found
+
+    def inside(self, region: Region | None) -> np.ndarray | None:
+        """Bool [size], the cells that lie in a region as a whole; None where there is no region."""
+        if region is None:
+            return None
+        box = np.ones(1, bool)
+        for column in range(len(self.edges)):
+            low, high = self.ends(column)
+            # Edges were laid at the region's ends, the upper one just after it.
+            if isinstance(region, Box):
+                upper = np.nextafter(float(region.high[column]), np.inf)
+                fits = (low >= float(region.low[column])) & (high <= upper)
+            else:
+                # Integers from `low` to below `high`; an atom is one.
+                high = np.where(low == high, low + 1, high)
+                first, last = (
+                    np.clip(end - region.low, 0, region.size).astype(int) for end in (low, high)
+                )
+                allowed = np.concatenate([[0], np.cumsum(region.allowed)])
+                fits = allowed[last] - allowed[first] == high - low
+            box = (box[:, None] & fits).ravel()
+        return np.concatenate([np.zeros(self.num_alone, bool), np.tile(box, len(self.boxed))])
+
+    def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:
+        """The event with what never happened where it is simplest, in or out.
+
+        An interval between two cells that happened goes with them if they agree, and a label is
+        left out, unless with all of those that never happened there is less to say.
+
+        Args:
+            mask: bool [size], the event.
+            seen: bool [size], the cells that happened in the search.
+
+        Returns:
+            bool [size], an event with the same outputs of the search.
+        """
+        if mask[seen].all():
+            return mask
+        if len(self.shape) == 1:
+            boxes = zip(*(self.boxes(cells) for cells in (mask, seen)), strict=True)
+            filled = [_filled(chosen, happened) for chosen, happened in boxes]
+            mask = np.concatenate([mask[: self.num_alone], *filled])
+        never = ~seen & (np.arange(self.size) < self.num_alone)
+        without, together = mask & ~never, mask | never
+        if not without.any() or 2 * together.sum() <= self.size:
+            return without
+        return together if is_simpler(self, ~together, without) else without
+
+    def boxes(self, cells: np.ndarray) -> np.ndarray:
+        """The part of [size] with numbers, [labels that came with numbers, *shape]."""
+        return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
+
+    def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:
+        """The event that the output lies in one of the cells of bool [size], in words.
+
+        Args:
+            mask: Of the cells.
+            whole: Whether to name every part with all digits, so that the event can be counted
+                again, rather than the first few parts.
+        """
+        return describe(self, mask, whole)
+
+    def without_numbers(self) -> "Partition":
+        """The partition into labels alone."""
+        nothing = (np.empty(0),)
+        return Partition(self.names, nothing, nothing, np.empty(0, int))
+
+
+def after(values: np.ndarray, whole: bool) -> np.ndarray:
+    """The next number: where the bins of atoms end."""
+    return values + 1 if whole else np.nextafter(values, np.inf)
+
+
+def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Bins of one number, those that never happened with both that did beside them, or not."""
+    known = np.flatnonzero(seen)
+    if not len(known):
+        return chosen
+    place = np.searchsorted(known, np.arange(len(seen)))
+    before, behind = (chosen[known[np.clip(p, 0, len(known) - 1)]] for p in (place - 1, place))
+    return np.where(seen, chosen, before & behind)

@@ -1,0 +1,188 @@
+"""Mechanisms, pairs, regions and options as plain words and numbers, and back."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from dpjax import densities, mechanisms
+from dpjax._errors import nearest
+from dpjax._types import FiniteSpace
+from dpjax.databases import Pairs
+from dpjax.partitions import Box, Outcomes, Region
+from dpjax.sources._subject import parameters_of
+
+_SHOWN = 2000
+"""Characters of a database that is written as a text."""
+
+STANDARD = "standard"
+"""Stands for the pairs that a built-in mechanism brings along."""
+
+
+def check_names(
+    what: str, content: Mapping[str, Any], names: tuple[str, ...], *taken_before: str
+) -> None:
+    """Refuses a name that is not known, and what is no table at all.
+
+    Args:
+        what: Is checked, for the message.
+        content: Its names and values.
+        names: That are accepted.
+        taken_before: Names that are known as well, and were read by somebody else.
+    """
+    if not isinstance(content, Mapping):
+        raise TypeError(f"{what} must be a table, but was {content!r}.")
+    for name in content:
+        if name not in names:
+            raise ValueError(
+                f"{what} has no {name!r}; known: {', '.join((*names, *taken_before))}."
+            )
+
+
+def mechanism_name(mechanism: Any) -> str:
+    """A name of the catalogue, or MODULE:NAME of what can be imported."""
+    if hasattr(mechanism, "standard_pairs") and hasattr(mechanism, "name"):
+        return mechanism.name
+    source = getattr(mechanism, "function", None) or type(mechanism)
+    path = f"{source.__module__}:{source.__qualname__}"
+    if "<" in path or source.__module__ == "__main__":
+        raise ValueError(
+            f"mechanism must be importable by its name for a sweep, but was {path}: define it at "
+            "the top level of a module, so that every process finds it."
+        )
+    return path
+
+
+def mechanism_parameters(mechanism: Any) -> dict[str, Any]:
+    """What its class, or `from_function`, must be given to make it again."""
+    if hasattr(mechanism, "standard_pairs"):
+        return parameters_of(mechanism)
+    space = getattr(mechanism, "output_space", None)
+    if hasattr(mechanism, "function"):
+        return {"num_outcomes": space.size} if isinstance(space, FiniteSpace) else {}
+    return {f.name: getattr(mechanism, f.name) for f in fields(mechanism)}
+
+
+def mechanism_from_plain(name: Any, parameters: Mapping[str, Any], database: Any) -> Any:
+    """The mechanism of a name and its parameters; functions are looked at on the database."""
+    if not isinstance(name, str):
+        raise TypeError(f"mechanism must be a name, but was {name!r}.")
+    module, _, attribute = name.partition(":")
+    if not attribute:
+        cls = mechanisms.find_mechanism(name)
+        check_names(f"the mechanism {name}", parameters, tuple(f.name for f in fields(cls)))
+        return cls(**parameters)
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"mechanism {name!r} cannot be imported: {error}.") from None
+    if isinstance(found, type):
+        return found(**parameters)
+    if database is None:
+        raise ValueError(f"pairs must be given for the function {name}.")
+    return mechanisms.from_function(found, database, **parameters)
+
+
+def pairs_to_plain(pairs: Pairs, mechanism: Any) -> Any:
+    """Databases, neighbors and labels; "standard" for the mechanism's own."""
+    content = _plain_pairs(pairs)
+    if hasattr(mechanism, "standard_pairs") and _plain_pairs(mechanism.standard_pairs()) == content:
+        return STANDARD
+    return content
+
+
+def _plain_pairs(pairs: Pairs) -> dict[str, Any]:
+    sides = {side: np.asarray(getattr(pairs, side)).tolist() for side in ("database", "neighbor")}
+    return {**sides, "labels": list(pairs.labels)}
+
+
+def pairs_from_plain(content: Any) -> Pairs:
+    """What `pairs_to_plain` wrote, or a list of (database, neighbor)."""
+    if isinstance(content, Mapping):
+        check_names("pairs", content, ("database", "neighbor", "labels"))
+        return Pairs(
+            np.asarray(content["database"]),
+            np.asarray(content["neighbor"]),
+            tuple(content.get("labels", ())),
+        )
+    return Pairs.of(content)
+
+
+def _region_to_plain(region: Region) -> dict[str, Any]:
+    """Ends and grid of a box, or a range and its outcomes."""
+    if isinstance(region, Box):
+        low, high = (np.asarray(end, float).tolist() for end in (region.low, region.high))
+        return {"low": low, "high": high, "num_points": region.num_points}
+    allowed = (np.flatnonzero(region.allowed) + region.low).tolist()
+    return {"low": region.low, "size": region.size, "outcomes": allowed}
+
+
+def _region_from_plain(content: Any) -> Any:
+    """What `_region_to_plain` wrote, or what `as_region` takes."""
+    if not isinstance(content, Mapping):
+        return content
+    if "outcomes" in content:
+        check_names("region", content, ("low", "size", "outcomes"))
+        numbers = content["low"] + np.arange(content["size"])
+        return Outcomes(content["low"], content["size"], np.isin(numbers, content["outcomes"]))
+    check_names("region", content, ("low", "high", "num_points"))
+    return Box(content["low"], content["high"], content.get("num_points", 0))
+
+
+def options_to_plain(options: Any) -> dict[str, Any]:
+    """Every option of a method or notion that is not None: TOML knows no null."""
+    content = {f.name: getattr(options, f.name) for f in fields(options)}
+    if "bandwidth" in content:
+        rule = content["bandwidth"]
+        content["bandwidth"] = {"rule": type(rule).__name__, **vars(rule)}
+    if isinstance(content.get("region"), Box | Outcomes):
+        content["region"] = _region_to_plain(content["region"])
+    content = {k: _plain_value(v) for k, v in content.items()}
+    return {name: value for name, value in content.items() if value is not None}
+
+
+def options_from_plain(kind: Any, content: Mapping[str, Any]) -> Any:
+    """A method or notion, from `options_to_plain` or from what a person wrote."""
+    check_names(kind.__name__, content, tuple(f.name for f in fields(kind)))
+    content = dict(content)
+    if "bandwidth" in content:
+        content["bandwidth"] = _rule_from_plain(content["bandwidth"])
+    if "region" in content:
+        content["region"] = _region_from_plain(content["region"])
+    return kind(**content)
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain_value(entry) for entry in value]
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def plain_database(database: Any) -> Any:
+    """A database as JSON can hold it, or the beginning of its text."""
+    if isinstance(database, np.ndarray | np.generic):
+        database = database.tolist()
+    text = repr(database)
+    if len(text) > _SHOWN:
+        return f"{text[:_SHOWN]}..."
+    return database if _is_plain(database) else text
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    if isinstance(value, float):
+        return bool(np.isfinite(value))
+    return value is None or isinstance(value, str | int)
+
+
+def _rule_from_plain(content: Any) -> densities.BandwidthRule:
+    if not isinstance(content, Mapping):
+        return densities.as_rule(content)
+    classes = {cls.__name__: cls for cls in (*densities.RULES.values(), densities.Fixed)}
+    name = content.get("rule", "")
+    if name not in classes:
+        raise ValueError(f"bandwidth rule {name!r} is not known; {nearest(name, [*classes])}.")
+    return classes[name](**{k: v for k, v in content.items() if k != "rule"})

@@ -1,0 +1,175 @@
+"""How drawn outputs are counted: streamed through one compiled loop, or gathered on the host.
+
+Streamed, drawing and counting are one kernel, which takes seconds to compile and is then fastest.
+Gathered, only the sampler is compiled and NumPy counts. Both draw the same blocks under the same
+keys, folded from (run, pair, side, stage, block), so their counts are the same integers.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import _random
+from dpjax._batching import Execution, map_batched
+from dpjax._jit import jit_by_class
+from dpjax._numerics import MAX_BLOCK, WideCount
+from dpjax._streaming import Blocks, category_counts, drawn_once, reduce_samples
+from dpjax.partitions import Lookup
+from dpjax.sources._streams import CONFIRM, SEARCH, DrawnStreams
+
+_SMALLEST_BLOCK = 128
+_GATHERED_BLOCK = 4096
+"""Draws of a block, up to the number of draws at which blocks become as large as they may be."""
+
+_MANY = 2**20
+"""Draws a side from which blocks are of MAX_BLOCK draws."""
+
+
+def block_size(num_samples: int, num_confirm: int) -> int:
+    """The size of every block of an audit: a power of 2, so that one program draws all of them.
+
+    It follows from the numbers of draws alone, for it decides which key draws which output.
+    """
+    if max(num_samples, num_confirm) > _MANY:
+        return MAX_BLOCK
+    least = min(num_samples, num_confirm, _GATHERED_BLOCK)
+    return max(1 << (least - 1).bit_length(), _SMALLEST_BLOCK)
+
+
+def blocks(num_draws: int, size: int) -> Blocks:
+    """So many draws in blocks of one size."""
+    number = -(-num_draws // size)
+    return Blocks(size, np.int32(number), np.int32(num_draws - (number - 1) * size))
+
+
+def stream_words(key: Array, *parts: int) -> np.ndarray:
+    """The words of a stream's key, uint32 [2], folded on the host as `fold_in` does on a device."""
+    words = np.asarray(jax.random.key_data(key))
+    for part in parts:
+        words = _random.fold_words(words, part)
+    return words
+
+
+@jit_by_class(static_argnames=("size",))
+def sample_block(mechanism: Any, words: Array, database: Array, *, size: int) -> Array:
+    """One block of outputs, [size] or [size, d].
+
+    Args:
+        mechanism: A pytree with `sample(key, database, num_samples)`.
+        words: uint32 [2], those of the block's key.
+        database: One database.
+        size: Draws of the block.
+    """
+    key = jax.random.wrap_key_data(words, impl="threefry2x32")
+    return mechanism.sample(key, database, size)
+
+
+@jit_by_class(static_argnames=("execution",))
+def search_counts_runs(
+    mechanism: Any,
+    database: Array,
+    neighbor: Array,
+    cells: Lookup,
+    num_samples: Blocks,
+    key: Array,
+    runs: Array,
+    *,
+    execution: Execution,
+) -> WideCount:
+    """The search stage: how often each cell happens at both sides of every pair.
+
+    Args:
+        mechanism: A pytree with `sample(key, database, num_samples)`.
+        database: [pairs, ...].
+        neighbor: [pairs, ...].
+        cells: Partitions, stacked over the pairs.
+        num_samples: n, draws at each side of each pair, as `blocks` cuts them.
+        key: Typed key of all runs.
+        runs: int32 [runs], run numbers; each run's key is folded from its number.
+        execution: Layout on the machine; never changes the counts.
+
+    Returns:
+        Counts [runs, pairs, 2, 2 * cells]: cells in draws of an even number, then of an odd one.
+    """
+
+    def one_run(run: Array) -> WideCount:
+        streams = DrawnStreams(mechanism, database, neighbor, _random.fold_in(key, run))
+        pairs = jnp.arange(database.shape[0], dtype=jnp.int32)
+        return map_batched(
+            lambda pair: _counts(streams, pair, SEARCH, num_samples, cells, None),
+            pairs,
+            execution.pairs_at_once,
+        )
+
+    with jax.named_scope("search"):
+        return map_batched(one_run, runs, execution.runs_at_once)
+
+
+@jit_by_class(static_argnames=("num_marks", "execution"))
+def confirm_counts_runs(
+    mechanism: Any,
+    database: Array,
+    neighbor: Array,
+    cells: Lookup,
+    num_confirm: Blocks,
+    key: Array,
+    chosen: tuple[Array, Array, Array],
+    *,
+    num_marks: int,
+    execution: Execution,
+) -> WideCount:
+    """The confirm stage: how often marked cells happen in fresh draws of one pair.
+
+    Args:
+        mechanism: As in `search_counts_runs`, as the databases, cells, key and execution.
+        database: [pairs, ...].
+        neighbor: [pairs, ...].
+        cells: Partitions, stacked over the pairs.
+        num_confirm: N, fresh draws at each side, as `blocks` cuts them.
+        key: Typed key of all runs.
+        chosen: int32 [runs], run numbers; int32 [runs], the pair of each; and int32 [runs, cells],
+            marks: cells of one number are counted together.
+        num_marks: How many numbers there are.
+        execution: Layout on the machine.
+
+    Returns:
+        Counts [runs, 2, num_marks].
+    """
+
+    def one_run(of_run: tuple[Array, Array, Array]) -> WideCount:
+        run, pair, marks = of_run
+        streams = DrawnStreams(mechanism, database, neighbor, _random.fold_in(key, run))
+        return _counts(streams, pair, CONFIRM, num_confirm, cells, (marks, num_marks))
+
+    with jax.named_scope("confirm"):
+        return map_batched(one_run, chosen, execution.runs_at_once)
+
+
+def _counts(
+    streams: DrawnStreams,
+    pair: Array,
+    stage: int,
+    num_draws: Blocks,
+    cells: Lookup,
+    marked: tuple[Array, int] | None,
+) -> WideCount:
+    """Counts [2, categories] of both sides: cells of two halves, or marks."""
+    of_pair = jax.tree.map(lambda leaf: leaf[pair], cells)
+    half = (jnp.arange(num_draws.size, dtype=jnp.int32) % 2) * cells.size
+
+    def side_counts(side: int) -> WideCount:
+        draw = drawn_once(streams.draw(pair, side, stage, num_draws))
+
+        def category(block: Array) -> Array:
+            cell = of_pair.index(draw(block))
+            return cell + half if marked is None else marked[0][cell]
+
+        reducer = category_counts(2 * cells.size if marked is None else marked[1])
+        counts = reduce_samples(category, reducer, num_draws)
+        return WideCount(*(limb[:-1] for limb in counts))
+
+    sides = [side_counts(side) for side in (0, 1)]
+    return WideCount(*(jnp.stack(limbs) for limbs in zip(*sides, strict=True)))

@@ -1,0 +1,263 @@
+"""Mechanisms of the host as sources: outputs are counted as they come, in flat memory."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from hashlib import blake2b
+from itertools import chain
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, lay
+from dpjax.sources._labels_alone import refuse_labels_alone
+from dpjax.sources._source import AnyPairs, Request, Search
+from dpjax.sources._time_limit import Pace, Plan
+
+_BEGINNINGS = (100, 1000)
+"""Numbers of first outputs of batches that are compared."""
+
+_REPEAT_NATS = 40.0
+"""What is less likely than e^-40 to happen twice by chance did not happen by chance."""
+
+_STAGES = {"search": 0, "confirm": 1, "measure": 2}
+_OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit")
+
+Draw = Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]
+"""(database, num_samples, seed words, cut) -> batches of raw outputs."""
+
+
+class OnHost:
+    """A mechanism whose outputs come from the host: a Python function, a program.
+
+    Attributes:
+        name: For people.
+        replayable: Whether the same seeds give the same outputs.
+        batched: Whether a call makes many outputs, so that another cut makes other ones.
+        batch_size: Outputs of a call.
+        workers: Calls at the same time; 0 for one.
+        time_limit: Seconds of drawing in one audit, or None.
+        progress: Called with (outputs so far, of how many), or None.
+    """
+
+    def encoder(self) -> Encoder:
+        """A new encoder of its outputs."""
+        raise NotImplementedError
+
+    def drawing(self) -> AbstractContextManager[Draw]:
+        """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs.
+
+        With a cut, batches of a mechanism that is not batched hold so many outputs at most; the
+        outputs themselves depend on the other three alone.
+        """
+        raise NotImplementedError
+
+    @contextmanager
+    def opened(self: Any, pairs: Any, request: Request) -> Iterator["_OpenedOnHost"]:
+        """The mechanism at pairs of databases of any kind, for one audit."""
+        stacked = AnyPairs.of(pairs)
+        with self.drawing() as draw:
+            yield _OpenedOnHost(self, draw, stacked, request)
+
+
+class _OpenedOnHost:
+    """Draws of one audit; see `dpjax.sources.Opened`."""
+
+    def __init__(self, source: Any, draw: Draw, pairs: AnyPairs, request: Request):
+        self._start = time.perf_counter()
+        self._source, self._draw, self._request = source, draw, request
+        self._box = as_box(request.region)
+        words = tuple(int(word) for word in np.asarray(jax.random.key_data(request.key)))
+        self._encoder = source.encoder()
+        self._progress = _Progress(source.progress)
+        self._stream = _Watched(draw, self._encoder, pairs, words, self._progress)
+        self._words, self.pairs = words, pairs
+        self.num_confirm = request.num_confirm
+        self.region = "all outputs" if self._box is None else str(self._box)
+        self.settings = {name: getattr(source, name) for name in _OPTIONS if hasattr(source, name)}
+        self.settings["generator"] = "seeds by NumPy's SeedSequence"
+        self._cut: int | None = None
+        self.notes: list[str] = []
+        if not source.replayable:
+            self.notes.append(
+                "The mechanism draws its own randomness, so this audit cannot be replayed bit for "
+                "bit."
+            )
+
+    def search(self) -> list[Search]:
+        """Draws what searches, within its share of a time limit if there is one."""
+        request, pairs = self._request, self.pairs
+        wanted, num_confirm = request.num_samples, request.num_confirm
+        plan, pace = Plan(wanted, None, None), None
+        if self._source.time_limit is not None:
+            pace = Pace(self._source, self._draw)
+            total = 2 * len(pairs) * wanted + 2 * num_confirm
+            pace.measure(pairs.sides[0][0], (*self._words, 0, 0, _STAGES["measure"]), total)
+            plan = pace.search(len(pairs), wanted, num_confirm, self._used())
+        self._cut = plan.cut
+        self._progress.expect(2 * len(pairs) * plan.num_samples + 2 * num_confirm)
+        found = [
+            self._count([self._stream.batches(pair, side, "search", plan) for side in (0, 1)])
+            for pair in range(len(pairs))
+        ]
+        if pace is not None:
+            streams = [[self._stream.taken[p, side] for side in (0, 1)] for p in range(len(pairs))]
+            self.num_confirm = pace.confirm(streams, num_confirm, self._used())
+            least = min(int(search.halves.sum(axis=(0, 2)).min()) for search in found)
+            self.notes += _said_fewer(pace, least, wanted, "and pair searched")
+            self.notes += _said_fewer(pace, self.num_confirm, num_confirm, "confirmed")
+            self._progress.expect(self._progress.done + 2 * self.num_confirm)
+        return found
+
+    def confirm(
+        self, pair: int, partition: Partition, marks: NDArray[np.integer]
+    ) -> NDArray[np.int64]:
+        """Fresh outputs; see `dpjax.sources.Opened`."""
+        # No clock here: which outputs confirm must not depend on how long they took.
+        plan = Plan(self.num_confirm, self._cut, None)
+        counts = np.zeros((2, int(marks.max()) + 1), np.int64)
+        for side in (0, 1):
+            for batch in self._stream.batches(pair, side, "confirm", plan):
+                counts[side] += np.bincount(marks[partition.index(batch)], minlength=len(counts[0]))
+        self.notes += self._stream.notes(pair)
+        return counts
+
+    def _used(self) -> float:
+        return time.perf_counter() - self._start
+
+    def _count(self, batches: list[Iterator[Outputs]]) -> Search:
+        """Lays cells by the first outputs of both sides, and counts all in them."""
+        pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
+        width = self._encoder.dimension or 1
+        pilots = [o._replace(values=_widened(o.values, width)) for o in pilots]
+        refuse_labels_alone(pilots, self._encoder, f"outputs of {self._encoder.source}")
+        cells = lay(pilots, self._encoder.names, region=self._box)
+        halves = np.zeros((2, 2, cells.size), np.int64)
+        for side, (pilot, rest) in enumerate(zip(pilots, rests, strict=True)):
+            number = 0
+            for batch in chain([pilot], rest):
+                # By the number of the output, so that no half depends on how batches are cut.
+                half = (number + np.arange(len(batch.labels))) % 2
+                halves[:, side] += cells.count(batch, half, 2)
+                number += len(batch.labels)
+        return Search(cells, halves, cells.inside(self._box))
+
+
+def _parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
+    """The first `count` outputs, whatever the batches are, and the batches of the others."""
+    taken, size = [], 0
+    for batch in batches:
+        taken.append(batch)
+        size += len(batch.labels)
+        if size >= count:
+            break
+    joined = _joined(taken)
+    first, others = (
+        Outputs(*(column[part] for column in joined)) for part in (slice(count), slice(count, None))
+    )
+    return first, chain([others], batches)
+
+
+def _joined(batches: list[Outputs]) -> Outputs:
+    width = max(batch.values.shape[1] for batch in batches)
+    return Outputs(
+        np.concatenate([batch.labels for batch in batches]),
+        np.concatenate([_widened(batch.values, width) for batch in batches]),
+        np.concatenate([batch.alone for batch in batches]),
+    )
+
+
+def _widened(values: np.ndarray, width: int) -> np.ndarray:
+    """Zeros in as many columns as later batches have, where all labels stood alone so far."""
+    return values if values.shape[1] == width else np.zeros((len(values), width))
+
+
+class _Progress:
+    """Counts outputs and tells who wants to know."""
+
+    def __init__(self, tell: Callable[[int, int], None] | None):
+        self._tell, self._total, self.done = tell, 0, 0
+
+    def expect(self, total: int) -> None:
+        """There will be so many in all."""
+        self._total = total
+
+    def add(self, count: int) -> None:
+        """So many more were drawn."""
+        self.done += count
+        if self._tell is not None:
+            self._tell(self.done, self._total)
+
+
+class _Watched:
+    """Encoded batches of a mechanism, watched for randomness that is none.
+
+    Attributes:
+        taken: (pair, side) -> outputs so far of the last stage, and the seconds of drawing them.
+    """
+
+    def __init__(
+        self, draw: Draw, encoder: Encoder, pairs: AnyPairs, words: Any, progress: _Progress
+    ):
+        self._draw, self._encoder, self._pairs = draw, encoder, pairs
+        self._words, self._progress = words, progress
+        self.taken: dict[tuple[int, int], tuple[int, float]] = {}
+        self._seen: set[tuple[int, int, bytes]] = set()
+        self._constant: dict[tuple[int, int], bool] = {}
+
+    def batches(self, pair: int, side: int, stage: str, plan: Plan) -> Iterator[Outputs]:
+        """Batches at one database, until there are as many as planned or the time is over."""
+        database = self._pairs.sides[side][pair]
+        words = (*self._words, pair, side, _STAGES[stage])
+        spent, last, count = 0.0, time.perf_counter(), 0
+        for raw in self._draw(database, plan.num_samples, words, plan.cut):
+            outputs = self._encoder.encode(raw)
+            self._watch(outputs, pair, side)
+            self._progress.add(len(outputs.labels))
+            # Only the time of this stream: the two sides of a pair are drawn in turns.
+            spent += time.perf_counter() - last
+            count += len(outputs.labels)
+            self.taken[pair, side] = count, spent
+            yield outputs
+            last = time.perf_counter()
+            if plan.seconds is not None and spent >= plan.seconds:
+                return
+
+    def notes(self, pair: int) -> list[str]:
+        """What was seen at the chosen pair."""
+        if not all(self._constant.get((pair, side)) for side in (0, 1)):
+            return []
+        return [
+            "All outputs at each of the two databases were the same: the mechanism may draw no "
+            "randomness, or the same at every call."
+        ]
+
+    def _watch(self, outputs: Outputs, pair: int, side: int) -> None:
+        values = outputs.values[:, 0] + 1j * outputs.labels
+        constant = self._constant.get((pair, side), True)
+        self._constant[pair, side] = constant and bool(np.all(values == values[0]))
+        for size in _BEGINNINGS:
+            counts = np.unique(values[:size], return_counts=True)[1]
+            # No distribution gives these outputs a larger probability than their own frequencies.
+            nats = -np.sum(counts * np.log(counts / counts.sum()))
+            if size > len(values) or nats < _REPEAT_NATS:
+                continue
+            content = outputs.labels[:size].tobytes() + outputs.values[:size].tobytes()
+            place = (pair, side, blake2b(content, digest_size=16).digest())
+            if place in self._seen:
+                raise ValueError(
+                    f"{self._encoder.source} gave two batches with the same first {size} outputs, "
+                    "so its draws are not independent: it must not set a fixed seed (or one of the "
+                    "time in seconds), and must draw anew at every call; or let it take a seed."
+                )
+            self._seen.add(place)
+
+
+def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:
+    if possible >= wanted:
+        return []
+    return [
+        f"For the time limit of {pace.limit:g} s, {possible} outputs a side {what}, not {wanted}."
+    ]

@@ -1,0 +1,152 @@
+"""What a source is: outputs for every pair, side and stage, counted in the cells of a partition."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from dpjax._batching import Execution
+from dpjax.databases import Pairs
+from dpjax.databases._pairs import rows_of
+from dpjax.partitions import Partition
+
+
+class AnyPairs(NamedTuple):
+    """Pairs of databases of any kind.
+
+    Attributes:
+        sides: The databases, and their neighbors.
+        labels: Names for people.
+    """
+
+    sides: tuple[Any, Any]
+    labels: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @classmethod
+    def of(cls, pairs: Any) -> "AnyPairs":
+        """Makes pairs of what a person writes: `Pairs`, or (database, neighbor)s of any objects.
+
+        What are such pairs already is returned as it is.
+
+        Raises:
+            TypeError: It is neither.
+            ValueError: There is none.
+        """
+        if pairs is None:
+            raise ValueError("pairs must be given: a list of (database, neighbor).")
+        if isinstance(pairs, AnyPairs):
+            return pairs
+        if isinstance(pairs, Pairs):
+            return cls((pairs.database, pairs.neighbor), pairs.labels)
+        rows = rows_of(pairs)
+        if not rows:
+            raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
+        names = tuple(f"pair {number}" for number in range(len(rows)))
+        return cls(([row[0] for row in rows], [row[1] for row in rows]), names)
+
+    def equal_notes(self) -> list[str]:
+        """Says where both databases are the same, so that nothing can tell them apart."""
+        return [
+            f"database and neighbor are equal in {label}, so nothing could be found there."
+            for label, database, neighbor in zip(self.labels, *self.sides, strict=True)
+            if _is_equal(database, neighbor)
+        ]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a method asks of a source.
+
+    Attributes:
+        num_samples: n, outputs at each side of each pair that search.
+        num_confirm: N, fresh outputs at each side of one pair.
+        region: Outputs that events may hold, as a person writes it; None for all.
+        key: Typed key.
+        execution: Layout on the machine.
+    """
+
+    num_samples: int
+    num_confirm: int
+    region: Any
+    key: Array
+    execution: Execution
+
+
+class Search(NamedTuple):
+    """What the outputs that search say of one pair.
+
+    Attributes:
+        partition: Laid by the first of them.
+        halves: int64 [2, 2, cells], counts of two halves of them at both sides.
+        allowed: bool [cells], which cells lie in the region; None for all.
+    """
+
+    partition: Partition
+    halves: NDArray[np.int64]
+    allowed: NDArray[np.bool_] | None
+
+
+class Opened(Protocol):
+    """A source during one audit.
+
+    Attributes:
+        pairs: That are compared.
+        num_confirm: N, which may be smaller than asked for once the search is over.
+        region: In words.
+        settings: Options of the source that change the answer.
+        notes: What a reader should know besides.
+    """
+
+    pairs: AnyPairs
+    num_confirm: int
+    region: str
+    settings: dict[str, Any]
+    notes: list[str]
+
+    def search(self) -> list[Search]:
+        """Draws and counts what searches, pair by pair."""
+        ...
+
+    def confirm(
+        self, pair: int, partition: Partition, marks: NDArray[np.integer]
+    ) -> NDArray[np.int64]:
+        """Counts fresh outputs of one pair.
+
+        Args:
+            pair: Its number.
+            partition: Of the search.
+            marks: Integers [cells]: cells of one number are counted together.
+
+        Returns:
+            int64 [2, largest mark + 1], at the database and at its neighbor.
+        """
+        ...
+
+
+@runtime_checkable
+class Source(Protocol):
+    """What is audited: it gives outputs at two databases, for every pair and stage."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        ...
+
+    def opened(self, pairs: Any, request: Request) -> AbstractContextManager[Opened]:
+        """The source at pairs of databases, as a person writes them, for one audit."""
+        ...
+
+
+def _is_equal(database: Any, neighbor: Any) -> bool:
+    if isinstance(database, np.ndarray) or isinstance(neighbor, np.ndarray):
+        return type(database) is type(neighbor) and np.array_equal(database, neighbor)
+    try:
+        return type(database) is type(neighbor) and bool(database == neighbor)
+    except Exception:
+        return False  # Of other libraries, which compare entry by entry.

@@ -1,0 +1,82 @@
+"""The audits of one run of pytest: the time that they share, and the rows of their table."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_LEAST_SHARE = 0.1
+"""Seconds that an audit gets where all are spent."""
+
+
+class Session:
+    """What the audits of one process share.
+
+    How many audits a test makes is what it made the last time that it ran. One that never ran
+    counts as the mean of those that made any in this run, and as one audit before there are such.
+
+    Attributes:
+        budget: Seconds for all audits of the process, or None.
+        known: Audits of each test when it last ran, by its id.
+        spent: Seconds that audits took.
+        pending: Rows that belong to no report yet.
+        rows: Of all tests that have ended, in that order.
+        ran: Ids of the tests that have ended and did not skip.
+    """
+
+    def __init__(self, budget: float | None, known: Mapping[str, int]):
+        self.budget = budget
+        self.known = known
+        self.spent = 0.0
+        self.pending: list[dict[str, Any]] = []
+        self.rows: list[dict[str, Any]] = []
+        self.ran: set[str] = set()
+        self._test, self._made = "", Counter[str]()
+        self._known_to_come = self._new_to_come = self._here = 0.0
+        self._usual = 1.0
+
+    def expect(self, tests: Sequence[str], num_processes: int = 1) -> None:
+        """These tests are to come, in so many processes, of which each has its part of the time."""
+        if self.budget is not None:
+            self.budget /= num_processes
+        self._known_to_come = sum(self.known.get(test, 0) for test in tests) / num_processes
+        self._new_to_come = sum(test not in self.known for test in tests) / num_processes
+
+    def begin(self, test: str) -> None:
+        """A test begins.
+
+        What was still expected of the one before, however that ended, leaves its time to the rest.
+        """
+        self._test = test
+        self._usual = self._made.total() / len(self._made) if self._made else 1.0
+        if test in self.known:
+            self._here = self.known[test]
+            self._known_to_come = max(self._known_to_come - self._here, 0)
+        else:
+            self._here = self._usual
+            self._new_to_come = max(self._new_to_come - 1, 0)
+
+    def next_share(self) -> float:
+        """Seconds for the next audit: an equal part of what is left."""
+        left = (self.budget or 0.0) - self.spent
+        to_come = self._known_to_come + self._new_to_come * self._usual
+        return max(left / (to_come + max(self._here, 1)), _LEAST_SHARE)
+
+    def add(self, **row: Any) -> None:
+        """Notes an audit that has ended."""
+        self.spent += row["seconds"]
+        self._here -= 1
+        self._made[self._test] += 1
+        self.pending.append(row)
+
+    def end(self, test: str, rows: Sequence[dict[str, Any]]) -> None:
+        """A test has ended, here or in another process."""
+        self.rows += [{**row, "test": test} for row in rows]
+
+    def made(self) -> dict[str, int]:
+        """Audits of each test of this run."""
+        counts = Counter(row["test"] for row in self.rows)
+        return {test: counts[test] for test in sorted(self.ran | set(counts))}
+
+
+CURRENT: Session | None = None
+"""The session of the pytest run that this process belongs to, if the plugin is on."""

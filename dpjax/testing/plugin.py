@@ -1,0 +1,120 @@
+"""The pytest plugin of dpjax: a time for all audits of a run, and a table of them at its end.
+
+pytest loads plugins at every start, so nothing here imports jax or numpy.
+"""
+
+import time
+from typing import Any
+
+import pytest
+
+from dpjax.testing import _session
+from dpjax.testing._session import Session
+from dpjax.testing._table import table
+
+PROPERTY = "dpjax_audit"
+CACHE = "dpjax/audits"
+"""Where pytest's cache has the number of audits of each test."""
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise pytest.UsageError(f"--dpjax-budget must be a number of seconds > 0, but was {text}.")
+    return value
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the option."""
+    parser.getgroup("dpjax").addoption(
+        "--dpjax-budget",
+        metavar="SECONDS",
+        type=str,
+        default=None,
+        help="Time for all dpjax audits of this run together, which sets their numbers of draws. "
+        "They share it equally, each test with as many audits as it made in its last run (from "
+        "pytest's cache; one where it has not run). An audit that gives num_draws= or seconds= "
+        "itself keeps it, and its time counts.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Opens the session that `dpjax.testing` looks for."""
+    given = config.getoption("--dpjax-budget")
+    # Without pytest's cache plugin there is none.
+    cache = getattr(config, "cache", None)
+    known = {} if cache is None else cache.get(CACHE, {})
+    _session.CURRENT = Session(None if given is None else _seconds(given), known)
+
+
+def pytest_unconfigure() -> None:
+    """Closes it."""
+    _session.CURRENT = None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Counts the tests that share the time, of which pytest-xdist's workers each run a part."""
+    if _session.CURRENT is not None:
+        workers = getattr(session.config, "workerinput", {}).get("workercount", 1)
+        _session.CURRENT.expect([item.nodeid for item in session.items], workers)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Begins a test, its fixtures included."""
+    if _session.CURRENT is not None:
+        _session.CURRENT.begin(item.nodeid)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Any:
+    """Charges what goes on around the audits of a test, such as imports and compilation."""
+    session = _session.CURRENT
+    if session is None:
+        return (yield)
+    start, spent, audits = time.perf_counter(), session.spent, len(session.pending)
+    try:
+        return (yield)
+    finally:
+        if len(session.pending) > audits:
+            session.spent = max(session.spent, spent + time.perf_counter() - start)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Hands the rows of a test to its reports, which also travel between processes."""
+    if _session.CURRENT is not None:
+        rows, _session.CURRENT.pending = _session.CURRENT.pending, []
+        item.user_properties.extend((PROPERTY, row) for row in rows)
+    return (yield)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Gathers the rows of a test from its last report, which has those of all."""
+    session = _session.CURRENT
+    if session is not None and report.when == "call" and not report.skipped:
+        session.ran.add(report.nodeid)
+    if session is not None and report.when == "teardown":
+        rows: list[Any] = [row for name, row in report.user_properties if name == PROPERTY]
+        session.end(report.nodeid, rows)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Keeps how many audits the tests made, for the shares of the next run."""
+    run, cache = _session.CURRENT, getattr(session.config, "cache", None)
+    worker = hasattr(session.config, "workerinput")
+    if run is not None and cache is not None and not worker and (run.rows or run.known):
+        cache.set(CACHE, {**run.known, **run.made()})
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Prints the table."""
+    run = _session.CURRENT
+    if run is not None and run.rows:
+        terminalreporter.section("dpjax audits")
+        idle = sum(audits == 0 and test not in run.known for test, audits in run.made().items())
+        for line in table(run.rows, run.budget, idle):
+            terminalreporter.line(line)

@@ -1,0 +1,43 @@
+import sys
+from typing import NamedTuple
+
+import pytest
+
+from dpjax.cli import _app
+
+
+class Done(NamedTuple):
+    exit_code: int
+    output: str
+    error: str
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """The command line as a terminal has it: (arguments) -> exit code and both streams."""
+    # An empty name: where compiled code is kept stays as it is.
+    monkeypatch.setenv("DPJAX_CACHE_DIR", "")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dpjax", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            _app.run()
+        return Done(ended.value.code or 0, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def refused(run, monkeypatch, tmp_path):
+    """A command that must be refused: (arguments) -> the one sentence it says; no file appears."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        before = sorted(tmp_path.iterdir())
+        done = run(*arguments)
+        assert done.exit_code == 2 and done.output == ""
+        assert done.error.startswith("error: ") and done.error.count("\n") == 1
+        assert sorted(tmp_path.iterdir()) == before
+        return done.error
+
+    return call

@@ -1,0 +1,183 @@
+"""`dpjax audit` of mechanisms and functions: exit codes, one JSON object, nothing half-written."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.mechanisms import Laplace
+
+SMALL = ("--num-samples", 2000, "--num-confirm", 5000)
+
+
+def test_it_says_what_the_function_says(run):
+    options = ("--key", 3, "--confidence", 0.99, "--num-claims", 2, "--delta", 0.01)
+    done = run("audit", "laplace", "--epsilon", 0.7, "--claim", 0.1, "--json", *options, *SMALL)
+    expected = dpjax.audit(
+        Laplace(0.7),
+        method=dpjax.Events(num_samples=2000, num_confirm=5000),
+        notion=dpjax.Epsilon(delta=0.01),
+        claim=0.1,
+        confidence=0.99,
+        num_claims=2,
+        key=3,
+    )
+    told = dpjax.AuditResult.from_json(done.output)
+    assert told.row() | {"seconds": 0} == expected.row() | {"seconds": 0}
+    assert told.recipe == expected.recipe and told.num_claims == 2
+
+
+def test_options_of_the_local_approach_arrive(run):
+    options = (
+        "--region", -1, 2, "--bandwidth", 0.25, "--floor", 0.001, "--kernel", "biweight",
+        "--density", "direct", "--objective", "loss", "--undersmoothing", 0.1, "--num-nodes", 256,
+    )  # fmt: skip
+    done = run("audit", "laplace", "--method", "local", "--json", *options, *SMALL)
+    method = dict(json.loads(done.output)["recipe"]["method"])
+    assert method["name"] == "local" and "0.25" in str(method.pop("bandwidth"))
+    assert {name: method[name] for name in ("floor", "kernel", "density", "objective")} == {
+        "floor": 0.001,
+        "kernel": "biweight",
+        "density": "direct",
+        "objective": "loss",
+    }
+    assert (method["undersmoothing"], method["num_nodes"]) == (0.1, 256)
+    assert (method["num_samples"], method["num_confirm"]) == (2000, 5000)
+    assert json.loads(done.output)["region"] == "[-1, 2]"
+
+
+def test_exit_codes_follow_the_verdict(run):
+    true = run("audit", "laplace", "--claim", 1, *SMALL)
+    false = run("audit", "laplace", "--claim", 0.3, *SMALL)
+    none = run("audit", "laplace", *SMALL)
+    assert true.exit_code == 0 and "NOT REFUTED" in true.output
+    assert false.exit_code == 1 and "VIOLATED" in false.output
+    assert none.exit_code == 0 and "NO CLAIM" in none.output
+    assert "confidence 0.999" in false.output
+
+
+def test_json_is_one_object(run):
+    done = run("audit", "svt5", "--epsilon", 0.7, "--json", "--key", 5, *SMALL)
+    result = json.loads(done.output)
+    assert done.exit_code == 0 and "{" not in done.error
+    assert result["recipe"]["key"] == 5 and result["parameters"]["epsilon"] == 0.7
+    assert result["verdict"] == "no claim"
+
+
+def test_parameters(run):
+    done = run("audit", "randomized-response", "--param", "num-categories=4", "--json", *SMALL)
+    assert done.exit_code == 0 and json.loads(done.output)["parameters"]["num_categories"] == 4
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    (tmp_path / "mine_for_command.py").write_text(
+        "import jax\n"
+        "def release(key, x):\n    return x + jax.random.laplace(key)\n"
+        "def vote(key, x):\n    return (jax.random.uniform(key) < 0.2 + 0.5 * x).astype(int)\n"
+    )
+    (tmp_path / "pairs.json").write_text("[[0.0, 1.0], [0.0, 0.5]]")
+    np.savez(tmp_path / "pairs.npz", database=[0.0], neighbor=[1.0])
+    monkeypatch.chdir(tmp_path)
+
+
+def test_functions(run, mine):
+    arguments = ("audit", "--function", "mine_for_command:release", "--claim", 0.3, *SMALL)
+    for pairs in ("pairs.json", "pairs.npz"):
+        done = run(*arguments, "--pairs", pairs)
+        assert done.exit_code == 1 and "release" in done.output
+
+
+def test_functions_of_outcomes(run, mine):
+    """The true level is log(0.7 / 0.2) = 1.25."""
+    options = ("--pairs", "pairs.json", "--num-outcomes", 2, "--method", "local", "--json")
+    done = run("audit", "--function", "mine_for_command:vote", *options, *SMALL)
+    result = json.loads(done.output)
+    assert done.exit_code == 0 and 0.9 < result["lower_bound"] < 1.4
+    assert result["region"] == "{0, ..., 1}"
+
+
+def test_sentences_speak_of_options(run):
+    arguments = ("truncated-laplace", "--param", "scale=0.3", "--method", "histogram")
+    done = run("audit", *arguments, "--lipschitz", 0.3, "--precision", 0.3)
+    assert "or use --method events, which assumes none" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("laplce",), "did you mean 'laplace'"),
+        (("laplace", "--epsilon", -1), "--epsilon must be a number > 0, but was -1.0"),
+        (("gaussian", "--epsilon", 1), "gaussian has no parameter 'epsilon'"),
+        (("laplace", "--param", "epsilon=x"), "must be a number, but was 'x'"),
+        (("laplace", "--num-samples", 1), "--num-samples must be an integer >= 2"),
+        (
+            ("laplace", "--method", "local", "--num-samples", 60_000),
+            "--num-confirm (N) must be larger than --num-samples (n)",
+        ),
+        (("laplace", "--region", 2, 1), "--region must have low < high"),
+        (("laplace", "--confidence", 95), "--confidence must lie strictly between 0 and 1"),
+        (("laplace", "--num-claims", 0), "--num-claims must be an integer >= 1"),
+        (("laplace", "--delta", 1), "--delta must lie in [0, 1)"),
+        (("laplace", "--claim", -1), "--claim must be a number >= 0"),
+        (("laplace", "--key", -1), "key"),
+        (("laplace", "--method", "histograms"), "--method 'histograms' is not known; did you mean"),
+        (("laplace", "--method", "local", "--kernel", "box"), "--kernel 'box' is not known"),
+        (("laplace", "--method", "local", "--bandwidth", "wide"), "bandwidth 'wide'"),
+        (("laplace", "--plot", "x.gif"), "plot file must end in one of .png"),
+        (("laplace", "--plot", "nowhere/x.png"), "folder that does not exist"),
+        (("laplace", "--report", "x.pdf"), "report file must end in"),
+        ((), "name one thing to audit"),
+        (("laplace", "--samples", "x.npy", "y.npy"), "name one thing to audit"),
+        (("--function", "nothing", "--pairs", "p.json"), "--pairs p.json is not a file"),
+        (("--function", "math:sin"), "--function needs --pairs, a file with [[database"),
+        (("laplace", "--pairs", "none.json"), "is not a file"),
+        (("laplace", "--pairs", "."), "--pairs . is a folder"),
+    ],
+)
+def test_bad_input_exits_with_2(refused, arguments, sentence):
+    assert sentence in refused("audit", *arguments)
+
+
+def test_one_outcome_is_too_few(run, mine):
+    vote = ("audit", "--function", "mine_for_command:vote", "--pairs", "pairs.json")
+    done = run(*vote, "--num-outcomes", 1)
+    assert done.exit_code == 2 and "--num-outcomes must be an integer >= 2, but was 1" in done.error
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("nothing", "--function must be MODULE:NAME"),
+        ("nothing_here:f", "cannot be imported"),
+        ("math:f", "has no 'f'"),
+    ],
+)
+def test_functions_that_are_not_there(run, mine, name, sentence):
+    done = run("audit", "--function", name, "--pairs", "pairs.json")
+    assert done.exit_code == 2 and sentence in done.error
+
+
+def test_a_bug_is_not_a_verdict(run, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(sys.modules["dpjax.audit"], "audit", broken)
+    done = run("audit", "laplace")
+    assert done.exit_code == 3 and "a bug" in done.error
+
+
+def test_a_result_is_not_lost_to_a_file_that_cannot_be_written(run, tmp_path):
+    rng = np.random.default_rng(0)
+    for name, shift in (("x", 0.0), ("y", 2.0)):
+        np.save(tmp_path / f"{name}.npy", rng.laplace(shift, size=(5000, 2)))
+    files = ("audit", "--samples", tmp_path / "x.npy", tmp_path / "y.npy")
+    report = tmp_path / "report.md"
+    asked = ("--plot", tmp_path / "vectors.png", "--report", report)
+    done = run(*files, "--claim", 0.5, *asked)
+    assert done.exit_code == 1 and "VIOLATED" in done.output
+    assert "vectors.png was not written: " in done.error and f"wrote {report}" in done.error
+    done = run(*files, *asked)
+    assert done.exit_code == 2 and "NO CLAIM" in done.output

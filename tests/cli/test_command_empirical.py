@@ -1,0 +1,87 @@
+"""`dpjax empirical`: its options arrive; `tests/empirical/` has what they do."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.empirical import Density
+
+VALUES = np.random.default_rng(2).gamma(2.0, [1.0, 1.0, 1.0, 1.0, 2.0], (12, 5))
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = [f"{d},{i},{v}" for d, row in enumerate(VALUES) for i, v in enumerate(row)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["year,person,pay", *rows]))
+    columns = ("--database", "year", "--individual", "person", "--value", "pay")
+    return ("empirical", path, *columns, "--query", "sum", "--json")
+
+
+def test_the_standard_error_of_delta(run, table):
+    done = run(*table, "--epsilon", 0.1, "--epsilon", 0.5, "--uncertainty")
+    expected = dpjax.empirical_privacy(VALUES, "sum", epsilon=[0.1, 0.5], uncertainty=True)
+    assert done.exit_code == 0
+    assert expected.delta_error is not None
+    found = json.loads(done.output)["delta_error"]
+    np.testing.assert_allclose(found, expected.delta_error, rtol=1e-9)
+
+
+def test_densities_and_noise(run, table):
+    noise = ("--noise", 0.5, "--noise-rule", "smallest", "--sensitivity", 9)
+    done = run(*table, "--kernel", "gaussian", "--bandwidth", 0.7, "--epsilon", "0:1:3", *noise)
+    row = json.loads(done.output)
+    density = Density("gaussian", 0.7)
+    expected = dpjax.empirical_privacy(VALUES, "sum", epsilon=[0, 0.5, 1], density=density)
+    np.testing.assert_allclose(row["delta"], expected.delta, rtol=1e-9)
+    options = {"epsilon": 0.5, "rule": "smallest", "sensitivity": 9.0}
+    noise = dpjax.calibrate_noise(VALUES, "sum", **options, density=density)
+    assert row["noise"] == json.loads(json.dumps(noise.to_dict()))
+
+
+def test_joint_queries_and_an_adversary(run, tmp_path):
+    values = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.5], [4.0, 3.0]])
+    rows = [f"{d},{i},{v}" for d, row in enumerate(values) for i, v in enumerate(row)]
+    (tmp_path / "t.csv").write_text("\n".join(["database,individual,value", *rows]))
+    asked = ("--query", "sum", "--query", "max", "--epsilon", 0.5, "--adversary", "min")
+    done = run("empirical", tmp_path / "t.csv", *asked, "--bandwidth", 1, "--json")
+    row = json.loads(done.output)
+    assert row["queries"] == ["sum", "max"]
+    assert [bucket["num_databases"] for bucket in row["buckets"]] == [2, 2]
+
+
+def test_words_and_a_report(run, table, tmp_path):
+    report = tmp_path / "r.md"
+    done = run(*table[:-1], "--bandwidth", 1.5, "--noise", 0.5, "--report", report)
+    assert "Empirical privacy of sum: 5 individuals, 12 databases" in done.output
+    assert "Noise for sum at epsilon = 0.5: Laplace noise" in done.output
+    assert done.error == f"wrote {report}\n"
+    assert "## Noise" in report.read_text()
+
+
+def test_bad_files(refused, table, tmp_path):
+    assert "there is none" in refused("empirical", tmp_path / "none.csv")
+    assert "column 'database' is not in the table" in refused("empirical", table[1])
+    (tmp_path / "broken.parquet").write_text("nothing")
+    assert "could not be read" in refused("empirical", tmp_path / "broken.parquet")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--noise-rule", "smallest"), "are for the noise that --noise asks for"),
+        (("--epsilon", "0:1"), "--epsilon must be a number or FROM:TO:COUNT"),
+        (("--kernel", "box"), "--kernel 'box' is not known"),
+        (("--missing", "no"), "--missing 'no' is not known"),
+        (("--report", "x.pdf"), "report file must end in"),
+        (("--report", "nowhere/x.md"), "in a folder that does not exist"),
+        (("--query", "men"), "query 'men' is not known"),
+        (("--bandwidth", "-1"), "--bandwidth must be a number > 0"),
+        (("--noise", 0.5, "--noise-rule", "smalest"), "did you mean 'smallest'"),
+        (("--noise", 0.5, "--noise-kind", "cauchy"), "'cauchy' is not known"),
+    ],
+)
+def test_bad_input(refused, table, options, sentence):
+    assert sentence in refused(*table, *options)

@@ -1,0 +1,87 @@
+"""The start of the command line: what it loads, and what it sets for the process."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import dpjax
+
+# A bare package in place of dpjax's own: what the files of the command line load by themselves.
+ALONE = f"""
+import json, sys, types
+package = types.ModuleType("dpjax")
+package.__path__ = [{str(Path(dpjax.__file__).parent)!r}]
+package.__version__ = "0"
+sys.modules["dpjax"] = package
+sys.argv = ["dpjax", *sys.argv[1:]]
+from dpjax.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+heavy = ("jax", "numpy", "scipy", "matplotlib", "pandas", "jinja2")
+print(json.dumps([name for name in heavy if name in sys.modules]))
+"""
+
+
+def loaded(*arguments):
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, *arguments], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout.splitlines()[-1]), done.stdout + done.stderr
+
+
+def test_help_and_refusals_load_nothing_heavy():
+    for arguments in (("--version",), ("audit", "--help"), ("sweep", "--help")):
+        assert loaded(*arguments)[0] == []
+    heavy, said = loaded("audit", "laplace", "--lipschitz", "1")
+    assert heavy == [] and "--lipschitz is for --method histogram" in said
+
+
+def test_as_a_module():
+    command = [sys.executable, "-m", "dpjax", "--version"]
+    assert subprocess.check_output(command, text=True).strip() == dpjax.__version__
+
+
+def test_mechanisms(run):
+    done = run("mechanisms")
+    assert done.exit_code == 0 and "report-noisy-max" in done.output
+    rows = {
+        row["name"]: row for row in json.loads(run("mechanisms", "--json").output)["mechanisms"]
+    }
+    assert rows["svt4"]["level"] == 1.75 and rows["svt5"]["level"] is None
+
+
+SETTINGS = """
+import atexit, sys
+from dpjax.cli import main
+
+@atexit.register
+def show():
+    import jax
+    print(jax.config.jax_enable_x64, jax.config.jax_compilation_cache_dir)
+
+sys.argv = ["dpjax", *sys.argv[1:]]
+main()
+"""
+
+
+def settings(*options, **environment):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    clean.pop("DPJAX_CACHE_DIR", None)
+    done = subprocess.run(
+        [sys.executable, "-c", SETTINGS, *options, "plan", "--lipschitz", "1", "--precision", "1",
+         "--confidence", "0.8", "--rate", "1"],
+        capture_output=True, text=True, check=True, env=clean | environment,
+    )  # fmt: skip
+    return done.stdout.splitlines()[-1].split()
+
+
+def test_settings_of_the_process(tmp_path):
+    home = str(tmp_path)
+    assert settings(HOME=home) == ["False", f"{home}/.cache/dpjax/xla"]
+    assert settings("--x64", DPJAX_CACHE_DIR="") == ["True", "None"]
+    assert settings(DPJAX_CACHE_DIR="/a", JAX_COMPILATION_CACHE_DIR="/b") == ["False", "/a"]
+    assert settings(JAX_COMPILATION_CACHE_DIR="/b") == ["False", "/b"]

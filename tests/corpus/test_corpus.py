@@ -1,0 +1,44 @@
+"""The regression corpus on a few fixed seeds; benchmarks/corpus.py runs all of it on twenty."""
+
+import pytest
+
+from corpus import CORPUS, most_false_refutations
+
+SEEDS = range(2)
+FAST = (
+    "report noisy max 3",
+    "Laplace, scale taken for a deviation",
+    "textbook Laplace, by its bits",
+    "mean that crashes without records",
+    "report noisy max 2",
+    "snapped Laplace, by its bits",
+    "mean without a crash",
+    "two counts, two keys",
+)
+"""A wrong and a right one of each kind, so that not only the whole run sees the corpus fail."""
+
+ENTRIES = [
+    pytest.param(entry, id=entry.name, marks=[] if entry.name in FAST else [pytest.mark.slow])
+    for entry in CORPUS
+]
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_the_wrong_are_refuted_and_the_right_are_not(entry):
+    """A right entry is refuted on both seeds with a chance of 1e-4 at most, seeds fixed."""
+    refuted = [entry.audit(seed).verdict == "violated" for seed in SEEDS]
+    if entry.wrong:
+        assert all(refuted)
+    else:
+        assert not all(refuted)
+
+
+def test_the_allowance_is_that_of_the_confidence():
+    """P(more than 4 of 20 at 1%) = 1.3e-6; P(more than 3) = 4.3e-5."""
+    assert most_false_refutations(20) == 4
+
+
+def test_names_are_unique_and_budgets_are_stated():
+    names = {entry.name for entry in CORPUS}
+    assert len(names) == len(CORPUS) and names >= set(FAST)
+    assert all(entry.budget > 0 for entry in CORPUS)

@@ -1,0 +1,131 @@
+"""Reports and figures of empirical privacy."""
+
+import html
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpjax.empirical import (
+    Adversary,
+    Density,
+    calibrate_noise,
+    empirical_privacy,
+    panel_from_table,
+    plot_empirical_curves,
+    plot_empirical_densities,
+    plot_empirical_noise,
+    render_empirical_report,
+    write_empirical_report,
+)
+from dpjax.report import _files, check_report_path
+
+NARROW = Density(bandwidth=0.25)
+
+
+@pytest.fixture
+def values():
+    return np.random.default_rng(0).gamma(2.0, size=(12, 6))
+
+
+def test_reports_hold_every_part(values, tmp_path):
+    result = empirical_privacy(values, "mean", epsilon=np.linspace(0, 2, 20))
+    noise = calibrate_noise(values, "mean", epsilon=0.5)
+    page = write_empirical_report(result, tmp_path / "report.html", noise).read_text()
+    assert page.count("<img") == 3 and "<script" not in page
+    text = write_empirical_report(result, tmp_path / "report.md", noise).read_text()
+    for part in ("Privacy", "Individuals", "Method", "Checks of the premises", "Noise"):
+        assert f"<h2>{part}</h2>" in page and f"## {part}\n" in text
+    assert "runs (p = " in page and "lag-1 autocorrelation" in page and "Coverage" in page
+    for name in ("curves", "densities", "noise"):
+        assert f"(report-{name}.png)" in text
+        assert (tmp_path / f"report-{name}.png").stat().st_size > 5000
+
+
+def test_reports_escape_what_comes_from_the_data(values):
+    table = pd.DataFrame(values).melt(ignore_index=False, var_name="individual").reset_index()
+    table["individual"] = "<b>|" + table["individual"].astype(str)
+    panel = panel_from_table(table, database="index")
+    result = empirical_privacy(panel, "mean", epsilon=0.5, density=NARROW)
+    page = render_empirical_report(result)
+    assert "<b>" not in page and "&lt;b&gt;" in page
+    assert "<b>/0" in render_empirical_report(result, kind=".md")
+
+
+def test_reports_of_adversaries_and_joint_queries(values):
+    known = empirical_privacy(values, "mean", epsilon=[0.1, 1.0], adversary=Adversary("max"))
+    assert "<h2>Adversary</h2>" in render_empirical_report(known)
+    joint = empirical_privacy(values, ("mean", "max"), epsilon=0.5, density=Density(cells=32))
+    assert "Error of the integrals" in render_empirical_report(joint)
+
+
+def test_reports_say_how_to_do_it_again(values, tmp_path):
+    result = empirical_privacy(values, "mean", epsilon=0.5, density=NARROW)
+    for name in ("r.html", "r.md"):
+        text = html.unescape(write_empirical_report(result, tmp_path / name).read_text())
+        assert '"bandwidth": 0.25' in text and '"dpjax": ' in text
+        # One epsilon has no curve; that is not matplotlib missing.
+        assert "matplotlib" not in text
+
+
+def test_reports_without_matplotlib_say_so(values, tmp_path, monkeypatch):
+    monkeypatch.setattr("dpjax.empirical._report.find_spec", lambda name: None)
+    result = empirical_privacy(values, "mean", epsilon=[0.5, 1.0])
+    text = write_empirical_report(result, tmp_path / "r.md").read_text()
+    assert "The figures need matplotlib" in text and "![" not in text
+
+
+def test_report_paths_that_cannot_be(values, tmp_path, monkeypatch):
+    result = empirical_privacy(values, "mean", epsilon=0.5)
+    with pytest.raises(ValueError, match=r"must end in .html or .md"):
+        write_empirical_report(result, tmp_path / "r.txt")
+    with pytest.raises(FileNotFoundError, match="folder that does not exist"):
+        write_empirical_report(result, tmp_path / "none" / "r.md")
+    monkeypatch.setattr(_files, "find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'dpjax\[report\]'"):
+        check_report_path(tmp_path / "r.md")
+
+
+def test_nothing_half_written_stays(values, tmp_path, monkeypatch):
+    result = empirical_privacy(values, "mean", epsilon=[0.5, 1.0])
+    pictures = {"curves": b"a picture"}
+    monkeypatch.setattr("dpjax.empirical._report._pictures", lambda *arguments: pictures)
+    old = tmp_path / "r.md"
+    old.write_text("old")
+
+    def fail(*arguments, **options):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as during:
+        during.setattr("dpjax.empirical._report.render_empirical_report", fail)
+        with pytest.raises(OSError, match="disk full"):
+            write_empirical_report(result, old)
+    monkeypatch.setattr("dpjax._files.os.replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_empirical_report(result, old)
+    assert [p.name for p in tmp_path.iterdir()] == ["r.md"] and old.read_text() == "old"
+
+
+def test_figures_show_the_numbers(values):
+    result = empirical_privacy(values, "mean", epsilon=[1.0, 0.0, 0.5])
+    left, right = plot_empirical_curves(result).axes
+    np.testing.assert_array_equal(left.lines[0].get_xdata(), [0.0, 0.5, 1.0])
+    np.testing.assert_array_equal(left.lines[0].get_ydata(), result.delta[[1, 2, 0]])
+    np.testing.assert_array_equal(right.lines[0].get_ydata(), result.total_risk[[1, 2, 0]])
+    for density in (Density(), Density("gaussian", "variable")):
+        smooth = empirical_privacy(values, "mean", epsilon=0.5, density=density)
+        axes = plot_empirical_densities(smooth).axes[0]
+        curves = [line for line in axes.lines if line.get_marker() == "None"]
+        assert len(curves) == 2
+        for line in curves:
+            assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(1, abs=0.02)
+    stepped = empirical_privacy(values, "mean", epsilon=0.5, density=Density("ecdf"))
+    heights, edges, _ = plot_empirical_densities(stepped).axes[0].patches[0].get_data()
+    assert heights @ np.diff(edges) == pytest.approx(1)
+    noise = calibrate_noise(values, "mean", epsilon=0.5, noise="deconvolution")
+    axes = plot_empirical_noise(noise, num_draws=20_000).axes[0]
+    heights, edges, _ = axes.patches[0].get_data()
+    assert heights @ np.diff(edges) == pytest.approx(1 - noise.noise.atom, abs=0.02)
+    with pytest.raises(ValueError, match="one query and without an adversary"):
+        known = empirical_privacy(values, "mean", epsilon=0.5, adversary=Adversary("max"))
+        plot_empirical_densities(known)

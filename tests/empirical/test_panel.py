@@ -1,0 +1,133 @@
+"""Panels from every source of data, and what they refuse."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from dpjax.empirical import panel_from_array, panel_from_table
+from dpjax.empirical._panel_tables import as_panel
+
+TABLE = pd.DataFrame(
+    {
+        "year": [2001, 2000, 2001, 2000, 2001],
+        "firm": ["b", "a", "a", "b", "b"],
+        "sales": [1.0, 2.0, 3.0, 4.0, 5.0],
+    }
+)
+KEYS = {"database": "year", "individual": "firm"}
+
+
+def totals(panel):
+    return panel.databases, dict(zip(panel.individuals, panel.total(panel.column()).T.tolist()))  # noqa: B905
+
+
+def test_every_source_gives_the_same_panel(tmp_path):
+    TABLE.to_csv(tmp_path / "t.csv", index=False)
+    TABLE.to_parquet(tmp_path / "t.parquet")
+    expected = ((2000, 2001), {"b": [4.0, 6.0], "a": [2.0, 3.0]})
+    for source in (
+        TABLE,
+        pa.Table.from_pandas(TABLE),
+        tmp_path / "t.csv",
+        str(tmp_path / "t.parquet"),
+    ):
+        assert totals(panel_from_table(source, **KEYS)) == expected
+    panel = panel_from_table(TABLE, **KEYS)
+    assert as_panel(panel) is panel
+
+
+def test_order_of_databases():
+    table = pd.DataFrame(
+        {"database": ["jan", "feb", "jan"], "individual": [1, 1, 2], "value": [1.0, 2, 3]}
+    )
+    assert as_panel(table).databases == ("jan", "feb")
+    dates = table.assign(database=pd.to_datetime(["2020-02-01", "2020-01-01", "2020-02-01"]))
+    assert [d[:7] for d in as_panel(dates).databases] == ["2020-01", "2020-02"]
+
+
+def test_dense_arrays_with_nan_and_with_a_mask():
+    dense = np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 6.0]])
+    mask = ~np.isnan(dense)
+    for panel in (as_panel(dense), panel_from_array(np.nan_to_num(dense), mask=mask)):
+        np.testing.assert_array_equal(panel.total(), mask)
+        np.testing.assert_array_equal(panel.coverage(), [2, 1, 2])
+        np.testing.assert_array_equal(panel.column(), [1, 3, 4, 5, 6])
+    two = as_panel(np.stack([dense, 2 * dense], axis=2))
+    assert two.columns == ("value_0", "value_1")
+    np.testing.assert_array_equal(two.column("value_1"), 2 * panel.column())
+
+
+def test_labels_of_a_dense_array():
+    panel = panel_from_array(np.ones((2, 3)), databases=("wet", "dry"), individuals="abc")
+    assert panel.databases == ("wet", "dry") and panel.individuals == ("a", "b", "c")
+    with pytest.raises(ValueError, match="individuals must be 3 different labels, but were 2"):
+        panel_from_array(np.ones((2, 3)), individuals="ab")
+
+
+def test_individuals_in_no_database_are_noted():
+    dense = np.array([[1.0, np.nan], [2.0, np.nan]])
+    assert "1 of 2 individuals are in no database (first: 1)" in as_panel(dense).notes[0]
+    typed = TABLE.assign(firm=pd.Categorical(TABLE["firm"], ["a", "b", "c"]))
+    assert "'c'" in panel_from_table(typed, **KEYS).notes[0]
+
+
+def test_missing_values_and_repeated_keys():
+    holed = TABLE.assign(sales=[1.0, np.nan, 3.0, 4.0, 5.0])
+    with pytest.raises(ValueError, match=r"1 of 5 records have one \(first: row 1"):
+        panel_from_table(holed, **KEYS)
+    kept = panel_from_table(holed, **KEYS, missing="drop")
+    assert "1 of 5 records" in kept.notes[0]
+    with pytest.raises(ValueError, match=r"1 keys are duplicated \(first: year=2001, firm=b\)"):
+        panel_from_table(TABLE, **KEYS, records="one")
+    copied = pd.concat([TABLE, TABLE[:1]])
+    assert "1 of 6 records are exact copies" in panel_from_table(copied, **KEYS).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "error", "words"),
+    [
+        (TABLE, {}, ValueError, "database column 'database' is not in the table"),
+        (TABLE, {"database": "yeer", "individual": "firm"}, ValueError, "did you mean 'year'"),
+        (TABLE, KEYS | {"value": "firms"}, ValueError, "value column 'firms'"),
+        (TABLE, {"database": "year", "individual": "year", "value": "firm"}, TypeError, "numbers"),
+        (TABLE, KEYS | {"missing": "keep"}, ValueError, "missing 'keep'"),
+        (TABLE[:0], KEYS, ValueError, "at least one database"),
+        (pd.concat([TABLE, TABLE[["sales"]]], axis=1), KEYS, ValueError, "'sales' is repeated"),
+        (TABLE.assign(sales=np.inf), KEYS, ValueError, "must be finite, but row 0"),
+        ("no.csv", {}, ValueError, "there is none at 'no.csv'"),
+        ("data.xlsx", {}, ValueError, "ends in .csv"),
+        (np.ones((2, 2)), {}, TypeError, "table must be of pandas or pyarrow"),
+    ],
+)
+def test_bad_tables_are_named(table, options, error, words):
+    with pytest.raises(error, match=words):
+        panel_from_table(table, **options)
+
+
+@pytest.mark.parametrize(
+    ("array", "mask", "error", "words"),
+    [
+        (np.ones(4), None, ValueError, "shape was .4,"),
+        (np.array([["a"]]), None, TypeError, "array of numbers"),
+        (np.array([[np.inf, 1.0]]), None, ValueError, "finite where an individual is present"),
+        (np.ones((2, 3)), np.ones((3, 2), bool), ValueError, "mask must have shape"),
+        (np.ones((2, 3)), np.ones((2, 3)), TypeError, "mask must be .*booleans"),
+        (np.array([[1.0, 2.0], [np.nan] * 2]), None, ValueError, "database 1 holds none"),
+    ],
+)
+def test_bad_arrays_are_named(array, mask, error, words):
+    with pytest.raises(error, match=words):
+        panel_from_array(array, mask=mask)
+
+
+def test_what_is_no_data_is_named():
+    with pytest.raises(TypeError, match=r"table .* an array or a panel, but was int"):
+        as_panel(3)
+
+
+def test_a_half_missing_record_is_refused():
+    dense = np.ones((2, 3, 2))
+    dense[1, 2, 0] = np.nan
+    with pytest.raises(ValueError, match="database 1, individual 2"):
+        as_panel(dense)

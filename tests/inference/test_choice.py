@@ -1,0 +1,69 @@
+"""How an event is chosen: of many runs as of one, along lines, and where cells are equal."""
+
+import numpy as np
+from scipy import stats
+
+from dpjax.inference import choose_event
+
+CELLS = 60
+
+
+def drawn(num_runs, shift=0.3, size=2_000, seed=0):
+    """Counts of normal outputs in equal bins, [half, runs, side, cells]."""
+    edges = np.linspace(-3, 3, CELLS - 1)
+    law = [np.diff(stats.norm.cdf(edges, x), prepend=0, append=1) for x in (0, shift)]
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.multinomial(size, p, (2, num_runs)) for p in law], axis=2)
+
+
+def test_a_batch_is_its_runs_one_by_one(monkeypatch):
+    first, second = drawn(7)
+    options = {
+        "coarser": [np.arange(CELLS) // 4, np.arange(CELLS) % 3],
+        "positions": [np.arange(CELLS, dtype=float)],
+        "allowed": np.arange(CELLS) != 5,
+        "num_rivals": 4,
+    }
+    whole = choose_event(first, 5_000, 0.95, judge=second, **options)
+    monkeypatch.setattr("dpjax.inference._choice._MOST_ENTRIES", 1)
+    parts = choose_event(first, 5_000, 0.95, judge=second, **options)
+    for i, (one, other) in enumerate(zip(first, second, strict=True)):
+        event = choose_event(one, 5_000, 0.95, judge=other, **options)
+        for found in (whole, parts):
+            assert found.cells[i].tolist() == event.cells.tolist()
+            assert found.larger[i] == event.larger
+            np.testing.assert_allclose(found.predicted[i], event.predicted, rtol=1e-12)
+
+
+def test_half_lines_are_found_along_a_line():
+    """Two shifted normals differ most beyond a point, which noisy ratios of cells do not show."""
+    first, second = drawn(20)
+    line = np.random.default_rng(1).permutation(CELLS)
+    options = {"judge": second[..., line], "positions": [line.astype(float)]}
+    event = choose_event(first[..., line], 5_000, 0.95, **options)
+    ordered = event.cells[:, np.argsort(line)]
+    half_lines = np.count_nonzero(np.diff(ordered.astype(int), axis=-1), axis=-1) == 1
+    assert half_lines.mean() > 0.5
+    # The side that is likelier is the one that the half line lies at.
+    assert np.all(ordered[half_lines, -1] == event.larger[half_lines])
+
+
+def test_cells_that_may_not_be_held_or_never_happened_are_in_no_event():
+    counts = np.array([[500, 300, 200, 0, 0], [200, 300, 500, 0, 0]])
+    allowed = [False, True, True, True, True]
+    event = choose_event(counts, 5_000, 0.95, judge=counts, allowed=allowed)
+    assert event.cells.tolist() == [False, False, True, False, False] and event.larger == 1
+
+
+def test_equal_cells_are_taken_in_their_order():
+    """So the event is the same on every machine: of ten equal cells the first ones are in it."""
+    counts = np.array([[100] * 10 + [1_000], [20] * 10 + [1_800]])
+    event = choose_event(counts, 5_000, 0.95, judge=counts)
+    held = np.flatnonzero(event.cells)
+    assert held.tolist() == list(range(len(held))) and event.larger == 0
+
+
+def test_delta_leaves_nothing_to_choose():
+    counts = np.array([[50, 50], [50, 50]])
+    event = choose_event(counts, 1_000, 0.95, judge=counts, delta=0.9)
+    assert not event.cells.any() and event.predicted == 0 and event.larger == 0

@@ -1,0 +1,28 @@
+"""An event is expected to show what other draws than those that made it have shown."""
+
+import numpy as np
+import pytest
+
+from dpjax.inference import choose_event
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_chance_alone_promises_nothing(delta):
+    """Of 200 equally likely cells, those with the most draws at one side look likelier there.
+
+    Draws that had made a set would promise 0.7 to 1.0 for it. Other draws promise more than 0.1 in
+    none of 2000 seeds; the 20 here are fixed.
+    """
+    for seed in range(20):
+        halves = np.random.default_rng(seed).multinomial(1000, np.full(200, 1 / 200), (2, 2))
+        event = choose_event(halves[0], 50_000, 0.999, judge=halves[1], delta=delta)
+        assert event.predicted < 0.1
+
+
+def test_a_true_difference_is_promised():
+    """Every second cell is e times as likely at the database: seen again, it promises most of 1."""
+    weights = np.where(np.arange(200) % 2, np.e, 1.0)
+    rows = np.stack([weights, weights[::-1]]) / weights.sum()
+    halves = np.random.default_rng(0).multinomial(10_000, rows, (2, 2))
+    event = choose_event(halves[0], 50_000, 0.999, judge=halves[1])
+    assert 0.7 < event.predicted < 1

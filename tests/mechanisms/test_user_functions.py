@@ -1,0 +1,160 @@
+"""Users' functions: what `from_function` makes of them, and what it refuses."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpjax import _random
+from dpjax._types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
+from dpjax.mechanisms import from_function
+
+FALSE_ALARM = 1e-5
+
+
+def test_a_user_function_is_batched():
+    def noisy(key, x):
+        return x + jax.random.normal(key)
+
+    mechanism = from_function(noisy, 0.5)
+    assert mechanism.output_space == RealSpace()
+    sample = jax.jit(lambda key, x: mechanism.sample(key, x, 2**16))
+    draws = np.asarray(sample(_random.as_key(1), jnp.float32(0.5)))
+    assert draws.dtype == np.float32 and draws.shape == (2**16,)
+    assert stats.kstest(draws, stats.norm(0.5).cdf).pvalue > FALSE_ALARM
+    key = _random.as_key(1)
+    one = noisy(_random.sample_keys(key, 7)[4], 0.5)
+    assert mechanism.sample(key, jnp.float32(0.5), 7)[4] == pytest.approx(float(one), rel=1e-6)
+
+
+def test_output_spaces_of_user_functions():
+    spaces = {
+        IntegerSpace(): from_function(
+            lambda key, x: jnp.int32(x - jax.random.exponential(key)), 3.0
+        ),
+        FiniteSpace(2): from_function(
+            lambda key, x: jax.random.bernoulli(key, x), 0.3, num_outcomes=2
+        ),
+        VectorSpace(3): from_function(lambda key, x: x + jax.random.normal(key, (3,)), np.zeros(3)),
+    }
+    for space, mechanism in spaces.items():
+        assert mechanism.output_space == space
+    draws = spaces[FiniteSpace(2)].sample(_random.as_key(0), jnp.float32(0.3), 50)
+    assert draws.dtype == jnp.int32 and draws.shape == (50,)
+    assert spaces[VectorSpace(3)].sample(_random.as_key(0), jnp.zeros(3), 50).shape == (50, 3)
+
+
+def branches(key, x):
+    return x if jax.random.uniform(key) > 0.5 else -x
+
+
+def to_numpy(key, x):
+    return float(np.asarray(jax.random.uniform(key))) + x
+
+
+def impure(key, x):
+    return x + np.random.default_rng().normal()
+
+
+def impure_constants(key, x):
+    return x + jax.random.choice(key, jnp.asarray(np.random.default_rng().normal(size=1000)))
+
+
+def impure_on_the_host(key, x):
+    def noise(x):
+        return x + np.float32(np.random.default_rng().normal())
+
+    return jax.pure_callback(
+        noise, jax.ShapeDtypeStruct((), jnp.float32), x, vmap_method="sequential"
+    )
+
+
+def pure_on_the_host(key, x):
+    def cube(x):
+        return x**3
+
+    noisy = x + jax.random.laplace(key)
+    return jax.pure_callback(
+        cube, jax.ShapeDtypeStruct((), x.dtype), noisy, vmap_method="sequential"
+    )
+
+
+SHAPES = itertools.cycle([2, 3])
+
+
+def of_varying_shape(key, x):
+    return x + jax.random.normal(key, (next(SHAPES),))
+
+
+def crashes(key, x):
+    return x @ jnp.ones(3)
+
+
+def matrix(key, x):
+    return x + jax.random.normal(key, (2, 2))
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message"),
+    [
+        (3, TypeError, "must be a mechanism or a function, but was 3"),
+        (branches, TypeError, "branches cannot be traced by JAX .*dpjax.HostMechanism"),
+        (to_numpy, TypeError, "to_numpy cannot be traced by JAX .*jax.numpy and jax.random"),
+        (impure, ValueError, "impure gave different outputs .* for the same key.*from the key"),
+        (impure_constants, ValueError, "impure_constants gave different outputs"),
+        (impure_on_the_host, ValueError, "impure_on_the_host gave different outputs"),
+        (of_varying_shape, ValueError, "of_varying_shape gave different outputs or shapes"),
+        (crashes, TypeError, r"crashes failed for \(key, database of shape \(\)\)"),
+        (matrix, TypeError, r"matrix must return one number or one vector, but .*2, 2"),
+        (lambda key, x: (x, x), TypeError, "must return one number or one vector, but returned"),
+        (lambda key, x: None, TypeError, "must return one number or one vector, but .*None"),
+        (lambda key, x: key, TypeError, "must return numbers, but returned key"),
+        (lambda key, x: x + 1j, TypeError, "must return numbers, but returned complex64"),
+        (lambda key, x: jnp.ones(1) * x, TypeError, "vector of length 1: return its one entry"),
+        (lambda key, x: jnp.arange(3), TypeError, "vector of int32; encode it"),
+    ],
+)
+def test_bad_user_functions(function, error, message):
+    with pytest.raises(error, match=message):
+        from_function(function, 0.0)
+
+
+def adds_in_place(key, x):
+    x += jax.random.laplace(key)
+    return x
+
+
+def centres_in_place(key, x):
+    x -= x.mean()
+    return x[0] + jax.random.laplace(key)
+
+
+@pytest.mark.parametrize(
+    ("function", "dimension"),
+    [
+        (lambda key, x: x.at[0].add(jax.random.laplace(key)), 3),
+        (lambda key, x: x[jax.random.randint(key, (), 0, 3)], 1),
+        (adds_in_place, 3),
+        (centres_in_place, 1),
+    ],
+)
+def test_user_functions_see_jax_arrays_and_change_nothing(function, dimension):
+    database = np.arange(1, 4, dtype=np.float32)
+    mechanism = from_function(function, database)
+    assert mechanism.output_space == (RealSpace() if dimension == 1 else VectorSpace(dimension))
+    np.testing.assert_array_equal(database, [1, 2, 3])
+
+
+def test_a_function_may_call_the_host():
+    mechanism = from_function(pure_on_the_host, np.float32(2.0))
+    key = _random.as_key(0)
+    expected = [(2 + float(jax.random.laplace(k))) ** 3 for k in _random.sample_keys(key, 4)]
+    np.testing.assert_allclose(mechanism.sample(key, jnp.float32(2), 4), expected, rtol=1e-5)
+
+
+def test_outcomes_must_be_integers():
+    with pytest.raises(TypeError, match=r"num_outcomes .* returned float32\[\]"):
+        from_function(lambda key, x: x + jax.random.normal(key), 0.0, num_outcomes=4)

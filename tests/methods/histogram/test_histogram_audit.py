@@ -1,0 +1,164 @@
+"""Audits by histograms: verdicts, assumptions, failures, refusals."""
+
+import jax
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.mechanisms import Laplace, RandomizedResponse, TruncatedLaplace
+from dpjax.reference import ExactTruncatedLaplace
+
+LAW = ExactTruncatedLaplace(2.0)
+
+
+def audited(mechanism, pairs=None, claim=None, confidence=0.8, **options):
+    return dpjax.audit(
+        mechanism, pairs, method=dpjax.Histogram(**options), claim=claim, confidence=confidence
+    )
+
+
+@pytest.fixture(scope="module")
+def standard():
+    return audited(TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, claim=0.5)
+
+
+def test_standard_pair_of_a_built_in_mechanism(standard):
+    assert standard.lower_bound <= LAW.epsilon <= standard.upper_bound
+    assert standard.verdict == "not refuted" and standard.bound == "histogram"
+    assert standard.level == "LDP epsilon" and standard.num_confirm == 0
+    assert (standard.witness.database, standard.witness.neighbor) == (0.0, 1.0)
+    assumed = standard.assumption
+    assert assumed["status"] == "OK" and assumed["p_value"] == 1.0
+    assert (assumed["num_pairs"], assumed["num_failed"]) == (1, 0)
+    # 0.5 is the precision where nothing is asked for.
+    assert assumed["plan"]["precision"] == 0.5 and assumed["plan"]["num_intervals"] == 12
+    assert standard.upper_bound == pytest.approx(standard.estimate + 0.5)
+    assert standard.settings["inputs"] == [0.0, 1.0]
+    assert standard.recipe["method"] == {
+        "name": "histogram", "lipschitz": LAW.lipschitz, "bound": "all-intervals"
+    }  # fmt: skip
+    text = str(standard)
+    assert "NOT REFUTED" in text and "safety check" in text and assumed["text"] in text
+
+
+def test_confidence_is_of_the_plan():
+    both = audited(
+        TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, precision=0.5, num_samples=10_000
+    )
+    assert 0.8 < both.assumption["plan"]["confidence"] < 1
+    with pytest.raises(ValueError, match=r"have the precision 0\.5 with confidence .* only, below"):
+        audited(
+            TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, precision=0.5, num_samples=10_000,
+            confidence=1 - 1e-9,
+        )  # fmt: skip
+    few, many = (
+        dpjax.audit(
+            RandomizedResponse(1.0), method=dpjax.Histogram(least_probability=0.2),
+            confidence=confidence, num_claims=claims,
+        )
+        for confidence, claims in ((0.99, 1), (0.95, 5))
+    )  # fmt: skip
+    assert few.num_samples == many.num_samples
+    assert few.estimate == many.estimate and any("5 such bounds" in note for note in many.notes)
+
+
+def test_all_inputs_of_an_interval_and_a_false_claim():
+    found = audited(
+        TruncatedLaplace(2.0),
+        lipschitz=LAW.lipschitz,
+        input_interval=(0.0, 1.0),
+        input_lipschitz=LAW.input_lipschitz,
+        precision=0.4,
+        claim=0.05,
+    )
+    inputs = found.assumption["plan"]["num_inputs"]
+    assert found.assumption["num_pairs"] == inputs * (inputs - 1) // 2
+    assert found.verdict == "violated" and found.lower_bound > 0.05
+    assert "the claim or the assumption is false" in found.sentence
+    labels = [label for label, _ in found.pair_scores]
+    assert found.witness.pair == labels[0] and len(labels) == found.assumption["num_pairs"]
+
+
+def test_renyi_and_finite_outputs_of_a_function():
+    renyi = audited(
+        TruncatedLaplace(3.0),
+        lipschitz=ExactTruncatedLaplace(3.0).lipschitz,
+        order=2.0,
+        num_samples=500_000,
+    )
+    exact = ExactTruncatedLaplace(3.0).pair_renyi(0, 1, 2)
+    assert renyi.lower_bound <= exact <= renyi.upper_bound
+    assert renyi.level == "Renyi level of order 2"
+
+    def coin(key, x):
+        return jax.random.bernoulli(key, 0.3 + 0.3 * x).astype(int)
+
+    found = audited(
+        dpjax.from_function(coin, 0.0, num_outcomes=2),
+        inputs=[0.0, 1.0],
+        least_probability=0.2,
+        precision=0.2,
+    )
+    assert found.lower_bound <= np.log(2) <= found.upper_bound
+    assert found.assumption["p_value"] is None
+    whole = audited(RandomizedResponse(1.0, 3), least_probability=0.15, precision=0.2)
+    assert whole.assumption["num_pairs"] == 3
+    assert whole.lower_bound <= 1.0 <= whole.upper_bound
+
+
+def test_an_assumption_that_the_counts_contradict_is_said():
+    found = audited(TruncatedLaplace(0.3), lipschitz=0.3, precision=0.3, confidence=0.9, claim=0.5)
+    assert found.assumption["p_value"] <= 0.05
+    assert found.verdict == "assumption refuted"
+    assert "contradict the assumption that every density" in found.sentence
+
+
+def test_a_failed_run_has_no_number():
+    found = audited(RandomizedResponse(30.0, 2), least_probability=0.2, claim=1.0)
+    assumed = found.assumption
+    assert (assumed["status"], assumed["num_failed"]) == ("EMPTY_INTERVAL", 1)
+    assert found.estimate is None and found.upper_bound is None and found.lower_bound == 0
+    assert found.verdict == "not refuted" and found.pair_scores == ()
+    assert "received no sample" in found.sentence and "estimate     none" in str(found)
+    assert found.row()["estimate"] is None
+
+
+BOTH = {"lipschitz": 1.0, "inputs": [0, 1], "input_interval": (0, 1)}
+WIDE = {"lipschitz": 1.0, "input_interval": (0, 1)}
+SMOOTH = {"lipschitz": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "given", "message"),
+    [
+        (TruncatedLaplace(1.0), {}, "lipschitz must be given"),
+        (RandomizedResponse(1.0), {}, "least_probability must be given"),
+        (RandomizedResponse(1.0), {"least_probability": 0.1, "lipschitz": 1.0}, "has 2 outputs"),
+        (
+            RandomizedResponse(1.0),
+            {"least_probability": 0.1, "input_interval": (0, 1)},
+            "input_interval is not accepted for finitely many outputs",
+        ),
+        (TruncatedLaplace(2.0), {**SMOOTH, "least_probability": 0.1}, "finitely many"),
+        (Laplace(1.0), SMOOTH, "output_interval must be given"),
+        (lambda key, x: x, SMOOTH, "pairs, inputs or input_interval must be given for a mech"),
+        (TruncatedLaplace(1.0), BOTH, "pairs, inputs and input_interval are not accepted together"),
+        (TruncatedLaplace(1.0), WIDE, "input_lipschitz and input_interval are given together"),
+        (TruncatedLaplace(1.0), {**SMOOTH, "claim": -1.0}, "claim must be a number >= 0"),
+        (TruncatedLaplace(1.0), {**SMOOTH, "bound": "publishd"}, "bound 'publishd' is not known"),
+    ],
+)
+def test_refusals(mechanism, given, message):
+    with pytest.raises(ValueError, match=message):
+        audited(mechanism, **given)
+
+
+def test_what_it_is_not_for():
+    method = dpjax.Histogram(lipschitz=1.0)
+    with pytest.raises(TypeError, match=r"Histogram counts what JAX draws, .* recorded outputs is"):
+        dpjax.audit(dpjax.Recorded([1.0] * 50, [2.0] * 50), method=method)
+    with pytest.raises(TypeError, match="Histogram counts what JAX draws"):
+        host = dpjax.HostMechanism(lambda d, n, rng: rng.laplace(d, 1, n))
+        dpjax.audit(host, [(0.0, 1.0)], method=method)
+    with pytest.raises(ValueError, match=r"delta must be 0 for a histogram, but was 0\.1"):
+        dpjax.audit(TruncatedLaplace(1.0), method=method, notion=dpjax.Epsilon(0.1))

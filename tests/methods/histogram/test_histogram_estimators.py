@@ -1,0 +1,301 @@
+"""Histogram estimators on the device: exact counts, guarantees at the planned n, refusals."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from dpjax import _random
+from dpjax._batching import Execution
+from dpjax._errors import Status
+from dpjax._numerics import WideCount
+from dpjax._streaming import block_size_for
+from dpjax.inference import (
+    ldp_levels,
+    plan,
+    plan_finite,
+    plan_safety,
+    renyi_levels,
+    unseen_log_rarity,
+)
+from dpjax.mechanisms import (
+    Laplace,
+    RandomizedResponse,
+    TruncatedGaussian,
+    TruncatedLaplace,
+    TwoPoint,
+    from_function,
+)
+from dpjax.methods.histogram import Unplanned, histogram_ldp, histogram_rdp, midpoints
+from dpjax.methods.histogram._estimate import count_outputs
+from dpjax.partitions._intervals import interval_counts
+from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
+
+NUM_RUNS = 1_000
+
+
+def test_counts_are_those_of_the_same_draws_counted_naively():
+    mechanism, n, m = TruncatedLaplace(0.7), 20_001, 13
+    result = histogram_ldp(mechanism, [0.1, 0.8], Unplanned(m, n), key=5, num_runs=2)
+    size = block_size_for(n)
+    for run in range(2):
+        for index, x in enumerate((0.1, 0.8)):
+            key = _random.fold_in(_random.fold_in(_random.as_key(5), run), index)
+            blocks = [
+                mechanism.sample(_random.fold_in(key, b), jnp.float32(x), size)
+                for b in range(-(-n // size))
+            ]
+            draws = np.concatenate(blocks)[:n]
+            expected = np.bincount(np.minimum((draws * m).astype(int), m - 1), minlength=m)
+            # A draw within one rounding of an edge may fall on either side of it.
+            moved = np.abs(result.counts[run, index] - expected).sum()
+            assert moved <= 4
+            assert result.counts[run, index].sum() == n
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "law"),
+    [
+        (TruncatedLaplace(1.0), ExactTruncatedLaplace(1.0)),
+        (TruncatedGaussian(0.6), ExactTruncatedGaussian(0.6)),
+    ],
+    ids=["laplace", "gaussian"],
+)
+def test_counts_follow_the_exact_law_and_reject_a_near_one(mechanism, law):
+    """Chi-square at a level of 1e-6, four tests; a scale 5 % off must be rejected."""
+    n, m = 2_000_000, 91
+    counts = histogram_ldp(mechanism, [0.0, 0.3], Unplanned(m, n), key=7).counts[0]
+    edges = np.linspace(0, 1, m + 1)
+    (parameter,) = vars(law).values()
+    wrong = type(law)(1.05 * parameter)
+    for row, x in zip(counts, (0.0, 0.3), strict=True):
+        assert chisquare(row, n * np.diff(law.cdf(x, edges))).pvalue > 1e-6
+        assert chisquare(row, n * np.diff(wrong.cdf(x, edges))).pvalue < 1e-6
+
+
+def test_both_ends_belong_and_what_lies_outside_is_set_apart():
+    reducer = interval_counts(-1.0, 3.0, 4)
+    samples = jnp.array([-1.0, 3.0, 0.0, 0.5, -1.001, 3.001, jnp.nan, jnp.inf, 2.0])
+    valid = jnp.ones(9, bool).at[-1].set(False)
+    counts = reducer.update(reducer.init(), samples, valid).as_int()
+    assert counts[:4].tolist() == [1, 2, 0, 1]
+    assert counts[:4].sum() == 4
+
+
+def test_counts_pass_2_to_the_31_without_wrapping():
+    reducer = interval_counts(0.0, 1.0, 2)
+    full = WideCount(jnp.full(3, 2**30 - 1, jnp.int32), jnp.full(3, 9, jnp.int32))
+    after = reducer.update(full, jnp.full(100, 0.25), jnp.ones(100, bool)).as_int()
+    assert after[0] == 10 * 2**30 - 1 + 100
+    assert after[1] == 10 * 2**30 - 1
+
+
+def test_execution_never_changes_the_counts():
+    def counts(execution):
+        return histogram_ldp(
+            TruncatedLaplace(1.0),
+            midpoints(0, 1, 3),
+            Unplanned(11, 20_000),
+            key=3,
+            num_runs=3,
+            execution=execution,
+        ).counts
+
+    one_by_one = counts(Execution(1, 1))
+    assert np.array_equal(one_by_one, counts(Execution(3, 2)))
+    assert not np.array_equal(one_by_one[0], one_by_one[1])
+
+
+def test_memory_does_not_grow_with_the_number_of_samples():
+    def count(key):
+        return count_outputs(
+            TruncatedLaplace(1.0),
+            jnp.array([0.0, 1.0]),
+            key,
+            jnp.arange(1, dtype=jnp.int32),
+            (0.0, 1.0),
+            num_intervals=91,
+            num_samples=10**10,
+            execution=Execution(1, 2),
+        )
+
+    analysis = jax.jit(count).lower(_random.as_key(0)).compile().memory_analysis()
+    # The scan over block numbers keeps them: 4 bytes for every 8192 draws.
+    assert analysis.temp_size_in_bytes + analysis.output_size_in_bytes < 8 * 2**20
+
+
+def drawn_counts(law, planned, inputs=(0.0, 1.0)):
+    """Counts of 1000 runs by the exact law: what the device draws follows it, see above."""
+    edges = np.linspace(0, 1, planned.num_intervals + 1)
+    rows = [np.diff(law.cdf(x, edges)) for x in inputs]
+    rng = np.random.default_rng(planned.num_samples)
+    return np.stack(
+        [rng.multinomial(planned.num_samples, row / row.sum(), size=NUM_RUNS) for row in rows], 1
+    )
+
+
+@pytest.mark.parametrize(("epsilon", "precision"), [(0.5, 1.0), (0.7, 1.0), (0.5, 0.5)])
+def test_ldp_is_within_the_precision_as_often_as_planned(epsilon, precision):
+    law = ExactTruncatedLaplace(1 / epsilon)
+    planned = plan(lipschitz=law.lipschitz, precision=precision, confidence=0.8)
+    levels = ldp_levels(drawn_counts(law, planned), [(0, 1)])[:, 0]
+    # In truth above 0.99 of the runs are within: fewer than 0.9 has a probability below 1e-50.
+    assert (np.abs(levels - law.epsilon) <= precision).filled(False).mean() >= 0.9
+    assert planned.confidence == 0.8
+
+
+@pytest.mark.parametrize(("scale", "precision"), [(5.0, 1.0), (5.0, 0.5), (3.0, 1.0)])
+def test_renyi_is_within_the_precision_as_often_as_planned(scale, precision):
+    law = ExactTruncatedLaplace(scale)
+    planned = plan(lipschitz=law.lipschitz, precision=precision, confidence=0.9, order=2)
+    levels = renyi_levels(drawn_counts(law, planned), [(0, 1)], 2)[:, 0]
+    error = np.abs(levels - law.pair_renyi(0, 1, 2))
+    assert (error <= precision).filled(False).mean() >= 0.9
+
+
+@pytest.mark.slow
+def test_all_pairs_of_mid_points_find_the_extremes():
+    """Precision 0.5, confidence 0.8: 91 mid-points, n = 1863132 each, 4095 pairs."""
+    inputs = midpoints(0, 1, 91)
+    result = histogram_ldp(TruncatedLaplace(1.0), inputs, Unplanned(91, 1_863_132), key=0)
+    assert result.levels.shape == (1, 4095)
+    assert result.estimates[0] == pytest.approx(1.0, abs=0.02)
+    first, second = result.witness()
+    assert first < 0.1
+    assert second > 0.9
+    law = ExactTruncatedLaplace(1.0)
+    exact = np.array([law.pair_epsilon(inputs[i], inputs[j]) for i, j in result.pairs])
+    # Bias of a maximum of noisy log-ratios: standard deviation about 0.01.
+    assert np.abs(result.levels[0] - exact).max() < 0.1
+    assert np.corrcoef(result.levels[0], exact)[0, 1] > 0.99
+
+
+def test_mid_points_halve_their_buckets():
+    assert midpoints(-1.0, 3.0, 4).tolist() == [-0.5, 0.5, 1.5, 2.5]
+    with pytest.raises(ValueError, match="the input interval must have low < high"):
+        midpoints(1.0, 1.0, 4)
+
+
+@pytest.mark.slow
+def test_table_4_largest_renyi_level():
+    result = histogram_rdp(
+        TruncatedLaplace(3.5), midpoints(0, 1, 20), Unplanned(20, 1_000_000), key=0, order=2
+    )
+    assert result.estimates[0] == pytest.approx(0.027, abs=0.003)
+
+
+@pytest.mark.parametrize("order", [None, 2.0])
+def test_finite_outputs_and_inputs(order):
+    """4-ary randomised response at level 1: all pairs of inputs, P(output) >= 1 / (3 + e)."""
+    likely = np.exp(1.0) / (3 + np.exp(1.0))
+    rare = 1 / (3 + np.exp(1.0))
+    planned = plan_finite(
+        num_outputs=4,
+        least_probability=0.17,
+        precision=0.1,
+        confidence=0.95,
+        num_inputs=4,
+        order=order,
+    )
+    estimator = histogram_ldp if order is None else histogram_rdp
+    result = estimator(RandomizedResponse(1.0, 4), np.arange(4), planned, key=0, num_runs=100)
+    assert result.levels.shape == (100, 6)
+    truth = 1.0
+    if order is not None:
+        truth = np.log(likely**2 / rare + rare**2 / likely + 2 * rare)
+    assert np.mean(np.abs(result.estimates - truth) <= 0.1) >= 0.95
+
+
+def test_given_pairs_only():
+    result = histogram_ldp(
+        RandomizedResponse(1.0, 3), np.arange(3), Unplanned(3, 1000), key=0, pairs=[(0, 2)]
+    )
+    assert result.levels.shape == (1, 1)
+
+
+def test_an_empty_interval_is_a_status_and_never_a_number():
+    # 91 intervals and 500 draws: some runs see every interval of a pair, most do not.
+    result = histogram_ldp(
+        TruncatedLaplace(1.0), [0.0, 1.0], Unplanned(60, 300), key=0, num_runs=50
+    )
+    assert 0 < result.num_failed < 50
+    assert result.status is Status.OK
+    failed = np.any(result.counts == 0, axis=(1, 2))
+    assert result.num_failed == failed.sum()
+    listed = result.to_dict()["estimates"]
+    assert [entry is None for entry in listed] == failed.tolist()
+    all_failed = histogram_ldp(TruncatedLaplace(1.0), [0.0, 1.0], Unplanned(91, 100), key=0)
+    assert all_failed.status is Status.EMPTY_INTERVAL
+    assert all_failed.witness() is None
+    assert all_failed.to_dict()["estimates"] == [None]
+
+
+def test_failed_pairs_are_left_out_of_the_maximum():
+    result = histogram_ldp(
+        TruncatedLaplace(0.2), [0.0, 0.5, 1.0], Unplanned(10, 300), key=1, num_runs=200
+    )
+    mask = np.ma.getmaskarray(result.levels)
+    partly = mask.any(1) & ~mask.all(1)
+    assert partly.any()
+    for run in np.flatnonzero(partly):
+        assert result.estimates[run] == result.levels.data[run][~mask[run]].max()
+
+
+def test_hidden_leak_is_never_estimated():
+    """Theorem 1: with n draws almost surely all 0, the run fails rather than answers 0."""
+    n = 10_000
+    hidden = TwoPoint(log_rarity=unseen_log_rarity(n, 0.95), ratio=10.0)
+    result = histogram_ldp(hidden, [0, 1], Unplanned(2, n), key=0, num_runs=100)
+    assert result.num_failed >= 85
+
+
+def test_safety_check_takes_the_counts_of_the_runs():
+    law = ExactTruncatedLaplace(1.0)
+    claim = plan(lipschitz=law.lipschitz / 2, precision=1.0, confidence=0.8)
+    raised, check = plan_safety(claim)
+    result = histogram_ldp(TruncatedLaplace(1.0), [0.0, 1.0], raised, key=0, num_runs=20)
+    assert check.verdict(result.counts).refuted(0.01)
+
+
+def test_user_function_with_a_stated_interval():
+    def rounded_uniform(key, x):
+        return 2 * jax.random.uniform(key) + 0 * x
+
+    mechanism = from_function(rounded_uniform, 0.0)
+    result = histogram_ldp(
+        mechanism, [0.0, 1.0], Unplanned(4, 40_000), key=0, output_interval=(0.0, 2.0)
+    )
+    assert result.estimates[0] < 0.1
+    with pytest.raises(ValueError, match=r"outputs in \[0, 1\], but .* of 80000 draws lay outside"):
+        histogram_ldp(
+            mechanism, [0.0, 1.0], Unplanned(4, 40_000), key=0, output_interval=(0.0, 1.0)
+        )
+
+
+def test_refusals():
+    laplace, pair = TruncatedLaplace(1.0), [0.0, 1.0]
+    ldp = plan(lipschitz=1.0, precision=1.0, confidence=0.8)
+    renyi = plan(lipschitz=0.3, precision=1.0, confidence=0.8, order=2)
+    with pytest.raises(TypeError, match="use histogram_rdp"):
+        histogram_ldp(laplace, pair, renyi, 0)
+    with pytest.raises(TypeError, match="plan must be for Renyi"):
+        histogram_rdp(laplace, pair, ldp, 0)
+    with pytest.raises(ValueError, match="order must be that of the plan"):
+        histogram_rdp(laplace, pair, renyi, 0, order=3)
+    with pytest.raises(ValueError, match="order must be a number > 1"):
+        histogram_rdp(laplace, pair, Unplanned(4, 100), 0)
+    with pytest.raises(ValueError, match="inputs must be the 2 that were planned for, but were 3"):
+        histogram_ldp(laplace, [0.0, 0.5, 1.0], ldp, 0)
+    with pytest.raises(ValueError, match="inputs must be at least two"):
+        histogram_ldp(laplace, [0.0], ldp, 0)
+    with pytest.raises(ValueError, match="output_interval must be given"):
+        histogram_ldp(Laplace(1.0), pair, ldp, 0)
+    with pytest.raises(ValueError, match="plan must be for outputs of width 2"):
+        histogram_ldp(Laplace(1.0), pair, ldp, 0, output_interval=(0.0, 2.0))
+    with pytest.raises(ValueError, match="plan must count the 3 outputs"):
+        histogram_ldp(RandomizedResponse(1.0, 3), [0, 1], Unplanned(2, 100), 0)
+    with pytest.raises(ValueError, match="pairs must number inputs below 2"):
+        histogram_ldp(laplace, pair, ldp, 0, pairs=[(0, 2)])
+    with pytest.raises(ValueError, match="num_runs must be an integer >= 1"):
+        histogram_ldp(laplace, pair, ldp, 0, num_runs=0)

@@ -1,0 +1,114 @@
+"""The privacy loss and its maximum."""
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.methods.local import largest_loss, privacy_loss
+
+
+def naive_loss(f, g, floor):
+    f, g = max(f, floor), max(g, floor)
+    if f == g:
+        return 0.0
+    return math.inf if 0 in (f, g) else abs(math.log(f / g))
+
+
+@pytest.mark.parametrize("floor", [0.0, 1e-3, 0.5, 3.0])
+def test_privacy_loss_entry_by_entry(floor):
+    values = np.array([0.0, 1e-30, 1e-4, 1e-3, 0.2, 0.5, 1.0, 7.0], np.float32)
+    f, g = (np.array(side) for side in zip(*itertools.product(values, values), strict=True))
+    actual = np.asarray(privacy_loss(jnp.asarray(f), jnp.asarray(g), floor))
+    floor = float(np.float32(floor))
+    expected = [naive_loss(float(a), float(b), floor) for a, b in zip(f, g, strict=True)]
+    # Two float32 logarithms of up to 69, each within a few 2^-24 of itself.
+    np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=3e-5)
+    assert not np.any(np.isnan(actual)) and np.all(actual >= 0)
+
+
+def test_the_loss_is_symmetric_and_the_floor_may_vary():
+    f, g = jnp.array([0.1, 0.0, 0.2]), jnp.array([0.4, 0.3, 0.0])
+    np.testing.assert_array_equal(privacy_loss(f, g), privacy_loss(g, f))
+    floors = jnp.array([0.2, 0.3, 0.1])
+    expected = [math.log(2), 0.0, math.log(2)]
+    np.testing.assert_allclose(privacy_loss(f, g, floors), expected, atol=1e-6)
+
+
+INF = math.inf
+SLOPES = {
+    # f, f', floor: the derivative of the loss with respect to f and to f', by hand.
+    "nothing at either side": (0.0, 0.0, 0.0, (0.0, 0.0)),
+    "nothing at one side": (0.0, 0.25, 0.0, (-INF, 4.0)),
+    "nothing at the other": (0.25, 0.0, 0.0, (4.0, -INF)),
+    "above the floor": (0.5, 0.2, 0.1, (2.0, -5.0)),
+    "above the floor, the other way": (0.2, 0.5, 0.1, (-5.0, 2.0)),
+    "no floor": (0.5, 0.2, 0.0, (2.0, -5.0)),
+    "one below the floor": (0.01, 0.5, 0.1, (0.0, 2.0)),
+    "nothing, with a floor": (0.0, 0.5, 0.1, (0.0, 2.0)),
+    "both below the floor": (0.01, 0.02, 0.1, (0.0, 0.0)),
+    "nothing at either side, with a floor": (0.0, 0.0, 0.1, (0.0, 0.0)),
+}
+
+
+@pytest.mark.parametrize("case", SLOPES)
+def test_the_slope_of_the_loss(case):
+    f, g, floor, slopes = SLOPES[case]
+    gradient = jax.grad(privacy_loss, (0, 1))
+    np.testing.assert_allclose(gradient(f, g, floor), slopes, rtol=1e-6)
+    if 0 not in (f, g):
+        # Central differences of ln have an error of h^2 / (3 f^3).
+        step = 1e-6
+        differences = [
+            (naive_loss(f + a, g + b, floor) - naive_loss(f - a, g - b, floor)) / (2 * step)
+            for a, b in ((step, 0), (0, step))
+        ]
+        np.testing.assert_allclose(gradient(f, g, floor), differences, rtol=1e-5, atol=1e-6)
+
+
+def test_an_entry_without_density_leaves_the_slopes_of_others():
+    f, g = jnp.array([0.0, 0.5, 0.2]), jnp.array([0.0, 0.25, 0.4])
+    slopes = jax.jit(jax.grad(lambda f: jnp.sum(privacy_loss(f, g))))(f)
+    np.testing.assert_allclose(slopes, [0, 2, -5], rtol=1e-6)
+
+
+def test_largest_loss_among_what_is_allowed():
+    f = jnp.array([0.5, 0.1, 0.4, 0.2, 0.0])
+    g = jnp.array([0.5, 0.4, 0.1, 0.1, 0.9])
+    everywhere = jnp.ones(5, bool)
+
+    def find(*args):
+        index, loss, score = jax.jit(largest_loss)(f, g, *args)
+        return int(index), float(loss), float(score)
+
+    assert find(0.0, everywhere) == (4, math.inf, math.inf)
+    # ln 4 twice: the first counts.
+    first = find(0.0, jnp.array([True, True, True, True, False]))
+    assert first == (1, pytest.approx(math.log(4)), pytest.approx(math.log(4)))
+    assert find(0.0, jnp.array([True, False, False, True, False])) == (
+        3,
+        pytest.approx(math.log(2)),
+        pytest.approx(math.log(2)),
+    )
+    # At the floor 0.2 the last entry has ln(0.9 / 0.2), which is still the largest.
+    assert find(0.2, everywhere)[:2] == (4, pytest.approx(math.log(4.5)))
+
+
+def test_the_penalty_moves_the_choice_but_not_the_loss():
+    f, g = jnp.array([0.1, 0.4, 0.2]), jnp.array([0.4, 0.1, 0.1])
+    penalty = jnp.array([0.2, 0.9, 0.1])
+    everywhere = jnp.ones(3, bool)
+    index, loss, score = largest_loss(f, g, 0.0, everywhere, penalty)
+    assert int(index) == 0
+    assert float(loss) == pytest.approx(math.log(4))
+    assert float(score) == pytest.approx(math.log(4) - 0.2)
+    index, loss, score = largest_loss(f, g, 0.0, everywhere, jnp.array([2.0, 2.0, 0.1]))
+    assert int(index) == 2
+    assert float(loss) == pytest.approx(math.log(2), rel=1e-6)
+    assert float(score) == pytest.approx(math.log(2) - 0.1, rel=1e-6)
+    # What is not allowed loses to any score, a negative one included.
+    index, _, score = largest_loss(f, g, 0.0, jnp.array([False, False, True]), 5.0)
+    assert int(index) == 2 and float(score) == pytest.approx(math.log(2) - 5)

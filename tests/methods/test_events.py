@@ -1,0 +1,328 @@
+"""Events as a method: what is confirmed is bounded, and coverage holds for every count."""
+
+import math
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpjax
+from dpjax import Execution, _random
+from dpjax._types import FiniteSpace, MixedSpace, VectorSpace
+from dpjax.databases import Pairs
+from dpjax.mechanisms import SVT2, Laplace, ReportNoisyMax
+from dpjax.partitions import Encoder, encode_drawn, lay
+from dpjax.sources import AnyPairs, Drawn, Request, Search
+
+SMALL = dpjax.Events(num_samples=2_000, num_confirm=4_000)
+ONE = [(0.0, 1.0)]
+
+
+class Counted:
+    """A source with given counts of outcomes: [pairs, 2, outcomes] search, [2, outcomes] confirm.
+
+    Attributes:
+        asked: (pair, marks) of every call that confirmed.
+    """
+
+    name = "counted"
+
+    def __init__(self, search, confirm):
+        self._search, self._confirm = np.asarray(search), np.asarray(confirm)
+        self.pairs = AnyPairs.of([(number, -number) for number in range(len(self._search))])
+        self.num_confirm, self.region = int(self._confirm[0].sum()), "all outputs"
+        self.settings, self.notes, self.asked = {"generator": "none"}, ["counted."], []
+        encoder, space = Encoder("counted"), FiniteSpace(self._search.shape[-1])
+        outcomes = np.arange(space.size, dtype=np.int32)
+        outputs = encode_drawn(encoder, outcomes, space)
+        self._cells = lay([outputs] * 2, encoder.names, outcomes=space.size, whole=True)
+        self._place = self._cells.index(outputs)
+
+    def _in_cells(self, counts):
+        found = np.zeros((*counts.shape[:-1], self._cells.size), np.int64)
+        found[..., self._place] = counts
+        return found
+
+    @contextmanager
+    def opened(self, pairs, request):
+        yield self
+
+    def search(self):
+        halves = [self._in_cells(np.stack([c - c // 2, c // 2])) for c in self._search]
+        return [Search(self._cells, half, None) for half in halves]
+
+    def confirm(self, pair, partition, marks):
+        self.asked.append((pair, marks[self._place].tolist()))
+        held = self._in_cells(self._confirm)
+        counts = [np.bincount(marks, side, marks.max() + 1) for side in held]
+        return np.stack(counts).astype(np.int64)
+
+
+SEARCH = [[[500, 500, 0], [480, 520, 0]], [[700, 200, 100], [200, 700, 100]]]
+
+
+def test_the_pair_and_event_that_promise_most_are_confirmed():
+    source = Counted(SEARCH, [[680, 220, 100], [230, 670, 100]])
+    result = dpjax.audit(source, claim=0.5, confidence=0.95)
+    ((pair, marks),) = source.asked
+    assert pair == 1 and marks[0] != marks[1]
+    witness, event = result.witness, [k for k, mark in enumerate(marks) if mark]
+    counts = [sum(side[k] for k in event) for side in ([680, 220, 100], [230, 670, 100])]
+    assert list(witness.event_counts) == counts and witness.pair == "pair 1"
+    assert (witness.database, witness.neighbor) == (1, -1)
+    larger, smaller = sorted(counts, reverse=True)
+    assert result.estimate == pytest.approx(math.log(larger / smaller))
+    # Within a twentieth of a standard error of the normal bound; see the test of the ratio's bound.
+    error = math.sqrt(1 / larger + 1 / smaller - 2 / 1000)
+    assert result.lower_bound == pytest.approx(result.estimate - 1.6449 * error, abs=0.1 * error)
+    assert result.verdict == "violated" and result.bound == "exact binomial"
+    assert "counted." in result.notes and result.settings["confirmed"] == [1000, 1000]
+    assert [label for label, _ in result.pair_scores] == ["pair 1", "pair 0"]
+
+
+def test_an_event_that_did_not_happen_again_bounds_nothing():
+    result = dpjax.audit(Counted([[[90, 0], [60, 30]]], [[50, 0], [50, 0]]), claim=0.1)
+    assert result.lower_bound == 0 == result.estimate and result.verdict == "not refuted"
+    assert set(result.witness.event_counts) == {50}
+
+
+SIZE, SURE = 9, 0.8
+CHANCES = [(0.5, 0.5), (0.8, 0.8), (0.3, 0.5), (0.9, 0.5), (0.1, 0.6)]
+
+
+def worst_error(search_of):
+    """The largest P(bound > epsilon) over two-outcome mechanisms, adding up all confirm counts.
+
+    Args:
+        search_of: Confirm counts of the first outcome at both sides -> those of the search.
+    """
+    bounds = np.zeros((SIZE + 1, SIZE + 1))
+    for counts in np.ndindex(bounds.shape):
+        search, confirm = ([[k, SIZE - k] for k in found] for found in (search_of(counts), counts))
+        bounds[counts] = dpjax.audit(Counted([search], confirm), confidence=SURE).lower_bound
+    errors = []
+    for p, q in CHANCES:
+        level = max(abs(math.log(p / q)), abs(math.log((1 - p) / (1 - q)))) + 1e-12
+        first, second = (stats.binom.pmf(np.arange(SIZE + 1), SIZE, x) for x in (p, q))
+        errors.append(first @ (bounds > level) @ second)
+    return max(errors)
+
+
+@pytest.mark.parametrize("found", [(2, 7), (7, 2), (5, 4)])
+def test_the_bound_holds_whatever_the_search_found(found):
+    assert worst_error(lambda counts: found) <= 1 - SURE + 1e-9
+
+
+def test_the_enumeration_sees_draws_that_search_and_confirm():
+    """The direction is then that of the very draws that are counted, with twice the error."""
+    assert worst_error(lambda counts: counts) > 1 - SURE
+
+
+def agreements(keys=80):
+    """Audits of nothing in which the cells that search found likelier are so again, less others."""
+    total = 0
+    for key in range(keys):
+        request = Request(500, 500, None, _random.as_key(key), Execution())
+        with Drawn(Laplace(1.0)).opened([(0.0, 0.0)], request) as opened:
+            ((cells, halves, _),) = opened.search()
+            found = halves.sum(axis=0)
+            marks = (found[0] > found[1]).astype(np.int64)
+            confirmed = opened.confirm(0, cells, marks)[:, 1]
+        total += int(np.sign(confirmed[0] - confirmed[1]))
+    return total
+
+
+def test_search_and_confirm_share_no_draw(monkeypatch):
+    """A sum of 80 fair signs passes 40 with a probability of 9e-6."""
+    assert abs(agreements()) < 40
+    monkeypatch.setattr("dpjax.sources._drawn.CONFIRM", 0)
+    monkeypatch.setattr("dpjax.sources._drawn._OpenedDrawn._refuse_repeated", lambda *_: None)
+    assert agreements() == 80
+
+
+COMPILED = []
+jax.monitoring.register_event_duration_secs_listener(
+    lambda event, seconds, **_: COMPILED.append(event) if "backend_compile" in event else None
+)
+
+
+def test_both_layouts_count_the_same_and_one_program_takes_all_sizes():
+    """Sizes with blocks of one size: a compiled kernel is for all of them."""
+    for sizes in ((2_000, 4_000), (2_000, 9_999)):
+        before = len(COMPILED)
+        streamed, gathered = (
+            dpjax.audit(
+                Laplace(1.0),
+                ONE,
+                method=dpjax.Events(*sizes),
+                key=5,
+                execution=Execution(layout=layout),
+            )
+            for layout in ("streamed", "gathered")
+        )
+        assert streamed.witness == gathered.witness and streamed.num_confirm == sizes[1]
+        assert streamed.lower_bound == gathered.lower_bound
+    assert 0 < before == len(COMPILED)
+
+
+def leaky(key, database):
+    first, second = jax.random.split(key)
+    lost = jax.random.uniform(first) < 0.02 + 0.2 * database
+    return jnp.where(lost, jnp.nan, jax.random.normal(second))
+
+
+def test_nan_is_an_outcome():
+    result = dpjax.audit(leaky, ONE, method=SMALL, confidence=0.95)
+    assert result.witness.event == "the output is NaN"
+    # Of a seed; the bound is 0.2 below ln 11 on average, with an error of 0.12.
+    assert 1.9 < result.lower_bound < math.log(11)
+
+
+def test_a_rare_event_with_delta_has_no_infinite_estimate():
+    """NaN with a probability of 0.003 at one side alone: at delta = 0.1 it shows nothing."""
+
+    def rare(key, database):
+        first, second = jax.random.split(key)
+        lost = jax.random.uniform(first) < 0.003 * database
+        return jnp.where(lost, jnp.nan, jax.random.normal(second))
+
+    result = dpjax.audit(rare, ONE, method=SMALL, notion=dpjax.Epsilon(0.1), claim=0.1)
+    assert result.estimate == 0 == result.lower_bound
+    assert "estimate     0.0000" in str(result) and "infinite" not in str(result)
+
+
+def test_the_estimate_is_that_of_the_fresh_draws():
+    """Of 200 equal pairs the best looks better than it is; its event is counted again."""
+    pairs = Pairs(np.zeros(200), np.full(200, 1.0))
+    result = dpjax.audit(Laplace(0.3), pairs, method=dpjax.Events(500, 20_000))
+    first, second = (count / 20_000 for count in result.witness.event_counts)
+    assert result.estimate == pytest.approx(abs(math.log(first / second)))
+    # 4.5 standard errors, 7e-6; a pair's score passes the level of every pair by more.
+    error = math.sqrt((1 / first + 1 / second - 2) / 20_000)
+    assert result.estimate < 0.3 + 4.5 * error
+    assert len(result.pair_scores) == 200
+    shown = [line for line in str(result).splitlines() if "estimate" in line]
+    assert shown == [f"  estimate     {result.estimate:.4f}"]
+
+
+def test_recorded_atoms_infinities_and_labels():
+    rng = np.random.default_rng(0)
+    x, y = (
+        np.where(rng.uniform(size=20_000) < share, 0.0, rng.laplace(0, 1, 20_000)) + 1e6
+        for share in (0.2, 0.05)
+    )
+    x[:100] = np.inf
+    result = dpjax.audit(dpjax.Recorded(x, y), claim=0.5, confidence=0.95)
+    assert result.verdict == "violated" and "1000000" in result.witness.event
+    labels = [np.where(rng.uniform(size=2_000) < share, "yes", "no") for share in (0.6, 0.3)]
+    result = dpjax.audit(dpjax.Recorded(*labels), confidence=0.95)
+    assert result.witness.event in ("the output is 'yes'", "the output is 'no'")
+    assert 0.3 < result.lower_bound < math.log(2)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class AtomOrLaplace:
+    """Label 0 alone with probability 0.2 - 0.05 s, else label 1 with s + Lap(1 / 0.6)."""
+
+    output_space = MixedSpace(2)
+
+    def sample(self, key, database, num_samples):
+        first, second = jax.random.split(key)
+        alone = jax.random.uniform(first, (num_samples,)) < 0.2 - 0.05 * database
+        number = database + _random.laplace(second, num_samples, dtype=jnp.float32) / 0.6
+        return jnp.stack([jnp.where(alone, 0.0, 1.0), jnp.where(alone, 0.0, number)], axis=1)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class TwoCounts:
+    """Two counts with Laplace noise of level 0.5 each."""
+
+    output_space = VectorSpace(2)
+
+    def sample(self, key, database, num_samples):
+        noise = _random.laplace(key, 2 * num_samples, dtype=jnp.float32)
+        return database[None, :] + noise.reshape(num_samples, 2) / 0.5
+
+
+def last_pairs(mechanism):
+    pairs = mechanism.standard_pairs()
+    return Pairs(pairs.database[-2:], pairs.neighbor[-2:])
+
+
+# mechanism, pairs, level, least median bound
+CASES = {
+    "laplace": (Laplace(1.0), Pairs([0.0], [1.0]), 1.0, 0.85),
+    "noisy max": (ReportNoisyMax(1.0), last_pairs(ReportNoisyMax(1.0)), 1.0, 0.6),
+    "sparse vector": (SVT2(1.0), last_pairs(SVT2(1.0)), 1.0, 0.2),
+    "atom or laplace": (
+        AtomOrLaplace(), Pairs([0.0], [1.0]), math.log(0.85 / 0.8) + 0.6, 0.5,
+    ),
+    "two counts": (TwoCounts(), Pairs([[0.0, 0.0]], [[1.0, 1.0]]), 1.0, 0.7),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_coverage_and_use(name):
+    """400 audits: of a bound that holds in 0.95, fewer hold than allowed with probability 1e-5.
+
+    That is 0.90; draws that were searched and confirmed would hold in half.
+    """
+    mechanism, pairs, level, least = CASES[name]
+    bounds = np.array(
+        [
+            dpjax.audit(mechanism, pairs, method=SMALL, confidence=0.95, key=key).lower_bound
+            for key in range(400)
+        ]
+    )
+    assert np.sum(bounds <= level) >= stats.binom.ppf(1e-5, 400, 0.95)
+    assert np.median(bounds) > least
+
+
+def test_mixed_outputs_and_vectors_are_of_use():
+    """One seed of the above."""
+    for name in ("atom or laplace", "two counts"):
+        mechanism, pairs, level, least = CASES[name]
+        result = dpjax.audit(mechanism, pairs, method=SMALL, confidence=0.95)
+        assert least - 0.2 < result.lower_bound <= level
+
+
+LETTERS = np.array(list("abcdefgh"))
+TILT = np.exp(0.3 * np.arange(8)) / np.exp(0.3 * np.arange(8)).sum()
+# Draws of both sides by (rng, size), and the level.
+RECORDED = {
+    "reals": (lambda rng, n: rng.laplace([[0], [1]], 1, (2, n)), 1.0),
+    "whole numbers": (lambda rng, n: np.rint(rng.laplace([[0], [1]], 1, (2, n))).astype(int), 1.0),
+    "many whole numbers": (
+        lambda rng, n: np.rint(100 * rng.laplace([[0], [1]], 1, (2, n))).astype(int), 1.0,
+    ),
+    "atoms": (lambda rng, n: np.clip(rng.laplace([[0], [1]], 1, (2, n)), -2, 2), 1.0),
+    "bits": (lambda rng, n: (rng.random((2, n)) < [[0.75], [0.25]]).astype(int), math.log(3)),
+    "labels": (lambda rng, n: [rng.choice(LETTERS, n, p=p) for p in (TILT, TILT[::-1])], 2.1),
+    "vectors": (lambda rng, n: rng.laplace([[[0]], [[0.5]]], 1, (2, n, 2)), 1.0),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", RECORDED)
+def test_recorded_outputs_of_every_kind_have_a_bound_that_covers(kind):
+    """Each of 200 exceeds the level with a chance of 0.05: more than 25 do with one of 1e-5."""
+    draw, level = RECORDED[kind]
+    bounds = np.array(
+        [
+            dpjax.audit(
+                dpjax.Recorded(*draw(np.random.default_rng([1, key]), 1000)),
+                confidence=0.95,
+                key=key,
+            ).lower_bound
+            for key in range(200)
+        ]
+    )
+    assert np.sum(bounds > level) <= stats.binom.isf(1e-5, 200, 0.05)
+    assert np.median(bounds) > 0.5 * level

@@ -1,0 +1,83 @@
+"""Successive halving over pairs: it finds the exact best pair cheaply, and spends no confidence."""
+
+import itertools
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpjax
+from dpjax import mechanisms, reference
+from dpjax.databases import Pairs, all_pairs, hypercube
+
+CUBE = np.array(list(itertools.product((0.0, 1.0), repeat=6)))
+FULL = 20_000
+"""Draws a side of each pair in a search of all pairs, the default of dpjax.audit."""
+
+
+def test_the_best_pair_of_the_cube_is_found_at_a_twentieth_of_the_draws():
+    """All 2016 pairs of {0,1}^6 move each answer by at most 1; six of them share the best level."""
+    mechanism = mechanisms.ReportNoisyMax(1.0)
+    pairs = all_pairs(CUBE)
+    laws = [reference.log_density(mechanism, x, np.arange(6)) for x in CUBE]
+    levels = [np.abs(p - q).max() for p, q in itertools.combinations(laws, 2)]
+    best = max(levels)
+    assert sum(level > best - 1e-9 for level in levels) == 6
+    budget = 2 * len(pairs) * FULL // 20
+    found = dpjax.search_pairs(mechanism, pairs, budget=budget, factor=16)
+    assert found.num_draws <= budget and len(found.pairs) == 3
+    top = reference.pair_level(mechanism, found.pairs.database[0], found.pairs.neighbor[0])
+    assert top == pytest.approx(best, rel=1e-9)
+    assert found.pairs.labels[0] in pairs.labels
+    # The estimate is of 80 000 draws a side: its standard error is below 0.02.
+    assert found.estimates[0] == pytest.approx(best, abs=0.1)
+
+
+def test_choosing_costs_no_confidence():
+    """8 pairs without any loss, the same seed for search and bound: at most 5% are above 0."""
+    mechanism = mechanisms.RandomizedResponse(1.0)
+    nothing = Pairs(np.zeros(8, int), np.zeros(8, int))
+    method, above = dpjax.Events(num_samples=1000, num_confirm=1500), 0
+    for seed in range(60):
+        found = dpjax.search_pairs(mechanism, nothing, budget=2**14, keep=1, factor=8, key=seed)
+        result = dpjax.audit(mechanism, found.pairs, method=method, confidence=0.95, key=seed)
+        above += result.lower_bound > 0
+    assert above <= stats.binom.isf(1e-5, 60, 0.05)
+
+
+def test_rungs_and_real_outputs():
+    pairs = Pairs(np.zeros(12), np.linspace(0, 1, 12))
+
+    def search():
+        return dpjax.search_pairs(mechanisms.Laplace(1.0), pairs, budget=200_000, keep=2, key=1)
+
+    found = search()
+    assert [size for size, _ in found.rungs] == [12, 3]
+    assert all(100_000 - 2 * s < 2 * s * n <= 100_000 for s, n in found.rungs)
+    assert found.num_draws == sum(2 * s * n for s, n in found.rungs)
+    assert found.pairs.neighbor[0] > 0.85 and len(found.estimates) == len(found.pairs) == 2
+    again = search()
+    assert again.estimates == found.estimates and again.pairs.labels == found.pairs.labels
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "pairs", "arguments", "message"),
+    [
+        (mechanisms.ReportNoisyMax(), hypercube(6), {"budget": 100}, "at least 147456 draws for"),
+        (mechanisms.Laplace(), [(0.0, 1.0)], {"budget": 0}, "budget must be an integer >= 1"),
+        (mechanisms.Laplace(), [(0.0, 1.0)], {"budget": 9999, "factor": 1}, "factor .* >= 2"),
+        (mechanisms.Laplace(), [(0.0, 1.0)], {"budget": 9999, "keep": 0}, "keep .* >= 1"),
+        (mechanisms.ReportNoisyMax(), hypercube(5), {"budget": 10**6}, "6 query answers"),
+        (
+            mechanisms.SVT3(),
+            [(np.ones(10), np.zeros(10))],
+            {"budget": 9999},
+            r"give them all to dpjax\.audit",
+        ),
+        (lambda key, x: jnp.float32(x), [(0.0, 1.0)], {"budget": 9999}, "region must be given"),
+    ],
+)
+def test_refusals(mechanism, pairs, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        dpjax.search_pairs(mechanism, pairs, **arguments)

@@ -1,0 +1,165 @@
+"""Epsilon as a notion: bounds that hold for all counts, estimates, and the smallest error."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpjax
+from dpjax.inference import Event
+from dpjax.notions import EventCounts, Terms, smallest_error
+
+TRIALS = 14
+SURE = 0.9
+
+
+def evidence(counts: Any, larger: int = 0, trials: Any = (TRIALS, TRIALS), share: float = 0.4):
+    counts = np.asarray(counts)
+    shape = counts.shape[:-1]
+    event = Event(
+        np.zeros((*shape, 3), bool),
+        np.full(shape, larger),
+        np.full(shape, share),
+        np.zeros(shape),
+    )
+    return EventCounts(event, counts, trials)
+
+
+def every_count():
+    """All counts of both sides, [15, 15, 2]."""
+    return np.stack(np.meshgrid(*[np.arange(TRIALS + 1)] * 2, indexing="ij"), axis=-1)
+
+
+def error(bounds, p, q, level):
+    """P(bound > level) where the event has the probabilities p and q, by adding up all counts."""
+    weights = [stats.binom.pmf(np.arange(TRIALS + 1), TRIALS, chance) for chance in (p, q)]
+    return weights[0] @ (bounds > level + 1e-12) @ weights[1]
+
+
+CHANCES = [(p, p * r) for p in (0.05, 0.4, 0.9) for r in (1.0, 0.6, 0.15)] + [(1.0, 0.5)]
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.04, 0.3])
+@pytest.mark.parametrize("larger", [0, 1])
+def test_the_bound_holds_as_often_as_it_says(delta, larger):
+    """Whichever side the search took for the likelier one; below delta nothing may be shown."""
+    bounds = dpjax.Epsilon(delta).bound(evidence(every_count(), larger), SURE)
+    for p, q in CHANCES:
+        of_sides = (q, p) if larger else (p, q)
+        level = max(math.log((p - delta) / q), 0.0) if p > delta else 0.0
+        assert error(bounds, *of_sides, level) <= 1 - SURE + 1e-9
+    assert bounds.max() > 0.9
+
+
+def test_the_enumeration_sees_what_it_should():
+    """Sides swapped, delta left out, and an error of 15% for one of 10% do not pass."""
+    counts = every_count()
+    swapped = dpjax.Epsilon().bound(evidence(counts, 1), SURE)
+    assert error(swapped, 0.05, 0.4, 0.0) > 1 - SURE
+    without = dpjax.Epsilon().bound(evidence(counts), SURE)
+    assert error(without, 0.9, 0.3, math.log((0.9 - 0.3) / 0.3)) > 1 - SURE
+    loose = dpjax.Epsilon().bound(evidence(counts), 0.85)
+    assert max(error(loose, p, 0.6 * p, -math.log(0.6)) for p in np.linspace(0.2, 1, 30)) > 1 - SURE
+
+
+def test_trials_of_two_sides_may_differ():
+    """As with recorded outputs: 30 of 40 against 10 of 80 is ln 6, on either side."""
+    notion, sides = dpjax.Epsilon(), [(30, 10), (10, 30)]
+    for larger, counts in enumerate(sides):
+        trials = ((40, 80), (80, 40))[larger]
+        found = evidence(counts, larger, trials)
+        assert notion.estimate(found) == pytest.approx(math.log(6))
+        assert 0.5 < notion.bound(found, SURE) < math.log(6)
+        # The other way round nothing is larger.
+        assert notion.bound(evidence(counts, 1 - larger, trials), SURE) == 0
+    with pytest.raises(ValueError, match="trials must be equal where there are several"):
+        notion.bound(evidence([sides[0]] * 2, 0, (40, 80)), SURE)
+
+
+@pytest.mark.parametrize(
+    ("delta", "counts", "estimate"),
+    [
+        (0.0, (10, 5), math.log(2)),
+        (0.0, (5, 10), 0.0),
+        (0.0, (3, 0), math.inf),
+        (0.0, (0, 0), 0.0),
+        (0.5, (12, 5), math.log(5 / 5)),
+        # A rare event says nothing where delta may be all of it: 0 / 0 is not infinite.
+        (0.5, (5, 0), 0.0),
+        (0.5, (0, 0), 0.0),
+        (0.5, (7, 0), 0.0),
+        (0.5, (8, 0), math.inf),
+    ],
+)
+def test_estimates(delta, counts, estimate):
+    assert dpjax.Epsilon(delta).estimate(evidence(counts)) == pytest.approx(estimate, abs=1e-12)
+
+
+def test_a_rare_event_with_delta_has_no_infinite_estimate():
+    """Nothing of the event in fresh draws at either side, of which delta could be all."""
+    stated = dpjax.Epsilon(0.05).state(evidence((0, 0)), SURE, 1, 0.5)
+    assert stated.estimate == 0 == stated.lower_bound and stated.smallest_error is None
+    # Shown on one side alone, it is infinite.
+    assert dpjax.Epsilon().state(evidence((9, 0)), SURE, 1, None).estimate is None
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+def test_the_smallest_error_is_where_the_verdict_turns(delta):
+    notion, found = dpjax.Epsilon(delta), evidence((11, 2))
+    for claim in (0.2, 0.5, 0.8):
+        least = notion.state(found, SURE, 1, claim).smallest_error
+        assert notion.bound(found, 1 - 1.02 * least) > claim
+        assert notion.bound(found, 1 - 0.98 * least) <= claim
+        # Of three claims each has a third of the error.
+        assert notion.state(found, SURE, 3, claim).smallest_error == min(3 * least, 1)
+
+
+def test_smallest_errors_by_the_normal_quantile():
+    """A bound 2 - z / 2 exceeds a claim down to P(Z > 2 (2 - claim))."""
+
+    def bound(confidence):
+        return max(2 - stats.norm.ppf(confidence) / 2, 0.0)
+
+    for claim in (1.999, 1.5, 0.7, 0.1, 0.0):
+        expected = stats.norm.sf(2 * (2 - claim))
+        assert smallest_error(bound, claim) == pytest.approx(expected, rel=0.02)
+    assert smallest_error(bound, 2.0) is None and smallest_error(bound, 9.0) is None
+    assert smallest_error(lambda confidence: 1.0, 0.5) == 1e-12
+
+
+def test_few_bounds_are_computed_for_it():
+    """An exact bound of many counts takes a tenth of a second."""
+    asked = []
+
+    def bound(confidence):
+        asked.append(confidence)
+        return 3 - 0.4 * stats.norm.ppf(confidence) ** 1.1
+
+    assert smallest_error(bound, 1.3) == pytest.approx(
+        stats.norm.sf((1.7 / 0.4) ** (1 / 1.1)), rel=0.02
+    )
+    assert len(asked) <= 10
+
+
+def terms(**options):
+    given = {
+        "notion": dpjax.Epsilon(),
+        "claim": None,
+        "confidence": 0.99,
+        "num_claims": 1,
+        "key": 0,
+    }
+    return Terms(**{**given, **options})
+
+
+def test_terms_share_the_error_among_claims():
+    assert terms().own_confidence == 0.99 and not terms().notes()
+    five = terms(num_claims=5)
+    assert five.own_confidence == pytest.approx(0.998) and "0.002, so that 5" in five.notes()[0]
+
+
+def test_a_level_is_named():
+    assert dpjax.Epsilon().symbol == "epsilon"
+    assert dpjax.Epsilon(0.001).symbol == "epsilon at delta = 0.001"

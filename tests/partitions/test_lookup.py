@@ -1,0 +1,78 @@
+"""Cells on a device are those on the host, for every kind of output, to the last draw."""
+
+import jax
+import numpy as np
+import pytest
+
+from dpjax._types import FiniteSpace, IntegerSpace, MixedSpace, RealSpace, VectorSpace
+from dpjax.partitions import Box, Encoder, encode_drawn, lay, lookup
+
+TINY = np.finfo(np.float32).tiny
+
+
+def strange(numbers: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Atoms, neighbours of atoms, NaN, infinities, zeros of both signs and subnormal numbers."""
+    special = [0.0, -0.0, 1.5, np.nextafter(np.float32(1.5), np.float32(2)), np.nan, np.inf]
+    special += [-np.inf, TINY, TINY / 4, -TINY / 4, np.nextafter(np.float32(1.5), np.float32(0))]
+    chosen = random.random(numbers.shape) < 0.3
+    return np.where(chosen, random.choice(np.array(special, np.float32), numbers.shape), numbers)
+
+
+def draws(space, random, num=6000):
+    """[2, num, ...]: outputs of two sides, in the type that a mechanism draws."""
+    if isinstance(space, FiniteSpace):
+        return random.integers(0, space.size, (2, num)).astype(np.int32)
+    if isinstance(space, IntegerSpace):
+        wide = random.integers(-(2**31), 2**31 - 1, (2, num))
+        return np.where(random.random((2, num)) < 0.2, wide, wide % 41 - 20).astype(np.int32)
+    if isinstance(space, MixedSpace):
+        label = random.integers(-1, space.num_labels + 1, (2, num)).astype(np.float32)
+        number = strange(random.laplace(size=(2, num)).astype(np.float32), random)
+        return np.stack([label, np.where(label == 0, 0, number)], axis=-1).astype(np.float32)
+    shape = (2, num, space.dimension) if isinstance(space, VectorSpace) else (2, num)
+    return strange(random.laplace(size=shape).astype(np.float32), random)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [FiniteSpace(7), FiniteSpace(9000), IntegerSpace(), RealSpace(), VectorSpace(2), MixedSpace(3)],
+    ids=str,
+)
+def test_device_and_host_agree(space):
+    random = np.random.default_rng(3)
+    encoder = Encoder("draws")
+    # The second half of the draws has labels that the first, the pilot, may not have.
+    raw = draws(space, random)
+    pilots = [encode_drawn(encoder, side[:500], space) for side in raw]
+    numbers = isinstance(space, RealSpace)
+    cells = lay(
+        pilots,
+        encoder.names,
+        outcomes=getattr(space, "size", None),
+        whole=isinstance(space, FiniteSpace | IntegerSpace),
+        region=Box(-1.0, 2.0) if numbers else None,
+    )
+    table = lookup([cells, cells], space, raw.dtype)
+    one = jax.tree.map(lambda leaf: leaf[1], table)
+    for side in raw:
+        host = cells.index(encode_drawn(encoder, side, space))
+        device = np.asarray(jax.jit(lambda t, x: t.index(x))(one, side))
+        np.testing.assert_array_equal(device, host)
+        assert device.max() < table.size == cells.size
+
+
+def test_stacked_partitions_of_other_sizes_keep_their_cells():
+    random = np.random.default_rng(4)
+    encoder = Encoder("draws")
+    space, sides = RealSpace(), []
+    for size in (300, 4000):
+        raw = random.laplace(size=(2, size)).astype(np.float32)
+        sides.append([encode_drawn(encoder, side, space) for side in raw])
+    stack = [lay(pilots, encoder.names) for pilots in sides]
+    assert len({cells.size for cells in stack}) == 2
+    table = lookup(stack, space, np.float32)
+    values = strange(random.laplace(size=5000).astype(np.float32), random)
+    for number, cells in enumerate(stack):
+        device = jax.tree.map(lambda leaf, n=number: leaf[n], table).index(values)
+        host = cells.index(encode_drawn(encoder, values, space))
+        np.testing.assert_array_equal(np.asarray(device), host)

@@ -1,0 +1,68 @@
+"""Outputs of any kind: each has a label, numbers or both, and none is lost."""
+
+import numpy as np
+import pytest
+
+from dpjax.partitions import Encoder
+from dpjax.partitions._outputs import Raised, lowest_set_bit
+
+
+def names_of(encoder, raw):
+    return [encoder.names[label] for label in encoder.encode(raw).labels]
+
+
+def test_every_outcome_has_its_label():
+    encoder = Encoder("it")
+    raw = [1, 2.5, None, "", [], Raised("error: OSError"), np.nan, np.inf, -np.inf, -0.0, "NaN"]
+    outputs = encoder.encode(raw)
+    names = [encoder.names[label] for label in outputs.labels]
+    number, empty = "a number", "empty"
+    assert names == [
+        number, number, empty, empty, empty, "error: OSError", "NaN", "+inf", "-inf", number,
+        "'NaN'",
+    ]  # fmt: skip
+    assert outputs.values[:, 0].tolist() == [1, 2.5, *[0] * 9]
+    assert not np.signbit(outputs.values[9, 0])
+    assert outputs.alone.tolist() == [name != number for name in names]
+
+
+def test_specials_of_arrays_and_of_vectors():
+    rows = np.array([[1.0, np.nan], [np.inf, 2.0], [3.0, 4.0]])
+    assert names_of(Encoder("it"), rows) == ["(number, NaN)", "(+inf, number)", "a number"]
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf, None, "", []])
+def test_specials_can_be_errors(value):
+    with pytest.raises(ValueError, match="special='error' refuses"):
+        Encoder("it", special="error").encode([1.0, value])
+
+
+def test_integers_past_2_to_53_stay_apart():
+    outputs = Encoder("it").encode(np.array([2**53 + 1, 2**53 + 2, 5]))
+    assert len(set(outputs.labels.tolist())) == 3 and outputs.alone.tolist() == [True, True, False]
+
+
+# Bits.
+
+
+def test_lowest_set_bits_are_those_of_exact_arithmetic():
+    values = np.concatenate(
+        [np.random.default_rng(0).laplace(size=200), [1.0, -6.0, 5e-324, 2.0**1023, 0.1]]
+    )
+    for value, found in zip(values, lowest_set_bit(values), strict=True):
+        numerator, denominator = float(value).as_integer_ratio()
+        exponent = (numerator & -numerator).bit_length() - 1 - (denominator.bit_length() - 1)
+        assert found == exponent
+
+
+def test_the_two_zeros_are_one_unless_bits_are_looked_at():
+    zeros = np.array([0.0, -0.0])
+    assert names_of(Encoder("it"), zeros) == ["a number"] * 2
+    assert names_of(Encoder("it", bits="lowest"), zeros) == ["0.0", "-0.0"]
+
+
+def test_the_bits_of_a_float32_are_its_own():
+    encoder = Encoder("it", bits=2)
+    values = np.array([1.0, 1.0 + 2.0**-23, 1.0 + 2.0**-22], np.float32)
+    assert names_of(encoder, values) == [f"lowest 2 bits {bits}" for bits in ("00", "01", "10")]
+    assert set(names_of(encoder, values.astype(float))) == {"lowest 2 bits 00"}

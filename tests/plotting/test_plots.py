@@ -1,0 +1,180 @@
+"""Pictures of audits: every output is at its place, with its share, and nothing twice."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import mechanisms
+from dpjax.partitions._curve import curve_of
+from dpjax.plotting import plot_audit
+from dpjax.plotting._outcomes import strips_of
+
+N = 20_000
+LOCAL = dpjax.Local()
+RNG = np.random.default_rng(0)
+REALS = RNG.laplace(size=N), 1 + RNG.laplace(size=N)
+
+
+def recorded(kind):
+    x, y = REALS
+    if kind == "atoms":
+        return np.clip(x, -2, 2), np.clip(y, -2, 2)
+    if kind == "few integers":
+        return np.rint(x).astype(int), np.rint(y).astype(int)
+    if kind == "many integers":
+        return np.rint(40 * x).astype(int), np.rint(40 * y).astype(int)
+    if kind == "few reals":
+        return np.round(x).clip(-2, 2) / 10, np.round(y).clip(-2, 2) / 10
+    if kind == "integers and reals":
+        return [np.where(RNG.random(N) < 0.005, side, np.rint(side)) for side in (x, y)]
+    if kind == "one number":
+        return np.full(N, 0.5), np.where(y > 5, 1.5, 0.5)
+    if kind == "labels":
+        return [RNG.choice(list("abc"), N, p=p) for p in ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5])]
+    if kind == "with NaN":
+        return np.where(x > 1, np.nan, x), np.where(y > 3, np.nan, y)
+    return x, y
+
+
+def audited(kind, method=None, claim=None, **options):
+    source = dpjax.Recorded(*recorded(kind), **options)
+    return dpjax.audit(source, method=method or dpjax.Events(), claim=claim)
+
+
+def strips(result, joined):
+    return strips_of(result.curve, result.num_samples if joined else None)
+
+
+@pytest.mark.parametrize("joined", [False, True])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "reals", "atoms", "few integers", "many integers", "few reals", "integers and reals",
+        "one number", "labels", "with NaN",
+    ],
+)  # fmt: skip
+def test_strips_hold_all_outputs_of_the_search_once(kind, joined):
+    result = audited(kind)
+    parts = strips(result, joined)
+    assert len(parts) == 2 if kind == "with NaN" else len(parts) == 1
+    np.testing.assert_allclose(sum(strip.shares.sum(axis=1) for strip in parts), 1, atol=1e-12)
+    for strip in parts:
+        assert np.all(strip.low <= strip.high) and np.all(strip.high[:-1] <= strip.low[1:] + 1e-12)
+        # Half an output more at each side; the sides differ by a few in their number.
+        naive = np.abs(np.diff(np.log(strip.shares * result.num_samples + 0.5), axis=0))[0]
+        np.testing.assert_allclose(strip.loss, naive, atol=0.05)
+        assert strip.event.any() or kind in ("with NaN", "one number")
+
+
+def test_joined_cells_hold_enough_and_keep_the_event_apart():
+    result = audited("reals")
+    (fine,), (coarse,) = strips(result, False), strips(result, True)
+    assert len(coarse.low) < len(fine.low)
+    counts = coarse.shares.sum(axis=0) * result.num_samples
+    ends = np.append(np.flatnonzero(np.diff(coarse.event.astype(int))), len(counts) - 1)
+    assert np.all(np.delete(counts, ends) >= 100)
+    for low, high, event in zip(fine.low, fine.high, fine.event, strict=True):
+        middle = (low + high) / 2
+        (holds,) = np.flatnonzero((coarse.low <= middle) & (middle < coarse.high))
+        assert coarse.event[holds] == event
+
+
+def test_whole_numbers_lie_in_the_middle_of_their_unit():
+    local = audited("few integers", LOCAL)
+    geometric = dpjax.audit(mechanisms.TwoSidedGeometric(1.0))
+    for result in (audited("few integers"), local, geometric):
+        (strip,) = strips(result, False)
+        inner = ~strip.tail
+        np.testing.assert_array_equal((strip.high - strip.low)[inner], 1)
+        np.testing.assert_array_equal((strip.low + 0.5)[inner], np.rint(strip.low + 0.5)[inner])
+    (strip,) = strips(local, False)
+    place = int(np.flatnonzero(strip.low + 0.5 == 1)[0])
+    # Of 6000 searched outputs; 4.6 standard errors, 4e-6 each.
+    for share, side in zip(strip.shares[:, place], recorded("few integers"), strict=True):
+        p = np.mean(side == 1)
+        assert abs(share - p) < 4.6 * np.sqrt(p * (1 - p) / 6000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "panels"),
+    [
+        ("reals", {}, 2),
+        ("atoms", {}, 3),  # the atoms have an axis of their own
+        ("few integers", {}, 2),
+        ("many integers", {"method": LOCAL}, 2),
+        ("few reals", {}, 2),
+        ("integers and reals", {}, 2),
+        ("one number", {}, 2),
+        ("labels", {"method": LOCAL}, 2),
+        ("with NaN", {"claim": 0.5}, 4),
+        ("reals", {"bits": "lowest"}, 2),
+        ("reals", {"method": LOCAL}, 2),
+    ],
+)
+def test_every_kind_has_a_picture_with_names(tmp_path, kind, options, panels):
+    pytest.importorskip("matplotlib")
+    result = audited(kind, **options)
+    figure = result.plot(tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+    assert len(figure.axes) == panels
+    below = [axes for axes in figure.axes if axes.get_ylabel() == "privacy loss"]
+    assert all(axes.get_xlabel() for axes in below)
+    (legend,) = [axes.get_legend() for axes in below if axes.get_legend() is not None]
+    said = [text.get_text() for text in legend.get_texts()]
+    assert f"lower bound {result.lower_bound:.3f}" in said
+    if kind != "one number":
+        assert ("event that was counted" in said) == (options.get("method") is not LOCAL)
+    sides = [t.get_text() for a in figure.axes if (leg := a.get_legend()) for t in leg.get_texts()]
+    assert {"database", "neighbor", "loss (search)"} <= set(sides)
+    assert all(axes.get_ylim()[0] == 0 for axes in figure.axes)
+
+
+def test_bits_are_shown_label_by_label():
+    result = audited("reals", bits="lowest")
+    (strip,) = strips(result, True)
+    assert all(name.startswith("lowest set bit 2^") for name in strip.names)
+    assert strip.event.any() and result.lower_bound > 5
+
+
+def test_of_very_many_numbers_the_most_frequent_are_kept():
+    counts = np.random.default_rng(2).permutation(3000)[None] + np.array([[1], [2]])
+    places = np.stack([np.arange(3000.0)] * 2, axis=1)
+    curve = curve_of(counts, np.zeros(3000, bool), places, str)
+    assert sorted(curve["points"]) == np.flatnonzero(counts[1] > 1001).tolist()
+
+
+def test_a_picture_is_made_again_from_json():
+    pytest.importorskip("matplotlib")
+    result = audited("labels", claim=0.5)
+    again = plot_audit(json.loads(result.to_json()))
+    first = result.plot()
+    for one, other in zip(first.axes, again.axes, strict=True):
+        assert [p.get_bbox().bounds for p in one.patches if hasattr(p, "get_bbox")] == [
+            p.get_bbox().bounds for p in other.patches if hasattr(p, "get_bbox")
+        ]
+    title = f"recorded outputs: {result.verdict} (recorded pair)"
+    assert first.get_suptitle() == again.get_suptitle() == title
+
+
+def test_infinite_losses_leave_a_gap():
+    pytest.importorskip("matplotlib")
+    method = dpjax.Local(300, 600, floor=0.0)
+    result = dpjax.audit(mechanisms.RandomizedResponse(12.0), method=method)
+    assert result.curve["loss"] == [None, None]
+    assert len(result.plot().axes) == 2
+
+
+def test_vectors_have_no_picture():
+    result = dpjax.audit(dpjax.Recorded(*RNG.normal(size=(2, 500, 2))))
+    with pytest.raises(ValueError, match="outputs with more than one part"):
+        result.plot()
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), [("x.gif", ValueError), ("none/x.png", FileNotFoundError)]
+)
+def test_files_that_cannot_be_written_are_refused(tmp_path, name, error):
+    with pytest.raises(error, match="plot file"):
+        audited("one number").plot(tmp_path / name)

@@ -1,0 +1,33 @@
+"""The report of an audit by events."""
+
+import dataclasses
+import datetime
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.report import render_report
+
+
+def noisy(database, num_samples, seed):
+    return database + np.random.default_rng(seed).laplace(size=num_samples)
+
+
+@pytest.mark.parametrize("kind", [".html", ".md"])
+def test_a_report_counts_each_side_and_names_what_is_there(kind):
+    sizes = dpjax.Events(num_samples=4000, num_confirm=10_000)
+    result = dpjax.audit(dpjax.HostMechanism(noisy), [(0.0, 1.0)], method=sizes)
+    sided = dataclasses.replace(
+        result,
+        settings={**result.settings, "confirmed": [141, 3476]},
+        witness=dataclasses.replace(result.witness, event_counts=(68, 1871)),
+    )
+    text = render_report(sided, kind)
+    assert "68 of 141 fresh draws at the database, 1871 of 3476 at the neighbor" in text
+    assert "Expected bound" in text and "estimated loss" not in text.lower()
+    assert "Outputs outside the region" not in text
+    assert datetime.date.today().isoformat() in text
+    assert f"dpjax {result.versions['dpjax']}" in text
+    partial = dataclasses.replace(result, region="[-1, 1]")
+    assert "Outputs outside the region" in render_report(partial, kind)

@@ -1,0 +1,125 @@
+"""Reports: what was found, from a result or its JSON, and what no audit can rule out."""
+
+import json
+import re
+
+import jax
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.empirical import render_empirical_report
+from dpjax.mechanisms import Laplace, RandomizedResponse
+from dpjax.report import render_report, write_report
+
+pytest.importorskip("jinja2")
+
+ONE = [(0.0, 1.0)]
+METHODS = {
+    "events": dpjax.Events(2_000, 4_000),
+    "local": dpjax.Local(2_000, 5_000),
+    "histogram": dpjax.Histogram(least_probability=0.2),
+}
+KINDS = [".html", ".md"]
+
+
+@pytest.fixture(scope="module")
+def results():
+    return {
+        name: dpjax.audit(
+            RandomizedResponse(1.0) if name == "histogram" else Laplace(1.0),
+            None if name == "histogram" else ONE,
+            method=method,
+            claim=0.5,
+        )
+        for name, method in METHODS.items()
+    }
+
+
+def without_figure(text):
+    return re.sub(r"<svg.*</svg>", "", text, flags=re.S)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", METHODS)
+def test_a_report_says_what_was_found(results, name, kind):
+    result = results[name]
+    text = render_report(result, kind)
+    assert result.sentence in text and result.mechanism in text
+    assert dpjax.blind_spot(result.num_samples) in text
+    assert f"{result.lower_bound:.4f}" in text and result.versions["jax"] in text
+    assert '"recipe"' in text.replace("&#34;", '"') and result.device in text
+    if result.assumption is None:
+        assert result.witness.event in text and "Databases other than the pairs" in text
+        assert str(result.witness.event_counts[0]) in text
+    else:
+        assert result.assumption["text"] in text and f"{result.upper_bound:.4f}" in text
+    figure = kind == ".html" and result.curve is not None
+    assert text.count("<svg") == figure and "<script" not in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", METHODS)
+def test_a_page_is_made_again_from_a_json_file(results, name, kind):
+    result = results[name]
+    again = render_report(json.loads(result.to_json()), kind)
+    assert without_figure(again) == without_figure(render_report(result, kind))
+
+
+def test_scores_are_not_called_estimates(results):
+    """A predicted bound of the best of many pairs was once shown as the pair's estimate."""
+    events, local = (render_report(results[name], ".md") for name in ("events", "local"))
+    assert "| Pair | Expected bound |" in events and "| Pair | Score in the search |" in local
+    for text in (events, local):
+        assert "too high to be an\nestimate" in text
+        assert len(re.findall(r"^\| Estimate", text, re.M)) == 1
+    assert f"| Estimate at the witness | {results['events'].estimate:.4f} |" in events
+
+
+def test_regions_are_said_to_be_left_out(results):
+    assert "Outputs outside the region." not in render_report(results["events"], ".md")
+    assert "Outputs outside the region." in render_report(results["local"], ".md")
+
+
+def test_how_to_do_it_again_fits_the_source(results):
+    assert "also with the function" in render_report(results["events"], ".md")
+    recorded = dpjax.audit(dpjax.Recorded(*np.random.default_rng(0).normal(size=(2, 300))))
+    assert "and what was audited; where that draws its own" in render_report(recorded, ".md")
+
+
+def test_data_do_not_break_out_of_the_page():
+    labels = [np.where(np.random.default_rng(s).random(300) < 0.5, "<b>|", "no") for s in (0, 1)]
+    result = dpjax.audit(dpjax.Recorded(*labels, name="a|b <script>"))
+    page = render_report(result, ".html")
+    assert "<script>" not in page and "<b>|" not in page
+    (row,) = re.findall(r"^\| Event.*", render_report(result, ".md"), re.M)
+    assert row.count("|") == 3
+
+
+def test_vectors_have_a_report_without_a_figure():
+    def plane(key, x):
+        return x + jax.random.normal(key, (2,))
+
+    pairs = [(np.zeros(2), np.ones(2))]
+    text = render_report(dpjax.audit(plane, pairs, method=METHODS["events"]))
+    assert "<svg" not in text and "Witness" in text
+
+
+def test_files(results, tmp_path):
+    result = results["events"]
+    path = result.report(tmp_path / "a.md")
+    assert path.read_text() == render_report(result, ".md")
+    assert write_report(result.to_dict(), tmp_path / "b.html").read_text().startswith("<!doctype")
+    with pytest.raises(ValueError, match=r"report file must end in \.html or \.md"):
+        result.report(tmp_path / "a.txt")
+    with pytest.raises(FileNotFoundError, match="in a folder that does not exist"):
+        result.report(tmp_path / "none" / "a.md")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_empirical_privacy(kind):
+    records = np.random.default_rng(0).gamma(2.0, size=(30, 5))
+    found = dpjax.empirical_privacy(records, "sum", epsilon=1.0)
+    text = dpjax.blind_spot(30, "databases")
+    assert "mechanism" not in text and "knows the databases by the 30 that" in text
+    assert text in render_empirical_report(found, kind=kind)

@@ -1,0 +1,187 @@
+"""Results: what they say, plain numbers, JSON and back, and the same audit again from a recipe."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import mechanisms
+from dpjax.mechanisms import Laplace, RandomizedResponse
+
+EVENTS = dpjax.Events(num_samples=2_000, num_confirm=4_000)
+LOCAL = dpjax.Local(num_samples=2_000, num_confirm=5_000)
+FEW = dpjax.Local(num_samples=180, num_confirm=420)
+HISTOGRAM = dpjax.Histogram(least_probability=0.2)
+ONE = [(0.0, 1.0)]
+REALS = np.random.default_rng(0).laplace([[0.0], [1.0]], size=(2, 600))
+
+
+def own(key, count):
+    return count + jax.random.laplace(key)
+
+
+def host(count, num_samples, rng):
+    return rng.laplace(count, 1.0, num_samples)
+
+
+RECORDED = dpjax.Recorded(*REALS)
+HOST = dpjax.HostMechanism(host)
+NAMED = dpjax.Pairs([0.0], [1.0], ("one record",))
+# subject, pairs, options
+AUDITS = {
+    "events": (Laplace(1.0), ONE, {"method": EVENTS, "claim": 0.5, "key": jax.random.key(5)}),
+    "of a region": (
+        mechanisms.SVT2(0.7), None,
+        {"method": dpjax.Events(2_000, 4_000, [0, 9, 10]), "claim": 0.7, "num_claims": 3},
+    ),
+    "at a delta": (
+        Laplace(1.0), ONE,
+        {"method": EVENTS, "notion": dpjax.Epsilon(0.01), "claim": 0.9, "confidence": 0.9},
+    ),
+    "of a function": (own, NAMED, {"method": EVENTS, "key": 2}),
+    "of the host": (HOST, NAMED, {"method": EVENTS, "claim": 0.1}),
+    "of objects": (
+        dpjax.HostMechanism(lambda d, n, rng: rng.laplace(len(d), 1.0, n)),
+        [(["a"], ["a", "b"])], {"method": EVENTS},
+    ),
+    "recorded": (RECORDED, None, {}),
+    "local": (Laplace(1.0), ONE, {"method": LOCAL, "claim": 0.5}),
+    "local, recorded": (RECORDED, None, {"method": FEW, "claim": 0.1}),
+    "histogram": (RandomizedResponse(1.0), None, {"method": HISTOGRAM, "claim": 0.3}),
+    "histogram of inputs": (
+        RandomizedResponse(1.0), None,
+        {"method": dpjax.Histogram(least_probability=0.2, inputs=[0, 1])},
+    ),
+}  # fmt: skip
+DRAWN = ["events", "of a region", "at a delta", "of a function", "local", "histogram"]
+
+
+@pytest.fixture(scope="module")
+def results():
+    return {
+        name: dpjax.audit(subject, pairs, **options)
+        for name, (subject, pairs, options) in AUDITS.items()
+    }
+
+
+def comparable(result):
+    return dataclasses.replace(result, seconds=0.0)
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_a_result_goes_to_json_and_back_and_is_run_again(results, name):
+    result = results[name]
+    back = dpjax.AuditResult.from_json(result.to_json())
+    assert back == result
+    subject = AUDITS[name][0]
+    again = dpjax.rerun(back, subject)
+    assert comparable(again) == comparable(result)
+    if hasattr(subject, "standard_pairs"):
+        assert comparable(dpjax.rerun(back)) == comparable(result)
+        return
+    with pytest.raises(ValueError, match="subject must be given, for the result is of"):
+        dpjax.rerun(back)
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_results_are_plain(results, name):
+    """Nothing of JAX or NumPy stays in a result: it can be kept, sent and compared."""
+
+    def check(value):
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, list | tuple):
+            for item in value:
+                check(item)
+        else:
+            assert type(value) in (float, int, str, bool, type(None)), (type(value), value)
+
+    check(results[name].to_dict())
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_a_result_says_where_it_comes_from(results, name):
+    result, options = results[name], AUDITS[name][2]
+    assert {"dpjax", "jax", "jaxlib", "numpy", "scipy", "python"} <= set(result.versions)
+    key = options.get("key", 0)
+    assert result.recipe["key"] == (key if isinstance(key, int) else [0, 5])
+    method = options.get("method", dpjax.Events())
+    assert result.recipe["method"]["name"] == method.name
+    assert result.recipe["method"].get("num_samples") == method.num_samples
+    # A generator of JAX is named where JAX drew, and only there.
+    assert (result.settings["generator"] == "threefry2x32") == (name in DRAWN or "inputs" in name)
+    assert result.device.startswith(jax.default_backend()) == (name in DRAWN or "inputs" in name)
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_what_a_result_prints(results, name):
+    result = results[name]
+    text, row = str(result), result.row()
+    assert result.mechanism in text and result.verdict.upper() in text and result.sentence in text
+    assert f"{result.lower_bound:.4f}" in text and all(note in text for note in result.notes)
+    assert row["lower_bound"] == result.lower_bound and row["pair"] == result.witness.pair
+    assert ("refuted      the claim" in text) == (result.smallest_error is not None)
+    if result.claim is not None and result.assumption is None:
+        refuted = result.verdict == "violated"
+        assert refuted == (result.lower_bound > result.claim)
+        # The smallest error is told to a hundredth of itself.
+        if refuted:
+            assert result.smallest_error <= 1.02 * (1 - result.confidence)
+        elif result.smallest_error is not None:
+            assert result.smallest_error >= 0.98 * (1 - result.confidence)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "[]", "1", "not JSON", '{"witness": {}}'])
+def test_what_is_no_result_is_refused(text):
+    with pytest.raises(ValueError, match="not an audit result"):
+        dpjax.AuditResult.from_json(text)
+
+
+def test_a_function_with_the_name_of_a_built_in_mechanism_is_not_taken_for_it():
+    def laplace(key, count):
+        return count + 0.2 * jax.random.laplace(key)
+
+    result = dpjax.audit(laplace, ONE, method=EVENTS)
+    assert result.mechanism == Laplace.name
+    with pytest.raises(ValueError, match="'laplace', which is not built in"):
+        dpjax.rerun(result)
+    named = dpjax.audit(dpjax.Recorded(*REALS, name="laplace"))
+    with pytest.raises(ValueError, match="'laplace', which is not built in"):
+        dpjax.rerun(named)
+
+
+def test_pairs_that_a_recipe_cannot_hold_are_asked_for():
+    class Records:
+        def __init__(self, count):
+            self.count = count
+
+    subject = dpjax.HostMechanism(lambda records, n, rng: rng.laplace(records.count, 1.0, n))
+    result = dpjax.audit(subject, [(Records(0), Records(1))], method=EVENTS)
+    assert result.recipe["pairs"] is None
+    with pytest.raises(ValueError, match="the pairs were too many, or of a kind that JSON does"):
+        dpjax.rerun(result, subject)
+
+
+def test_a_histogram_is_run_again_by_its_inputs_however_many_pairs_they_make():
+    """More than 10 000 are not held; here the few there are."""
+    method = dpjax.Histogram(
+        lipschitz=0.4, input_lipschitz=0.4, input_interval=(0.0, 1.0), precision=0.9
+    )
+    result = dpjax.audit(mechanisms.TruncatedLaplace(2.0), method=method, confidence=0.9)
+    recipe = {**result.recipe, "pairs": None}
+    again = dpjax.rerun(dataclasses.replace(result, recipe=recipe))
+    assert comparable(again) == comparable(result)
+
+
+@pytest.mark.parametrize("objective", ["lower-bound", "loss"])
+def test_infinite_losses_are_written(tmp_path, objective):
+    """At a floor of 0 an outcome that one side alone has is infinite, which JSON does not hold."""
+    method = dpjax.Local(300, 600, floor=0.0, objective=objective)
+    result = dpjax.audit(RandomizedResponse(12.0), method=method, claim=0.5)
+    assert result.estimate is None and result.pair_scores == (("0 / 1", None),)
+    assert result.curve["loss"] == [None, None]
+    assert dpjax.AuditResult.from_json(result.to_json()) == result
+    pytest.importorskip("jinja2")
+    assert "| 0 / 1 | infinite |" in result.report(tmp_path / "x.md").read_text()

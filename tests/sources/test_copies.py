@@ -1,0 +1,109 @@
+"""Every call of a function has a database of its own, which it may change."""
+
+import copy
+import threading
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import Events, HostMechanism
+
+
+def noisy(database, num_samples, seed):
+    return database + np.random.default_rng(seed).laplace(size=num_samples)
+
+
+def spoiling(database, num_samples, seed):
+    """Sorts, extends and empties what it was handed, after it has used it."""
+    result = noisy(len(database["rows"]), num_samples, seed)
+    database["rows"].append(database["rows"][0])
+    database["rows"].sort()
+    return result
+
+
+def spoiling_one(database, rng):
+    database["rows"].append(0)
+    return len(database["rows"]) + rng.laplace()
+
+
+def audit(function, pairs, num_samples=300, num_confirm=600, claim=None, **options):
+    sizes = Events(num_samples, num_confirm)
+    return dpjax.audit(HostMechanism(function, **options), pairs, method=sizes, claim=claim)
+
+
+ROWS = [{"rows": [2, 1]}, {"rows": [1]}]
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (spoiling, {}),
+        (spoiling_one, {"batched": False}),
+        (spoiling_one, {"batched": False, "workers": 1}),
+    ],
+    ids=["batches", "one by one", "worker"],
+)
+def test_a_function_may_change_its_database(function, options):
+    """The database of every call is the one that was given, so outputs lie around 1, 2 or 3."""
+    given = copy.deepcopy(ROWS)
+    result = audit(function, [tuple(given)], batch_size=100, **options)
+    assert given == ROWS
+    # Shifted Laplace distributions of scale 1, one apart; grown databases would be hundreds apart.
+    assert 0.3 < result.lower_bound < 1.2
+    assert result.witness.database == repr(ROWS[0])
+
+
+@pytest.mark.parametrize(
+    "database",
+    [
+        [3.0, 1.0],
+        [[3.0], [1.0]],
+        np.array([3.0, 1.0]),
+        np.array([[3.0], None], object),
+        {"a": [3.0]},
+        ([3.0], 1.0),
+        [lambda: 1.0],
+    ],
+    ids=lambda database: type(database).__name__,
+)
+def test_every_call_has_a_database_of_its_own(database):
+    seen = []
+    audit(
+        lambda d: seen.append(d) or np.random.default_rng().random(),
+        [(database, database)], num_samples=20, num_confirm=20, batched=False,
+    )  # fmt: skip
+    assert len({id(d) for d in seen} | {id(database)}) == 81
+    assert all(type(d) is type(database) for d in seen)
+
+
+def test_what_cannot_change_is_not_copied():
+    still = np.arange(3.0)
+    still.setflags(write=False)
+    for database in (1.5, "text", (1, (2.0, "x")), still, np.float32(2), jnp.arange(3)):
+        seen = []
+        audit(lambda d, n, seen=seen: seen.append(d) or np.random.default_rng().random(n),
+              [(database, database)], num_samples=20, num_confirm=20)  # fmt: skip
+        assert all(d is database for d in seen)
+
+
+class Connection:
+    """Known by its identity, and not to be copied."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+
+CONNECTIONS = Connection(), Connection()
+
+
+def asks(database, num_samples, seed):
+    """Laplace noise about 1 at the second connection."""
+    noise = np.random.default_rng(seed).laplace(size=num_samples)
+    return float(database is CONNECTIONS[1]) + noise
+
+
+def test_what_is_no_container_is_handed_over_as_it_is():
+    result = audit(asks, [CONNECTIONS], claim=0.5)
+    assert result.verdict == "violated"

@@ -1,0 +1,77 @@
+"""What JAX draws as a source, and regions of every source."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import Events, Execution, HostMechanism, Pairs, Recorded
+from dpjax.mechanisms import Laplace
+
+PAIR = [(0.0, 1.0)]
+SIDES = np.random.default_rng(0).laplace([0, 1], size=(6000, 2)).T
+
+
+def noisy(database, num_samples, seed):
+    return database + np.random.default_rng(seed).laplace(size=num_samples)
+
+
+def rounded(key, database):
+    """Whole numbers of a wide range, most of which come once at most: level 1."""
+    return jnp.round(1000 * (database + jax.random.laplace(key))).astype(jnp.int32)
+
+
+@pytest.mark.parametrize(
+    ("subject", "pairs", "low", "high"),
+    [
+        (Laplace(), PAIR, -0.5, 1.25),
+        (HostMechanism(noisy), PAIR, -0.5, 1.25),
+        (Recorded(*SIDES), None, -0.5, 1.25),
+        (rounded, PAIR, -500, 1250),
+    ],
+    ids=["reals", "host", "recorded", "integers"],
+)
+def test_an_event_lies_in_the_region(subject, pairs, low, high):
+    """Within it the ratio of the Laplace distributions is e at both ends."""
+    result = dpjax.audit(subject, pairs, method=Events(2000, 8000, region=(low, high)))
+    assert 0.6 < result.lower_bound <= 1
+    event = result.witness.event
+    assert not re.search("not|anything|below|at least|at most|above", event)
+    numbers = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", event)]
+    # Half-open intervals end just after the region does.
+    assert numbers and all(low <= number <= np.nextafter(high, np.inf) for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("subject", "pairs"),
+    [
+        (Laplace(), PAIR),
+        (HostMechanism(noisy), PAIR),
+        (Recorded(*SIDES), None),
+        (Recorded(*(np.where(side > 0.5, "a", "b") for side in SIDES)), None),
+    ],
+    ids=["reals", "host", "recorded", "labels"],
+)
+def test_a_region_without_outputs_is_refused(subject, pairs):
+    with pytest.raises(ValueError, match="lies outside the support of the outputs"):
+        dpjax.audit(subject, pairs, method=Events(2000, 4000, region=(1e4, 1e5)))
+
+
+def test_recorded_arrays_are_no_mechanism():
+    with pytest.raises(TypeError, match=r"of the type ndarray: .* as dpjax.Recorded\(x, y\)"):
+        dpjax.audit(SIDES[0], PAIR)
+
+
+def test_both_layouts_count_the_same_at_every_pair():
+    """In blocks of which the last one is not full; the pairs are laid each for itself."""
+    pairs = Pairs([0.0, 0.0, 1.0], [0.1, 1.0, 0.5], ("near", "far", "back"))
+    method = Events(5000, 9001, region=(-0.5, 1.25))
+    results = [
+        dpjax.audit(Laplace(), pairs, method=method, execution=Execution(layout=layout), key=3)
+        for layout in ("gathered", "streamed")
+    ]
+    gathered, streamed = ({**result.to_dict(), "seconds": None} for result in results)
+    assert gathered == streamed and gathered["witness"]["pair"] == "far"

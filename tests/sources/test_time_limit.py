@@ -1,0 +1,149 @@
+"""Time limits are kept by slow mechanisms, and change how many outputs are drawn but not which."""
+
+import re
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import CommandMechanism, Events, HostMechanism
+from dpjax.sources import _on_host, _time_limit
+
+PAIR = [(0.0, 1.0)]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass only where a mechanism lets them."""
+    now = SimpleNamespace(seconds=0.0)
+    fake = SimpleNamespace(perf_counter=lambda: now.seconds)
+    monkeypatch.setattr(_on_host, "time", fake)
+    monkeypatch.setattr(_time_limit, "time", fake)
+    return now
+
+
+def slow(clock, start, each):
+    """(one output at a call, many outputs at a call), that take start + each * outputs seconds."""
+
+    def one(database, seed):
+        clock.seconds += start + each
+        return database + np.random.default_rng(seed).laplace()
+
+    def many(database, num_samples, seed):
+        clock.seconds += start + each * num_samples
+        return database + np.random.default_rng(seed).laplace(size=num_samples)
+
+    return one, many
+
+
+@pytest.mark.parametrize("limit", [100.0, 600.0])
+@pytest.mark.parametrize(
+    ("times", "batched"),
+    [((0, 0.3), False), ((0, 0.3), True), ((0, 0.002), False), ((0, 0.002), True),
+     ((2, 0.001), True), ((0, 1e-6), True)],
+    ids=str,
+)  # fmt: skip
+def test_a_limit_is_kept_and_used(clock, times, batched, limit):
+    function = slow(clock, *times)[batched]
+    result = dpjax.audit(HostMechanism(function, batched=batched, time_limit=limit), PAIR)
+    assert clock.seconds <= limit
+    assert result.num_confirm == 50_000 or clock.seconds > limit / 2
+    assert result.num_confirm >= 50 and result.num_samples >= 30
+    if result.num_confirm < 50_000:
+        # The share of the plan: 0.7 of the time is for two streams, 0.3 for two others.
+        assert 1.5 < result.num_confirm / result.num_samples < 3.5
+        note = f"For the time limit of {limit:g} s, {result.num_confirm} outputs a side confirmed"
+        assert any(note in line for line in result.notes)
+
+
+def test_a_limit_is_for_all_pairs(clock):
+    function = slow(clock, 0, 0.02)[0]
+    mechanism = HostMechanism(function, batched=False, time_limit=60)
+    dpjax.audit(mechanism, [(0.0, float(i)) for i in range(5)])
+    assert 30 < clock.seconds <= 60
+
+
+def test_a_database_that_takes_longer_than_the_others_keeps_the_limit(clock):
+    def uneven(database, seed):
+        clock.seconds += 0.2 if database else 0.01
+        return database + np.random.default_rng(seed).laplace()
+
+    result = dpjax.audit(HostMechanism(uneven, batched=False, time_limit=100), PAIR)
+    assert clock.seconds <= 110 and result.num_confirm > 50
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_the_same_counts_are_the_same_draws(clock, batched):
+    function = slow(clock, 0, 0.01)[batched]
+    limited = dpjax.audit(HostMechanism(function, batched=batched, time_limit=60), PAIR)
+    assert limited.num_samples < 20_000
+    sizes = Events(limited.num_samples, limited.num_confirm)
+    for limit in (None, 1e6):
+        mechanism = HostMechanism(function, batched=batched, time_limit=limit)
+        again = dpjax.audit(mechanism, PAIR, method=sizes)
+        assert again.witness == limited.witness and again.lower_bound == limited.lower_bound
+
+
+@pytest.mark.parametrize("cut", [1, 7, 40])
+def test_single_outputs_do_not_depend_on_the_cut(cut):
+    mechanism = HostMechanism(lambda d, seed: seed, batched=False, batch_size=40)
+    with mechanism.drawing() as draw:
+        whole = [output for batch in draw(0, 101, (1, 2)) for output in batch]
+        batches = list(draw(0, 101, (1, 2), cut))
+    assert (
+        max(map(len, batches)) <= cut and [output for batch in batches for output in batch] == whole
+    )
+    assert len(set(whole)) == 101
+
+
+@pytest.mark.parametrize("cut", [1, 7, 60])
+def test_counts_do_not_depend_on_the_cut(monkeypatch, cut):
+    """More outputs than lay the cells, in batches that end before, at and after the pilot's end."""
+    monkeypatch.setattr(_on_host, "PILOT", 50)
+
+    def result(cut):
+        mechanism = HostMechanism(numbers_in_order(), batched=True, batch_size=cut)
+        return dpjax.audit(mechanism, PAIR, method=Events(333, 444))
+
+    one, other = result(cut), result(444)
+    assert one.witness == other.witness and one.pair_scores == other.pair_scores
+    assert (one.num_samples, one.num_confirm) == (333, 444)
+
+
+def numbers_in_order():
+    """A function whose outputs are a sequence of numbers, however they are asked for."""
+    places = {0.0: 0, 1.0: 0}
+    stored = {side: np.random.default_rng(int(side)).laplace(side, size=777) for side in places}
+
+    def next_ones(database, num_samples):
+        places[database] += num_samples
+        return stored[database][places[database] - num_samples : places[database]]
+
+    return next_ones
+
+
+def test_a_limit_that_shows_nothing_says_which_would(clock):
+    function = slow(clock, 0, 0.3)[0]
+    with pytest.raises(ValueError, match=r"was 5 s, and an output takes about 0\.3 s") as refused:
+        dpjax.audit(HostMechanism(function, batched=False, time_limit=5.0), PAIR)
+    # A quarter of the limit may measure.
+    assert clock.seconds <= 1.5
+    enough = float(re.search(r"at least (\S+) s", str(refused.value))[1])
+    result = dpjax.audit(HostMechanism(function, batched=False, time_limit=enough), PAIR)
+    assert result.num_confirm >= 50 and clock.seconds < 1.5 + enough
+
+
+def test_a_program_that_is_run_once_an_output_keeps_its_limit(monkeypatch):
+    def run(self, programs, text, num_samples, seed):
+        time.sleep(0.01)
+        return [str(float(text) + np.random.default_rng(seed).laplace())], 0, ""
+
+    monkeypatch.setattr(CommandMechanism, "_run", run)
+    start = time.perf_counter()
+    mechanism = CommandMechanism("prog {database} {seed}", workers=4, time_limit=2.0)
+    result = dpjax.audit(mechanism, PAIR)
+    # In 2 s four workers do at most 800 runs; 140,000 would take 350 s.
+    assert time.perf_counter() - start < 10
+    assert 50 <= result.num_confirm < 400

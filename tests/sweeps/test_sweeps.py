@@ -1,0 +1,420 @@
+"""Sweeps: the spec as a value, the store, and a runner whose rows nothing can change."""
+
+import dataclasses
+import errno
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import Box, Epsilon, Events, Local, _random
+from dpjax._batching import Execution, default_execution
+from dpjax.databases import Pairs
+from dpjax.densities import Fixed, HoelderRate
+from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse, TruncatedLaplace, from_function
+from dpjax.methods.histogram import Unplanned, histogram_ldp
+from dpjax.methods.local import dpl_runs, mpl_runs
+from dpjax.methods.local._assemble import bounds_of
+from dpjax.sweeps import (
+    Entry,
+    HistogramEstimate,
+    LocalSearch,
+    Store,
+    SweepSpec,
+    compute,
+    rows_equal,
+    run_bounds,
+    run_sweep,
+)
+from dpjax.sweeps import _store as store_module
+
+SMALL = Local(num_samples=500, num_confirm=1000, floor=1e-3)
+FINITE = Entry(RandomizedResponse(1.0), SMALL, num_runs=7, label="responses")
+REAL = Entry(Laplace(0.5), SMALL, num_runs=7)
+COUNTED = Entry(Laplace(0.5), Events(num_samples=300, num_confirm=700), num_runs=7)
+SPEC = SweepSpec("test", (FINITE, REAL, COUNTED), key=3, block_runs=3)
+
+
+def user_noise(key, count):
+    """A user's mechanism that a worker can import."""
+    return count + _random.laplace(key, 1)[0]
+
+
+def by_hand(kernel, entry, runs, **other):
+    """Statistics of runs, by the program that the blocks of SPEC run."""
+    with jax.default_device(jax.local_devices()[0]):
+        return kernel(
+            entry.mechanism,
+            entry.pairs.database,
+            entry.pairs.neighbor,
+            entry.region,
+            dataclasses.replace(entry.method, region=None, **other),
+            _random.fold_in(_random.as_key(SPEC.key), _random.stable_hash(entry.id)),
+            jnp.asarray(runs, jnp.int32),
+            execution=default_execution(),
+        )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The store of the whole sweep."""
+    store = Store.create(tmp_path_factory.mktemp("sweep") / "whole", SPEC)
+    run_sweep(store)
+    return store
+
+
+def test_a_spec_survives_json_and_toml(tmp_path):
+    one = Laplace(0.5)
+    entries = (
+        FINITE,
+        COUNTED,
+        Entry(one),
+        Entry(one, notion=Epsilon(1e-6)),
+        Entry(one, Events(region=(-2.0, 2.0)), confidence=0.9),
+        Entry(RandomizedResponse(1.0, 4), Events(region=[0, 3]), [(0, 1), (1, 2)]),
+        Entry(one, dataclasses.replace(SMALL, region=(-2.0, 2.0)), confidence=0.9),
+        Entry(one, dataclasses.replace(SMALL, bandwidth=Fixed(0.1)), pairs=[(0.0, 0.5)]),
+        Entry(one, LocalSearch(500, 1000, bandwidth=HoelderRate(0.5))),
+        Entry(TruncatedLaplace(2.0), HistogramEstimate(4, 100, (0, 1), 2.0)),
+        Entry(from_function(user_noise, 0.0), HistogramEstimate(4, 100, (0.0, 1.0))),
+    )
+    spec = SweepSpec("values", entries, key=5)
+    assert SweepSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
+    path = tmp_path / "spec.toml"
+    path.write_text(spec.to_toml())
+    again = SweepSpec.from_file(path)
+    assert again == spec
+    assert [entry.id for entry in again.entries] == [entry.id for entry in entries]
+    assert [type(entry.method) for entry in again.entries] == [type(e.method) for e in entries]
+    assert len({entry.id for entry in entries}) == len(entries)
+
+
+def test_an_entry_as_a_person_writes_it(tmp_path):
+    path = tmp_path / "written.toml"
+    path.write_text(
+        """
+key = 4
+[[entries]]
+mechanism = "laplace"
+parameters = {epsilon = 0.5}
+method = "events"
+options = {num_samples = 300, region = [-1, 2.5]}
+notion = {delta = 1e-6}
+confidence = 0.9
+runs = 12
+pairs = [[0.0, 1.0]]
+label = "mine"
+[[entries]]
+mechanism = "laplace"
+"""
+    )
+    spec = SweepSpec.from_file(path)
+    first, second = spec.entries
+    assert (spec.name, spec.key, spec.num_runs) == ("written", 4, 1012)
+    assert (first.label, first.confidence, first.num_runs) == ("mine", 0.9, 12)
+    assert (first.notion, float(first.mechanism.epsilon)) == (Epsilon(1e-6), 0.5)
+    assert (first.method.num_samples, first.method.num_confirm) == (300, 50_000)
+    assert (float(first.region.low[0]), float(first.region.high[0])) == (-1.0, 2.5)
+    assert first.pairs.database.tolist() == [0.0]
+    assert (second.method, second.region, len(second.pairs)) == (Events(), None, 10)
+
+
+def test_a_user_function_is_named_by_its_import():
+    options = dataclasses.replace(SMALL, region=(-1.0, 1.0))
+    entry = Entry(from_function(user_noise, 0.0), options, pairs=[(0.0, 1.0)])
+    assert entry.mechanism_name.endswith("test_sweeps:user_noise")
+    assert Entry.from_dict(entry.to_dict()) == entry
+    with pytest.raises(ValueError, match="importable by its name"):
+        Entry(from_function(lambda k, x: x + user_noise(k, x), 0.0), pairs=[(0.0, 1.0)])
+
+
+def test_the_identity_is_what_sets_the_law():
+    assert dataclasses.replace(COUNTED, label="other", num_runs=9).id == COUNTED.id
+    box = Box(-1.0, 2.0)
+    written = [dataclasses.replace(COUNTED, method=Events(region=r)) for r in (box, (-1, 2))]
+    assert written[0].id == written[1].id
+    for name, value in (
+        ("method", Events(num_samples=301, num_confirm=700)),
+        ("method", dataclasses.replace(COUNTED.method, region=(-1.0, 2.0))),
+        ("method", Local(num_samples=300, num_confirm=700)),
+        ("confidence", 0.9),
+        ("notion", Epsilon(0.1)),
+        ("pairs", Pairs([1.0], [0.0])),
+    ):
+        assert dataclasses.replace(COUNTED, **{name: value}).id != COUNTED.id, (name, value)
+
+
+def test_ids_are_the_same_in_every_process():
+    # Written down: a change of the form gives every sweep other noise and needs a new version.
+    assert FINITE.id == "randomized-response-707e61c08717"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"method": "events"}, r"method must be one of Events\(...\), Local.* was 'events'"),
+        ({"method": HistogramEstimate}, "method must be one of"),
+        ({"notion": 0.1}, r"notion must be dpjax.Epsilon\(delta=...\)"),
+        ({"method": SMALL, "notion": Epsilon(0.1)}, "delta must be 0 for the method 'local'"),
+        ({"confidence": 1.0}, "confidence must"),
+        ({"num_runs": 0}, "num_runs must"),
+        ({"method": HistogramEstimate(4, 9, (0, 1))}, "pairs must be left out for a histogram"),
+        (
+            {"mechanism": SVT3(1.0), "method": SMALL, "pairs": None},
+            "beside an atom there is no density",
+        ),
+        ({"mechanism": user_noise, "method": SMALL}, r"region must be given as \(low, high\)"),
+        ({"mechanism": user_noise, "pairs": None}, "pairs must be given"),
+        ({"method": Events(region="wide")}, "region must"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(given, message):
+    parts = {"mechanism": Laplace(0.5), "pairs": [(0.0, 1.0)], **given}
+    with pytest.raises((ValueError, TypeError), match=message):
+        Entry(**parts)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({}, "entry 1: an entry must name its mechanism"),
+        ({"mechanism": "laplac"}, "did you mean 'laplace'"),
+        ({"mechanism": "laplace", "parameter": {}}, "an entry has no 'parameter'; known: label, "),
+        ({"mechanism": "laplace", "epsilon": 2}, r"written as parameters = {epsilon = 2}"),
+        ({"mechanism": "laplace", "parameters": {"eps": 1.0}}, "has no 'eps'"),
+        ({"mechanism": "laplace", "options": {"samples": 3}}, "Events has no 'samples'"),
+        ({"mechanism": "laplace", "options": 3}, "Events must be a table"),
+        ({"mechanism": "laplace", "notion": {"gamma": 3}}, "Epsilon has no 'gamma'"),
+        ({"mechanism": "laplace", "notion": {"delta": 2}}, "delta must lie in"),
+        (
+            {"mechanism": "laplace", "method": "local", "options": {"bandwidth": {"rule": "Scot"}}},
+            "'Scott'",
+        ),
+        ({"mechanism": "laplace", "runs": 0}, "runs must be"),
+        (
+            {"mechanism": "laplace", "method": "mpl"},
+            "method .mpl. is not known; known: events, hist",
+        ),
+        ({"mechanism": "laplace", "estimator": "mpl"}, "an entry has no 'estimator'"),
+        ({"mechanism": "nowhere:f", "pairs": [[0, 1]]}, "cannot be imported"),
+        ({"mechanism": "laplace", "grid": {"epsilon": 1.0}}, "grid must be a table"),
+        ("laplace", "an entry must be a table"),
+    ],
+)
+def test_a_bad_entry_is_named(entry, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        SweepSpec.from_dict({"entries": [entry]})
+
+
+def test_a_sweep_of_the_old_form_is_refused():
+    with pytest.raises(ValueError, match="a sweep has no 'cells'; known: name, key, block_runs"):
+        SweepSpec.from_dict({"cells": [{"mechanism": "laplace"}]})
+
+
+def test_a_grid_is_an_entry_for_each_combination():
+    entry = {"mechanism": "laplace", "label": "a", "grid": {"epsilon": [0.5, 1.0]}}
+    entries = SweepSpec.from_dict({"entries": [entry]}).entries
+    assert [(e.label, e.mechanism.epsilon) for e in entries] == [
+        ("a epsilon=0.5", 0.5),
+        ("a epsilon=1", 1.0),
+    ]
+    with pytest.raises(ValueError, match="entries 'responses' and 'again' are the same"):
+        SweepSpec("twice", (FINITE, dataclasses.replace(FINITE, label="again")))
+
+
+def test_rows_are_those_of_the_local_approach(whole):
+    """Rows of the first two blocks, from the kernels called by hand with the same keys."""
+    for entry in (FINITE, REAL):
+        rows = whole.columns()[entry.id]
+        assert rows["run"].tolist() == list(range(7))
+        for first in (0, 3):
+            statistics = by_hand(mpl_runs, entry, range(first, first + 3))
+            bounds = bounds_of(statistics, entry.method, entry.region, 0.95)
+            block = slice(first, first + 3)
+            np.testing.assert_array_equal(rows["lower_bound"][block], bounds.lower_bound)
+            np.testing.assert_array_equal(rows["estimate"][block], bounds.estimate)
+            points = np.asarray(statistics.found.point, float).reshape(3, -1)
+            np.testing.assert_array_equal(np.stack(rows["output"][block]), points)
+
+
+def test_a_search_alone_gives_estimates():
+    entry = dataclasses.replace(FINITE, method=LocalSearch(500, 1000, floor=1e-3))
+    columns = compute(entry, range(4), SPEC.key)()
+    search = by_hand(dpl_runs, entry, range(4))
+    np.testing.assert_array_equal(columns["estimate"], np.max(search.loss, axis=1))
+    assert np.all(np.isnan(columns["lower_bound"])) and not columns["exact"].any()
+    with pytest.raises(TypeError, match="must have the method Local, but has 'local-search'"):
+        run_bounds(entry, range(4))
+
+
+def test_a_histogram_gives_estimates():
+    # 60 draws into 12 intervals: some runs find one empty, and have no number.
+    entry = Entry(TruncatedLaplace(1.0), HistogramEstimate(12, 60, (0.0, 0.5, 1.0)))
+    columns = compute(entry, range(40), 3)()
+    key = _random.fold_in(_random.as_key(3), _random.stable_hash(entry.id))
+    result = histogram_ldp(entry.mechanism, [0.0, 0.5, 1.0], Unplanned(12, 60), key, num_runs=40)
+    np.testing.assert_array_equal(columns["estimate"], result.estimates.filled(np.nan))
+    failed = np.array(columns["status"]) == "EMPTY_INTERVAL"
+    assert 0 < failed.sum() < 40 and np.array_equal(failed, np.isnan(columns["estimate"]))
+
+
+def test_an_interrupted_sweep_goes_on(whole, tmp_path):
+    store = Store.create(tmp_path / "s", SPEC)
+    calls = iter([False, False, True])
+    state = run_sweep(store, should_stop=lambda: next(calls))
+    assert (state.num_runs, state.total_runs) == (6, 21)
+    state = run_sweep(Store.create(tmp_path / "s", SPEC))
+    assert (state.num_runs, state.num_computed) == (21, 15)
+    assert rows_equal(store, whole)
+
+
+def test_shards_and_an_executor_give_the_same_rows(whole, tmp_path):
+    for index in (2, 0, 1):
+        state = run_sweep(Store.create(tmp_path / "shards", SPEC), shard=(index, 3))
+        assert state.num_runs == state.total_runs
+    assert rows_equal(Store.open(tmp_path / "shards"), whole)
+    with ThreadPoolExecutor(2) as executor:
+        run_sweep(Store.create(tmp_path / "pool", SPEC), executor=executor)
+    assert rows_equal(Store.open(tmp_path / "pool"), whole)
+    with pytest.raises(ValueError, match=r"shard must be \(i, k\)"):
+        run_sweep(whole, shard=(3, 3))
+
+
+def test_layout_does_not_change_rows(whole, tmp_path):
+    store = Store.create(tmp_path / "wide", SPEC)
+    run_sweep(store, execution=Execution(runs_at_once=3, pairs_at_once=2))
+    assert rows_equal(store, whole)
+
+
+def test_an_executor_that_breaks_says_how_to_go_on(tmp_path):
+    class Broken(ThreadPoolExecutor):
+        def submit(self, fn, /, *args, **kwargs):
+            return super().submit(lambda: 1 / 0)
+
+    with Broken(1) as executor, pytest.raises(RuntimeError, match="same command again"):
+        run_sweep(Store.create(tmp_path / "s", SPEC), executor=executor)
+
+
+def test_a_damaged_block_is_found_and_done_again(whole, tmp_path):
+    store = Store.create(tmp_path / "s", SPEC)
+    run_sweep(store)
+    first, second, *_ = sorted((tmp_path / "s" / "blocks").iterdir())
+    first.write_bytes(first.read_bytes()[:-100])
+    content = bytearray(second.read_bytes())
+    content[len(content) // 2] ^= 1
+    second.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match=r"2 blocks of .* are corrupt"):
+        store.table()
+    said = []
+    state = run_sweep(Store.create(tmp_path / "s", SPEC), report=said.append)
+    assert "2 stored blocks are truncated or corrupt" in said[0]
+    assert state.num_computed in (4, 6)  # blocks hold three runs or the last one
+    assert rows_equal(store, whole)
+
+
+def test_a_full_disk_loses_nothing(whole, tmp_path, monkeypatch):
+    store = Store.create(tmp_path / "s", SPEC)
+    written = []
+
+    def fsync(number):
+        written.append(number)
+        if len(written) > 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store_module.os, "fsync", fsync)
+        with pytest.raises(OSError, match=r"No space left.*every block that was finished"):
+            run_sweep(store)
+    assert len(list((tmp_path / "s" / "blocks").iterdir())) == 2, "no temporary file stays"
+    run_sweep(store)
+    assert rows_equal(store, whole)
+
+
+def test_another_sweep_or_version_is_refused(tmp_path, monkeypatch):
+    Store.create(tmp_path / "s", SPEC)
+    with pytest.raises(ValueError, match="holds another sweep"):
+        Store.create(tmp_path / "s", dataclasses.replace(SPEC, key=4))
+    with pytest.raises(ValueError, match="holds another sweep"):
+        Store.create(tmp_path / "s", dataclasses.replace(SPEC, entries=(REAL,)))
+    path = tmp_path / "s" / "manifest.json"
+    good = path.read_text()
+    for old, new, message in (
+        (f'"jax": "{jax.__version__}"', '"jax": "0.0.1"', "made with jax 0.0.1"),
+        ('"dtype": "float32"', '"dtype": "float64"', "dtype float64"),
+        ('"format": 2', '"format": 1', "store format 1, but this version of dpjax reads 2"),
+        ("{", "", "cannot be read"),
+    ):
+        assert old in good
+        path.write_text(good.replace(old, new, 1))
+        with pytest.raises(ValueError, match=message):
+            Store.create(tmp_path / "s", SPEC)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").touch()
+    with pytest.raises(ValueError, match="is not empty and holds no sweep"):
+        Store.create(tmp_path / "other", SPEC)
+    with pytest.raises(ValueError, match="holds no sweep"):
+        Store.open(tmp_path / "nowhere")
+
+
+def test_a_store_that_another_process_has_begun_is_no_stranger(tmp_path):
+    (tmp_path / "s" / "blocks").mkdir(parents=True)
+    (tmp_path / "s" / ".manifest.json.0a1b2c3d").write_text("{")
+    assert Store.create(tmp_path / "s", SPEC).spec == SPEC
+    # Blocks without a manifest are what is left of some store, nobody knows which.
+    (tmp_path / "s" / "manifest.json").unlink()
+    (tmp_path / "s" / "blocks" / "some.parquet").write_bytes(b"1")
+    with pytest.raises(ValueError, match="is not empty and holds no sweep"):
+        Store.create(tmp_path / "s", SPEC)
+
+
+def test_runs_and_entries_can_be_added_in_whole_blocks(whole, tmp_path):
+    short = tuple(dataclasses.replace(entry, num_runs=6) for entry in SPEC.entries[:1])
+    run_sweep(Store.create(tmp_path / "s", dataclasses.replace(SPEC, entries=short)))
+    store = Store.create(tmp_path / "s", SPEC)
+    state = run_sweep(store)
+    assert state.num_computed == 15
+    assert rows_equal(store, whole)
+    more = tuple(dataclasses.replace(entry, num_runs=9) for entry in SPEC.entries)
+    with pytest.raises(ValueError, match="in whole blocks of 3"):
+        Store.create(tmp_path / "s", dataclasses.replace(SPEC, entries=more))
+
+
+def test_other_parameters_compile_nothing(whole, tmp_path):
+    with jax.default_device(jax.local_devices()[0]):
+        program = mpl_runs.program(
+            *(REAL.mechanism, REAL.pairs.database, REAL.pairs.neighbor, REAL.region, SMALL),
+            *(jax.random.key(0), jnp.zeros(3, jnp.int32)),
+            execution=default_execution(),
+        )
+    before = program._cache_size()
+    assert before > 0
+    entries = tuple(dataclasses.replace(REAL, mechanism=Laplace(level)) for level in (0.2, 1.5))
+    run_sweep(Store.create(tmp_path / "s", SweepSpec("levels", entries, block_runs=3)))
+    assert program._cache_size() == before
+
+
+def test_a_lattice_that_is_too_coarse_is_refined_run_by_run(whole):
+    """As the front door does, and whatever runs are computed together."""
+    # Eight nodes a bandwidth, which is enough, for some of the runs.
+    entry = dataclasses.replace(REAL, method=dataclasses.replace(SMALL, num_nodes=120))
+    together, others = (compute(entry, runs, SPEC.key)() for runs in ([0, 1, 2], [1, 0, 5]))
+    for name in ("lower_bound", "estimate", "output"):
+        assert list(others[name][:2]) == [together[name][1], together[name][0]]
+    in_memory = run_bounds(entry, range(3), key=SPEC.key)
+    assert in_memory.lower_bound.tolist() == list(together["lower_bound"])
+    # Nodes are 8 a bandwidth or more in both, which leaves 1e-3 between their densities.
+    fine = bounds_of(by_hand(mpl_runs, entry, range(3), num_nodes=512), SMALL, entry.region, 0.95)
+    np.testing.assert_allclose(together["estimate"], fine.estimate, atol=0.1)
+
+
+def test_a_region_that_no_lattice_covers_is_refused():
+    options = dataclasses.replace(SMALL, region=(-1e6, 1e6))
+    wide = dataclasses.replace(REAL, method=options, label="wide")
+    with pytest.raises(ValueError, match="region of 'wide' is so wide"):
+        compute(wide, range(3), 0, devices=tuple(jax.local_devices()))()
+    with pytest.raises(ValueError, match="region of 'wide' is so wide"):
+        run_bounds(wide, range(3))

@@ -1,0 +1,202 @@
+"""Whole audits of a two-outcome mechanism, over all outputs that it may give.
+
+The outputs of an audit are dealt out by the test, each with its probability, so that what an audit
+promises is added up and not simulated: its bound is above the level with a probability of at most
+1 - confidence. The same sum shows that small mistakes would be seen.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import dpjax
+from dpjax import Epsilon, Events, HostMechanism
+from dpjax.inference import Event
+from dpjax.notions import EventCounts
+
+RATIOS = (0.1, 0.3, 0.5, 0.8, 1.0, 1.2, 2.0, 5.0)
+CONFIDENCE, ERROR = 0.7, 0.3
+"""Low, so that few draws say something."""
+
+HALF, FRESH = 2, 5
+"""Draws a side in each half of the search, and to confirm."""
+
+CHANCES = [(p, min(p * ratio, 1.0)) for p in np.linspace(0.05, 0.95, 19) for ratio in RATIOS]
+"""Of the outcome "yes" at the database and at its neighbor."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one audit says: its bound, and the event and side that it counted."""
+
+    bound: float
+    event: str
+    larger: str
+
+
+def answers(number, size):
+    return ["yes"] * number + ["no"] * (size - number)
+
+
+@cache
+def audited(searched, confirmed, fresh=FRESH):
+    """The audit in which "yes" was given so often.
+
+    Args:
+        searched: At the database in both halves of the search, then at the neighbor.
+        confirmed: At the database and at its neighbor.
+        fresh: Draws a side to confirm.
+    """
+    # Outputs of even and of odd numbers are the halves.
+    first, second = (
+        [x for both in zip(*(answers(k, HALF) for k in side), strict=True) for x in both]
+        for side in (searched[:2], searched[2:])
+    )
+    given = {0: [first, answers(confirmed[0], fresh)], 1: [second, answers(confirmed[1], fresh)]}
+
+    def deal(database, num_samples):
+        outputs = given[database].pop(0)
+        assert len(outputs) == num_samples
+        return outputs
+
+    sizes = Events(2 * HALF, fresh)
+    result = dpjax.audit(HostMechanism(deal), [(0, 1)], method=sizes, confidence=CONFIDENCE)
+    assert given == {0: [], 1: []}
+    return Found(result.lower_bound, result.witness.event, result.witness.larger)
+
+
+SEARCHES = list(product(range(HALF + 1), repeat=4))
+MIXED = (FRESH // 2, FRESH // 2)
+"""Counts with which every event happens, so that a witness names the one that was chosen."""
+
+
+@cache
+def choices():
+    """{(event, likelier side): the counts of the search with which it is chosen}."""
+    found = {}
+    for searched in SEARCHES:
+        choice = audited(searched, MIXED)
+        found.setdefault((choice.event, choice.larger), []).append(searched)
+    return found
+
+
+@cache
+def bounds(choice):
+    """Of all fresh counts, [FRESH + 1, FRESH + 1], after a search that chose so."""
+    searched = choices()[choice][0]
+    sides = range(FRESH + 1)
+    return np.array([[audited(searched, (x, y)).bound for y in sides] for x in sides])
+
+
+def probability(held, p, q):
+    """Of a table of all counts at both sides."""
+    first, second = (
+        binom.pmf(np.arange(n), n - 1, chance) for n, chance in zip(held.shape, (p, q), strict=True)
+    )
+    return first @ held @ second
+
+
+def level(p, q, delta=0.0):
+    """The smallest epsilon of the two outcomes, in both directions."""
+    ratios = [(p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)]
+    return max(
+        [0.0, *(math.log((a - delta) / b) if b else math.inf for a, b in ratios if a > delta)]
+    )
+
+
+def worst(table, delta=0.0):
+    """The largest P(bound > level), for a bound of all counts."""
+    return max(probability(table > level(p, q, delta) + 1e-12, p, q) for p, q in CHANCES)
+
+
+def test_all_choices_are_there_and_searches_of_one_choice_are_alike():
+    """So that one search stands for all that choose the same event, below."""
+    sides = {side for _, side in choices()}
+    assert sides == {"database", "neighbor"} and len(choices()) >= 5
+    for searches in choices().values():
+        first, last = (
+            [audited(searched, counts) for counts in ((0, 5), (4, 1), (5, 0), (2, 5))]
+            for searched in (searches[0], searches[-1])
+        )
+        assert first == last
+
+
+def test_a_bound_is_above_the_level_no_more_often_than_it_may():
+    """Whatever the search chose, so it holds of the whole audit too."""
+    found = [worst(bounds(choice)) for choice in choices()]
+    assert max(found) <= ERROR
+    # Nothing is given away: the events of one outcome have little room.
+    assert np.median(sorted(found)[-4:]) > 0.9 * ERROR
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_one_count_more_would_be_seen(side):
+    """Of "yes" where it is likelier at that side."""
+    choice = ("the output is 'yes'", ("database", "neighbor")[side])
+    table = np.moveaxis(bounds(choice), side, 0)
+    more = np.concatenate([table[1:], table[-1:]])
+    assert worst(table) <= ERROR < worst(np.moveaxis(more, 0, side))
+
+
+def chance_of(searched, p, q):
+    return math.prod(binom.pmf(k, HALF, c) for k, c in zip(searched, (p, p, q, q), strict=True))
+
+
+def test_counts_of_the_search_again_would_be_seen():
+    """What was chosen because it happened is then counted as if it had been chosen before."""
+    searches = choices()["the output is 'yes'", "database"]
+    wrong = [
+        searched
+        for searched in searches
+        if audited(searched, (sum(searched[:2]), sum(searched[2:])), 2 * HALF).bound > 0
+    ]
+    # Nothing tells the two apart, at any share of "yes".
+    shares = [
+        sum(chance_of(s, p, p) for s in wrong) / sum(chance_of(s, p, p) for s in searches)
+        for p in np.linspace(0.05, 0.95, 19)
+    ]
+    assert max(shares) > ERROR
+
+
+def test_an_audit_finds_a_level_that_one_with_swapped_sides_does_not():
+    """Swapped sides keep every promise, and find nothing."""
+    p, q = 0.9, 0.1
+    right = swapped = 0.0
+    for choice, searches in choices().items():
+        chosen = sum(chance_of(searched, p, q) for searched in searches)
+        right += chosen * probability(bounds(choice) > 0.5, p, q)
+        swapped += chosen * probability(bounds(choice).T > 0.5, p, q)
+    assert right > 0.8 and swapped < 0.01
+
+
+# The notion's bound by itself, where audits of two-outcome mechanisms cannot reach.
+
+
+def table(trials, confidence, *, delta=0.0, swap=False):
+    """Bounds of all counts of an event that is likelier at the database."""
+    counts = np.stack(np.indices([size + 1 for size in trials]), -1)
+    found = []
+    for pair in counts.reshape(-1, 2):
+        event = Event(np.ones(1, bool), np.int64(0), np.float64(0.5), np.float64(0))
+        told = trials[::-1] if swap else trials
+        evidence = EventCounts(event, np.minimum(pair, told), told)
+        found.append(float(Epsilon(delta).bound(evidence, confidence)))
+    return np.reshape(found, counts.shape[:2])
+
+
+@pytest.mark.parametrize("trials", [(5, 5), (4, 9), (9, 4)])
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+def test_sides_of_other_sizes_and_a_delta_keep_the_error(trials, delta):
+    assert worst(table(trials, CONFIDENCE, delta=delta), delta) <= ERROR
+
+
+def test_a_larger_error_numbers_of_draws_swapped_and_a_lost_delta_would_be_seen():
+    assert worst(table((5, 5), CONFIDENCE / 2)) > ERROR
+    assert worst(table((5, 5), CONFIDENCE - 0.05)) > ERROR
+    assert worst(table((9, 4), CONFIDENCE, swap=True)) > ERROR
+    assert worst(table((5, 5), CONFIDENCE), 0.1) > ERROR

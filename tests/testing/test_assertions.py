@@ -1,0 +1,146 @@
+"""`dpjax.testing`: assertions, their messages, and budgets of time."""
+
+import dataclasses
+
+import jax
+import pytest
+
+import dpjax
+from dpjax import testing
+from dpjax.inference import event_lower_bound
+from dpjax.mechanisms import Gaussian, Laplace
+from dpjax.testing import _assertions, _session
+from dpjax.testing._budget import fewest_sizes
+
+PAIRS = [(0.0, 1.0)]
+SIZES = {"num_samples": 12_000, "num_confirm": 18_000}
+
+
+def release(key, count):
+    return count + 0.8 * jax.random.laplace(key)
+
+
+def test_a_right_mechanism_passes_and_says_what_it_could_have_shown():
+    result = testing.assert_private(Laplace(1.0), 1.0, pairs=PAIRS, **SIZES)
+    assert result.verdict == "not refuted" and result.confidence == 1 - 1e-6
+    assert (result.num_samples, result.num_confirm) == (12_000, 18_000)
+    least = testing.detectable_epsilon(result, 1.0)
+    assert 1.02 < least < 1.2
+    # What it promises is so: at this level the same audit refutes the claim.
+    found = testing.assert_not_private(Laplace(least + 0.03), 1.0, pairs=PAIRS, **SIZES, key=3)
+    assert found.lower_bound > 1.0
+
+
+@pytest.fixture(scope="module")
+def message():
+    with pytest.raises(AssertionError) as caught:
+        testing.assert_private(release, 1.0, pairs=PAIRS, **SIZES)
+    return str(caught.value)
+
+
+def test_the_message_has_all_that_a_developer_needs(message):
+    assert message.startswith("release is not 1-differentially private.")
+    for part in ("claim", "lower bound", "1 - 1e-06", "database 0.0, neighbor 1.0", "event"):
+        assert part in message
+    assert "fresh draws at the database" in message
+
+
+def test_the_replay_draws_the_same_again(message, capsys):
+    code = "\n".join(line[4:] for line in message.split("  replay\n")[1].splitlines())
+    exec(code, {})
+    bound = message.split("lower bound  ")[1].split(",")[0]
+    assert f"lower bound  {bound}," in capsys.readouterr().out
+
+
+def test_a_private_mechanism_is_not_shown_to_be_otherwise():
+    with pytest.raises(AssertionError, match=r"was not shown to violate epsilon = 1(.|\n)*detect"):
+        testing.assert_not_private(Laplace(1.0), 1.0, pairs=PAIRS, **SIZES)
+
+
+@pytest.fixture(scope="module")
+def at_delta():
+    with pytest.raises(AssertionError) as caught:
+        testing.assert_not_private(
+            Gaussian(1.0), 3.0, pairs=PAIRS, **SIZES, delta=0.05, confidence=0.99
+        )
+    return str(caught.value)
+
+
+def test_messages_have_the_delta(at_delta):
+    assert "was not shown to violate epsilon = 3 at delta = 0.05: with" in at_delta
+    assert "the claim epsilon = 3 at delta = 0.05 is likely" in at_delta
+    assert "dpjax.Epsilon(0.05)" in at_delta
+    with pytest.raises(AssertionError) as caught:
+        testing.assert_private(Gaussian(0.5), 0.5, pairs=PAIRS, **SIZES, delta=0.05)
+    message = str(caught.value)
+    assert message.startswith("gaussian is not (0.5, 0.05)-differentially private.")
+    assert "claim        epsilon = 0.5 at delta = 0.05\n" in message
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+def test_detectable_is_at_the_delta_of_the_audit(delta):
+    """An event that has just the level that is named gives the claim as its bound."""
+    result = dpjax.audit(
+        Gaussian(1.0), PAIRS, notion=dpjax.Epsilon(delta), claim=1.0, confidence=0.95
+    )
+    least, draws = testing.detectable_epsilon(result, 1.0), result.num_confirm
+    rarer = min(result.witness.event_counts)
+    larger = round(rarer * float(jax.numpy.exp(least)) + delta * draws)
+    bounds = [event_lower_bound(larger, rarer, draws, draws, 0.95, s, delta) for s in (0.3, 0.5)]
+    assert max(bounds) == pytest.approx(1.0, abs=0.05)
+    if delta:
+        without = dataclasses.replace(result, recipe={**result.recipe, "notion": {"delta": 0.0}})
+        assert testing.detectable_epsilon(without, 1.0) < least - 0.01
+
+
+def test_the_rate_of_false_alarms_is_that_of_the_confidence():
+    """At a confidence of one half, more than 26 of 30 seeds fail in 4 of 1e6 tries."""
+    failed = 0
+    for seed in range(30):
+        try:
+            testing.assert_private(
+                Laplace(1.0),
+                1.0,
+                pairs=PAIRS,
+                num_samples=800,
+                num_confirm=1_200,
+                confidence=0.5,
+                key=seed,
+            )
+        except AssertionError:
+            failed += 1
+    assert 1 <= failed <= 26
+
+
+@pytest.mark.parametrize(
+    "arguments, name",
+    [
+        ({"num_samples": 9, "seconds": 1.0}, "num_samples, num_confirm and seconds"),
+        ({"num_samples": 0}, "num_samples"),
+        ({"num_confirm": 1}, "num_confirm"),
+        ({"seconds": 0.0}, "seconds"),
+        ({"confidence": 1.0}, "confidence"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, name):
+    with pytest.raises(ValueError, match=name):
+        testing.assert_private(Laplace(1.0), 1.0, **arguments)
+
+
+def test_what_a_test_asks_for_wins_over_the_budget(monkeypatch):
+    session, times = _session.Session(50.0, {}), []
+
+    def within(seconds, num_pairs, audit, key, *, compiled):
+        times.append(seconds)
+        return audit(fewest_sizes(num_pairs, compiled=compiled), key)
+
+    monkeypatch.setattr(_session, "CURRENT", session)
+    monkeypatch.setattr(_assertions, "audit_within", within)
+    asked = testing.assert_private(Laplace(1.0), 1.0, pairs=PAIRS, **SIZES)
+    assert (asked.num_samples, asked.num_confirm) == (12_000, 18_000)
+    assert session.spent == session.pending[0]["seconds"] > 0 and not times
+    testing.assert_private(Laplace(1.0), 1.0, pairs=PAIRS, seconds=0.5)
+    spent = session.spent
+    testing.assert_private(Laplace(1.0), 1.0, pairs=PAIRS)
+    assert times == [0.5, max(50.0 - spent, 0.1)]
+    assert [row["fewest"] for row in session.pending] == [False, False, True]

@@ -1,0 +1,83 @@
+"""How many draws an audit of a test takes."""
+
+import time
+
+import jax
+import numpy as np
+import pytest
+
+from dpjax import HostMechanism
+from dpjax._numerics import MAX_BLOCK
+from dpjax.testing import assert_private
+from dpjax.testing._budget import Sizes, audit_within, fewest_sizes, sizes_of
+
+
+def test_draws_are_split_over_pairs():
+    assert sizes_of(1_000_000, 10) == Sizes(20_000, 300_000)
+    assert sizes_of(10, 3) == Sizes(200, 400)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("fixed", [0.05, 1.0])
+def test_a_budget_of_time_is_spent(monkeypatch, compiled, fixed):
+    """With a clock of its own: 2 s to compile each block size, 1e6 draws a second."""
+    now, seen, programs = [0.0], [], set()
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def audit(sizes, key):
+        blocks = tuple(min(size, MAX_BLOCK) if size % MAX_BLOCK == 0 else size for size in sizes)
+        compilation = 2.0 if compiled and blocks not in programs else 0.0
+        now[0] += sizes.draws(1) / 1e6 + fixed + compilation
+        programs.add(blocks)
+        seen.append((sizes, key))
+        return sizes
+
+    last = audit_within(30.0, 1, audit, 7, compiled=compiled)
+    assert 20.0 < now[0] < 30.0
+    assert last == seen[-1][0] == max(sizes for sizes, _ in seen)
+    assert len(programs) == 1 or not compiled
+    # Half of the time and more is that of the audit that counts.
+    assert last.draws(1) > 12e6
+    # It has the key that was given, and its pilots another one.
+    assert seen[-1][1] == 7
+    assert {int(word) for _, key in seen[:-1] for word in jax.random.key_data(key)}.isdisjoint(
+        (0, 7)
+    )
+    seen.clear()
+    now[0] = 0.0
+    shortest = audit_within(0.05, 1, audit, 7, compiled=compiled)
+    assert shortest == seen[-1][0] == fewest_sizes(1, compiled=compiled)
+    assert len(seen) == 2
+
+
+def test_no_draw_of_a_pilot_is_drawn_again():
+    """The audit is the one that the same seed and sizes give without a time, draw for draw."""
+    seeds = []
+
+    def release(count, num_samples, seed):
+        seeds.append(seed)
+        return count + np.random.default_rng(seed).laplace(size=num_samples)
+
+    arguments = {"pairs": [(0.0, 1.0)], "key": 7}
+    timed = assert_private(HostMechanism(release), 1.0, seconds=0.3, **arguments)
+    of_both = seeds.copy()
+    seeds.clear()
+    again = assert_private(
+        HostMechanism(release),
+        1.0,
+        num_samples=timed.num_samples,
+        num_confirm=timed.num_confirm,
+        **arguments,
+    )
+    assert again.witness == timed.witness
+    assert of_both[-len(seeds) :] == seeds
+    pilots = of_both[: -len(seeds)]
+    assert pilots and set(pilots).isdisjoint(seeds)
+
+
+def test_what_is_compiled_has_whole_blocks():
+    assert fewest_sizes(3, compiled=True) == Sizes(MAX_BLOCK, MAX_BLOCK)
+    assert fewest_sizes(1, compiled=False) == sizes_of(20_000, 1)
+    sizes = sizes_of(1_000_000, 10, whole_blocks=True)
+    assert sizes == Sizes(2 * MAX_BLOCK, 36 * MAX_BLOCK)
+    assert sizes.draws(10) == 2 * (20 + 36) * MAX_BLOCK

@@ -1,0 +1,254 @@
+"""The pytest plugin: its shares and its table, mostly in suites whose audits take no time."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import dpjax
+
+ROOT = Path(dpjax.__file__).parents[1]
+PLUGIN = "dpjax.testing.plugin"
+
+PROJECT = """
+import jax
+from dpjax.testing import assert_private
+
+def right(key, count):
+    return count + jax.random.laplace(key)
+
+def too_small(key, count):
+    return count + 0.8 * jax.random.laplace(key)
+
+def test_right():
+    assert_private(right, 1.0, pairs=[(0.0, 1.0)])
+
+def test_too_small():
+    assert_private(too_small, 1.0, pairs=[(0.0, 1.0)])
+
+def test_no_audit():
+    pass
+"""
+
+
+def run_pytest(folder, *arguments):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", "-p", PLUGIN, "-q", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+def test_the_plugin_in_a_project(tmp_path):
+    """A scale that is 20% too small is caught, the right one passes, and both are in the table."""
+    (tmp_path / "test_project.py").write_text(PROJECT)
+    done = run_pytest(tmp_path, "--dpjax-budget", "12")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 failed, 2 passed" in done.stdout
+    assert "too_small is not 1-differentially private" in done.stdout
+    table = done.stdout.split("dpjax audits")[1].splitlines()[2:4]
+    assert [line.split()[0] for line in table] == [
+        "test_project.py::test_right",
+        "test_project.py::test_too_small",
+    ]
+    assert table[0].endswith("not refuted") and table[1].endswith("violated")
+
+
+def test_a_bad_budget_is_an_error_of_use(tmp_path):
+    (tmp_path / "test_project.py").write_text("def test_nothing():\n    pass\n")
+    done = run_pytest(tmp_path, "--dpjax-budget", "soon")
+    assert done.returncode == 4 and "--dpjax-budget must be a number of seconds" in done.stderr
+
+
+def test_the_plugin_does_not_import_jax(tmp_path):
+    """Neither at pytest's start nor while it collects, runs and ends."""
+    (tmp_path / "conftest.py").write_text(
+        "import sys\n"
+        "def pytest_unconfigure(config):\n"
+        "    print('loaded', *({'jax', 'numpy', 'scipy'} & set(sys.modules)), '.')\n"
+    )
+    (tmp_path / "test_project.py").write_text("def test_nothing():\n    pass\n")
+    done = run_pytest(tmp_path, "--dpjax-budget", "1")
+    assert done.returncode == 0 and "loaded ." in done.stdout, done.stdout + done.stderr
+
+
+def test_pytest_finds_the_plugin():
+    """pytest loads what is named so, in every project that has dpjax installed."""
+    file = ROOT / "pyproject.toml"
+    if not file.exists():
+        pytest.skip("not in a clone")
+    project = tomllib.loads(file.read_text())["project"]
+    assert project["entry-points"]["pytest11"] == {"dpjax": PLUGIN}
+
+
+FAKE = """
+from dpjax.testing import _session
+
+def assert_private(spend=None, fewest=False):
+    session = _session.CURRENT
+    share = session.next_share() if session.budget else 1.0
+    session.add(
+        mechanism="release", claim=1.0, lower_bound=0.9, detectable=1.1, draws=1e6,
+        seconds=share if spend is None else spend, verdict="not refuted", fewest=fewest,
+    )
+"""
+
+
+def run_suite(folder, code, *arguments):
+    """Rows of the table as (test, seconds), and the lines under it."""
+    (folder / "fake.py").write_text(FAKE)
+    head = "import pytest\nfrom fake import assert_private\n"
+    (folder / "test_suite.py").write_text(head + textwrap.dedent(code))
+    done = run_pytest(folder, *arguments)
+    assert "dpjax audits" in done.stdout, done.stdout + done.stderr
+    lines = done.stdout.split("dpjax audits")[1].splitlines()[2:]
+    rows = [line for line in lines if " release " in line]
+    seconds = [(row.split(" release ")[0].strip(), float(row.split()[-3])) for row in rows]
+    return seconds, lines[len(rows) :]
+
+
+SHARING = """
+def check():
+    check_more()
+
+def check_more():
+    assert_private()
+
+@pytest.fixture
+def audited():
+    assert_private()
+
+@pytest.fixture(scope="module")
+def once():
+    assert_private()
+
+def test_two():
+    assert_private()
+    assert_private()
+
+def test_helper():
+    check()
+
+def test_nested(audited):
+    [assert_private() for _ in range(1)]
+
+def test_first(once):
+    pass
+
+def test_second(once):
+    assert_private()
+
+@pytest.mark.parametrize("number", range(20))
+def test_without(number):
+    pass
+"""
+
+
+def test_every_audit_of_a_second_run_has_an_equal_share(tmp_path):
+    """Of two in one test, in a helper of a helper, in fixtures, where most tests have none."""
+    first, rest = run_suite(tmp_path, SHARING, "--dpjax-budget", "70")
+    assert 0 < sum(seconds for _, seconds in first) < 35
+    assert "20 new tests had a share but no audit; the next run leaves them out" in rest[2]
+    rows, rest = run_suite(tmp_path, SHARING, "--dpjax-budget", "70")
+    file = "test_suite.py::test_"
+    names = ["two #1", "two #2", "helper", "nested #1", "nested #2", "first", "second"]
+    assert [name for name, _ in rows] == [file + name for name in names]
+    # What goes on around an audit is paid as well, here next to nothing.
+    assert all(9.8 < seconds <= 10.0 for _, seconds in rows)
+    assert rest[0].startswith("detectable: ") and not any("budget" in line for line in rest)
+
+
+def test_without_a_cache_every_run_is_a_first_one(tmp_path):
+    arguments = (tmp_path, "def test_two():\n    assert_private(1.0)\n    assert_private()\n")
+    for _ in range(2):
+        rows, _ = run_suite(*arguments, "--dpjax-budget", "9", "-p", "no:cacheprovider")
+        assert [seconds for _, seconds in rows] == pytest.approx([1.0, 8.0], abs=0.2)
+
+
+def test_a_project_without_audits_leaves_nothing_in_the_cache(tmp_path):
+    (tmp_path / "test_project.py").write_text("def test_nothing():\n    pass\n")
+    assert run_pytest(tmp_path).returncode == 0
+    assert (tmp_path / ".pytest_cache").exists()
+    assert not list(tmp_path.rglob("dpjax*"))
+
+
+def test_what_is_not_used_goes_back(tmp_path):
+    """By a skip, a failure before the audit, a failing fixture, an early end, little use."""
+    rows, _ = run_suite(
+        tmp_path,
+        """
+        @pytest.fixture
+        def broken():
+            raise ValueError
+
+        @pytest.mark.skip
+        def test_marked():
+            assert_private()
+
+        def test_skips():
+            pytest.skip()
+            assert_private()
+
+        def test_fails():
+            assert 0
+            assert_private()
+
+        def test_error(broken):
+            assert_private()
+
+        def test_returns():
+            return
+            assert_private()
+
+        def test_little():
+            assert_private(spend=2.0)
+
+        @pytest.mark.parametrize("number", [1, 2])
+        def test_rest(number):
+            assert_private()
+        """,
+        *("--dpjax-budget", "12", "-W", "ignore"),
+    )
+    assert [name.split("test_")[-1] for name, _ in rows] == ["little", "rest[1]", "rest[2]"]
+    assert [seconds for _, seconds in rows] == pytest.approx([2.0, 5.0, 5.0], abs=0.2)
+
+
+def test_processes_together_spend_the_budget(tmp_path):
+    code = """
+    @pytest.mark.parametrize("number", range(10))
+    def test_audit(number):
+        if number == 3:
+            pytest.skip()
+        assert_private()
+        assert_private()
+    """
+    rows, _ = run_suite(tmp_path, code, *("--dpjax-budget", "40", "-p", "xdist", "-n", "2"))
+    assert len(rows) == 18
+    assert 30.0 < sum(seconds for _, seconds in rows) <= 40.2
+
+
+def test_a_suite_without_a_budget_has_a_table(tmp_path):
+    rows, rest = run_suite(tmp_path, "def test_audit():\n    assert_private(fewest=True)\n")
+    assert rows == [("test_suite.py::test_audit", 1.0)]
+    assert not any("budget" in line for line in rest)
+
+
+def test_a_failed_audit_of_a_fixture_is_in_the_table_of_its_test(tmp_path):
+    code = """
+    @pytest.fixture
+    def wrong():
+        assert_private()
+        assert 0
+
+    def test_wrong(wrong):
+        pass
+
+    def test_other():
+        assert_private()
+    """
+    rows, _ = run_suite(tmp_path, code)
+    assert [name.split("::")[1] for name, _ in rows] == ["test_wrong", "test_other"]

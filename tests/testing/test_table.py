@@ -1,0 +1,38 @@
+"""The table of all audits of a run."""
+
+from dpjax.testing._table import table
+
+
+def row(**changes):
+    plain = {"test": "a/b/test_x.py::test_y", "mechanism": "release", "claim": 1.0, "draws": 1e6}
+    plain |= {"lower_bound": 0.5, "detectable": 1.1, "seconds": 8.8, "verdict": "violated"}
+    return {**plain, "fewest": False, **changes}
+
+
+def test_a_budget_that_was_too_small_is_named():
+    rows = [row(fewest=True)] * 4 + [row()]
+    assert list(table(rows, 3.0))[-1] == (
+        "budget 3 s, spent 44 s: 4 of 5 audits got only the fewest draws"
+    )
+    for lines in (table(rows, None), table([row()], 3.0)):
+        assert not any("budget" in line for line in lines)
+
+
+def test_tests_that_took_a_share_and_made_no_audit_are_named():
+    rows = [row()] * 2
+    assert list(table(rows, 50.0, 3))[-1] == (
+        "budget 50 s, spent 17.6 s: 3 new tests had a share but no audit; the next run leaves "
+        "them out"
+    )
+    # Where most of the time was spent, there is nothing to say.
+    for lines in (table(rows, 35.0, 3), table(rows, 50.0), table(rows, None, 3)):
+        assert not any("budget" in line for line in lines)
+
+
+def test_tests_are_shortened_to_their_ends():
+    long = "deep/test_mechanisms.py::TestReleases::test_of_the_count[scale-1.25]"
+    lines = list(table([row(test=long), row(test=long), row()], None))
+    assert lines[1].startswith("...:test_of_the_count[scale-1.25] #1 release")
+    assert lines[2].startswith("...:test_of_the_count[scale-1.25] #2 release")
+    assert lines[3].startswith("test_x.py::test_y ") and len(lines[1].split(" release ")[0]) == 36
+    assert all(len(line) < 130 for line in lines)
