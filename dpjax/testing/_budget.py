@@ -133,7 +133,7 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
     once in all draws was not seen.
 
     Args:
-        result: Of an audit with the exact guarantee.
+        result: Of an audit by events.
         claim: An epsilon, at the delta of the audit.
 
     Returns:

@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="Time for all dpjax audits of this run together, which sets their numbers of draws. "
         "They share it equally, each test with as many audits as it made in its last run (from "
-        "pytest's cache; one where it has not run). An audit that gives num_draws= or seconds= "
+        "pytest's cache; one where it has not run). An audit that gives num_samples= or seconds= "
         "itself keeps it, and its time counts.",
     )
 
