@@ -43,8 +43,8 @@ _WIDEST = 100.0
 _FEW, _LOOSENESS, _TOLERANCE = 9, 0.008, 0.005
 """Values of q to begin with; what more of them, and of ratios, would gain in standard errors."""
 
-_NEAR, _MOST_TRIES, _NEARLY_ONE = 0.3, 40, 1 - 1e-12
-"""Standard errors from where the search goes on with many q; its steps; and what counts as sure."""
+_NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
+"""Standard errors from where many q are used; steps; what counts as sure; and q for halving."""
 
 _NEWTON_STEPS, _LEAST_VARIANCE, _ROUNDING = 4, 1e-300, 1e-12
 """Towards a count in the order; what stands for no variance; and what rounding changes in s."""
@@ -120,6 +120,25 @@ def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
         tried = max(tried + move, 0.0)
         if not low <= tried < high:
             tried = (low + high) / 2
+    else:
+        return _halved(tail, goal, low, tolerance)
+    return low
+
+
+def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
+    """The same by halving, where steps along lines did not get there."""
+    places = np.linspace(0.0, 1.0, _MANY)
+
+    def is_allowed(log_ratio: float) -> bool:
+        top = math.exp(tail.at(log_ratio, places).supremum)
+        return float(scipy.special.ndtri(min(top, _NEARLY_ONE))) <= goal
+
+    high = max(tail.observed, low) + tail.error
+    while is_allowed(high):
+        low, high = high, high + tail.error
+    while high - low > tolerance * tail.error:
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_allowed(middle) else (low, middle)
     return low
 
 

@@ -169,3 +169,11 @@ def test_arguments_are_checked():
         event_lower_bound(1, 1, 2, 2, 1.0)
     with pytest.raises(ValueError, match="delta"):
         event_lower_bound(1, 1, 2, 2, 0.9, delta=-0.1)
+
+
+@pytest.mark.parametrize("error", [1e-3, 1e-5, 1e-7])
+def test_bounds_rise_with_the_first_count_at_small_errors(error):
+    """None of them is 0 where the search for it took too many steps."""
+    bounds = [ratio_lower_bound(count, 0, 2000, 2000, error) for count in range(940, 1060, 3)]
+    # To the tolerance of the search, in standard errors of about 1.
+    assert bounds[0] > 3 and np.all(np.diff(bounds) > -0.05)
