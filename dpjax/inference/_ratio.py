@@ -101,7 +101,7 @@ def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
             places = finer
             continue
         top = bounds.supremum if fine else bounds.highest
-        quantile = float(scipy.special.ndtri(min(math.exp(top), _NEARLY_ONE)))
+        quantile = _quantile(top)
         missing = goal - quantile
         if tried == 0 and missing < 0:
             return 0.0
@@ -130,8 +130,7 @@ def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
     places = np.linspace(0.0, 1.0, _MANY)
 
     def is_allowed(log_ratio: float) -> bool:
-        top = math.exp(tail.at(log_ratio, places).supremum)
-        return float(scipy.special.ndtri(min(top, _NEARLY_ONE))) <= goal
+        return _quantile(tail.at(log_ratio, places).supremum) <= goal
 
     high = max(tail.observed, low) + tail.error
     while is_allowed(high):
@@ -140,6 +139,11 @@ def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if is_allowed(middle) else (low, middle)
     return low
+
+
+def _quantile(log_tail: float) -> float:
+    """Of a tail, which may be bounded by more than 1."""
+    return float(scipy.special.ndtri(min(math.exp(min(log_tail, 0.0)), _NEARLY_ONE)))
 
 
 class _Bounds(NamedTuple):
