@@ -69,6 +69,11 @@ def _rounds(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Any, Any]:
 threefry2x32 = jax.jit(_rounds)
 
 
+def words_of(key: Array) -> np.ndarray:
+    """The words of a typed key on the host, uint32 [2]."""
+    return np.asarray(jax.random.key_data(key))
+
+
 def fold_words(words: np.ndarray, data: int) -> np.ndarray:
     """`fold_in` on the words of a key, uint32 [2], by NumPy: nothing is compiled."""
     first, second = (np.full(1, word, np.uint32) for word in words)

@@ -64,14 +64,19 @@ class Blocks:
     in_last: Any
 
 
-def blocks_of(num_samples: int | Blocks) -> Blocks:
+def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
     """The blocks of a sample size. As an argument of a program they stand for all of their size.
 
-    Sizes of the same block size then share it. Inside of one, those of a number are constants.
+    All numbers of samples with the same block size then share it. Inside of one, those of a number
+    are constants.
+
+    Args:
+        num_samples: How many samples, or their blocks, which are returned as they are.
+        size: Of a block; that of `block_size_for` if None.
     """
     if isinstance(num_samples, Blocks):
         return num_samples
-    size = block_size_for(num_samples)
+    size = size or block_size_for(num_samples)
     number = -(-num_samples // size)
     return Blocks(size, np.int32(number), num_samples - (number - 1) * size)
 

@@ -7,7 +7,7 @@ References:
     Askin, Kutta, Dette (2022), Algorithm 4, for the two stages; Buehler (1957) for the bound.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,7 +39,7 @@ class Events:
 
     num_samples: int = 20_000
     num_confirm: int = 50_000
-    region: Any = field(default=None)
+    region: Any = None
     name: ClassVar[str] = "events"
 
     def __post_init__(self):

@@ -8,9 +8,11 @@ from dpjax.partitions._lookup import lookup as lookup
 from dpjax.partitions._outputs import Encoder as Encoder
 from dpjax.partitions._outputs import Outputs as Outputs
 from dpjax.partitions._partition import Partition as Partition
+from dpjax.partitions._region import EVERYWHERE as EVERYWHERE
 from dpjax.partitions._region import Box as Box
 from dpjax.partitions._region import Outcomes as Outcomes
 from dpjax.partitions._region import Region as Region
 from dpjax.partitions._region import as_box as as_box
 from dpjax.partitions._region import as_region as as_region
 from dpjax.partitions._region import product_grid as product_grid
+from dpjax.partitions._region import region_text as region_text

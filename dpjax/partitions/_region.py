@@ -157,6 +157,15 @@ def as_region(region: Any, space: OutputSpace) -> Region:
     return box
 
 
+EVERYWHERE = "all outputs"
+"""What is said of no region."""
+
+
+def region_text(region: Region | None) -> str:
+    """A region in words; None is all outputs."""
+    return EVERYWHERE if region is None else str(region)
+
+
 def as_box(region: Any) -> Box | None:
     """A region of outputs without a stated space: (low, high), a `Box`, or None for all.
 

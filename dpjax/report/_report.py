@@ -9,10 +9,9 @@ from typing import Any
 
 from dpjax._files import write_whole
 from dpjax.inference import blind_spot
+from dpjax.partitions import EVERYWHERE
 from dpjax.plotting import as_plain, plot_audit
 from dpjax.report._files import check_report_path, render
-
-_EVERYWHERE = "all outputs"
 
 NOT_TESTED = (
     "Databases other than the pairs listed above.",
@@ -36,7 +35,7 @@ def render_report(result: Any, kind: str = ".html") -> str:
         ModuleNotFoundError: jinja2 or matplotlib is missing; the message says how to get them.
     """
     found = as_plain(result)
-    everywhere = found["region"] == _EVERYWHERE
+    everywhere = found["region"] == EVERYWHERE
     events = found["recipe"]["method"]["name"] == "events"
     settings = found["settings"]
     return render(

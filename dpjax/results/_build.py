@@ -1,6 +1,6 @@
 """One builder of results: what a method found, under the terms of the audit."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ class Finding:
     curve: dict[str, list] | None = None
     assumption: dict[str, Any] | None = None
     verdict: tuple[str, str] | None = None
-    level: str | None = field(default=None)
+    level: str | None = None
 
 
 def build(

@@ -11,12 +11,13 @@ import numpy as np
 import scipy
 
 import dpjax
+from dpjax import _random
 
 
 def seed_of(key: Any) -> Any:
     """An integer seed, or the words of a typed key."""
     if hasattr(key, "dtype") and jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key):
-        return [int(word) for word in np.asarray(jax.random.key_data(key))]
+        return _random.words_of(key).tolist()
     return int(key)
 
 

@@ -5,33 +5,33 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
 from dpjax import _random
-from dpjax._random import numbers_of_process
+from dpjax._streaming import blocks_of
 from dpjax._types import FiniteSpace, IntegerSpace
 from dpjax.databases import Pairs
 from dpjax.mechanisms import Mechanism, refuse_repeated
 from dpjax.partitions import (
     PILOT,
     Encoder,
+    Outputs,
     Partition,
     as_region,
     encode_drawn,
     lay,
     lookup,
+    region_text,
 )
 from dpjax.sources._layouts import (
     block_size,
-    blocks,
     confirm_counts_runs,
-    sample_block,
+    first_draws,
     search_counts_runs,
     stream_words,
 )
-from dpjax.sources._source import AnyPairs, Request, Search
+from dpjax.sources._source import AnyPairs, Request, Search, count_halves
 from dpjax.sources._streams import CONFIRM, SEARCH
 from dpjax.sources._subject import check_shape, mechanism_of, name_of, pairs_of, parameters_of
 
@@ -90,12 +90,13 @@ class _OpenedDrawn:
             self._region = as_region(request.region, self._space)
         self.pairs = AnyPairs.of(pairs)
         self.num_confirm = request.num_confirm
-        self.region = "all outputs" if self._region is None else str(self._region)
+        self.region = region_text(self._region)
         self.notes: list[str] = []
         # One a pair, so that its cells do not depend on what other pairs gave.
         self._encoders = [Encoder("the mechanism") for _ in range(len(pairs))]
+        self._first: list[np.ndarray] = []
         self._block = block_size(request.num_samples, request.num_confirm)
-        self.settings: dict[str, Any] = {"block": self._block, **numbers_of_process()}
+        self.settings: dict[str, Any] = {"block": self._block, **_random.numbers_of_process()}
         draws = 2 * len(pairs) * request.num_samples + 2 * request.num_confirm
         layout = request.execution.layout
         self._streamed = layout == "streamed" or (layout == "auto" and draws >= _STREAMED_FROM)
@@ -107,13 +108,18 @@ class _OpenedDrawn:
         laid, halves = [], []
         for pair, encoder in enumerate(self._encoders):
             raw = [self._draw(pair, side, SEARCH, drawn) for side in (0, 1)]
-            laid.append(
-                lay_drawn([side[:PILOT] for side in raw], self._space, self._region, encoder)
-            )
+            self._first.append(raw[0][: self._block])
+            pilots = [encode_drawn(encoder, side[:PILOT], self._space) for side in raw]
+            laid.append(lay_drawn(pilots, encoder, self._space, self._region))
             if not self._streamed:
-                halves.append(self._halves(raw, laid[-1], encoder))
+                rests = [
+                    [encode_drawn(encoder, side[PILOT:], self._space)] if drawn > PILOT else []
+                    for side in raw
+                ]
+                sides = [[p, *rest] for p, rest in zip(pilots, rests, strict=True)]
+                halves.append(count_halves(laid[-1], sides))
         if self._streamed:
-            self._table = lookup(laid, self._space, self._dtype)
+            self._table = lookup(laid, self._space, self._first[0].dtype)
             halves = self._search_streamed(laid)
         found = [
             Search(cells, counts, cells.inside(self._region))
@@ -127,20 +133,23 @@ class _OpenedDrawn:
     ) -> NDArray[np.int64]:
         """Fresh draws; see `dpjax.sources.Opened`."""
         num_marks = int(marks.max()) + 1
-        self._refuse_repeated(pair)
         if not self._streamed:
             counts = []
             for side in (0, 1):
                 raw = self._draw(pair, side, CONFIRM, self.num_confirm)
+                if side == 0:
+                    self._refuse_repeated(pair, raw)
                 cell = partition.index(encode_drawn(self._encoders[pair], raw, self._space))
                 counts.append(np.bincount(marks[cell], minlength=num_marks))
             return np.stack(counts)
+        block = min(self._block, self.num_confirm)
+        self._refuse_repeated(pair, self._draw(pair, 0, CONFIRM, block))
         counts = confirm_counts_runs(
             self._mechanism,
             self._stacked.database,
             self._stacked.neighbor,
             self._table,
-            blocks(self.num_confirm, self._block),
+            blocks_of(self.num_confirm, self._block),
             self._request.key,
             (
                 np.full(1, _RUN, np.int32),
@@ -152,34 +161,17 @@ class _OpenedDrawn:
         )
         return counts.as_int()[0]
 
-    def _refuse_repeated(self, pair: int) -> None:
+    def _refuse_repeated(self, pair: int, fresh: np.ndarray) -> None:
         """The first blocks of both stages must differ: a sampler may not look at its key."""
-        size = min(self._block, self._request.num_samples, self.num_confirm)
-        blocks = [self._draw(pair, 0, stage, size) for stage in (SEARCH, CONFIRM)]
-        refuse_repeated(*blocks, label=name_of(self._mechanism))
+        first = self._first[pair]
+        size = min(len(first), len(fresh))
+        refuse_repeated(first[:size], fresh[:size], label=name_of(self._mechanism))
 
     def _draw(self, pair: int, side: int, stage: int, num_draws: int) -> np.ndarray:
         """The first so many draws of a stream, on the host."""
-        stream = stream_words(self._request.key, _RUN, pair, side, stage)
-        sides = (self._stacked.database, self._stacked.neighbor)
-        drawn = [
-            sample_block(
-                self._mechanism,
-                _random.fold_words(stream, block),
-                sides[side][pair],
-                size=self._block,
-            )
-            for block in range(-(-num_draws // self._block))
-        ]
-        self._dtype = drawn[0].dtype
-        return np.concatenate(jax.device_get(drawn))[:num_draws]
-
-    def _halves(self, raw: list[np.ndarray], cells: Partition, encoder: Encoder) -> np.ndarray:
-        """Counts of draws of an even and of an odd number, int64 [2, 2, cells]."""
-        sides = [encode_drawn(encoder, side, self._space) for side in raw]
-        return np.stack(
-            [cells.count(side, np.arange(len(side.labels)) % 2, 2) for side in sides], 1
-        )
+        stream = stream_words(_random.words_of(self._request.key), _RUN, pair, side, stage)
+        database = (self._stacked.database, self._stacked.neighbor)[side][pair]
+        return first_draws(self._mechanism, stream, database, num_draws, self._block)
 
     def _search_streamed(self, partitions: list[Partition]) -> list[np.ndarray]:
         table = self._table
@@ -188,7 +180,7 @@ class _OpenedDrawn:
             self._stacked.database,
             self._stacked.neighbor,
             table,
-            blocks(self._request.num_samples, self._block),
+            blocks_of(self._request.num_samples, self._block),
             self._request.key,
             np.full(1, _RUN, np.int32),
             execution=self._request.execution,
@@ -197,21 +189,20 @@ class _OpenedDrawn:
         return [half[..., : cells.size] for half, cells in zip(halves, partitions, strict=True)]
 
 
-def lay_drawn(pilot: list[np.ndarray], space: Any, region: Any, encoder: Encoder) -> Partition:
+def lay_drawn(pilots: list[Outputs], encoder: Encoder, space: Any, region: Any) -> Partition:
     """Cells for drawn outputs of one pair.
 
     Args:
-        pilot: Outputs at the database and at its neighbor, as drawn.
+        pilots: Outputs at the database and at its neighbor.
+        encoder: That made them.
         space: Of the outputs.
         region: At whose ends cells end, or None.
-        encoder: Of the source.
     """
-    integers = isinstance(space, FiniteSpace | IntegerSpace)
     return lay(
-        [encode_drawn(encoder, side, space) for side in pilot],
+        pilots,
         encoder.names,
         outcomes=space.size if isinstance(space, FiniteSpace) else None,
-        whole=integers,
+        whole=isinstance(space, FiniteSpace | IntegerSpace),
         region=region,
     )
 

@@ -5,6 +5,7 @@ Gathered, only the sampler is compiled and NumPy counts. Both draw the same bloc
 keys, folded from (run, pair, side, stage, block), so their counts are the same integers.
 """
 
+from functools import reduce
 from typing import Any
 
 import jax
@@ -39,18 +40,29 @@ def block_size(num_samples: int, num_confirm: int) -> int:
     return max(1 << (least - 1).bit_length(), _SMALLEST_BLOCK)
 
 
-def blocks(num_draws: int, size: int) -> Blocks:
-    """So many draws in blocks of one size."""
-    number = -(-num_draws // size)
-    return Blocks(size, np.int32(number), np.int32(num_draws - (number - 1) * size))
-
-
-def stream_words(key: Array, *parts: int) -> np.ndarray:
+def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
     """The words of a stream's key, uint32 [2], folded on the host as `fold_in` does on a device."""
-    words = np.asarray(jax.random.key_data(key))
-    for part in parts:
-        words = _random.fold_words(words, part)
-    return words
+    return reduce(_random.fold_words, parts, words)
+
+
+def first_draws(
+    mechanism: Any, words: np.ndarray, database: Any, num_draws: int, size: int
+) -> np.ndarray:
+    """The first so many draws of a stream, on the host.
+
+    Args:
+        mechanism: As in `sample_block`.
+        words: Of the stream's key.
+        database: One database.
+        num_draws: At least 1.
+        size: Draws of a block.
+    """
+    blocks = range(-(-num_draws // size))
+    drawn = [
+        sample_block(mechanism, _random.fold_words(words, block), database, size=size)
+        for block in blocks
+    ]
+    return np.concatenate(jax.device_get(drawn))[:num_draws]
 
 
 @jit_by_class(static_argnames=("size",))
@@ -86,7 +98,7 @@ def search_counts_runs(
         database: [pairs, ...].
         neighbor: [pairs, ...].
         cells: Partitions, stacked over the pairs.
-        num_samples: n, draws at each side of each pair, as `blocks` cuts them.
+        num_samples: n, draws at each side of each pair, as `blocks_of` cuts them.
         key: Typed key of all runs.
         runs: int32 [runs], run numbers; each run's key is folded from its number.
         execution: Layout on the machine; never changes the counts.
@@ -128,7 +140,7 @@ def confirm_counts_runs(
         database: [pairs, ...].
         neighbor: [pairs, ...].
         cells: Partitions, stacked over the pairs.
-        num_confirm: N, fresh draws at each side, as `blocks` cuts them.
+        num_confirm: N, fresh draws at each side, as `blocks_of` cuts them.
         key: Typed key of all runs.
         chosen: int32 [runs], run numbers; int32 [runs], the pair of each; and int32 [runs, cells],
             marks: cells of one number are counted together.

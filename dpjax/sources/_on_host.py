@@ -7,13 +7,13 @@ from hashlib import blake2b
 from itertools import chain
 from typing import Any
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, lay
+from dpjax import _random
+from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, lay, region_text
 from dpjax.sources._labels_alone import refuse_labels_alone
-from dpjax.sources._source import AnyPairs, Request, Search
+from dpjax.sources._source import AnyPairs, Request, Search, count_halves
 from dpjax.sources._time_limit import Pace, Plan
 
 _BEGINNINGS = (100, 1000)
@@ -69,13 +69,13 @@ class _OpenedOnHost:
         self._start = time.perf_counter()
         self._source, self._draw, self._request = source, draw, request
         self._box = as_box(request.region)
-        words = tuple(int(word) for word in np.asarray(jax.random.key_data(request.key)))
+        words = tuple(_random.words_of(request.key).tolist())
         self._encoder = source.encoder()
         self._progress = _Progress(source.progress)
         self._stream = _Watched(draw, self._encoder, pairs, words, self._progress)
         self._words, self.pairs = words, pairs
         self.num_confirm = request.num_confirm
-        self.region = "all outputs" if self._box is None else str(self._box)
+        self.region = region_text(self._box)
         self.settings = {name: getattr(source, name) for name in _OPTIONS if hasattr(source, name)}
         self.settings["generator"] = "seeds by NumPy's SeedSequence"
         self._cut: int | None = None
@@ -134,14 +134,7 @@ class _OpenedOnHost:
         pilots = [o._replace(values=_widened(o.values, width)) for o in pilots]
         refuse_labels_alone(pilots, self._encoder, f"outputs of {self._encoder.source}")
         cells = lay(pilots, self._encoder.names, region=self._box)
-        halves = np.zeros((2, 2, cells.size), np.int64)
-        for side, (pilot, rest) in enumerate(zip(pilots, rests, strict=True)):
-            number = 0
-            for batch in chain([pilot], rest):
-                # By the number of the output, so that no half depends on how batches are cut.
-                half = (number + np.arange(len(batch.labels))) % 2
-                halves[:, side] += cells.count(batch, half, 2)
-                number += len(batch.labels)
+        halves = count_halves(cells, [chain([p], r) for p, r in zip(pilots, rests, strict=True)])
         return Search(cells, halves, cells.inside(self._box))
 
 

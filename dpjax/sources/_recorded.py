@@ -9,8 +9,8 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax import _validate
-from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, lay
+from dpjax import _random, _validate
+from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, lay, region_text
 from dpjax.partitions._outputs import check_bits
 from dpjax.sources._held import Chunked, held
 from dpjax.sources._labels_alone import refuse_labels_alone
@@ -94,7 +94,7 @@ class _OpenedRecorded:
         ]
         self.pairs = AnyPairs((["x"], ["y"]), (_LABEL,))
         self.num_confirm = 0
-        self.region = "all outputs" if self._box is None else str(self._box)
+        self.region = region_text(self._box)
         self.settings = {
             "discrete": source.discrete,
             "bits": source.bits,
@@ -157,7 +157,7 @@ class _Split:
     def __init__(self, recording: Chunked, name: str, key: jax.Array, side: int, fraction: float):
         self._recording = recording
         self.name = name if recording.name == name else f"{name} ({recording.name})"
-        words = [int(word) for word in np.asarray(jax.random.key_data(key))]
+        words = _random.words_of(key).tolist()
         self._key = np.array([words[0] << 32 | words[1], side], np.uint64)
         self._fraction, self._limit = fraction, np.uint64(int(fraction * 2**64))
         self.values = SideValues()

@@ -1,5 +1,6 @@
 """What a source is: outputs for every pair, side and stage, counted in the cells of a partition."""
 
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from dpjax._batching import Execution
 from dpjax.databases import Pairs
 from dpjax.databases._pairs import rows_of
-from dpjax.partitions import Partition
+from dpjax.partitions import Outputs, Partition
 
 
 class AnyPairs(NamedTuple):
@@ -90,6 +91,27 @@ class Search(NamedTuple):
     partition: Partition
     halves: NDArray[np.int64]
     allowed: NDArray[np.bool_] | None
+
+
+def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArray[np.int64]:
+    """Counts of both halves of what searches, those of an even number and of an odd one.
+
+    Args:
+        cells: In which is counted.
+        sides: Batches of outputs at the database and at its neighbor. How they are cut does not
+            matter.
+
+    Returns:
+        int64 [2, 2, cells], halves first.
+    """
+    halves = np.zeros((2, 2, cells.size), np.int64)
+    for side, batches in enumerate(sides):
+        number = 0
+        for batch in batches:
+            half = (number + np.arange(len(batch.labels))) % 2
+            halves[:, side] += cells.count(batch, half, 2)
+            number += len(batch.labels)
+    return halves
 
 
 class Opened(Protocol):

@@ -1,7 +1,7 @@
 """Runs of events: one partition a pair for all runs, counted in one kernel."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -10,16 +10,16 @@ from jax import Array
 
 from dpjax import _random
 from dpjax._batching import Execution
+from dpjax._streaming import blocks_of
 from dpjax.inference import Event
 from dpjax.mechanisms import refuse_repeated
 from dpjax.notions import EventCounts
-from dpjax.partitions import PILOT, Encoder, Lookup, Partition, lookup
+from dpjax.partitions import PILOT, Encoder, Lookup, Partition, encode_drawn, lookup
 from dpjax.sources._drawn import lay_drawn
 from dpjax.sources._layouts import (
     block_size,
-    blocks,
     confirm_counts_runs,
-    sample_block,
+    first_draws,
     search_counts_runs,
     stream_words,
 )
@@ -45,11 +45,11 @@ def start_events(
     """
     method, notion, pairs = entry.method, entry.notion, entry.pairs
     size = block_size(method.num_samples, method.num_confirm)
-    laid, table = _laid(entry, tuple(stream_words(key).tolist()), size)
+    laid, table = _laid(entry, tuple(_random.words_of(key).tolist()), size)
     drawn = (entry.mechanism, pairs.database, pairs.neighbor, table)
     searched = over_devices(
         search_counts_runs,
-        (*drawn, blocks(method.num_samples, size)),
+        (*drawn, blocks_of(method.num_samples, size)),
         key,
         runs,
         devices,
@@ -74,7 +74,7 @@ def start_events(
         chosen = _chosen(entry, laid, events, halves, best)
         confirmed = over_devices(
             confirm_counts_runs,
-            (*drawn, blocks(method.num_confirm, size)),
+            (*drawn, blocks_of(method.num_confirm, size)),
             key,
             (runs, best.astype(np.int32), chosen.cells.astype(np.int32)),
             devices,
@@ -112,13 +112,14 @@ def _laid(entry: Entry, words: tuple[int, int], size: int) -> tuple[tuple[Partit
     space, key = mechanism.output_space, np.array(words, np.uint32)
 
     def draw(pair: int, side: int, stage: int, number: int) -> np.ndarray:
-        stream = reduce(_random.fold_words, (_RUN, pair, side, stage), key)
-        databases = (entry.pairs.database, entry.pairs.neighbor)[side]
-        drawn = [
-            sample_block(mechanism, _random.fold_words(stream, block), databases[pair], size=size)
-            for block in range(-(-number // size))
-        ]
-        return np.concatenate(jax.device_get(drawn))[:number]
+        database = (entry.pairs.database, entry.pairs.neighbor)[side][pair]
+        stream = stream_words(key, _RUN, pair, side, stage)
+        return first_draws(mechanism, stream, database, number, size)
+
+    def cells(pilot: list[np.ndarray]) -> Partition:
+        encoder = Encoder(entry.label)
+        encoded = [encode_drawn(encoder, side, space) for side in pilot]
+        return lay_drawn(encoded, encoder, space, entry.region)
 
     pilots = [
         [draw(pair, side, _PILOT_STAGE, num_draws) for side in (0, 1)]
@@ -126,7 +127,7 @@ def _laid(entry: Entry, words: tuple[int, int], size: int) -> tuple[tuple[Partit
     ]
     first = pilots[0][0][:size]
     refuse_repeated(first, draw(0, 0, SEARCH, len(first)), label=entry.label)
-    laid = tuple(lay_drawn(pilot, space, entry.region, Encoder(entry.label)) for pilot in pilots)
+    laid = tuple(cells(pilot) for pilot in pilots)
     return laid, lookup(laid, space, first.dtype)
 
 

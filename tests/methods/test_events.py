@@ -2,7 +2,6 @@
 
 import math
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +10,9 @@ import pytest
 from scipy import stats
 
 import dpjax
+from benchmarks.guarantees import AtomOrLaplace, TwoCounts
 from dpjax import Execution, _random
-from dpjax._types import FiniteSpace, MixedSpace, VectorSpace
+from dpjax._types import FiniteSpace
 from dpjax.databases import Pairs
 from dpjax.mechanisms import SVT2, Laplace, ReportNoisyMax
 from dpjax.partitions import Encoder, encode_drawn, lay
@@ -222,32 +222,6 @@ def test_recorded_atoms_infinities_and_labels():
     result = dpjax.audit(dpjax.Recorded(*labels), confidence=0.95)
     assert result.witness.event in ("the output is 'yes'", "the output is 'no'")
     assert 0.3 < result.lower_bound < math.log(2)
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class AtomOrLaplace:
-    """Label 0 alone with probability 0.2 - 0.05 s, else label 1 with s + Lap(1 / 0.6)."""
-
-    output_space = MixedSpace(2)
-
-    def sample(self, key, database, num_samples):
-        first, second = jax.random.split(key)
-        alone = jax.random.uniform(first, (num_samples,)) < 0.2 - 0.05 * database
-        number = database + _random.laplace(second, num_samples, dtype=jnp.float32) / 0.6
-        return jnp.stack([jnp.where(alone, 0.0, 1.0), jnp.where(alone, 0.0, number)], axis=1)
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class TwoCounts:
-    """Two counts with Laplace noise of level 0.5 each."""
-
-    output_space = VectorSpace(2)
-
-    def sample(self, key, database, num_samples):
-        noise = _random.laplace(key, 2 * num_samples, dtype=jnp.float32)
-        return database[None, :] + noise.reshape(num_samples, 2) / 0.5
 
 
 def last_pairs(mechanism):

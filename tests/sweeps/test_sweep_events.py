@@ -53,7 +53,8 @@ def naive_run(entry, run):
     for pair in range(len(entry.pairs)):
         encoder = Encoder("twin")
         pilot = [drawn(entry, 0, pair, side, PILOT_STAGE, n) for side in (0, 1)]
-        cells = lay_drawn(pilot, space, entry.region, encoder)
+        encoded = [encode_drawn(encoder, side, space) for side in pilot]
+        cells = lay_drawn(encoded, encoder, space, entry.region)
         halves = np.zeros((2, 2, cells.size), np.int64)
         for side in (0, 1):
             raw = drawn(entry, run, pair, side, SEARCH, n)

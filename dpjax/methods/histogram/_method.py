@@ -33,6 +33,7 @@ from dpjax.methods.histogram._estimate import HistogramResult, midpoints
 from dpjax.methods.histogram._ldp import histogram_ldp
 from dpjax.methods.histogram._rdp import histogram_rdp
 from dpjax.notions import Statement, Terms
+from dpjax.partitions import EVERYWHERE
 from dpjax.results import Finding, Witness, plain_database
 from dpjax.results._result import ASSUMPTION_REFUTED, NO_CLAIM, NOT_REFUTED, VIOLATED
 from dpjax.sources import AnyPairs, Drawn, Source
@@ -230,7 +231,7 @@ def _finding(result: HistogramResult, planned: Plan, terms: Terms) -> Finding:
             for i in np.argsort(-levels, kind="stable")
             if np.isfinite(levels[i])
         ),
-        region="all outputs",
+        region=EVERYWHERE,
         num_samples=planned.num_samples,
         num_confirm=0,
         settings={"inputs": result.inputs.tolist(), **numbers_of_process()},
