@@ -144,6 +144,11 @@ TABLE: Table = {
         "N, fresh draws a side to confirm. Default: 50000.",
         owners=(*_DRAWN, "events", "local"),
     ),
+    "num_draws": _option(
+        int,
+        "Draws a side in all, to search and to confirm, in place of both numbers.",
+        owners=(*_DRAWN, "events"),
+    ),
     "bandwidth": _option(
         str,
         "silverman, scott, hoelder, cross-validated, or a number. Default: scott.",

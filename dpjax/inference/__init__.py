@@ -18,6 +18,10 @@ from dpjax.inference._normal import normal_lower_bound as normal_lower_bound
 from dpjax.inference._planner import Plan as Plan
 from dpjax.inference._planner import plan as plan
 from dpjax.inference._planner import plan_finite as plan_finite
+from dpjax.inference._rounds import Rounds as Rounds
+from dpjax.inference._rounds import rounds_of as rounds_of
+from dpjax.inference._rounds import rounds_within as rounds_within
+from dpjax.inference._rounds import searched_text as searched_text
 from dpjax.inference._safety import SafetyCheck as SafetyCheck
 from dpjax.inference._safety import SafetyVerdict as SafetyVerdict
 from dpjax.inference._safety import plan_safety as plan_safety

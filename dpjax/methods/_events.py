@@ -13,37 +13,80 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpjax import _validate
-from dpjax.inference import Event
+from dpjax.inference import Event, Rounds, rounds_of, rounds_within
 from dpjax.notions import EventCounts, Terms
 from dpjax.partitions._curve import curve_of
 from dpjax.results import Finding, Witness, plain_database
 from dpjax.sources import Opened, Request, Search, Source
+
+_SEARCH, _CONFIRM = 20_000, 50_000
+"""Outputs a side that search at each pair, and that confirm, where nothing is said."""
+
+_FEWEST = 10
+"""Outputs a side for each pair, of a total."""
 
 
 @dataclass(frozen=True)
 class Events:
     """An event with the largest bound to be expected is chosen, and its fresh counts bound.
 
-    The bound is exact at every sample size and for every kind of output.
+    The bound is exact at every sample size and for every kind of output. Of more than two pairs the
+    better ones are searched again: 5/11 of the search is spent on all of them, the rest on one in
+    four, two at least. Recorded outputs are split by their source instead.
 
     Attributes:
-        num_samples: n, outputs at each side of each pair that search.
-        num_confirm: N, fresh outputs at each side of the pair that was chosen. Recorded outputs are
-            split by their source instead.
+        num_samples: n, outputs at each side of a pair that search, on average over the pairs;
+            20,000 if None.
+        num_confirm: N, fresh outputs at each side of the pair that was chosen; 50,000 if None.
         region: Outputs that the event may hold: (low, high) for numbers and vectors, a list of
             outcomes for a finite space; all if None.
+        num_draws: In place of both numbers, outputs a side in all: of several pairs 44% search, of
+            one 2/7. If nothing is given, it is 20,000 times the number of pairs and 50,000.
 
     Raises:
-        TypeError, ValueError: A number of draws is not an integer in [2, 2^31).
+        TypeError, ValueError: A number of draws is not an integer in [2, 2^31), or a total was
+            given with another number.
+
+    References:
+        Karnin, Koren, Somekh (2013): sequential halving.
     """
 
-    num_samples: int = 20_000
-    num_confirm: int = 50_000
+    num_samples: int | None = None
+    num_confirm: int | None = None
     region: Any = None
+    num_draws: int | None = None
     name: ClassVar[str] = "events"
 
     def __post_init__(self):
-        _validate.draws(num_samples=self.num_samples, num_confirm=self.num_confirm)
+        names = ("num_samples", "num_confirm", "num_draws")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        _validate.draws(**given)
+        if self.num_draws is not None and len(given) > 1:
+            raise ValueError(
+                "num_draws must be given alone, for it is the total, but so were "
+                f"{' and '.join(sorted(given.keys() - {'num_draws'}))}."
+            )
+
+    def rounds(self, num_pairs: int) -> Rounds:
+        """How many outputs search and confirm.
+
+        Args:
+            num_pairs: At least 1.
+
+        Raises:
+            ValueError: `num_draws` is too small for so many pairs.
+        """
+        if self.num_samples is not None or self.num_confirm is not None:
+            search = num_pairs * (self.num_samples or _SEARCH)
+            return rounds_of(num_pairs, search, self.num_confirm or _CONFIRM)
+        if self.num_draws is None:
+            return rounds_within(num_pairs, num_pairs * _SEARCH + _CONFIRM)
+        if self.num_draws < _FEWEST * num_pairs:
+            raise ValueError(
+                f"num_draws must be at least {_FEWEST * num_pairs}, {_FEWEST} for each pair, but "
+                f"was {self.num_draws}."
+            )
+        return rounds_within(num_pairs, self.num_draws)
 
     def run(self, source: Source, pairs: Any, terms: Terms) -> Finding:
         """One audit.
@@ -56,17 +99,50 @@ class Events:
         Raises:
             ValueError: The region is of another kind than the outputs, or none of them is in it.
         """
-        request = Request(self.num_samples, self.num_confirm, self.region, terms.root, terms.layout)
+        request = Request(self.rounds, self.region, terms.root, terms.layout)
         with source.opened(pairs, request) as opened:
             searches = opened.search()
             _refuse_empty_region(searches, opened)
-            events = [
-                choose(search, terms, opened.num_confirm, len(searches)) for search in searches
-            ]
-            best = int(np.argmax([event.predicted for event in events]))
+            rounds = self.rounds(len(searches))
+            promised, kept = _searched_again(searches, opened, terms, rounds)
+            events = {
+                pair: choose(searches[pair], terms, opened.num_confirm, len(kept)) for pair in kept
+            }
+            best = max(kept, key=lambda pair: events[pair].predicted)
+            # Others come after those that were searched to the end, whatever they promised.
+            scores = promised | {pair: float(events[pair].predicted) for pair in kept}
+            order = sorted(scores, key=lambda pair: (pair not in events, -scores[pair]))
             search, event = searches[best], events[best]
             counts = opened.confirm(best, search.partition, event.cells.astype(np.int64))
-            return _finding(opened, searches, events, best, counts, terms)
+            ranked = tuple((opened.pairs.labels[pair], scores[pair]) for pair in order)
+            return _finding(opened, search, event, best, counts, terms, (rounds, ranked))
+
+
+def _searched_again(
+    searches: list[Search], opened: Opened, terms: Terms, rounds: Rounds
+) -> tuple[dict[int, float], list[int]]:
+    """Draws the second round for the pairs that promise most, and adds it to their counts.
+
+    Returns:
+        The bound that each pair promises, of those that were ranked, and the pairs that were kept.
+    """
+    num_pairs = len(searches)
+    if not rounds.num_kept:
+        return {}, list(range(num_pairs))
+    promised = {
+        pair: float(terms.notion.promise(*_looked_at(search, terms, opened.num_confirm, num_pairs)))
+        for pair, search in enumerate(searches)
+    }
+    kept = sorted(promised, key=lambda pair: -promised[pair])[: rounds.num_kept]
+    for pair, more in zip(kept, opened.search_again(kept), strict=True):
+        searches[pair] = searches[pair]._replace(halves=searches[pair].halves + more)
+    return promised, kept
+
+
+def _looked_at(search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> tuple:
+    """What a notion is asked about a search."""
+    cells, halves, allowed = search
+    return cells, halves, allowed, num_confirm, terms.own_confidence, num_rivals
 
 
 def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
@@ -82,14 +158,7 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
 
 def choose(search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> Event:
     """The event of one pair, with what never happened where it is simplest to say."""
-    event = terms.notion.choose(
-        search.partition,
-        search.halves,
-        search.allowed,
-        num_confirm,
-        terms.own_confidence,
-        num_rivals,
-    )
+    event = terms.notion.choose(*_looked_at(search, terms, num_confirm, num_rivals))
     # Before anything is confirmed, so that the words and the counts are of one event.
     cells = search.partition.settled(event.cells, search.halves.sum(axis=(0, 1)) > 0)
     return event._replace(cells=cells if search.allowed is None else cells & search.allowed)
@@ -97,13 +166,14 @@ def choose(search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> E
 
 def _finding(
     opened: Opened,
-    searches: list[Search],
-    events: list[Event],
+    search: Search,
+    event: Event,
     best: int,
     counts: np.ndarray,
     terms: Terms,
+    searched: tuple[Rounds, tuple[tuple[str, float], ...]],
 ) -> Finding:
-    (cells, halves, _), event = searches[best], events[best]
+    (cells, halves, _), (rounds, ranked) = search, searched
     notes = [*terms.notes(), *opened.pairs.equal_notes(), *opened.notes]
     trials = int(counts[0].sum()), int(counts[1].sum())
     # Marks are 0 and 1: without any cell in the event there is no column of it.
@@ -123,9 +193,7 @@ def _finding(
             else ("no event: nothing tells the two apart")
         )
         text = whole = f"{whole} ({reason})"
-    predicted = [float(event.predicted) for event in events]
-    order = np.argsort(-np.array(predicted), kind="stable")
-    pairs, searched = opened.pairs, halves.sum(axis=0)
+    pairs = opened.pairs
     return Finding(
         statement=terms.notion.state(evidence, terms.own_confidence, terms.num_claims, terms.claim),
         witness=Witness(
@@ -139,12 +207,13 @@ def _finding(
             event_counts=(int(inside[0]), int(inside[1])),
         ),
         pairs=pairs,
-        pair_scores=tuple((pairs.labels[i], predicted[i]) for i in order),
+        pair_scores=ranked,
         region=opened.region,
-        num_samples=int(searched.sum(axis=1).min()),
+        num_samples=int(halves.sum(axis=(0, 2)).min()),
         num_confirm=min(trials),
         settings={
             **opened.settings,
+            **({"rounds": rounds._asdict()} if rounds.num_kept else {}),
             "num_cells": cells.size,
             "confirmed": list(trials),
             "share": float(event.share),

@@ -114,6 +114,43 @@ class Epsilon:
             num_rivals=num_rivals,
         )
 
+    def promise(
+        self,
+        partition: Partition,
+        halves: NDArray[np.int64],
+        allowed: NDArray[np.bool_] | None,
+        num_confirm: int,
+        confidence: float,
+        num_rivals: int,
+    ) -> NDArray[np.float64]:
+        """The bound to be expected of a pair, by a few coarse cells: enough to rank pairs.
+
+        Args:
+            partition: Of the search, as all other arguments are those of `choose`.
+            halves: int64 [..., 2, 2, cells].
+            allowed: bool [cells], or None.
+            num_confirm: N.
+            confidence: Of the bound.
+            num_rivals: How many pairs are searched.
+
+        Returns:
+            Of the leading shape of the counts.
+        """
+        group, positions = partition.merged(allowed)
+        order = np.argsort(group, kind="stable")
+        starts = np.searchsorted(group[order], np.arange(int(group.max()) + 1))
+        merged = np.add.reduceat(halves.take(order, axis=-1), starts, axis=-1)
+        return choose_event(
+            merged[..., 0, :, :],
+            num_confirm,
+            confidence,
+            allowed=None if allowed is None else allowed[order[starts]],
+            delta=self.delta,
+            judge=merged[..., 1, :, :],
+            positions=positions,
+            num_rivals=num_rivals,
+        ).predicted
+
     def bound(self, evidence: EventCounts, confidence: float) -> NDArray[np.float64]:
         """Exact lower bounds on epsilon, of the leading shape of the evidence."""
         larger, smaller = _sided(evidence)

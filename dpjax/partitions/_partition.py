@@ -16,6 +16,9 @@ from dpjax.partitions._words import describe, is_simpler
 GROUPS = (3, 9, 27)
 """Numbers of neighbouring bins that are tried as one."""
 
+_MANY_BINS = 64
+"""Bins of one number, above which a first look takes several as one."""
+
 
 @dataclass(frozen=True)
 class Partition:
@@ -120,6 +123,26 @@ class Partition:
         lines = bins if len(bins) == 1 else [*bins, sum(bins)]
         alone = np.full(self.num_alone, np.nan)
         return [np.concatenate([alone, np.tile(line, len(self.boxed))]) for line in lines]
+
+    def merged(self, allowed: np.ndarray | None) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Fewer cells, for a first look: neighbouring bins as one where there are many.
+
+        Args:
+            allowed: bool [size], the cells of a region, which merge with none outside; or None.
+
+        Returns:
+            int64 [size], from 0 without gaps, the coarse cell of each cell; and their places along
+            the lines of `positions`.
+        """
+        group = np.arange(self.size)
+        # An outcome among others can be all that tells; bins of a density are alike.
+        if not self.whole and max(self.shape) > _MANY_BINS:
+            group = self.groups(GROUPS[0])
+        if allowed is not None:
+            group = np.unique(2 * group + allowed, return_inverse=True)[1]
+        sizes = np.bincount(group)
+        lines = self.positions()
+        return group, [np.bincount(group, line) / sizes for line in lines]
 
     def labels(self) -> np.ndarray:
         """int64 [size], the number of each cell's label."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpjax._files import write_whole
-from dpjax.inference import blind_spot
+from dpjax.inference import blind_spot, searched_text
 from dpjax.partitions import EVERYWHERE
 from dpjax.plotting import as_plain, plot_audit
 from dpjax.report._files import check_report_path, render
@@ -49,6 +49,7 @@ def render_report(result: Any, kind: str = ".html") -> str:
         column="Expected bound" if events else "Score in the search",
         today=datetime.date.today().isoformat(),
         again=_again(found["device"]),
+        searched=searched_text(found),
         blind_spot=blind_spot(found["num_samples"]),
         settings=json.dumps({"recipe": found["recipe"], **settings}, indent=2),
     )

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dpjax.inference import searched_text
+
 VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
 
 ASSUMPTION_REFUTED = "assumption refuted"
@@ -71,7 +73,8 @@ class AuditResult:
             by which it chose a pair; that of the best of many is too high to be an estimate. None
             where it is infinite.
         region: Outputs that were compared, in words.
-        num_samples: n at each side of each pair; of histograms at each input.
+        num_samples: Outputs a side that searched at the witness's pair; of histograms those at
+            each input.
         num_confirm: N at each side of the witness's pair; 0 for histograms.
         settings: All that changes the answer besides the recipe, or follows from it.
         assumption: Of a histogram: "text", "p_value" by the counts of this run (Theorem 3, or
@@ -218,8 +221,8 @@ class AuditResult:
             ),
             (
                 "draws",
-                f"{self.num_samples} a side and pair to search ({len(self.pair_scores)} pairs), "
-                f"{self.num_confirm} a side to confirm; region {self.region}",
+                f"{searched_text(self.to_dict())}, {self.num_confirm} a side to confirm; "
+                f"region {self.region}",
             ),
         ]
 

@@ -1,6 +1,6 @@
 """A mechanism that is drawn on the device, as a source."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ from dpjax.sources._layouts import (
     stream_words,
 )
 from dpjax.sources._source import AnyPairs, Request, Search, count_halves
-from dpjax.sources._streams import CONFIRM, SEARCH
+from dpjax.sources._streams import CONFIRM, SEARCH, SEARCH_AGAIN
 from dpjax.sources._subject import check_shape, mechanism_of, name_of, pairs_of, parameters_of
 
 _STREAMED_FROM = 2**25
@@ -89,23 +89,25 @@ class _OpenedDrawn:
         if request.region is not None:
             self._region = as_region(request.region, self._space)
         self.pairs = AnyPairs.of(pairs)
-        self.num_confirm = request.num_confirm
+        self._rounds = request.rounds(len(pairs))
+        self.num_confirm = self._rounds.num_confirm
         self.region = region_text(self._region)
         self.notes: list[str] = []
         # One a pair, so that its cells do not depend on what other pairs gave.
         self._encoders = [Encoder("the mechanism") for _ in range(len(pairs))]
         self._first: list[np.ndarray] = []
-        self._block = block_size(request.num_samples, request.num_confirm)
+        self._laid: list[Partition] = []
+        self._block = block_size(self._rounds)
         self.settings: dict[str, Any] = {"block": self._block, **_random.numbers_of_process()}
-        draws = 2 * len(pairs) * request.num_samples + 2 * request.num_confirm
+        draws = 2 * (self._rounds.searched(len(pairs)) + self.num_confirm)
         layout = request.execution.layout
         self._streamed = layout == "streamed" or (layout == "auto" and draws >= _STREAMED_FROM)
 
     def search(self) -> list[Search]:
         """Lays cells by the first draws of every pair, and counts all of its draws in them."""
-        num_samples = self._request.num_samples
+        num_samples = self._rounds.num_samples
         drawn = min(num_samples, PILOT) if self._streamed else num_samples
-        laid, halves = [], []
+        laid, halves = self._laid, []
         for pair, encoder in enumerate(self._encoders):
             raw = [self._draw(pair, side, SEARCH, drawn) for side in (0, 1)]
             self._first.append(raw[0][: self._block])
@@ -120,13 +122,25 @@ class _OpenedDrawn:
                 halves.append(count_halves(laid[-1], sides))
         if self._streamed:
             self._table = lookup(laid, self._space, self._first[0].dtype)
-            halves = self._search_streamed(laid)
+            halves = self._search_streamed(SEARCH, num_samples, range(len(laid)))
         found = [
             Search(cells, counts, cells.inside(self._region))
             for cells, counts in zip(laid, halves, strict=True)
         ]
         self.notes += _lost_outcomes(found, self._space)
         return found
+
+    def search_again(self, kept: Sequence[int]) -> list[NDArray[np.int64]]:
+        """Draws of a stage of their own; see `dpjax.sources.Opened`."""
+        num_again = self._rounds.num_again
+        if self._streamed:
+            return self._search_streamed(SEARCH_AGAIN, num_again, kept)
+        halves = []
+        for pair in kept:
+            raw = [self._draw(pair, side, SEARCH_AGAIN, num_again) for side in (0, 1)]
+            sides = [[encode_drawn(self._encoders[pair], side, self._space)] for side in raw]
+            halves.append(count_halves(self._laid[pair], sides))
+        return halves
 
     def confirm(
         self, pair: int, partition: Partition, marks: NDArray[np.integer]
@@ -173,20 +187,24 @@ class _OpenedDrawn:
         database = (self._stacked.database, self._stacked.neighbor)[side][pair]
         return first_draws(self._mechanism, stream, database, num_draws, self._block)
 
-    def _search_streamed(self, partitions: list[Partition]) -> list[np.ndarray]:
-        table = self._table
+    def _search_streamed(
+        self, stage: int, num_samples: int, searched: Sequence[int]
+    ) -> list[np.ndarray]:
         counts = search_counts_runs(
             self._mechanism,
             self._stacked.database,
             self._stacked.neighbor,
-            table,
-            blocks_of(self._request.num_samples, self._block),
+            self._table,
+            np.int32(stage),
+            blocks_of(num_samples, self._block),
             self._request.key,
-            np.full(1, _RUN, np.int32),
+            (np.full(1, _RUN, np.int32), np.array([searched], np.int32)),
             execution=self._request.execution,
         ).as_int()[0]
-        halves = counts.reshape(len(partitions), 2, 2, table.size).transpose(0, 2, 1, 3)
-        return [half[..., : cells.size] for half, cells in zip(halves, partitions, strict=True)]
+        halves = counts.reshape(len(searched), 2, 2, self._table.size).transpose(0, 2, 1, 3)
+        return [
+            half[..., : self._laid[pair].size] for half, pair in zip(halves, searched, strict=True)
+        ]
 
 
 def lay_drawn(pilots: list[Outputs], encoder: Encoder, space: Any, region: Any) -> Partition:

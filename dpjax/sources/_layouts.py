@@ -18,8 +18,9 @@ from dpjax._batching import Execution, map_batched
 from dpjax._jit import jit_by_class
 from dpjax._numerics import MAX_BLOCK, WideCount
 from dpjax._streaming import Blocks, category_counts, drawn_once, reduce_samples
+from dpjax.inference import Rounds
 from dpjax.partitions import Lookup
-from dpjax.sources._streams import CONFIRM, SEARCH, DrawnStreams
+from dpjax.sources._streams import CONFIRM, DrawnStreams
 
 _SMALLEST_BLOCK = 128
 _GATHERED_BLOCK = 4096
@@ -29,14 +30,16 @@ _MANY = 2**20
 """Draws a side from which blocks are of MAX_BLOCK draws."""
 
 
-def block_size(num_samples: int, num_confirm: int) -> int:
+def block_size(rounds: Rounds) -> int:
     """The size of every block of an audit: a power of 2, so that one program draws all of them.
 
     It follows from the numbers of draws alone, for it decides which key draws which output.
     """
-    if max(num_samples, num_confirm) > _MANY:
+    sizes = [rounds.num_samples, rounds.num_confirm]
+    sizes += [rounds.num_again] if rounds.num_kept else []
+    if max(sizes) > _MANY:
         return MAX_BLOCK
-    least = min(num_samples, num_confirm, _GATHERED_BLOCK)
+    least = min(*sizes, _GATHERED_BLOCK)
     return max(1 << (least - 1).bit_length(), _SMALLEST_BLOCK)
 
 
@@ -85,33 +88,36 @@ def search_counts_runs(
     database: Array,
     neighbor: Array,
     cells: Lookup,
+    stage: Array,
     num_samples: Blocks,
     key: Array,
-    runs: Array,
+    runs: tuple[Array, Array],
     *,
     execution: Execution,
 ) -> WideCount:
-    """The search stage: how often each cell happens at both sides of every pair.
+    """A round of the search: how often each cell happens at both sides of pairs.
 
     Args:
         mechanism: A pytree with `sample(key, database, num_samples)`.
         database: [pairs, ...].
         neighbor: [pairs, ...].
         cells: Partitions, stacked over the pairs.
+        stage: int32, the round.
         num_samples: n, draws at each side of each pair, as `blocks_of` cuts them.
         key: Typed key of all runs.
-        runs: int32 [runs], run numbers; each run's key is folded from its number.
+        runs: int32 [runs], run numbers, from which each run's key is folded; and int32
+            [runs, searched], the numbers of the pairs that each searches.
         execution: Layout on the machine; never changes the counts.
 
     Returns:
-        Counts [runs, pairs, 2, 2 * cells]: cells in draws of an even number, then of an odd one.
+        Counts [runs, searched, 2, 2 * cells]: cells in draws of an even number, then of an odd one.
     """
 
-    def one_run(run: Array) -> WideCount:
+    def one_run(of_run: tuple[Array, Array]) -> WideCount:
+        run, pairs = of_run
         streams = DrawnStreams(mechanism, database, neighbor, _random.fold_in(key, run))
-        pairs = jnp.arange(database.shape[0], dtype=jnp.int32)
         return map_batched(
-            lambda pair: _counts(streams, pair, SEARCH, num_samples, cells, None),
+            lambda pair: _counts(streams, pair, stage, num_samples, cells, None),
             pairs,
             execution.pairs_at_once,
         )
@@ -163,7 +169,7 @@ def confirm_counts_runs(
 def _counts(
     streams: DrawnStreams,
     pair: Array,
-    stage: int,
+    stage: Array | int,
     num_draws: Blocks,
     cells: Lookup,
     marked: tuple[Array, int] | None,

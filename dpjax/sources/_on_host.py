@@ -1,7 +1,7 @@
 """Mechanisms of the host as sources: outputs are counted as they come, in flat memory."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from hashlib import blake2b
 from itertools import chain
@@ -22,7 +22,7 @@ _BEGINNINGS = (100, 1000)
 _REPEAT_NATS = 40.0
 """What is less likely than e^-40 to happen twice by chance did not happen by chance."""
 
-_STAGES = {"search": 0, "confirm": 1, "measure": 2}
+_STAGES = {"search": 0, "confirm": 1, "measure": 2, "search again": 3}
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit")
 
 Draw = Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]
@@ -67,14 +67,17 @@ class _OpenedOnHost:
 
     def __init__(self, source: Any, draw: Draw, pairs: AnyPairs, request: Request):
         self._start = time.perf_counter()
-        self._source, self._draw, self._request = source, draw, request
+        self._source, self._draw = source, draw
         self._box = as_box(request.region)
         words = tuple(_random.words_of(request.key).tolist())
         self._encoder = source.encoder()
         self._progress = _Progress(source.progress)
         self._stream = _Watched(draw, self._encoder, pairs, words, self._progress)
         self._words, self.pairs = words, pairs
-        self.num_confirm = request.num_confirm
+        self._rounds = request.rounds(len(pairs))
+        self.num_confirm = self._rounds.num_confirm
+        self._laid: list[Partition] = []
+        self._pace: Pace | None = None
         self.region = region_text(self._box)
         self.settings = {name: getattr(source, name) for name in _OPTIONS if hasattr(source, name)}
         self.settings["generator"] = "seeds by NumPy's SeedSequence"
@@ -88,28 +91,69 @@ class _OpenedOnHost:
 
     def search(self) -> list[Search]:
         """Draws what searches, within its share of a time limit if there is one."""
-        request, pairs = self._request, self.pairs
-        wanted, num_confirm = request.num_samples, request.num_confirm
-        plan, pace = Plan(wanted, None, None), None
+        rounds, pairs = self._rounds, self.pairs
         if self._source.time_limit is not None:
-            pace = Pace(self._source, self._draw)
-            total = 2 * len(pairs) * wanted + 2 * num_confirm
-            pace.measure(pairs.sides[0][0], (*self._words, 0, 0, _STAGES["measure"]), total)
-            plan = pace.search(len(pairs), wanted, num_confirm, self._used())
-        self._cut = plan.cut
-        self._progress.expect(2 * len(pairs) * plan.num_samples + 2 * num_confirm)
+            self._pace = Pace(self._source, self._draw)
+            total = 2 * (rounds.searched(len(pairs)) + rounds.num_confirm)
+            self._pace.measure(pairs.sides[0][0], (*self._words, 0, 0, _STAGES["measure"]), total)
+        plan = self._plan(len(pairs), rounds.num_samples, rounds.num_kept * rounds.num_again)
         found = [
             self._count([self._stream.batches(pair, side, "search", plan) for side in (0, 1)])
             for pair in range(len(pairs))
         ]
-        if pace is not None:
-            streams = [[self._stream.taken[p, side] for side in (0, 1)] for p in range(len(pairs))]
-            self.num_confirm = pace.confirm(streams, num_confirm, self._used())
-            least = min(int(search.halves.sum(axis=(0, 2)).min()) for search in found)
-            self.notes += _said_fewer(pace, least, wanted, "and pair searched")
-            self.notes += _said_fewer(pace, self.num_confirm, num_confirm, "confirmed")
-            self._progress.expect(self._progress.done + 2 * self.num_confirm)
+        self._laid = [search.partition for search in found]
+        halves = [search.halves for search in found]
+        self._note_fewer(halves, rounds.num_samples, "and pair searched")
+        if not rounds.num_kept:
+            self._plan_confirm()
         return found
+
+    def search_again(self, kept: Sequence[int]) -> list[NDArray[np.int64]]:
+        """More of some pairs; see `dpjax.sources.Opened`."""
+        wanted = self._rounds.num_again
+        plan = self._plan(len(kept), wanted, 0)
+        halves = [
+            count_halves(
+                self._laid[pair],
+                [self._stream.batches(pair, side, "search again", plan) for side in (0, 1)],
+            )
+            for pair in kept
+        ]
+        self._note_fewer(halves, wanted, "and pair searched again")
+        self._plan_confirm()
+        return halves
+
+    def _plan(self, num_pairs: int, wanted: int, later: int) -> Plan:
+        """How a round draws.
+
+        Args:
+            num_pairs: That it searches.
+            wanted: Outputs a side of each, if there is time.
+            later: Outputs a side of a round that follows.
+        """
+        plan = Plan(wanted, None, None)
+        if self._pace is not None:
+            now = num_pairs * wanted
+            share = now / (now + later + self._rounds.num_confirm)
+            plan = self._pace.search(num_pairs, wanted, share, self.num_confirm, self._used())
+        self._cut = plan.cut
+        left = num_pairs * plan.num_samples + later + self.num_confirm
+        self._progress.expect(self._progress.done + 2 * left)
+        return plan
+
+    def _plan_confirm(self) -> None:
+        """How many outputs there is time for, by the pace of the search."""
+        if self._pace is None:
+            return
+        wanted = self._rounds.num_confirm
+        self.num_confirm = self._pace.confirm(self._stream.streams(), wanted, self._used())
+        self.notes += _said_fewer(self._pace, self.num_confirm, wanted, "confirmed")
+        self._progress.expect(self._progress.done + 2 * self.num_confirm)
+
+    def _note_fewer(self, halves: Sequence[np.ndarray], wanted: int, what: str) -> None:
+        if self._pace is not None:
+            least = min(int(counts.sum(axis=(0, 2)).min()) for counts in halves)
+            self.notes += _said_fewer(self._pace, least, wanted, what)
 
     def confirm(
         self, pair: int, partition: Partition, marks: NDArray[np.integer]
@@ -188,7 +232,7 @@ class _Watched:
     """Encoded batches of a mechanism, watched for randomness that is none.
 
     Attributes:
-        taken: (pair, side) -> outputs so far of the last stage, and the seconds of drawing them.
+        taken: (pair, side) -> outputs so far, and the seconds of drawing them.
     """
 
     def __init__(
@@ -204,7 +248,8 @@ class _Watched:
         """Batches at one database, until there are as many as planned or the time is over."""
         database = self._pairs.sides[side][pair]
         words = (*self._words, pair, side, _STAGES[stage])
-        spent, last, count = 0.0, time.perf_counter(), 0
+        count, before = self.taken.get((pair, side), (0, 0.0))
+        spent, last = 0.0, time.perf_counter()
         for raw in self._draw(database, plan.num_samples, words, plan.cut):
             outputs = self._encoder.encode(raw)
             self._watch(outputs, pair, side)
@@ -212,11 +257,15 @@ class _Watched:
             # Only the time of this stream: the two sides of a pair are drawn in turns.
             spent += time.perf_counter() - last
             count += len(outputs.labels)
-            self.taken[pair, side] = count, spent
+            self.taken[pair, side] = count, before + spent
             yield outputs
             last = time.perf_counter()
             if plan.seconds is not None and spent >= plan.seconds:
                 return
+
+    def streams(self) -> list[list[tuple[int, float]]]:
+        """`taken` of every pair and both sides."""
+        return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
         """What was seen at the chosen pair."""

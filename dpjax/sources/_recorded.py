@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from dpjax import _random, _validate
 from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, lay, region_text
 from dpjax.partitions._outputs import check_bits
+from dpjax.sources._copied import notes_of_copies, refuse_copies
 from dpjax.sources._held import Chunked, held
 from dpjax.sources._labels_alone import refuse_labels_alone
-from dpjax.sources._shared_draws import SideValues, refuse_same_origin, refuse_shared_draws
+from dpjax.sources._shared_draws import refuse_same_origin, refuse_shared_draws
+from dpjax.sources._side_values import SideValues
 from dpjax.sources._source import AnyPairs, Request, Search
 
 _MIN_SIDE, _MIN_SEARCH = 40, 10
@@ -115,6 +117,9 @@ class _OpenedRecorded:
             if parts[0].name == "x":
                 raise
             raise ValueError(f"{parts[0].name} and {parts[1].name}: {error}") from None
+        for part in parts:
+            refuse_copies(part.name, part.values)
+        self.notes += notes_of_copies(parts[0].values, parts[1].values)
         if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
             raise TypeError("x and y must be of one kind, but were labels and vectors.")
         names = " and ".join(part.name for part in parts)
@@ -133,6 +138,10 @@ class _OpenedRecorded:
         ]
         self.notes += _notes_of_atoms(cells, pilots)
         return [Search(cells, self._counts[:2], cells.inside(self._box))]
+
+    def search_again(self, kept: Sequence[int]) -> list[NDArray[np.int64]]:
+        """Nothing more: all outputs of the search part were counted at once."""
+        return [np.zeros_like(self._counts[:2]) for _ in kept]
 
     def confirm(
         self, pair: int, partition: Partition, marks: NDArray[np.integer]

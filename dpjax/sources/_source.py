@@ -1,6 +1,6 @@
 """What a source is: outputs for every pair, side and stage, counted in the cells of a partition."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpjax._batching import Execution
 from dpjax.databases import Pairs
 from dpjax.databases._pairs import rows_of
+from dpjax.inference import Rounds
 from dpjax.partitions import Outputs, Partition
 
 
@@ -65,15 +66,13 @@ class Request:
     """What a method asks of a source.
 
     Attributes:
-        num_samples: n, outputs at each side of each pair that search.
-        num_confirm: N, fresh outputs at each side of one pair.
+        rounds: Number of pairs -> how many outputs search and confirm.
         region: Outputs that events may hold, as a person writes it; None for all.
         key: Typed key.
         execution: Layout on the machine.
     """
 
-    num_samples: int
-    num_confirm: int
+    rounds: Callable[[int], Rounds]
     region: Any
     key: Array
     execution: Execution
@@ -132,7 +131,19 @@ class Opened(Protocol):
     notes: list[str]
 
     def search(self) -> list[Search]:
-        """Draws and counts what searches, pair by pair."""
+        """Draws and counts the first round of the search, pair by pair."""
+        ...
+
+    def search_again(self, kept: Sequence[int]) -> list[NDArray[np.int64]]:
+        """Draws and counts the second round of some pairs.
+
+        Args:
+            kept: Their numbers.
+
+        Returns:
+            int64 [2, 2, cells] of each: counts of these outputs alone, in the cells of the first
+            round.
+        """
         ...
 
     def confirm(

@@ -14,8 +14,8 @@ from jax import Array
 from dpjax import _random
 from dpjax._streaming import Blocks, blocks_of, stored_blocks
 
-SEARCH, CONFIRM = 0, 1
-"""Stages of a run: they never share a sample."""
+SEARCH, CONFIRM, LAY, SEARCH_AGAIN = range(4)
+"""Stages of a run: they never share a sample. What lays the cells of all runs is a stage, too."""
 
 
 class Streams(Protocol):
@@ -27,7 +27,7 @@ class Streams(Protocol):
         ...
 
     def draw(
-        self, pair: Array, side: int, stage: int, num_samples: int | Blocks
+        self, pair: Array, side: int, stage: Any, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
         """Block number -> block of samples, as `reduce_samples` takes it."""
         ...
@@ -56,7 +56,7 @@ class DrawnStreams:
         return self.database.shape[0]
 
     def draw(
-        self, pair: Array, side: int, stage: int, num_samples: int | Blocks
+        self, pair: Array, side: int, stage: Any, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
         """Block number -> block of draws."""
         key = self.key
@@ -89,7 +89,7 @@ class StoredStreams:
         return 1
 
     def draw(
-        self, pair: Array, side: int, stage: int, num_samples: int | Blocks
+        self, pair: Array, side: int, stage: Any, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
         """Block number -> block of recorded outputs."""
         return stored_blocks((self.search, self.confirm)[stage][side])

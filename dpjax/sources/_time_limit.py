@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
-_MEASURE_SHARE, _SEARCH_SHARE = 0.25, 0.3
-"""Of the limit, at most, and of what is left after the measurement."""
+_MEASURE_SHARE = 0.25
+"""Of the limit, at most."""
 
 _BATCH_SHARE = 0.01
 """Of the limit, for a batch of what may be cut anywhere."""
@@ -51,7 +51,7 @@ class Pace:
         assert source.time_limit is not None
         self._source, self._draw, self.limit = source, draw, source.time_limit
         self._fixed = self._each = 0.0
-        self._measured = 0.0
+        self._measured, self._share = 0.0, 0.0
 
     def measure(self, database: Any, words: tuple[int, ...], wanted: int) -> None:
         """Draws more and more outputs, until they and not their start take the time.
@@ -93,12 +93,15 @@ class Pace:
                 return
             size, before = min(factor * size, self._source.batch_size), (size, took)
 
-    def search(self, num_pairs: int, wanted: int, num_confirm: int, used: float) -> Plan:
-        """How to search in its share of the time.
+    def search(
+        self, num_pairs: int, wanted: int, share: float, num_confirm: int, used: float
+    ) -> Plan:
+        """How a round of the search draws in its share of the time that is left.
 
         Args:
             num_pairs: That are searched.
             wanted: Outputs a side and pair, if there is time.
+            share: Of the time that is left.
             num_confirm: The same a side, to confirm.
             used: Seconds so far.
 
@@ -106,13 +109,14 @@ class Pace:
             ValueError: The limit is too short for anything to be shown.
         """
         left = max(self.limit - used, 0.0)
-        seconds = _SEARCH_SHARE * left / (2 * num_pairs)
+        seconds = share * left / (2 * num_pairs)
+        self._share = share
         possible = self._fitting(_MARGIN * seconds)
-        confirm = self._fitting(_MARGIN * (1 - _SEARCH_SHARE) * left / 2)
+        confirm = self._fitting(_MARGIN * (1 - share) * left / 2)
         if possible < min(wanted, _LEAST_SEARCH) or confirm < min(num_confirm, _LEAST_CONFIRM):
             raise self._too_short(num_pairs, wanted, num_confirm)
         num_samples = min(wanted, possible)
-        self._measured = used
+        self._measured = self._measured or used
         cut = None
         if not self._source.batched:
             lanes = max(self._source.workers, 1)
@@ -168,8 +172,8 @@ class Pace:
     def _too_short(self, num_pairs: int, wanted: int, num_confirm: int) -> ValueError:
         search, confirm = min(wanted, _LEAST_SEARCH), min(num_confirm, _LEAST_CONFIRM)
         needed = max(
-            2 * num_pairs * self._taking(search) / _SEARCH_SHARE,
-            2 * self._taking(confirm) / (1 - _SEARCH_SHARE),
+            2 * num_pairs * self._taking(search) / self._share,
+            2 * self._taking(confirm) / (1 - self._share),
         ) / (_MARGIN * (1 - _MEASURE_SHARE))  # fmt: skip
         step = 10.0 ** (floor(log10(needed)) - 1)
         return ValueError(

@@ -23,12 +23,12 @@ from dpjax.sources._layouts import (
     search_counts_runs,
     stream_words,
 )
-from dpjax.sources._streams import SEARCH
+from dpjax.sources._streams import LAY, SEARCH, SEARCH_AGAIN
 from dpjax.sweeps._devices import Columns, over_devices
 from dpjax.sweeps._entry import Entry
 
-_RUN, _PILOT_STAGE = 0, 2
-"""Whose draws lay the cells: of a stage that no run counts."""
+_RUN = 0
+"""Whose draws lay the cells of all runs."""
 
 
 def start_events(
@@ -43,49 +43,54 @@ def start_events(
         execution: Layout on the machine; never changes a row.
         devices: Over which the runs are spread.
     """
-    method, notion, pairs = entry.method, entry.notion, entry.pairs
-    size = block_size(method.num_samples, method.num_confirm)
+    rounds = entry.method.rounds(num_pairs := len(entry.pairs))
+    size = block_size(rounds)
     laid, table = _laid(entry, tuple(_random.words_of(key).tolist()), size)
-    drawn = (entry.mechanism, pairs.database, pairs.neighbor, table)
-    searched = over_devices(
-        search_counts_runs,
-        (*drawn, blocks_of(method.num_samples, size)),
-        key,
-        runs,
-        devices,
-        execution=execution,
-    )
+    drawn = (entry.mechanism, entry.pairs.database, entry.pairs.neighbor, table)
+
+    def search(stage: int, num_samples: int, pairs: np.ndarray) -> Any:
+        return over_devices(
+            search_counts_runs,
+            (*drawn, np.int32(stage), blocks_of(num_samples, size)),
+            key,
+            (runs, pairs),
+            devices,
+            execution=execution,
+        )
+
+    def halves(counts: Any) -> np.ndarray:
+        """int64 [runs, searched, half, side, cells]."""
+        whole = jax.device_get(counts).as_int()
+        return whole.reshape(*whole.shape[:3], 2, table.size).swapaxes(2, 3)
+
+    every = np.broadcast_to(np.arange(num_pairs, dtype=np.int32), (len(runs), num_pairs))
+    searched = search(SEARCH, rounds.num_samples, every)
 
     def finish() -> Columns:
-        counts = jax.device_get(searched).as_int()
-        halves = counts.reshape(*counts.shape[:3], 2, table.size).transpose(1, 0, 3, 2, 4)
-        events = [
-            notion.choose(
-                part,
-                half[..., : part.size],
-                part.inside(entry.region),
-                method.num_confirm,
-                entry.confidence,
-                len(laid),
-            )
-            for part, half in zip(laid, halves, strict=True)
-        ]
-        best = np.argmax([event.predicted for event in events], axis=0)
-        chosen = _chosen(entry, laid, events, halves, best)
+        found, kept = halves(searched), every
+        if rounds.num_kept:
+            promised = [
+                _asked(entry.notion.promise, entry, part, counts, rounds.num_confirm, num_pairs)
+                for part, counts in zip(laid, found.swapaxes(0, 1), strict=True)
+            ]
+            kept = np.argsort(-np.array(promised), axis=0, kind="stable")[: rounds.num_kept].T
+            more = search(SEARCH_AGAIN, rounds.num_again, kept.astype(np.int32))
+            found = np.take_along_axis(found, kept[..., None, None, None], 1) + halves(more)
+        best, event = _best(entry, laid, found, kept, rounds.num_confirm)
         confirmed = over_devices(
             confirm_counts_runs,
-            (*drawn, blocks_of(method.num_confirm, size)),
+            (*drawn, blocks_of(rounds.num_confirm, size)),
             key,
-            (runs, best.astype(np.int32), chosen.cells.astype(np.int32)),
+            (runs, best.astype(np.int32), event.cells.astype(np.int32)),
             devices,
             num_marks=2,
             execution=execution,
         )
         inside = jax.device_get(confirmed).as_int()[..., 1]
-        evidence = EventCounts(chosen, inside, (method.num_confirm, method.num_confirm))
-        estimate = notion.estimate(evidence)
+        evidence = EventCounts(event, inside, (rounds.num_confirm, rounds.num_confirm))
+        estimate = entry.notion.estimate(evidence)
         return {
-            "lower_bound": notion.bound(evidence, entry.confidence),
+            "lower_bound": entry.notion.bound(evidence, entry.confidence),
             "estimate": np.where(np.isfinite(estimate), estimate, np.nan),
             "pair": best,
             "exact": np.ones(len(best), bool),
@@ -108,7 +113,8 @@ def _laid(entry: Entry, words: tuple[int, int], size: int) -> tuple[tuple[Partit
     Raises:
         ValueError: The mechanism gives the same outputs under two keys.
     """
-    mechanism, num_draws = entry.mechanism, min(entry.method.num_samples, PILOT)
+    rounds = entry.method.rounds(len(entry.pairs))
+    mechanism, num_draws = entry.mechanism, min(rounds.num_samples + rounds.num_again, PILOT)
     space, key = mechanism.output_space, np.array(words, np.uint32)
 
     def draw(pair: int, side: int, stage: int, number: int) -> np.ndarray:
@@ -122,8 +128,7 @@ def _laid(entry: Entry, words: tuple[int, int], size: int) -> tuple[tuple[Partit
         return lay_drawn(encoded, encoder, space, entry.region)
 
     pilots = [
-        [draw(pair, side, _PILOT_STAGE, num_draws) for side in (0, 1)]
-        for pair in range(len(entry.pairs))
+        [draw(pair, side, LAY, num_draws) for side in (0, 1)] for pair in range(len(entry.pairs))
     ]
     first = pilots[0][0][:size]
     refuse_repeated(first, draw(0, 0, SEARCH, len(first)), label=entry.label)
@@ -131,28 +136,62 @@ def _laid(entry: Entry, words: tuple[int, int], size: int) -> tuple[tuple[Partit
     return laid, lookup(laid, space, first.dtype)
 
 
-def _chosen(
-    entry: Entry,
-    laid: Sequence[Partition],
-    events: Sequence[Event],
-    halves: np.ndarray,
-    best: np.ndarray,
-) -> Event:
-    """The event of each run's best pair, its cells settled as in an audit and padded to one size.
+def _asked(
+    ask: Callable[..., Any], entry: Entry, part: Partition, counts: np.ndarray, *sizes: int
+) -> Any:
+    """What the notion says of one pair in many runs.
 
     Args:
-        entry: Says which cells an event may hold.
-        laid: Partition of each pair.
-        events: Of each pair, with the leading shape [runs].
-        halves: int64 [pairs, runs, 2, 2, cells], counts of the search.
-        best: int [runs], number of the pair.
+        ask: A method of the notion.
+        entry: That is run.
+        part: Partition of the pair.
+        counts: int64 [runs, 2, 2, cells], those of the partition first.
+        sizes: N, and how many pairs are rivals.
     """
-    cells = np.zeros((len(best), halves.shape[-1]), bool)
-    for run, pair in enumerate(best):
-        part = laid[pair]
-        seen = halves[pair, run, ..., : part.size].any(axis=(0, 1))
-        mask = part.settled(events[pair].cells[run], seen)
+    num_confirm, num_rivals = sizes
+    cells = counts[..., : part.size]
+    allowed = part.inside(entry.region)
+    return ask(part, cells, allowed, num_confirm, entry.confidence, num_rivals)
+
+
+def _best(
+    entry: Entry,
+    laid: Sequence[Partition],
+    found: np.ndarray,
+    kept: np.ndarray,
+    num_confirm: int,
+) -> tuple[np.ndarray, Event]:
+    """The best pair of each run, and its event, settled as in an audit and padded to one size.
+
+    Args:
+        entry: That is run.
+        laid: Partition of each pair.
+        found: int64 [runs, kept, half, side, cells], counts of the search.
+        kept: int [runs, kept], the numbers of the pairs.
+        num_confirm: N.
+
+    Returns:
+        int64 [runs] and an event with the leading shape [runs].
+    """
+    num_runs, num_kept = kept.shape
+    cells = np.zeros((num_runs, found.shape[-1]), bool)
+    larger, share = np.zeros(num_runs, np.int64), np.zeros(num_runs)
+    predicted, best = np.full(num_runs, -1.0), np.zeros(num_runs, np.int64)
+    for pair, part in enumerate(laid):
+        runs, place = np.nonzero(kept == pair)
+        if not len(runs):
+            continue
+        counts = found[runs, place]
+        event = _asked(entry.notion.choose, entry, part, counts, num_confirm, num_kept)
+        (better,) = np.nonzero(event.predicted > predicted[runs])
+        runs = runs[better]
+        best[runs], cells[runs] = pair, False
+        for name, column in (("larger", larger), ("share", share), ("predicted", predicted)):
+            column[runs] = getattr(event, name)[better]
         allowed = part.inside(entry.region)
-        cells[run, : part.size] = mask if allowed is None else mask & allowed
-    others = (np.stack([getattr(event, name) for event in events]) for name in Event._fields[1:])
-    return Event(cells, *(values[best, np.arange(len(best))] for values in others))
+        for run, row in zip(runs, better, strict=True):
+            mask = part.settled(
+                event.cells[row], counts[row, ..., : part.size].sum(axis=(0, 1)) > 0
+            )
+            cells[run, : part.size] = mask if allowed is None else mask & allowed
+    return best, Event(cells, larger, share, predicted)

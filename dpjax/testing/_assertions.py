@@ -157,8 +157,10 @@ def _audit(
     num_pairs = _num_pairs(claim.subject, claim.pairs)
     compiled = isinstance(source, Drawn)
     start = time.perf_counter()
+    drawn: list[Sizes] = []
 
     def run(sizes: Sizes, key: Any) -> AuditResult:
+        drawn.append(sizes)
         return audit(
             source,
             claim.pairs,
@@ -179,6 +181,8 @@ def _audit(
         result = run(Sizes(*chosen), key)
     if session is not None:
         found = Sizes(result.num_samples, result.num_confirm)
+        # Of several rounds the numbers were spent as they were planned.
+        found = drawn[-1] if "rounds" in result.settings else found
         session.add(
             mechanism=result.mechanism,
             claim=float(claim.epsilon),

@@ -44,7 +44,7 @@ def test_options_of_a_method_are_its_arguments(method):
 @pytest.mark.parametrize("source", SOURCES)
 def test_options_of_a_source_are_its_arguments(source):
     fields = {field.name for field in SUBJECTS[source]} - OTHER_WORDS
-    audits = {"pairs", "num_samples", "num_confirm"}
+    audits = {"pairs", "num_samples", "num_confirm", "num_draws"}
     more = {"mechanism": {"epsilon", "param"}, "samples": {"column"}, "host": {"one_by_one"}}
     assert fields <= owned(source)
     assert owned(source) - fields - audits <= more.get(source, set())

@@ -114,7 +114,7 @@ def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
     for name, shift in (("x", 0.0), ("y", 1.0)):
         np.save(tmp_path / f"{name}.npy", shift + RNG.laplace(size=1_500_000))
     monkeypatch.setattr("dpjax.sources._recorded.PILOT", 4000)
-    monkeypatch.setattr("dpjax.sources._shared_draws._KEPT", 4000)
+    monkeypatch.setattr("dpjax.sources._side_values._KEPT", 4000)
     monkeypatch.setattr("dpjax.notions._epsilon.event_lower_bound", lambda *_, **__: 0.0)
     tracemalloc.start()
     dpjax.audit(Recorded(Recording(tmp_path / "x.npy"), Recording(tmp_path / "y.npy")))

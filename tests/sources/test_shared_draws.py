@@ -8,7 +8,8 @@ from scipy.stats import binom
 
 import dpjax
 from dpjax import Local, Recorded, Recording
-from dpjax.sources._shared_draws import SideValues, _evidence, _order_nats, refuse_shared_draws
+from dpjax.sources._shared_draws import refuse_shared_draws
+from dpjax.sources._side_values import SideValues, log_evidence, order_nats
 
 
 def rng(seed=0):
@@ -76,9 +77,11 @@ def test_the_evidence_has_an_expectation_of_at_most_one(rate):
     for pooled in ((2, 2, 2), (2, 4, 8), (30, 2, 200), (6, 400, 1000)):
         pooled = np.array(pooled)
         equally = binom.pmf(pooled // 2, pooled, rate)
+        # Of two equally likely sides, the largest there is.
+        chance = binom.pmf(pooled // 2, pooled, 0.5)
         expectation = sum(
             np.prod(np.where(equal, equally, 1 - equally))
-            * np.exp(_evidence(pooled, np.array(equal)))
+            * np.exp(log_evidence(chance, np.array(equal)))
             for equal in product([True, False], repeat=3)
         )
         assert expectation <= 1 + 1e-12
@@ -86,10 +89,10 @@ def test_the_evidence_has_an_expectation_of_at_most_one(rate):
 
 def test_an_order_has_at_least_its_own_nats():
     """Coin flips have ln 2 each, less what the most likely chain gains; circles and blocks none."""
-    assert 0.98 < _order_nats(rng().integers(0, 2, 10_000)) / (9_999 * np.log(2)) <= 1
-    assert _order_nats(np.arange(1000) % 4) < 1e-9
+    assert 0.98 < order_nats(rng().integers(0, 2, 10_000)) / (9_999 * np.log(2)) <= 1
+    assert order_nats(np.arange(1000) % 4) < 1e-9
     # Two blocks of 500: 1 + ln 500 nats for where the first one ends.
-    assert _order_nats(np.repeat([0, 1], 500)) == pytest.approx(1 + np.log(500), abs=0.01)
+    assert order_nats(np.repeat([0, 1], 500)) == pytest.approx(1 + np.log(500), abs=0.01)
 
 
 # Shared draws.
@@ -136,7 +139,7 @@ def test_few_outcomes_in_another_order_are_left():
 
 
 def test_values_are_the_same_in_all_chunks_and_types(monkeypatch):
-    monkeypatch.setattr("dpjax.sources._shared_draws._KEPT", 300)
+    monkeypatch.setattr("dpjax.sources._side_values._KEPT", 300)
     whole = values(COUNTS * 3.0)
     split = values((COUNTS * 3).astype(np.int32), 777)
     for name in ("hashes", "counts", "first", "limit", "total"):
@@ -144,7 +147,7 @@ def test_values_are_the_same_in_all_chunks_and_types(monkeypatch):
     # The values with the smallest hashes, each with all of its outputs.
     side = values(X.round(2), 501)
     full = SideValues()
-    monkeypatch.setattr("dpjax.sources._shared_draws._KEPT", 10**6)
+    monkeypatch.setattr("dpjax.sources._side_values._KEPT", 10**6)
     full.add(X.round(2))
     np.testing.assert_array_equal(side.hashes, full.hashes[:300])
     np.testing.assert_array_equal(side.counts, full.counts[:300])

@@ -12,17 +12,16 @@ from dpjax.inference import event_lower_bound
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse
 from dpjax.partitions import Encoder, encode_drawn
 from dpjax.sources._drawn import lay_drawn
-from dpjax.sources._streams import CONFIRM, SEARCH
+from dpjax.sources._streams import CONFIRM, LAY, SEARCH, SEARCH_AGAIN
 from dpjax.sweeps import Entry, compute
 
 SIZES = {"num_samples": 300, "num_confirm": 700}
-PILOT_STAGE = 2
-"""Of draws that lay cells and are counted by no run."""
 
 ENTRIES = {
     "numbers": Entry(Laplace(1.0), Events(**SIZES), [(0.0, 1.0), (0.0, 0.5)]),
     "a region": Entry(Laplace(1.0), Events(**SIZES, region=(-0.5, 1.5)), [(0.0, 1.0)]),
     "delta": Entry(Laplace(2.0), Events(**SIZES), [(0.0, 1.0)], notion=Epsilon(0.1)),
+    "many pairs": Entry(Laplace(1.0), Events(**SIZES), [(0.0, x) for x in (0.2, 1, 0.4, 0.9, 0.1)]),
     "outcomes": Entry(RandomizedResponse(1.0, 3), Events(**SIZES), confidence=0.9),
     "labels": Entry(SVT3(1.0, num_queries=2), Events(**SIZES), [([1.0, 0.0], [0.0, 1.0])]),
 }
@@ -37,37 +36,48 @@ def fold(key, *parts):
 
 
 def drawn(entry, run, pair, side, stage, number):
-    """Outputs of a stream, in blocks of the power of 2 that holds the search's 300."""
+    """Outputs of a stream, in blocks of the power of 2 that holds the smallest stage."""
+    block = 512 if len(entry.pairs) <= 2 else 256
     key = fold(_random.as_key(KEY), _random.stable_hash(entry.id), run, pair, side, stage)
     database = (entry.pairs.database, entry.pairs.neighbor)[side][pair]
-    count = -(-number // 512)
-    blocks = [entry.mechanism.sample(fold(key, block), database, 512) for block in range(count)]
+    count = -(-number // block)
+    blocks = [entry.mechanism.sample(fold(key, i), database, block) for i in range(count)]
     return np.concatenate(blocks)[:number]
+
+
+ROUNDS = {1: (300, 0), 2: (300, 0), 3: (136, 246), 5: (136, 410)}
+"""Pairs -> draws of each in the first round of 300 a pair in all, and more of the better two."""
 
 
 def naive_run(entry, run):
     """(lower bound, estimate, pair) of one run, counted by NumPy."""
-    method, space = entry.method, entry.mechanism.output_space
-    n, confirm = method.num_samples, method.num_confirm
-    found = []
+    confirm, space = entry.method.num_confirm, entry.mechanism.output_space
+    first, again = ROUNDS[len(entry.pairs)]
+    laid, counts, promised = [], [], []
     for pair in range(len(entry.pairs)):
         encoder = Encoder("twin")
-        pilot = [drawn(entry, 0, pair, side, PILOT_STAGE, n) for side in (0, 1)]
+        pilot = [drawn(entry, 0, pair, side, LAY, first + again) for side in (0, 1)]
         encoded = [encode_drawn(encoder, side, space) for side in pilot]
-        cells = lay_drawn(encoded, encoder, space, entry.region)
-        halves = np.zeros((2, 2, cells.size), np.int64)
-        for side in (0, 1):
-            raw = drawn(entry, run, pair, side, SEARCH, n)
-            for number, cell in enumerate(cells.index(encode_drawn(encoder, raw, space))):
-                halves[number % 2, side, cell] += 1
-        allowed = cells.inside(entry.region)
+        laid.append((lay_drawn(encoded, encoder, space, entry.region), encoder))
+        counts.append(halves_of(entry, run, pair, SEARCH, first, laid[pair]))
+        asked = laid[pair][0], counts[pair], laid[pair][0].inside(entry.region)
+        terms = confirm, entry.confidence, len(entry.pairs)
+        promised.append(float(entry.notion.promise(*asked, *terms)))
+    kept = range(len(laid))
+    if again:
+        kept = np.argsort(-np.array(promised), kind="stable")[:2]
+        for pair in kept:
+            counts[pair] += halves_of(entry, run, pair, SEARCH_AGAIN, again, laid[pair])
+    found = {}
+    for pair in sorted(kept):
+        cells, allowed = laid[pair][0], laid[pair][0].inside(entry.region)
         event = entry.notion.choose(
-            cells, halves, allowed, confirm, entry.confidence, len(entry.pairs)
+            cells, counts[pair], allowed, confirm, entry.confidence, len(kept)
         )
-        mask = cells.settled(event.cells, halves.sum(axis=(0, 1)) > 0)
-        found.append((event, mask if allowed is None else mask & allowed, cells, encoder))
-    pair = int(np.argmax([float(event.predicted) for event, *_ in found]))
-    event, mask, cells, encoder = found[pair]
+        mask = cells.settled(event.cells, counts[pair].sum(axis=(0, 1)) > 0)
+        found[pair] = event, mask if allowed is None else mask & allowed
+    pair = max(found, key=lambda pair: float(found[pair][0].predicted))
+    (event, mask), (cells, encoder) = found[pair], laid[pair]
     inside = [
         int(mask[cells.index(encode_drawn(encoder, raw, space))].sum())
         for raw in (drawn(entry, run, pair, side, CONFIRM, confirm) for side in (0, 1))
@@ -80,6 +90,17 @@ def naive_run(entry, run):
     above = larger / confirm - entry.notion.delta
     estimate = max(np.log(above * confirm / smaller), 0) if above > 0 and smaller else np.nan
     return float(bound), 0.0 if above <= 0 else estimate, pair
+
+
+def halves_of(entry, run, pair, stage, number, laid):
+    """Counts [half, side, cells] of draws of even and odd numbers."""
+    (cells, encoder), space = laid, entry.mechanism.output_space
+    halves = np.zeros((2, 2, cells.size), np.int64)
+    for side in (0, 1):
+        raw = drawn(entry, run, pair, side, stage, number)
+        for place, cell in enumerate(cells.index(encode_drawn(encoder, raw, space))):
+            halves[place % 2, side, cell] += 1
+    return halves
 
 
 @pytest.mark.parametrize("name", ENTRIES)

@@ -117,7 +117,7 @@ mechanism = "laplace"
     assert (spec.name, spec.key, spec.num_runs) == ("written", 4, 1012)
     assert (first.label, first.confidence, first.num_runs) == ("mine", 0.9, 12)
     assert (first.notion, float(first.mechanism.epsilon)) == (Epsilon(1e-6), 0.5)
-    assert (first.method.num_samples, first.method.num_confirm) == (300, 50_000)
+    assert (first.method.num_samples, first.method.num_confirm) == (300, None)
     assert (float(first.region.low[0]), float(first.region.high[0])) == (-1.0, 2.5)
     assert first.pairs.database.tolist() == [0.0]
     assert (second.method, second.region, len(second.pairs)) == (Events(), None, 10)

@@ -20,8 +20,10 @@ from dpjax.methods.local._recorded_outcomes import (
     number_outcomes,
 )
 from dpjax.partitions import Box, Region, as_region
+from dpjax.sources._copied import notes_of_copies, refuse_copies
 from dpjax.sources._held import as_outputs
-from dpjax.sources._shared_draws import SideValues, refuse_shared_draws
+from dpjax.sources._shared_draws import refuse_shared_draws
+from dpjax.sources._side_values import SideValues
 from dpjax.sources._streams import StoredStreams
 
 _MIN_DISCRETE = 40
@@ -158,6 +160,9 @@ def prepare_samples(
     for side, outputs in zip(values, (x, y), strict=True):
         side.add(outputs)
     refuse_shared_draws(*values)
+    for name, side in zip("xy", values, strict=True):
+        refuse_copies(name, side)
+    notes += notes_of_copies(*values)
     if count < _MIN_SEARCH:
         raise ValueError(
             f"search_fraction must leave at least {_MIN_SEARCH} outputs a side to search, but "

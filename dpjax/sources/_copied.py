@@ -1,0 +1,83 @@
+"""Outputs of one side that are copies of each other: files given twice, doubled rows, resamples.
+
+A bound takes the outputs of a side for independent. Copies of one output lie in the part that
+searches and in the part that confirms, so what the search found by chance is confirmed.
+
+Counts: where a value occurs at all, its count is divisible by d >= 2 with a probability of at most
+1/2, whatever the distribution is, for the counts are nearly Poisson's: P(even | not 0) is at most
+(cosh a - 1) / (e^a - 1) <= 1/2, and P(divisible by d | not 0) is less for d > 2. Evidence is
+collected as in `_shared_draws`, and a recording whose values all occur d times is refused.
+
+Order: a long sequence of outcomes does not happen twice.
+
+Sides: resamples have no such pattern. But where values repeat on a side because they are likely,
+many of them occur on the other side, too, unless the two distributions are far apart. That they do
+not is said in a note, not refused.
+"""
+
+import numpy as np
+
+from dpjax.sources._side_values import SideValues, log_evidence
+
+_CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
+"""Of a refusal of independent outputs, and of a note where distributions differ by `_RATIO`."""
+
+_DIVISORS = (2, 3, 5, 7, 11, 13)
+"""Numbers of copies that are looked for; their multiples are found with them."""
+
+_RATIO = 5.0
+"""How much likelier a value may be on one side than on the other before a note could be wrong."""
+
+_ONCE = "Give every output once."
+
+
+def refuse_copies(name: str, side: SideValues) -> None:
+    """Refuses a side that repeats itself.
+
+    Args:
+        name: Of the recording.
+        side: Its values.
+
+    Raises:
+        ValueError: It does. Independent outputs are refused with a probability below 1e-9.
+    """
+    if side.again is not None:
+        raise ValueError(
+            f"{name} must hold independent outputs, but repeats itself: a sequence at its output "
+            f"{side.again[0] + 1} comes again at its output {side.again[1] + 1}. {_ONCE}"
+        )
+    half = np.full(side.counts.size, 0.5)
+    needed = np.log((side.total + 1) * len(_DIVISORS) / _CHANCE)
+    for divisor in _DIVISORS:
+        divisible = side.counts % divisor == 0
+        if log_evidence(half, divisible) > needed:
+            raise ValueError(
+                f"{name} must hold independent outputs, but holds copies: of {divisible.size} "
+                f"values that were compared, {divisible.sum()} occur a multiple of {divisor} "
+                f"times, a chance below {_CHANCE:g}. {_ONCE}"
+            )
+
+
+def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
+    """Says where values repeat on one side and never on the other, as resamples do.
+
+    Args:
+        x: Values at the database.
+        y: Values at its neighbor.
+    """
+    hashes = np.union1d(x.hashes, y.hashes)
+    hashes = hashes[hashes <= min(x.limit, y.limit)]
+    counts = np.stack([x.counts_of(hashes), y.counts_of(hashes)])
+    counts = counts[:, counts.sum(axis=0) > 1]
+    apart = counts.min(axis=0) == 0
+    pooled = counts.sum(axis=0)
+    # A value that is likelier by the ratio, on the side where it is then seen more rarely alone.
+    shares = np.array([x.total * r / (x.total * r + y.total) for r in (1 / _RATIO, _RATIO)])
+    chance = np.max(shares[:, None] ** pooled + (1 - shares[:, None]) ** pooled, axis=0)
+    if log_evidence(np.clip(chance, 1e-300, 1 - 1e-9), apart) <= -np.log(_NOTE_CHANCE):
+        return []
+    return [
+        f"{apart.sum()} of {apart.size} values that repeat occur on one side alone. If outputs "
+        "were copied or resampled (a bootstrap), or rows doubled, the bound does not hold: it "
+        "takes every output for a draw of its own."
+    ]

@@ -1,0 +1,135 @@
+"""What is remembered of the values of one side, in flat memory, to find draws that are not new."""
+
+from hashlib import blake2b
+
+import numpy as np
+
+ORDER_NATS = 60.0
+"""Independent outputs repeat an order with a chance of e^-60, sorted batches of about e^-30."""
+
+_SHARES = (0.1, 0.4, 0.9, 0.999)
+"""Of the way from the chance to 1, where a share may lie: from some of the values to all."""
+
+_KEPT = 2**14
+"""Distinct values that are followed, and first outputs that are compared in their order."""
+
+_BEGINNINGS = (64, 128, 256, 512)
+"""Numbers of first outputs that are looked for again: the fewest whose order is no chance."""
+
+_ROWS = 2**18
+
+
+class SideValues:
+    """How often values occur on one side: of all values those with the smallest hashes.
+
+    The other side follows the same values, so shared ones are found in flat memory.
+
+    Attributes:
+        hashes: uint64 [k], ascending; of the values.
+        counts: int64 [k], how often each occurs.
+        limit: All values with a hash up to here are followed.
+        first: uint64 [m], hashes of the first outputs.
+        total: Outputs so far.
+        again: Numbers of the outputs where a long sequence begins, and begins again; None if none
+            was found.
+    """
+
+    def __init__(self):
+        self.hashes, self.counts = np.empty(0, np.uint64), np.empty(0, np.int64)
+        self.first, self.limit, self.total = self.hashes, np.uint64(2**64 - 1), 0
+        self.again: tuple[int, int] | None = None
+        self._last, self._chunks = self.hashes, dict[bytes, int]()
+
+    def add(self, outputs: np.ndarray) -> None:
+        """Counts outputs of the shape [n] or [n, d]: numbers, labels or objects."""
+        for start in range(0, len(outputs), _ROWS):
+            hashes = _hashes(outputs[start : start + _ROWS])
+            self.first = np.concatenate([self.first, hashes[: _KEPT - len(self.first)]])
+            self._look_back(hashes)
+            self.total += len(hashes)
+            new, counts = np.unique(hashes[hashes <= self.limit], return_counts=True)
+            hashes, places = np.unique(np.concatenate([self.hashes, new]), return_inverse=True)
+            joined = np.zeros(len(hashes), np.int64)
+            np.add.at(joined, places, np.concatenate([self.counts, counts]))
+            self.hashes, self.counts = hashes[:_KEPT], joined[:_KEPT]
+            if len(hashes) > _KEPT:
+                self.limit = self.hashes[-1]
+
+    def counts_of(self, hashes: np.ndarray) -> np.ndarray:
+        """int64 [n], how often values with these hashes occur."""
+        places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return np.where(self.hashes[places] == hashes, self.counts[places], 0)
+
+    def _look_back(self, hashes: np.ndarray) -> None:
+        """Whether the first outputs, or a chunk such as a file, come again in the same order."""
+        begins, known = self.total - len(self._last), np.concatenate([self._last, hashes])
+        if self.again is None and order_nats(hashes[:_KEPT]) > ORDER_NATS:
+            digest = blake2b(hashes.tobytes(), digest_size=16).digest()
+            before = self._chunks.setdefault(digest, self.total)
+            self.again = None if before == self.total else (before, self.total)
+        sizes = (m for m in _BEGINNINGS if order_nats(self.first[:m]) > ORDER_NATS)
+        beginning = self.first[: next(sizes, 0)]
+        if self.again is None and len(beginning):
+            place = np.arange(len(known) - len(beginning) + 1)
+            place = place[begins + place > 0]
+            for number, value in enumerate(beginning):
+                place = place[known[place + number] == value]
+                if not place.size:
+                    break
+            else:
+                self.again = 0, begins + int(place[0])
+        self._last = known[-(_BEGINNINGS[-1] - 1) :]
+
+
+def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
+    """Log of evidence that something happens more often than it can by chance.
+
+    The product of s / h for what happened and (1 - s) / (1 - h) for what did not, with s > h, has
+    an expectation of at most 1 where h is the largest chance (Ville's inequality). It is the
+    largest one of several s, less what looking at several of them takes.
+
+    Args:
+        chance: h, [n], below 1.
+        happened: bool [n].
+    """
+    products = []
+    for share in _SHARES:
+        # (1 - s) / (1 - h) is 1 - share for each value.
+        gains = np.log1p(share * (1 / chance[happened] - 1))
+        products.append(gains.sum() + (~happened).sum() * np.log1p(-share))
+    return max(products) - np.log(len(_SHARES))
+
+
+def order_nats(hashes: np.ndarray) -> float:
+    """Of a sequence, under the Markov chain that makes it most likely.
+
+    Such chains also go from block to block of sorted outputs, and in circles.
+    """
+    _, states = np.unique(hashes, return_inverse=True)
+    steps = states[:-1] * (states.max() + 1) + states[1:]
+    counts = [np.unique(values, return_counts=True)[1] for values in (states[:-1], steps)]
+    return float(np.sum(counts[0] * np.log(counts[0])) - np.sum(counts[1] * np.log(counts[1])))
+
+
+def _hashes(outputs: np.ndarray) -> np.ndarray:
+    """uint64 [n]; of equal outputs the same in every process and in every type of numbers."""
+    if outputs.dtype.kind in "biuf":
+        hashes = np.zeros(len(outputs), np.uint64)
+        for column in outputs.reshape(len(outputs), -1).T:
+            # -0.0 + 0.0 is 0.0: the two zeros are one number.
+            hashes ^= (column.astype(np.float64) + 0.0).view(np.uint64)
+            _mix(hashes)
+        return hashes
+    if outputs.dtype.kind == "O":
+        outputs = np.array([repr(output) for output in outputs])
+    kinds, places = np.unique(outputs, return_inverse=True)
+    digests = [blake2b(str(kind).encode(), digest_size=8).digest() for kind in kinds]
+    return np.frombuffer(b"".join(digests), np.uint64)[places]
+
+
+def _mix(words: np.ndarray) -> None:
+    """A bijection of uint64 [n], in place: the end of SplitMix64."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        words ^= words >> np.uint64(shift)
+        words *= np.uint64(factor)
+    words ^= words >> np.uint64(31)

@@ -1,0 +1,144 @@
+"""Copies within one side are refused or said, and honest recordings are neither."""
+
+import numpy as np
+import pytest
+from scipy.stats import poisson
+
+import dpjax
+from dpjax import Local, Recorded, Recording
+from dpjax.sources._copied import notes_of_copies, refuse_copies
+from dpjax.sources._side_values import SideValues
+
+
+def values(outputs, rows=2**18):
+    side = SideValues()
+    for start in range(0, len(outputs), rows):
+        side.add(outputs[start : start + rows])
+    return side
+
+
+def said(x, y):
+    """What is said of two sides: the refusal, or else the note, or nothing."""
+    sides = values(x), values(y)
+    try:
+        for side in sides:
+            refuse_copies("x", side)
+    except ValueError as error:
+        return str(error)
+    return " ".join(notes_of_copies(*sides))
+
+
+def rng(*seed):
+    return np.random.default_rng(seed)
+
+
+def twice(draws):
+    return np.concatenate([draws, draws])
+
+
+COPIED = {
+    "two copies": lambda r: twice(r.laplace(size=1000)),
+    "shuffled copies": lambda r: r.permutation(twice(r.laplace(size=1000))),
+    "three copies": lambda r: r.permutation(np.tile(r.laplace(size=700), 3)),
+    "four of decimals": lambda r: r.permutation(np.tile(r.laplace(size=500).round(2), 4)),
+    "bits": lambda r: twice(r.integers(0, 2, 500)),
+    "labels, and more": lambda r: np.array(["a", "b", "c"])[
+        np.concatenate([(first := r.integers(0, 3, 300)), r.integers(0, 3, 41), first])
+    ],
+    "sorted rows": lambda r: np.sort(twice(r.normal(size=400))),
+}
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_copies_are_refused(name):
+    for seed in range(25):
+        x, y = COPIED[name](rng(seed, 1)), COPIED[name](rng(seed, 2))
+        assert "must hold independent outputs, but" in said(x, y)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.1])
+def test_resamples_and_doubled_rows_are_said(share):
+    for seed in range(25):
+        sides = []
+        for side in (1, 2):
+            r = rng(seed, side)
+            own = r.laplace(size=1000)
+            sides.append(np.concatenate([own, r.choice(own, int(4000 * share))]))
+        assert "occur on one side alone. If outputs were copied" in said(*sides)
+
+
+HONEST = {
+    "reals": lambda r, n: r.normal(size=n),
+    "float32": lambda r, n: r.laplace(size=n).astype(np.float32),
+    "float16": lambda r, n: r.laplace(size=n).astype(np.float16),
+    "cauchy": lambda r, n: r.standard_cauchy(n),
+    "decimals": lambda r, n: r.normal(size=n).round(2),
+    "coarse": lambda r, n: r.normal(size=n).round(1),
+    "vectors": lambda r, n: r.normal(size=(n, 2)).round(1),
+    "geometric": lambda r, n: r.geometric(0.3, n),
+    "wide integers": lambda r, n: r.geometric(0.001, n),
+    "rarely twice": lambda r, n: r.integers(0, 2 * n, n),
+    "zipf": lambda r, n: r.zipf(1.5, n),
+    "many times": lambda r, n: r.integers(0, 40, n),
+    "bits": lambda r, n: r.integers(0, 2, n),
+    "biased bits": lambda r, n: r.random(n) < 0.001,
+    "sorted": lambda r, n: np.sort(r.geometric(0.3, n)),
+    "sorted batches": lambda r, n: np.sort(r.integers(0, 2, (8, n // 8))).ravel(),
+    "constant": lambda r, n: np.ones(n),
+    "atom": lambda r, n: np.maximum(r.normal(size=n), 0),
+    "labels": lambda r, n: np.array(["yes", "no", "?"])[r.integers(0, 3, n)],
+    "circle": lambda r, n: np.arange(n) % 3,
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_recordings_are_neither_refused_nor_noted(name):
+    for seed in range(30):
+        for n, m in ((40, 48), (1000, 1000), (200, 3000)):
+            x, y = HONEST[name](rng(seed, 1), n), HONEST[name](rng(seed, 2), m)
+            assert not said(x, y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HONEST)
+def test_ten_thousand_honest_recordings(name):
+    """500 of each law: 10,000 in all, of which none may be refused and at most one noted."""
+    for seed in range(250):
+        for n in (300, 2000):
+            assert not said(HONEST[name](rng(seed, n), n), HONEST[name](rng(seed, n, 1), n))
+
+
+@pytest.mark.parametrize("divisor", [2, 3, 5, 7, 11, 13])
+def test_counts_are_divisible_by_chance_half_of_the_times_at_most(divisor):
+    """Of Poisson's laws, by their sums; the conditional chance is that of a count above 0."""
+    for mean in np.geomspace(1e-3, 400, 300):
+        chance = poisson.pmf(np.arange(divisor, 3000, divisor), mean).sum()
+        assert chance / poisson.sf(0, mean) <= 0.5 + 1e-12
+
+
+def test_where_the_sequence_begins_again():
+    x = rng(5).integers(0, 3, 3000)
+    for rows in (2**18, 700, 513, 130):
+        again = values(np.concatenate([x, rng(6).integers(0, 3, 99), x[:600]]), rows).again
+        assert again == (0, 3099)
+    # A later chunk, such as a file of a list.
+    assert values(np.concatenate([x, x[1000:2000]]), 1000).again == (1000, 3000)
+
+
+def test_files_with_the_same_contents(tmp_path):
+    bits = rng(7).integers(0, 2, (3, 400))
+    for name, part in (("a", 0), ("b", 1), ("copy-of-b", 1), ("c", 2)):
+        np.save(tmp_path / f"{name}.npy", bits[part])
+    y = rng(8).integers(0, 2, 900)
+    paths = [tmp_path / f"{name}.npy" for name in ("a", "b", "copy-of-b")]
+    with pytest.raises(ValueError, match=r"at its output 401 comes again at its output 801"):
+        dpjax.audit(Recorded(Recording(paths), y))
+    with pytest.raises(ValueError, match=r"at its output 1 comes again at its output 401"):
+        dpjax.audit(Recorded(twice(bits[0]), y), method=Local())
+    dpjax.audit(Recorded(Recording([*paths[:2], tmp_path / "c.npy"]), y))
+
+
+def test_a_bootstrap_is_noted_in_the_result():
+    sides = [rng(s).choice(rng(s + 9).laplace(size=1000), 5000) for s in (0, 1)]
+    notes = dpjax.audit(Recorded(*sides)).notes
+    assert any("copied or resampled (a bootstrap)" in note for note in notes)
