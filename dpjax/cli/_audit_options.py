@@ -118,6 +118,11 @@ TABLE: Table = {
     "search_fraction": _option(
         float, "Share of the outputs that searches. Default: 0.3.", owners=("samples",)
     ),
+    "blocks": _option(
+        int,
+        "Length of blocks of outputs that depend on each other, as those of a chain do.",
+        owners=("samples", "events"),
+    ),
     "discrete": _option(
         bool,
         "What recorded outputs are; found out if not said.",

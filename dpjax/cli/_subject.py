@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 _OF_HOST = ("workers", "timeout", "special", "bits", "time_limit")
-_OF_SAMPLES = ("discrete", "bits", "search_fraction")
+_OF_SAMPLES = ("discrete", "bits", "search_fraction", "blocks")
 
 
 def subject_and_pairs(source: str, written: dict[str, Any], progress: Any) -> tuple[Any, Any]:

@@ -15,12 +15,16 @@ from dpjax.partitions._outputs import check_bits
 from dpjax.sources._copied import notes_of_copies, refuse_copies
 from dpjax.sources._held import Chunked, held
 from dpjax.sources._labels_alone import refuse_labels_alone
+from dpjax.sources._serial import notes_of_order
 from dpjax.sources._shared_draws import refuse_same_origin, refuse_shared_draws
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._source import AnyPairs, Request, Search
 
 _MIN_SIDE, _MIN_SEARCH = 40, 10
 _LABEL = "recorded pair"
+
+_ORDERED = 2**18
+"""Outputs a side that confirm whose order is looked at."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,10 @@ class Recorded:
         bits: "lowest" or a number, to look at the bit patterns of reals besides their values; as
             in `dpjax.HostMechanism`.
         search_fraction: Share of the outputs that searches, below one half.
+        blocks: Length of blocks, for outputs of a chain: they may depend on each other within a
+            block, and blocks must be long enough not to depend on each other. One output of each,
+            chosen at random, confirms, so the bound is that of so many independent outputs. None
+            for outputs that are independent.
         name: What the outputs are called in the result.
 
     Raises:
@@ -50,6 +58,7 @@ class Recorded:
     discrete: bool | None = None
     bits: int | str | None = None
     search_fraction: float = 0.3
+    blocks: int | None = None
     name: str = "recorded outputs"
     takes_pairs: ClassVar[bool] = False
 
@@ -57,6 +66,8 @@ class Recorded:
         refuse_same_origin(self.x, self.y)
         check_bits(self.bits)
         _validate.open_unit(search_fraction=self.search_fraction)
+        if self.blocks is not None:
+            _validate.positive_int(blocks=self.blocks)
         if self.search_fraction >= 0.5:
             raise ValueError(
                 f"search_fraction must be below 0.5, but was {self.search_fraction}: the confirm "
@@ -91,7 +102,7 @@ class _OpenedRecorded:
         self._encoder = Encoder("x and y", bits=source.bits)
         sides = (held("x", source.x), held("y", source.y))
         self._parts = [
-            _Split(recording, name, request.key, side, source.search_fraction)
+            _Split(recording, name, request.key, (side, source.blocks or 1), source.search_fraction)
             for side, (recording, name) in enumerate(zip(sides, "xy", strict=True))
         ]
         self.pairs = AnyPairs((["x"], ["y"]), (_LABEL,))
@@ -101,6 +112,7 @@ class _OpenedRecorded:
             "discrete": source.discrete,
             "bits": source.bits,
             "search_fraction": source.search_fraction,
+            **({} if source.blocks is None else {"blocks": source.blocks}),
             "generator": "philox4x64",
         }
         self.notes = [note for side in sides for note in getattr(side, "notes", ())]
@@ -150,31 +162,61 @@ class _OpenedRecorded:
         counts = np.zeros((2, int(marks.max()) + 1), np.int64)
         for side in (0, 1):
             np.add.at(counts[side], marks, self._counts[2, side])
+            cells = self._parts[side].confirmed
+            # By the cells that are counted together, and by their halves: an event may be rare.
+            splits = [v >= max(np.median(v), v.min(initial=0) + 1) for v in (marks[cells], cells)]
+            self.notes += notes_of_order(self._parts[side].name, splits)
         return counts
 
 
 class _Split:
     """A recording, each output of which belongs to the search or to the confirm part.
 
-    The part of an output is decided by random words at its number in a counter-based generator
-    under the audit's key, so every pass sees the same split, whatever the chunks are.
+    The part of an output is decided by random words at the number of its block in a counter-based
+    generator under the audit's key, so every pass sees the same split, whatever the chunks are.
+
+    Args:
+        recording: The outputs.
+        name: "x" or "y".
+        key: Of the audit.
+        place: Number of the side, and length of a block.
+        fraction: Share of the outputs that searches.
+
+    Attributes:
+        name: For people.
+        values: How often values occur.
+        confirmed: Integers [n], cells of the first outputs that confirm, in order.
 
     References:
         Salmon, Moraes, Dror, Shaw (2011): Philox-4x64.
     """
 
-    def __init__(self, recording: Chunked, name: str, key: jax.Array, side: int, fraction: float):
-        self._recording = recording
+    def __init__(
+        self,
+        recording: Chunked,
+        name: str,
+        key: jax.Array,
+        place: tuple[int, int],
+        fraction: float,
+    ):
+        self._recording, (side, self._block) = recording, place
         self.name = name if recording.name == name else f"{name} ({recording.name})"
         words = _random.words_of(key).tolist()
         self._key = np.array([words[0] << 32 | words[1], side], np.uint64)
         self._fraction, self._limit = fraction, np.uint64(int(fraction * 2**64))
-        self.values = SideValues()
+        self.values, self.confirmed = SideValues(), np.empty(0, np.uint8)
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Chunks with the words of their outputs; those of a block are the same."""
+        for start, chunk in self._placed():
+            first, last = start // self._block, (start + len(chunk) - 1) // self._block
+            words = random_words(self._key, first, last - first + 1)
+            yield chunk, words[(start + np.arange(len(chunk))) // self._block - first]
+
+    def _placed(self) -> Iterator[tuple[int, np.ndarray]]:
         start = 0
         for chunk in self._recording.chunks():
-            yield chunk, random_words(self._key, start, len(chunk))
+            yield start, chunk
             start += len(chunk)
 
     def pilot(self) -> np.ndarray:
@@ -197,9 +239,11 @@ class _Split:
             if size > 4 * PILOT:
                 kept = [_smallest(kept)]
                 size = PILOT
-        if total < _MIN_SIDE:
+        if total < _MIN_SIDE * self._block:
+            blocks = "" if self._block == 1 else f" ({_MIN_SIDE} blocks)"
             raise ValueError(
-                f"{self.name} must hold at least {_MIN_SIDE} outputs, but held {total}."
+                f"{self.name} must hold at least {_MIN_SIDE * self._block} outputs{blocks}, but "
+                f"held {total}."
             )
         if int(total * self._fraction) < _MIN_SEARCH:
             raise ValueError(
@@ -208,19 +252,30 @@ class _Split:
             )
         if searching < _MIN_SEARCH:
             # Of few outputs fewer than expected may have small words: some more are taken.
-            self._limit = smallest[_MIN_SEARCH]
+            self._limit = smallest[_MIN_SEARCH] + np.uint64(1)
             numbered = [(chunk, words, words < self._limit) for chunk, words in self._numbered()]
             kept = [(chunk[chosen], words[chosen]) for chunk, words, chosen in numbered]
         return _smallest(kept)[0]
 
     def counts(self, encoder: Encoder, cells: Partition) -> np.ndarray:
         """int64 [3, cells]: of both halves of the search part and of the confirm part."""
-        counts = np.zeros((3, cells.size), np.int64)
+        counts, number, kept = np.zeros((4, cells.size), np.int64), 0, []
         for chunk, words in self._numbered():
             half = (words & np.uint64(1)).astype(np.int64)
             part = np.where(words < self._limit, half, 2)
-            counts += cells.count(encoder.encode(chunk), part, 3)
-        return counts
+            if self._block > 1:
+                # Of a block that confirms one output counts; other bits of its word say which.
+                place = (number + np.arange(len(chunk))) % self._block
+                chosen = (words >> np.uint64(1)) % np.uint64(self._block)
+                part[(part == 2) & (place != chosen)] = 3
+            outputs = encoder.encode(chunk)
+            cell = cells.index(outputs)
+            counts += np.bincount(cell + cells.size * part, minlength=4 * cells.size).reshape(4, -1)
+            room = max(_ORDERED - sum(map(len, kept)), 0)
+            kept.append(cell[part == 2][:room].astype(np.min_scalar_type(cells.size)))
+            number += len(chunk)
+        self.confirmed = np.concatenate(kept)
+        return counts[:3]
 
 
 def _refuse_two_kinds(parts: Sequence[_Split], raw: Sequence[np.ndarray]) -> None:

@@ -119,6 +119,11 @@ def _prepared(method: Local, source: Recorded, terms: Terms) -> Prepared:
             f"bits must be left out where a density is estimated, but was {source.bits!r}: use "
             "method=Events(), which counts bit patterns as outcomes."
         )
+    if source.blocks is not None:
+        raise ValueError(
+            "blocks must be left out where a density is estimated, but was "
+            f"{source.blocks}: use method=Events()."
+        )
     return prepare_samples(
         source.x,
         source.y,

@@ -12,16 +12,17 @@ from dpjax import _validate
 from dpjax._types import FiniteSpace, RealSpace, VectorSpace
 from dpjax.densities import BandwidthRule
 from dpjax.methods.local._recorded_outcomes import (
-    ATOM_SHARE,
     MIN_REAL,
     in_one_type,
     in_python,
     looks_discrete,
+    most_often,
     number_outcomes,
 )
 from dpjax.partitions import Box, Region, as_region
 from dpjax.sources._copied import notes_of_copies, refuse_copies
 from dpjax.sources._held import as_outputs
+from dpjax.sources._serial import notes_of_order
 from dpjax.sources._shared_draws import refuse_shared_draws
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._streams import StoredStreams
@@ -143,8 +144,12 @@ def prepare_samples(
     size = min(len(x), len(y))
     count = int(size * search_fraction)
     notes: list[str] = []
+    generator = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    # Before the longer side is cut: files are often sorted, or drift in time.
+    mixed = [generator.permutation(side)[:size] for side in (x, y)]
     if discrete is None:
-        discrete = looks_discrete(x, y, count, smooth, notes)
+        # By what searches alone, for the rest must not decide how it is looked at.
+        discrete = looks_discrete(mixed[0][:count], mixed[1][:count], size, smooth, notes)
     if len(x) != len(y):
         notes.append(
             f"x has {len(x)} outputs and y {len(y)}; {min(len(x), len(y))} of each, chosen at "
@@ -160,23 +165,24 @@ def prepare_samples(
     for side, outputs in zip(values, (x, y), strict=True):
         side.add(outputs)
     refuse_shared_draws(*values)
-    for name, side in zip("xy", values, strict=True):
+    for name, side, outputs in zip("xy", values, (x, y), strict=True):
         refuse_copies(name, side)
+        # Vectors by their first number, labels by their names.
+        place = np.unique(outputs.reshape(len(outputs), -1)[:, 0], return_inverse=True)[1]
+        notes += notes_of_order(name, [place >= max(np.median(place), 1)])
     notes += notes_of_copies(*values)
     if count < _MIN_SEARCH:
         raise ValueError(
             f"search_fraction must leave at least {_MIN_SEARCH} outputs a side to search, but "
             f"{search_fraction} of {size} left {count}."
         )
-    generator = np.random.default_rng(np.asarray(jax.random.key_data(key)))
-    # Before the longer side is cut: files are often sorted, or drift in time.
-    x, y = (generator.permutation(side)[:size] for side in (x, y))
+    x, y = mixed
     labels, origin = None, np.zeros(1)
     if discrete:
         x, y, labels = number_outcomes(x, y)
         space: FiniteSpace | RealSpace | VectorSpace = FiniteSpace(max(len(labels), 2))
     else:
-        _check_reals(x, y)
+        _check_reals(x[:count], y[:count])
         dimension = 1 if x.ndim == 1 else x.shape[1]
         # Reals become float32: without their location, so that their digits are kept.
         origin = np.atleast_1d(np.median(np.concatenate([x, y]).astype(float), axis=0))
@@ -229,10 +235,11 @@ def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
                 raise ValueError(
                     f"{name} is constant ({values[0]}), so it has no density: say discrete=True."
                 )
-            if counts.max() > ATOM_SHARE * len(column):
+            if counts.max() > most_often(len(column)):
                 share, atom = counts.max() / len(column), values[counts.argmax()]
                 raise ValueError(
-                    f"{name} holds the value {atom:g} in {share:.0%} of its outputs, so it has no "
+                    f"{name} holds the value {atom:g} in {share:.0%} of its outputs that search, "
+                    "so it has no "
                     "density there: say method=Events(), which counts it apart, or say "
                     "discrete=True."
                 )

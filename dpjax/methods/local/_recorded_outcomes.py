@@ -12,7 +12,7 @@ from dpjax.sources._labels_alone import refuse_alone
 MIN_REAL = 200
 """Outputs a side that a bandwidth and two parts need."""
 
-ATOM_SHARE = 0.05
+_ATOM_SHARE = 0.05
 """So frequent a number has no density."""
 
 _SEEN = 20
@@ -28,14 +28,14 @@ _FREQUENT = 12
 
 
 def looks_discrete(
-    x: np.ndarray, y: np.ndarray, count: int, rule: BandwidthRule | None, notes: list[str]
+    x: np.ndarray, y: np.ndarray, size: int, rule: BandwidthRule | None, notes: list[str]
 ) -> bool:
     """Whether outputs are outcomes rather than reals; adds to the notes what was found.
 
     Args:
-        x: [n] or [n, d], numbers or labels.
-        y: [m] or [m, d], of the same kind.
-        count: Outputs a side that will search.
+        x: [n] or [n, d], numbers or labels that search.
+        y: [n] or [n, d], of the same kind.
+        size: Outputs a side in all.
         rule: Of the bandwidth, where integers may be smoothed; None where they may not.
         notes: For the result.
     """
@@ -46,26 +46,26 @@ def looks_discrete(
     both = np.concatenate([x, y])
     values, counts = np.unique(both, return_counts=True)
     if both.dtype.kind in "biu":
-        rare = counts * count < _SEEN * len(both)
+        rare = counts < 2 * _SEEN
         wide = bool(counts[rare].sum() * 2 > len(both))
-        if wide and rule is not None and _may_be_smoothed(x, y, values, count, rule):
+        if wide and rule is not None and _may_be_smoothed(x, y, values, size, rule):
             notes.append(
-                f"Integers of a wide range ({len(values)} distinct, most of them expected fewer "
-                f"than {_SEEN} times in the search): taken as reals and smoothed. Say "
+                f"Integers of a wide range ({len(values)} distinct, most of them fewer "
+                f"than {_SEEN} times a side in the search): taken as reals and smoothed. Say "
                 "discrete=True if they are outcomes, or method=Events() for exact counts."
             )
             return False
         notes.append(f"Integers: taken as outcomes ({len(values)} distinct).")
         if wide and rule is not None:
             notes.append(
-                f"Most of these outcomes are expected fewer than {_SEEN} times in the search, "
+                f"Most of these outcomes happen fewer than {_SEEN} times a side in the search, "
                 "where one says little: method=Events() compares sets of them."
             )
         return True
-    if len(values) <= min(_MAX_DISTINCT, len(both) // 20):
+    if len(values) <= min(_MAX_DISTINCT, size // 10, len(both) // 4):
         notes.append(
-            f"Only {len(values)} distinct numbers in {len(both)}: taken as outcomes. Say "
-            "discrete=False if they are reals."
+            f"Only {len(values)} distinct numbers in {len(both)} that search: taken as outcomes. "
+            "Say discrete=False if they are reals."
         )
         return True
     notes.append("Taken as reals with a density. Say discrete=True if they are outcomes.")
@@ -73,7 +73,7 @@ def looks_discrete(
 
 
 def _may_be_smoothed(
-    x: np.ndarray, y: np.ndarray, values: np.ndarray, count: int, rule: BandwidthRule
+    x: np.ndarray, y: np.ndarray, values: np.ndarray, size: int, rule: BandwidthRule
 ) -> bool:
     """Whether a density of the bandwidth that the confirm stage will have can stand for integers.
 
@@ -83,16 +83,14 @@ def _may_be_smoothed(
     hide stays an outcome: a value of its own such as an error code, and multiples of some number on
     one side alone.
     """
-    size = min(len(x), len(y))
+    count = len(x)
     if size < MIN_REAL or count < 2 or np.abs(values.astype(float)).max() > _EXACT:
         return False
     step = _step(values)
     if any(_step(side) > step or _stands_out(side, step) for side in (x, y)):
         return False
     settings = Local(num_samples=count, num_confirm=size - count, bandwidth=rule)
-    # Files are often sorted; the split comes later.
-    random = np.random.default_rng(0)
-    pilots = [random.permutation(side)[:count].astype(float) for side in (x, y)]
+    pilots = [side.astype(float) for side in (x, y)]
     centre = np.median(np.concatenate(pilots))
     spread = [rule.spread(jnp.asarray((pilot - centre)[:, None])) for pilot in pilots]
     bandwidth = bandwidth_at(
@@ -106,10 +104,16 @@ def _step(values: np.ndarray) -> int:
     return int(np.gcd.reduce(np.diff(np.unique(values).astype(np.int64)), initial=0))
 
 
+def most_often(num_outputs: int) -> float:
+    """How often a value can happen that has a density; of few outputs some do by chance."""
+    usual = _ATOM_SHARE * num_outputs
+    return usual + 3 * np.sqrt(usual)
+
+
 def _stands_out(side: np.ndarray, step: int) -> bool:
     """Whether a value occurs far more often than the three possible ones to each side of it."""
     values, counts = np.unique(side.astype(float), return_counts=True)
-    if counts.max() > ATOM_SHARE * len(side):
+    if counts.max() > most_often(len(side)):
         return True
     often = counts >= _FREQUENT
     values, counts, ordered = values[often], counts[often], np.sort(side.astype(float))

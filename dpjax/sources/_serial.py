@@ -1,0 +1,95 @@
+"""Whether outputs in the order in which they were recorded look independent of each other.
+
+Where an event happens independently at every output, all orders of its 0s and 1s are equally likely
+given their numbers. So the number of runs of 1s is hypergeometric (Wald and Wolfowitz), also in the
+order that puts every k-th output beside the next: few runs are a dependence at the distance k.
+
+References:
+    Wald, Wolfowitz (1940), "On a test whether two samples are from the same population".
+    Geyer (1992), "Practical Markov chain Monte Carlo", for where a sum of correlations ends.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.fft import next_fast_len
+from scipy.stats import hypergeom
+
+_DISTANCES = (1, 2, 4, 8, 16, 32, 64)
+"""At which a dependence is looked for."""
+
+_CHANCE = 1e-6
+"""Of a note about one of two sides of independent outputs."""
+
+_FARTHEST = 2**16
+"""Largest distance of a correlation that is added up."""
+
+_TWO_RUNS = 2
+
+
+def notes_of_order(name: str, splits: Sequence[np.ndarray]) -> list[str]:
+    """Says where outputs that are alike come in runs, and what they are then worth.
+
+    Args:
+        name: Of the side.
+        splits: bool [n] each, in recorded order: ways to tell outputs apart, such as by the event.
+    """
+    found = [
+        (_chance_of_runs(split, distance), distance, number)
+        for number, split in enumerate(splits)
+        for distance in _DISTANCES
+        if 4 * distance <= split.size
+    ]
+    if not found or min(found)[0] > _CHANCE / (2 * len(found)):
+        return []
+    if any(_num_runs(split) + _num_runs(~split) <= _TWO_RUNS for split in splits):
+        return [
+            f"{name} is sorted or changes once, so its order cannot show whether its outputs were "
+            "drawn independently, as the bound takes them: give them in the order in which they "
+            "were drawn."
+        ]
+    _, distance, number = min(found)
+    correlation = _correlations(splits[number])
+    size = splits[number].size
+    return [
+        f"{name}: outputs that are alike come in runs (correlation {correlation[distance]:.2g} at "
+        f"distance {distance}, a chance below {_CHANCE:g}). The bound takes {size} outputs for "
+        f"independent, but they tell about as much as {effective_size(correlation, size)}, so it "
+        "may be above the truth. Record every output in a run of its own; if they come from a "
+        "chain, give the length of blocks between which it forgets: Recorded(..., blocks=LENGTH)."
+    ]
+
+
+def effective_size(correlation: np.ndarray, size: int) -> int:
+    """How many independent outputs have a share of the same variance.
+
+    Args:
+        correlation: [distances], from 1 at distance 0.
+        size: Outputs.
+    """
+    # Sums of neighbouring pairs are positive for a reversible chain, until noise takes over.
+    pairs = correlation[: correlation.size // 2 * 2].reshape(-1, 2).sum(axis=1)
+    last = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else pairs.size
+    return max(int(size / max(2 * pairs[:last].sum() - 1, 1.0)), 1)
+
+
+def _correlations(happened: np.ndarray) -> np.ndarray:
+    """Of the event with itself at distances 0, 1, ..., by Fourier transforms."""
+    centred = happened - happened.mean()
+    spectrum = np.abs(np.fft.rfft(centred, next_fast_len(2 * centred.size, real=True))) ** 2
+    products = np.fft.irfft(spectrum)[: min(_FARTHEST, centred.size // 4)]
+    return products / products[0]
+
+
+def _num_runs(happened: np.ndarray) -> int:
+    return int(happened[:1].sum() + np.count_nonzero(happened[1:] & ~happened[:-1]))
+
+
+def _chance_of_runs(happened: np.ndarray, distance: int) -> float:
+    """That so few runs of 1s come by chance, where outputs at a distance are neighbours."""
+    size = happened.size // distance * distance
+    ordered = happened[:size].reshape(-1, distance).T.ravel()
+    ones = int(ordered.sum())
+    if ones in (0, size):
+        return 1.0
+    return float(hypergeom.cdf(_num_runs(ordered), size, size - ones + 1, ones))

@@ -1,0 +1,122 @@
+"""Dependence in recorded order is said, and only that; blocks keep a bound true."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+from scipy.stats import binom, norm
+
+import dpjax
+from dpjax import Recorded
+from dpjax.sources._serial import _chance_of_runs, effective_size, notes_of_order
+
+LEVEL = float(np.log(norm.sf(0.0) / norm.sf(1.0)))
+
+
+def rng(*seed):
+    return np.random.default_rng(seed)
+
+
+def chain(seed, size, rho, shift=0.0):
+    """An autoregressive chain of standard normals, begun in its own law."""
+    noise = np.sqrt(1 - rho**2) * rng(*seed).normal(size=size)
+    noise[0] = rng(*seed, 1).normal()
+    return lfilter([1.0], [1.0, -rho], noise) + shift
+
+
+def test_the_chance_of_runs_by_enumeration():
+    """All orders of five 1s and six 0s."""
+    runs = []
+    for ones in itertools.combinations(range(11), 5):
+        happened = np.isin(np.arange(11), ones)
+        runs.append((int(np.sum(np.diff(np.r_[0, happened]) == 1)), happened))
+    counts = np.array([number for number, _ in runs])
+    for number, happened in runs[:: len(runs) // 40]:
+        assert _chance_of_runs(happened, 1) == pytest.approx(np.mean(counts <= number))
+
+
+def test_at_a_distance_outputs_are_put_beside_each_other():
+    """0, 1, 0, 1, ... has one run at distance 2, and as many as there can be at distance 1."""
+    happened = np.arange(40) % 2 == 1
+    assert _chance_of_runs(happened, 1) > 0.99
+    assert _chance_of_runs(happened, 2) == pytest.approx(21 / 137846528820)
+
+
+@pytest.mark.parametrize(("rho", "size"), [(0.9, 2000), (0.99, 2000), (0.3, 10_000)])
+def test_dependent_outputs_are_said(rho, size):
+    """As in 99 of 100 tries at least: none of 40 misses, by chance 0.67."""
+    for seed in range(40):
+        sides = chain((seed, 1), size, rho), chain((seed, 2), size, rho)
+        for method in (dpjax.Events(), dpjax.Local())[: 1 + (seed == 0)]:
+            notes = dpjax.audit(Recorded(*sides), method=method, key=seed).notes
+            assert any("outputs that are alike come in runs" in note for note in notes)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.03, 0.5, 0.97])
+def test_independent_outputs_are_not(share):
+    """2,000 looks at a chance of 5e-7 each."""
+    for seed in range(1000):
+        for size in (50, 3000):
+            happened = rng(seed, size).random(size) < share
+            assert not notes_of_order("x", [happened, rng(seed, 9).random(size) < 0.5])
+
+
+def test_sorted_outputs_are_told_what_to_do():
+    x, y = (np.sort(rng(s).laplace(size=1000)) for s in (1, 2))
+    notes = dpjax.audit(Recorded(x, y)).notes
+    assert any("x is sorted or changes once" in note for note in notes)
+
+
+def test_what_a_chain_is_worth():
+    """An autoregressive chain with rho = 0.8 has (1 - 0.8) / (1 + 0.8) of its outputs."""
+    assert effective_size(0.8 ** np.arange(200), 9000) == pytest.approx(1000, rel=1e-3)
+    # Noise about zero is not added up.
+    assert effective_size(np.r_[1.0, rng(3).normal(0, 0.01, 999)], 10_000) > 9500
+
+
+def test_blocks_keep_together_and_one_output_confirms():
+    """A block holds one value, so in the search all values occur a multiple of its length."""
+    length, sides = 50, [np.repeat(rng(s).integers(0, 7, 800), 50) for s in (1, 2)]
+    result = dpjax.audit(Recorded(*sides, blocks=length))
+    assert result.settings["blocks"] == length and result.num_samples % length == 0
+    # 70% of 800 blocks confirm: 5 standard errors.
+    for trials in result.settings["confirmed"]:
+        assert abs(trials - 560) < 65
+    assert not any("come in runs" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(("given", "error"), [(0, ValueError), (2.5, TypeError), (-3, ValueError)])
+def test_a_length_is_a_positive_integer(given, error):
+    with pytest.raises((error, ValueError), match="blocks must be an integer >= 1"):
+        Recorded([1.0], [2.0], blocks=given)
+    with pytest.raises(ValueError, match=r"x must hold at least 4000 outputs \(40 blocks\)"):
+        dpjax.audit(Recorded(rng(1).normal(size=3000), rng(2).normal(size=3000), blocks=100))
+
+
+@pytest.mark.slow
+def test_the_bound_of_blocks_covers_and_without_them_it_does_not():
+    """Of 400 chains of one law, at 0.95: more than 41 false bounds have a chance of 7e-6."""
+    false = {}
+    for blocks in (100, None):
+        bounds = [
+            dpjax.audit(
+                Recorded(chain((s, 1), 20_000, 0.9), chain((s, 2), 20_000, 0.9), blocks=blocks),
+                confidence=0.95,
+                key=s,
+            ).lower_bound
+            for s in range(400)
+        ]
+        false[blocks] = int(np.sum(np.array(bounds) > 0))
+    assert false[100] <= binom.isf(1e-5, 400, 0.05) < 60 < false[None]
+
+
+def test_blocks_are_not_for_densities():
+    with pytest.raises(ValueError, match=r"blocks must be left out .* but was 5: use method=Ev"):
+        dpjax.audit(Recorded([1.0] * 99, [2.0] * 99, blocks=5), method=dpjax.Local())
+
+
+def test_blocks_still_refute():
+    """Standard normals one apart have ln 2.15 = 1.16 at half-lines around 0 and more beyond."""
+    x, y = chain((1, 1), 200_000, 0.9), chain((1, 2), 200_000, 0.9, 1.0)
+    assert dpjax.audit(Recorded(x, y, blocks=100), claim=0.6 * LEVEL).verdict == "violated"
