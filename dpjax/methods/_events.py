@@ -8,13 +8,16 @@ References:
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpjax import _validate
 from dpjax.inference import Event, Rounds, rounds_of, rounds_within
 from dpjax.notions import EventCounts, Terms
+from dpjax.partitions import Partition
 from dpjax.partitions._curve import curve_of
 from dpjax.results import Finding, Witness, plain_database
 from dpjax.sources import Opened, Request, Search, Source
@@ -99,7 +102,9 @@ class Events:
         Raises:
             ValueError: The region is of another kind than the outputs, or none of them is in it.
         """
-        request = Request(self.rounds, self.region, terms.root, terms.layout)
+        request = Request(
+            self.rounds, self.region, partial(_promise, terms), terms.root, terms.layout
+        )
         with source.opened(pairs, request) as opened:
             searches = opened.search()
             _refuse_empty_region(searches, opened)
@@ -116,6 +121,12 @@ class Events:
             counts = opened.confirm(best, search.partition, event.cells.astype(np.int64))
             ranked = tuple((opened.pairs.labels[pair], scores[pair]) for pair in order)
             return _finding(opened, search, event, best, counts, terms, (rounds, ranked))
+
+
+def _promise(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
+    """By which one of several partitions of a pair is chosen."""
+    search = Search(cells, halves, None)
+    return float(terms.notion.promise(*_looked_at(search, terms, num_confirm, 1)))
 
 
 def _searched_again(
@@ -215,6 +226,7 @@ def _finding(
             **opened.settings,
             **({"rounds": rounds._asdict()} if rounds.num_kept else {}),
             "num_cells": cells.size,
+            **({"score": score} if (score := cells.plain()) else {}),
             "confirmed": list(trials),
             "share": float(event.share),
             "predicted": float(event.predicted),

@@ -16,3 +16,4 @@ from dpjax.partitions._region import as_box as as_box
 from dpjax.partitions._region import as_region as as_region
 from dpjax.partitions._region import product_grid as product_grid
 from dpjax.partitions._region import region_text as region_text
+from dpjax.partitions._scored import score_partitions as score_partitions

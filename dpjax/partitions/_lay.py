@@ -66,8 +66,8 @@ def lay(
     dimension = pilot[0].values.shape[1]
     if dimension not in _QUANTILES:
         raise ValueError(
-            f"outputs must have at most {max(_QUANTILES)} numbers, but had {dimension}: audit a "
-            "function of them."
+            f"outputs must have at most {max(_QUANTILES)} numbers in a sweep or within a region, "
+            f"but had {dimension}: audit them by themselves, without a region."
         )
     edges, atoms = [], []
     if len(boxed):

@@ -6,6 +6,7 @@ labels that the pilot did not see share a cell, and bins have tails on both side
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -74,19 +75,9 @@ class Partition:
         cell[boxes] = self.num_alone + place
         return cell
 
-    def count(self, outputs: Outputs, part: np.ndarray, num_parts: int) -> np.ndarray:
-        """How often each cell happened in each part.
-
-        Args:
-            outputs: n of them.
-            part: [n], the number of the part of each.
-            num_parts: How many parts there are.
-
-        Returns:
-            int64 [num_parts, size].
-        """
-        place = self.index(outputs) + self.size * part
-        return np.bincount(place, minlength=num_parts * self.size).reshape(num_parts, self.size)
+    def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
+        """The same by what was learned without the fold of each output, int [n], if anything."""
+        return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
         """Coarser cells: so many neighbouring bins as one, but each atom and label for itself.
@@ -216,6 +207,14 @@ class Partition:
     def boxes(self, cells: np.ndarray) -> np.ndarray:
         """The part of [size] with numbers, [labels that came with numbers, *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
+
+    def kind(self, whole: bool) -> str:
+        """What an output with numbers is, in words."""
+        return "a number" if len(self.shape) == 1 else "a vector with"
+
+    def plain(self) -> dict[str, Any] | None:
+        """What was learned, for a recipe; None if nothing was."""
+        return None
 
     def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:
         """The event that the output lies in one of the cells of bool [size], in words.

@@ -58,8 +58,8 @@ class _Words:
                 described.setdefault(self._boxes(chosen), []).append(cells.names[number])
         for text, names in described.items():
             only = names == [cells.names[0]]
-            kind = "a number " if len(cells.shape) == 1 else "a vector with "
-            if inverted and only and len(cells.shape) == 1 and text != "of any size":
+            kind = f"{cells.kind(self.whole)} "
+            if inverted and only and kind == "a number " and text != "of any size":
                 kind = ""
             parts.append(f"{kind}{text}" + ("" if only else f" with {self.listed(names)}"))
         return self.listed(parts)

@@ -54,8 +54,8 @@ def plot_audit(result: Any, path: str | Path | None = None) -> Any:
     curve, witness = found["curve"], found["witness"]
     if curve is None:
         raise ValueError(
-            "this audit is of outputs with more than one part (vectors, or a label and a number), "
-            "which have no curve to plot."
+            "this audit compared boxes of vectors, or labels beside numbers, which have no curve "
+            "to plot."
         )
     if path is not None:
         check_figure_path(path)
@@ -72,6 +72,8 @@ def plot_audit(result: Any, path: str | Path | None = None) -> Any:
         shade_event(above, strip)
         shade_event(below, strip, "event that was counted")
         name_places(below, strip)
+        if "score" in found["settings"]:
+            below.set_xlabel(found["settings"]["score"]["words"])
     if not discrete:
         density_panel(
             axes[0, 0], curve["points"], curve["density"], curve["neighbor_density"], discrete=False

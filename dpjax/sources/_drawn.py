@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpjax import _random
 from dpjax._streaming import blocks_of
-from dpjax._types import FiniteSpace, IntegerSpace
+from dpjax._types import FiniteSpace, IntegerSpace, VectorSpace
 from dpjax.databases import Pairs
 from dpjax.mechanisms import Mechanism, refuse_repeated
 from dpjax.partitions import (
@@ -20,10 +21,10 @@ from dpjax.partitions import (
     Partition,
     as_region,
     encode_drawn,
-    lay,
     lookup,
     region_text,
 )
+from dpjax.partitions._scored import fold_of
 from dpjax.sources._layouts import (
     block_size,
     confirm_counts_runs,
@@ -31,6 +32,7 @@ from dpjax.sources._layouts import (
     search_counts_runs,
     stream_words,
 )
+from dpjax.sources._learned import lay_best
 from dpjax.sources._source import AnyPairs, Request, Search, count_halves
 from dpjax.sources._streams import CONFIRM, SEARCH, SEARCH_AGAIN
 from dpjax.sources._subject import check_shape, mechanism_of, name_of, pairs_of, parameters_of
@@ -39,6 +41,9 @@ _STREAMED_FROM = 2**25
 """Draws of an audit that NumPy counts in about the time that a kernel takes to compile."""
 
 _RUN = 0
+
+_BATCH = 2**22
+"""Numbers that are drawn before they are counted by NumPy."""
 
 
 @dataclass(frozen=True)
@@ -102,23 +107,27 @@ class _OpenedDrawn:
         draws = 2 * (self._rounds.searched(len(pairs)) + self.num_confirm)
         layout = request.execution.layout
         self._streamed = layout == "streamed" or (layout == "auto" and draws >= _STREAMED_FROM)
+        # Scores are computed on the host.
+        self._streamed &= not isinstance(self._space, VectorSpace) or self._region is not None
 
     def search(self) -> list[Search]:
         """Lays cells by the first draws of every pair, and counts all of its draws in them."""
         num_samples = self._rounds.num_samples
-        drawn = min(num_samples, PILOT) if self._streamed else num_samples
         laid, halves = self._laid, []
         for pair, encoder in enumerate(self._encoders):
-            raw = [self._draw(pair, side, SEARCH, drawn) for side in (0, 1)]
+            # The pilot fills whole blocks or is all there is, so that the rest begins after it.
+            raw = [self._draw(pair, side, SEARCH, min(num_samples, PILOT)) for side in (0, 1)]
             self._first.append(raw[0][: self._block])
-            pilots = [encode_drawn(encoder, side[:PILOT], self._space) for side in raw]
-            laid.append(lay_drawn(pilots, encoder, self._space, self._region))
+            pilots = [encode_drawn(encoder, side, self._space) for side in raw]
+            folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
+            options = options_of(self._space, self._region)
+            laid.append(lay_best(pilots, folds, encoder.names, self._promise, **options))
             if not self._streamed:
                 rests = [
-                    [encode_drawn(encoder, side[PILOT:], self._space)] if drawn > PILOT else []
-                    for side in raw
+                    self._batches(pair, side, SEARCH, num_samples, PILOT // self._block)
+                    for side in (0, 1)
                 ]
-                sides = [[p, *rest] for p, rest in zip(pilots, rests, strict=True)]
+                sides = [chain([p], rest) for p, rest in zip(pilots, rests, strict=True)]
                 halves.append(count_halves(laid[-1], sides))
         if self._streamed:
             self._table = lookup(laid, self._space, self._first[0].dtype)
@@ -137,8 +146,7 @@ class _OpenedDrawn:
             return self._search_streamed(SEARCH_AGAIN, num_again, kept)
         halves = []
         for pair in kept:
-            raw = [self._draw(pair, side, SEARCH_AGAIN, num_again) for side in (0, 1)]
-            sides = [[encode_drawn(self._encoders[pair], side, self._space)] for side in raw]
+            sides = [self._batches(pair, side, SEARCH_AGAIN, num_again) for side in (0, 1)]
             halves.append(count_halves(self._laid[pair], sides))
         return halves
 
@@ -147,17 +155,15 @@ class _OpenedDrawn:
     ) -> NDArray[np.int64]:
         """Fresh draws; see `dpjax.sources.Opened`."""
         num_marks = int(marks.max()) + 1
-        if not self._streamed:
-            counts = []
-            for side in (0, 1):
-                raw = self._draw(pair, side, CONFIRM, self.num_confirm)
-                if side == 0:
-                    self._refuse_repeated(pair, raw)
-                cell = partition.index(encode_drawn(self._encoders[pair], raw, self._space))
-                counts.append(np.bincount(marks[cell], minlength=num_marks))
-            return np.stack(counts)
         block = min(self._block, self.num_confirm)
         self._refuse_repeated(pair, self._draw(pair, 0, CONFIRM, block))
+        if not self._streamed:
+            counts = np.zeros((2, num_marks), np.int64)
+            for side in (0, 1):
+                for batch in self._batches(pair, side, CONFIRM, self.num_confirm):
+                    cell = partition.index(batch)
+                    counts[side] += np.bincount(marks[cell], minlength=num_marks)
+            return counts
         counts = confirm_counts_runs(
             self._mechanism,
             self._stacked.database,
@@ -175,17 +181,31 @@ class _OpenedDrawn:
         )
         return counts.as_int()[0]
 
+    def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:
+        return self._request.promise(cells, halves, self._rounds.num_confirm)
+
     def _refuse_repeated(self, pair: int, fresh: np.ndarray) -> None:
         """The first blocks of both stages must differ: a sampler may not look at its key."""
         first = self._first[pair]
         size = min(len(first), len(fresh))
         refuse_repeated(first[:size], fresh[:size], label=name_of(self._mechanism))
 
-    def _draw(self, pair: int, side: int, stage: int, num_draws: int) -> np.ndarray:
-        """The first so many draws of a stream, on the host."""
+    def _draw(self, pair: int, side: int, stage: int, num_draws: int, first: int = 0) -> np.ndarray:
+        """So many draws of a stream from a block on, on the host."""
         stream = stream_words(_random.words_of(self._request.key), _RUN, pair, side, stage)
         database = (self._stacked.database, self._stacked.neighbor)[side][pair]
-        return first_draws(self._mechanism, stream, database, num_draws, self._block)
+        return first_draws(self._mechanism, stream, database, num_draws, self._block, first=first)
+
+    def _batches(
+        self, pair: int, side: int, stage: int, num_draws: int, first: int = 0
+    ) -> Iterator[Outputs]:
+        """The first so many draws of a stream without some first blocks, in flat memory."""
+        width = self._space.dimension if isinstance(self._space, VectorSpace) else 1
+        step = max(_BATCH // (self._block * width), 1)
+        for block in range(first, -(-num_draws // self._block), step):
+            size = min(step * self._block, num_draws - block * self._block)
+            raw = self._draw(pair, side, stage, size, block)
+            yield encode_drawn(self._encoders[pair], raw, self._space)
 
     def _search_streamed(
         self, stage: int, num_samples: int, searched: Sequence[int]
@@ -207,22 +227,18 @@ class _OpenedDrawn:
         ]
 
 
-def lay_drawn(pilots: list[Outputs], encoder: Encoder, space: Any, region: Any) -> Partition:
-    """Cells for drawn outputs of one pair.
+def options_of(space: Any, region: Any) -> dict[str, Any]:
+    """How outputs of a space are laid in cells.
 
     Args:
-        pilots: Outputs at the database and at its neighbor.
-        encoder: That made them.
         space: Of the outputs.
         region: At whose ends cells end, or None.
     """
-    return lay(
-        pilots,
-        encoder.names,
-        outcomes=space.size if isinstance(space, FiniteSpace) else None,
-        whole=isinstance(space, FiniteSpace | IntegerSpace),
-        region=region,
-    )
+    return {
+        "outcomes": space.size if isinstance(space, FiniteSpace) else None,
+        "whole": isinstance(space, FiniteSpace | IntegerSpace),
+        "region": region,
+    }
 
 
 def _lost_outcomes(found: list[Search], space: Any) -> list[str]:

@@ -25,8 +25,8 @@ _SEEDS = ("seed", "rng")
 class HostMechanism(OnHost):
     """A Python function as a mechanism: NumPy, a library, a remote service.
 
-    `dpjax.audit` takes it where it takes a mechanism. Outputs may be numbers, vectors of up to
-    three numbers, or labels; NaN, infinities, empty answers (None, "", an empty list) and, where
+    `dpjax.audit` takes it where it takes a mechanism. Outputs may be numbers, vectors of numbers,
+    or labels; NaN, infinities, empty answers (None, "", an empty list) and, where
     it is called once an output, exceptions are outcomes of their own.
 
     Attributes:

@@ -49,9 +49,9 @@ def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
 
 
 def first_draws(
-    mechanism: Any, words: np.ndarray, database: Any, num_draws: int, size: int
+    mechanism: Any, words: np.ndarray, database: Any, num_draws: int, size: int, *, first: int = 0
 ) -> np.ndarray:
-    """The first so many draws of a stream, on the host.
+    """So many draws of a stream, on the host: the first ones, or those from a block on.
 
     Args:
         mechanism: As in `sample_block`.
@@ -59,8 +59,9 @@ def first_draws(
         database: One database.
         num_draws: At least 1.
         size: Draws of a block.
+        first: Number of the first block.
     """
-    blocks = range(-(-num_draws // size))
+    blocks = range(first, first - (-num_draws // size))
     drawn = [
         sample_block(mechanism, _random.fold_words(words, block), database, size=size)
         for block in blocks

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax import _random
-from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, lay, region_text
+from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, region_text
+from dpjax.partitions._scored import fold_of
 from dpjax.sources._labels_alone import refuse_labels_alone
+from dpjax.sources._learned import lay_best
 from dpjax.sources._source import AnyPairs, Request, Search, count_halves
 from dpjax.sources._time_limit import Pace, Plan
 
@@ -74,7 +76,7 @@ class _OpenedOnHost:
         self._progress = _Progress(source.progress)
         self._stream = _Watched(draw, self._encoder, pairs, words, self._progress)
         self._words, self.pairs = words, pairs
-        self._rounds = request.rounds(len(pairs))
+        self._rounds, self._request = request.rounds(len(pairs)), request
         self.num_confirm = self._rounds.num_confirm
         self._laid: list[Partition] = []
         self._pace: Pace | None = None
@@ -168,6 +170,9 @@ class _OpenedOnHost:
         self.notes += self._stream.notes(pair)
         return counts
 
+    def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:
+        return self._request.promise(cells, halves, self._rounds.num_confirm)
+
     def _used(self) -> float:
         return time.perf_counter() - self._start
 
@@ -177,7 +182,8 @@ class _OpenedOnHost:
         width = self._encoder.dimension or 1
         pilots = [o._replace(values=_widened(o.values, width)) for o in pilots]
         refuse_labels_alone(pilots, self._encoder, f"outputs of {self._encoder.source}")
-        cells = lay(pilots, self._encoder.names, region=self._box)
+        folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
+        cells = lay_best(pilots, folds, self._encoder.names, self._promise, region=self._box)
         halves = count_halves(cells, [chain([p], r) for p, r in zip(pilots, rests, strict=True)])
         return Search(cells, halves, cells.inside(self._box))
 

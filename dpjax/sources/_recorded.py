@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax import _random, _validate
-from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, lay, region_text
+from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, region_text
 from dpjax.partitions._outputs import check_bits
+from dpjax.partitions._scored import fold_of
 from dpjax.sources._copied import notes_of_copies, refuse_copies
 from dpjax.sources._held import Chunked, held
 from dpjax.sources._labels_alone import refuse_labels_alone
+from dpjax.sources._learned import lay_best
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._shared_draws import refuse_same_origin, refuse_shared_draws
 from dpjax.sources._side_values import SideValues
@@ -99,6 +101,7 @@ class _OpenedRecorded:
 
     def __init__(self, source: Recorded, request: Request):
         self._source, self._box = source, as_box(request.region)
+        self._promise = request.promise
         self._encoder = Encoder("x and y", bits=source.bits)
         sides = (held("x", source.x), held("y", source.y))
         self._parts = [
@@ -136,7 +139,15 @@ class _OpenedRecorded:
             raise TypeError("x and y must be of one kind, but were labels and vectors.")
         names = " and ".join(part.name for part in parts)
         refuse_labels_alone(pilots, encoder, names, sum(part.values.total for part in parts))
-        cells = lay(pilots, encoder.names, discrete=self._source.discrete, region=self._box)
+        num_confirm = min(int(part.values.total * (1 - part.fraction)) for part in parts)
+        cells = lay_best(
+            pilots,
+            [part.folds for part in parts],
+            encoder.names,
+            lambda cells, halves: self._promise(cells, halves, num_confirm),
+            discrete=self._source.discrete,
+            region=self._box,
+        )
         self._counts = np.stack([part.counts(encoder, cells) for part in parts], axis=1)
         self.num_confirm = int(self._counts[2].sum(axis=1).min())
         self.notes += [
@@ -184,7 +195,9 @@ class _Split:
 
     Attributes:
         name: For people.
+        fraction: Share of the outputs that searches.
         values: How often values occur.
+        folds: int64 [n], those of the pilot.
         confirmed: Integers [n], cells of the first outputs that confirm, in order.
 
     References:
@@ -203,7 +216,8 @@ class _Split:
         self.name = name if recording.name == name else f"{name} ({recording.name})"
         words = _random.words_of(key).tolist()
         self._key = np.array([words[0] << 32 | words[1], side], np.uint64)
-        self._fraction, self._limit = fraction, np.uint64(int(fraction * 2**64))
+        self.fraction, self._limit = fraction, np.uint64(int(fraction * 2**64))
+        self.folds = np.empty(0, np.int64)
         self.values, self.confirmed = SideValues(), np.empty(0, np.uint8)
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -245,17 +259,19 @@ class _Split:
                 f"{self.name} must hold at least {_MIN_SIDE * self._block} outputs{blocks}, but "
                 f"held {total}."
             )
-        if int(total * self._fraction) < _MIN_SEARCH:
+        if int(total * self.fraction) < _MIN_SEARCH:
             raise ValueError(
                 f"search_fraction must leave at least {_MIN_SEARCH} outputs of {self.name} to "
-                f"search, but {self._fraction} of {total} left {int(total * self._fraction)}."
+                f"search, but {self.fraction} of {total} left {int(total * self.fraction)}."
             )
         if searching < _MIN_SEARCH:
             # Of few outputs fewer than expected may have small words: some more are taken.
             self._limit = smallest[_MIN_SEARCH] + np.uint64(1)
             numbered = [(chunk, words, words < self._limit) for chunk, words in self._numbered()]
             kept = [(chunk[chosen], words[chosen]) for chunk, words, chosen in numbered]
-        return _smallest(kept)[0]
+        pilot, words = _smallest(kept)
+        self.folds = _fold(words)
+        return pilot
 
     def counts(self, encoder: Encoder, cells: Partition) -> np.ndarray:
         """int64 [3, cells]: of both halves of the search part and of the confirm part."""
@@ -269,13 +285,20 @@ class _Split:
                 chosen = (words >> np.uint64(1)) % np.uint64(self._block)
                 part[(part == 2) & (place != chosen)] = 3
             outputs = encoder.encode(chunk)
-            cell = cells.index(outputs)
+            cell, search = cells.index(outputs), part < 2
+            seen = Outputs(*(column[search] for column in outputs))
+            cell[search] = cells.index_held_out(seen, _fold(words[search]))
             counts += np.bincount(cell + cells.size * part, minlength=4 * cells.size).reshape(4, -1)
             room = max(_ORDERED - sum(map(len, kept)), 0)
             kept.append(cell[part == 2][:room].astype(np.min_scalar_type(cells.size)))
             number += len(chunk)
         self.confirmed = np.concatenate(kept)
         return counts[:3]
+
+
+def _fold(words: np.ndarray) -> np.ndarray:
+    """By bits that decide nothing else; those of a block are in one fold."""
+    return fold_of((words >> np.uint64(32)).astype(np.int64))
 
 
 def _refuse_two_kinds(parts: Sequence[_Split], raw: Sequence[np.ndarray]) -> None:

@@ -12,8 +12,6 @@ References:
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.fft import next_fast_len
-from scipy.stats import hypergeom
 
 _DISTANCES = (1, 2, 4, 8, 16, 32, 64)
 """At which a dependence is looked for."""
@@ -76,7 +74,7 @@ def effective_size(correlation: np.ndarray, size: int) -> int:
 def _correlations(happened: np.ndarray) -> np.ndarray:
     """Of the event with itself at distances 0, 1, ..., by Fourier transforms."""
     centred = happened - happened.mean()
-    spectrum = np.abs(np.fft.rfft(centred, next_fast_len(2 * centred.size, real=True))) ** 2
+    spectrum = np.abs(np.fft.rfft(centred, 1 << (2 * centred.size - 1).bit_length())) ** 2
     products = np.fft.irfft(spectrum)[: min(_FARTHEST, centred.size // 4)]
     return products / products[0]
 
@@ -92,4 +90,7 @@ def _chance_of_runs(happened: np.ndarray, distance: int) -> float:
     ones = int(ordered.sum())
     if ones in (0, size):
         return 1.0
+    # Loaded only where it is used: an import of dpjax must not wait for it.
+    from scipy.stats import hypergeom
+
     return float(hypergeom.cdf(_num_runs(ordered), size, size - ones + 1, ones))

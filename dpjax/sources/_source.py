@@ -14,6 +14,7 @@ from dpjax.databases import Pairs
 from dpjax.databases._pairs import rows_of
 from dpjax.inference import Rounds
 from dpjax.partitions import Outputs, Partition
+from dpjax.partitions._scored import fold_of
 
 
 class AnyPairs(NamedTuple):
@@ -68,12 +69,14 @@ class Request:
     Attributes:
         rounds: Number of pairs -> how many outputs search and confirm.
         region: Outputs that events may hold, as a person writes it; None for all.
+        promise: (cells, halves, num_confirm) -> the bound to be expected of these counts.
         key: Typed key.
         execution: Layout on the machine.
     """
 
     rounds: Callable[[int], Rounds]
     region: Any
+    promise: Callable[[Partition, NDArray[np.int64], int], float]
     key: Array
     execution: Execution
 
@@ -107,8 +110,9 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
     for side, batches in enumerate(sides):
         number = 0
         for batch in batches:
-            half = (number + np.arange(len(batch.labels))) % 2
-            halves[:, side] += cells.count(batch, half, 2)
+            numbers = number + np.arange(len(batch.labels))
+            place = cells.index_held_out(batch, fold_of(numbers)) + cells.size * (numbers % 2)
+            halves[:, side] += np.bincount(place, minlength=2 * cells.size).reshape(2, -1)
             number += len(batch.labels)
     return halves
 

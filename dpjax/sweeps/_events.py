@@ -14,8 +14,8 @@ from dpjax._streaming import blocks_of
 from dpjax.inference import Event
 from dpjax.mechanisms import refuse_repeated
 from dpjax.notions import EventCounts
-from dpjax.partitions import PILOT, Encoder, Lookup, Partition, encode_drawn, lookup
-from dpjax.sources._drawn import lay_drawn
+from dpjax.partitions import PILOT, Encoder, Lookup, Partition, encode_drawn, lay, lookup
+from dpjax.sources._drawn import options_of
 from dpjax.sources._layouts import (
     block_size,
     confirm_counts_runs,
@@ -125,7 +125,7 @@ def _laid(entry: Entry, words: tuple[int, int], size: int) -> tuple[tuple[Partit
     def cells(pilot: list[np.ndarray]) -> Partition:
         encoder = Encoder(entry.label)
         encoded = [encode_drawn(encoder, side, space) for side in pilot]
-        return lay_drawn(encoded, encoder, space, entry.region)
+        return lay(encoded, encoder.names, **options_of(space, entry.region))
 
     pilots = [
         [draw(pair, side, LAY, num_draws) for side in (0, 1)] for pair in range(len(entry.pairs))

@@ -126,7 +126,7 @@ def agreements(keys=80):
     """Audits of nothing in which the cells that search found likelier are so again, less others."""
     total = 0
     for key in range(keys):
-        request = Request(SMALL.rounds, None, _random.as_key(key), Execution())
+        request = Request(SMALL.rounds, None, lambda *_: 0.0, _random.as_key(key), Execution())
         with Drawn(Laplace(1.0)).opened([(0.0, 0.0)], request) as opened:
             ((cells, halves, _),) = opened.search()
             found = halves.sum(axis=0)

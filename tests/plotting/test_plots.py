@@ -166,9 +166,18 @@ def test_infinite_losses_leave_a_gap():
     assert len(result.plot().axes) == 2
 
 
-def test_vectors_have_no_picture():
-    result = dpjax.audit(dpjax.Recorded(*RNG.normal(size=(2, 500, 2))))
-    with pytest.raises(ValueError, match="outputs with more than one part"):
+def test_vectors_have_the_picture_of_their_score():
+    sides = RNG.normal(size=(2, 3000, 5)) + np.eye(5)[0] * np.array([0, 2])[:, None, None]
+    result = dpjax.audit(dpjax.Recorded(*sides))
+    assert result.plot().axes[1].get_xlabel() == "entry 0"
+
+
+def test_boxes_have_no_picture():
+    result = dpjax.audit(
+        dpjax.Recorded(*RNG.normal(size=(2, 500, 2))),
+        method=dpjax.Events(region=([-1, -1], [1, 1])),
+    )
+    with pytest.raises(ValueError, match="compared boxes of vectors"):
         result.plot()
 
 

@@ -96,13 +96,13 @@ def test_data_do_not_break_out_of_the_page():
     assert row.count("|") == 3
 
 
-def test_vectors_have_a_report_without_a_figure():
+def test_vectors_have_a_report_with_their_score():
     def plane(key, x):
         return x + jax.random.normal(key, (2,))
 
     pairs = [(np.zeros(2), np.ones(2))]
     text = render_report(dpjax.audit(plane, pairs, method=METHODS["events"]))
-    assert "<svg" not in text and "Witness" in text
+    assert "<svg" in text and "Witness" in text and "a vector with" in text
 
 
 def test_files(results, tmp_path):

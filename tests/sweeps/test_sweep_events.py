@@ -10,8 +10,8 @@ from scipy.stats import binom
 from dpjax import Epsilon, Events, _random
 from dpjax.inference import event_lower_bound
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse
-from dpjax.partitions import Encoder, encode_drawn
-from dpjax.sources._drawn import lay_drawn
+from dpjax.partitions import Encoder, encode_drawn, lay
+from dpjax.sources._drawn import options_of
 from dpjax.sources._streams import CONFIRM, LAY, SEARCH, SEARCH_AGAIN
 from dpjax.sweeps import Entry, compute
 
@@ -58,7 +58,7 @@ def naive_run(entry, run):
         encoder = Encoder("twin")
         pilot = [drawn(entry, 0, pair, side, LAY, first + again) for side in (0, 1)]
         encoded = [encode_drawn(encoder, side, space) for side in pilot]
-        laid.append((lay_drawn(encoded, encoder, space, entry.region), encoder))
+        laid.append((lay(encoded, encoder.names, **options_of(space, entry.region)), encoder))
         counts.append(halves_of(entry, run, pair, SEARCH, first, laid[pair]))
         asked = laid[pair][0], counts[pair], laid[pair][0].inside(entry.region)
         terms = confirm, entry.confidence, len(entry.pairs)

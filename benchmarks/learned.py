@@ -1,0 +1,248 @@
+"""Learned events beside an oracle that knows the law: medians of exact bounds, and coverage.
+
+Each law is audited through `dpjax.HostMechanism` with 20,000 outputs a side that search and 50,000
+that confirm. The oracle cuts the true log-likelihood ratio into the same cells, with as many
+outputs. Prints a Markdown table.
+"""
+
+import argparse
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+import dpjax
+from dpjax.inference import choose_event, event_lower_bound
+
+SEARCH, CONFIRM, CONFIDENCE = 20_000, 50_000, 0.95
+
+
+class Law(NamedTuple):
+    """Two distributions.
+
+    Attributes:
+        draw: (generator, n, side) -> outputs.
+        ratio: Outputs -> [n], ln of the likelihood at side 0 over that at side 1; None if unknown.
+        delta: Of the notion.
+        level: The true epsilon, where it is known.
+    """
+
+    draw: Callable[[np.random.Generator, int, int], Any]
+    ratio: Callable[[Any], np.ndarray] | None
+    delta: float = 0.0
+    level: float | None = None
+
+
+def _gaussian(d: int) -> Law:
+    """Standard normals, whose mean moves by 1 in all."""
+    shift = 1 / math.sqrt(d)
+    return Law(
+        lambda r, n, side: r.normal(size=(n, d)) + shift * side,
+        lambda x: -shift * x.sum(axis=1) + 0.5,
+        1e-5,
+    )
+
+
+def _correlated() -> Law:
+    def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
+        z = r.laplace(size=(n, 2))
+        return np.stack([z[:, 0], z[:, 0] + 0.3 * z[:, 1] + 0.24 * side], axis=1)
+
+    def ratio(x: np.ndarray) -> np.ndarray:
+        noise = x[:, 1] - x[:, 0]
+        return (np.abs(noise - 0.24) - np.abs(noise)) / 0.3
+
+    return Law(draw, ratio, level=0.8)
+
+
+def _releases() -> Law:
+    return Law(
+        lambda r, n, side: r.laplace(size=(n, 3)) + side,
+        lambda x: (np.abs(x - 1) - np.abs(x)).sum(axis=1),
+        level=3.0,
+    )
+
+
+def _rappor() -> Law:
+    """Twenty bits, each turned with a chance, of which one of two is set."""
+    keep = 1 / (1 + math.exp(-2.04 / 2))
+
+    def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
+        bits = np.zeros((n, 20), bool)
+        bits[:, 7 if side else 3] = True
+        return (bits ^ (r.random((n, 20)) > keep)).astype(float)
+
+    return Law(draw, lambda x: (x[:, 3] - x[:, 7]) * 1.02, level=2.04)
+
+
+def _histogram() -> Law:
+    """Twenty counts with noise of level 1, one of which changes by 2."""
+
+    def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
+        x = r.laplace(size=(n, 20))
+        x[:, 11] += 2 * side
+        return x
+
+    return Law(draw, lambda x: np.abs(x[:, 11] - 2) - np.abs(x[:, 11]), level=2.0)
+
+
+def _order_statistics() -> Law:
+    """Five sorted numbers with Laplace noise of scale 1/2, one of which moves by 1."""
+
+    def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
+        x = r.laplace(scale=0.5, size=(n, 5))
+        x[:, 0] += side
+        return np.sort(x, axis=1)
+
+    def ratio(x: np.ndarray) -> np.ndarray:
+        # One of the five moved, each with the same chance.
+        terms = 2 * (np.abs(x) - np.abs(x - 1))
+        return -logsumexp(terms, axis=1) + math.log(5)
+
+    return Law(draw, ratio, level=2.0)
+
+
+def _mixed() -> Law:
+    """One label of five and three numbers, the first of which moves beside one of them."""
+
+    def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
+        label = r.integers(0, 5, n)
+        x = r.laplace(size=(n, 3))
+        x[:, 0] += 1.5 * side * (label == 2)
+        return np.concatenate([np.eye(5)[label], x], axis=1)
+
+    def ratio(x: np.ndarray) -> np.ndarray:
+        return x[:, 2] * (np.abs(x[:, 5] - 1.5) - np.abs(x[:, 5]))
+
+    return Law(draw, ratio, level=1.5)
+
+
+def _scale() -> Law:
+    def ratio(x: np.ndarray) -> np.ndarray:
+        return 5 * math.log(1.3) - (x**2).sum(axis=1) / 2 * (1 - 1 / 1.69)
+
+    return Law(lambda r, n, side: r.normal(size=(n, 5)) * (1.3 if side else 1), ratio, 1e-5)
+
+
+def _gradients() -> Law:
+    unit = np.random.default_rng(100).normal(size=100)
+    unit /= np.linalg.norm(unit)
+
+    def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
+        x = 0.6 * r.normal(size=(n, 100))
+        return x + side * (r.random(n) < 0.5)[:, None] * unit
+
+    def ratio(x: np.ndarray) -> np.ndarray:
+        return -np.logaddexp(0, (x @ unit - 0.5) / 0.36) + math.log(2)
+
+    return Law(draw, ratio, 1e-5)
+
+
+def _sign() -> Law:
+    """Three normals; the sign of their product is told by randomised response."""
+
+    def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
+        x = np.abs(r.normal(size=(n, 3))) * r.choice([-1, 1], (n, 3))
+        wanted = np.where(r.random(n) < 1 / (1 + math.exp(-1)), 1, -1) * (1 if side == 0 else -1)
+        x[:, 2] *= np.sign(np.prod(x, axis=1)) * wanted
+        return x
+
+    return Law(draw, lambda x: np.sign(np.prod(x, axis=1)), level=1.0)
+
+
+def _equal() -> Law:
+    return Law(lambda r, n, side: r.laplace(size=(n, 10)), lambda x: x[:, 0], level=0.0)
+
+
+LAWS = {
+    "Gaussian shift, 10-d, mu 1 *": _gaussian(10),
+    "correlated Laplace, level .8": _correlated(),
+    "3 Laplace releases, level 3": _releases(),
+    "RAPPOR, 20 bits, level 2.04": _rappor(),
+    "histogram, 1 of 20 wrong, 2": _histogram(),
+    "order statistics of 5, 2": _order_statistics(),
+    "label + 3 numbers, 1.5": _mixed(),
+    "scale 1.3, 5-d *": _scale(),
+    "gradient sum, 100-d *": _gradients(),
+    "sign of x1 x2 x3, level 1": _sign(),
+    "equal, 10-d": _equal(),
+}
+"""Name -> law; * is at delta 1e-5."""
+
+
+def learned(law: Law, seed: int, confidence: float = CONFIDENCE, scale: float = 1.0) -> Any:
+    """The audit of one seed."""
+    return dpjax.audit(
+        dpjax.HostMechanism(_seeded(law)),
+        [(0, 1)],
+        method=dpjax.Events(int(scale * SEARCH), int(scale * CONFIRM)),
+        notion=dpjax.Epsilon(law.delta),
+        confidence=confidence,
+        key=seed,
+    )
+
+
+def _seeded(law: Law) -> Callable[..., Any]:
+    def outputs(side: int, num_samples: int, seed: int = 0) -> Any:
+        return law.draw(np.random.default_rng(seed), num_samples, side)
+
+    return outputs
+
+
+def oracle(law: Law, seed: int) -> float:
+    """The bound of an event of the true likelihood ratio."""
+    assert law.ratio is not None
+    random = np.random.default_rng([seed, 7])
+    scores = [
+        [law.ratio(law.draw(random, n, side)).astype(np.float32) for side in (0, 1)]
+        for n in (SEARCH, CONFIRM)
+    ]
+    tails = 0.5 ** np.arange(6, 12)
+    levels = np.concatenate([tails, np.arange(1, 48) / 48, 1 - tails])
+    edges = np.unique(np.quantile(np.concatenate(scores[0]), levels, method="nearest"))
+    cells = [[np.searchsorted(edges, part, side="right") for part in stage] for stage in scores]
+    size = len(edges) + 1
+    halves = [
+        np.stack([np.bincount(part[h::2], minlength=size) for part in cells[0]]) for h in (0, 1)
+    ]
+    event = choose_event(
+        halves[0], CONFIRM, CONFIDENCE, judge=halves[1], delta=law.delta,
+        positions=[np.arange(size)], coarser=[np.arange(size) // 3],
+    )  # fmt: skip
+    counts = [int(event.cells[part].sum()) for part in cells[1]]
+    larger = int(event.larger)
+    return float(
+        event_lower_bound(
+            counts[larger], counts[1 - larger], CONFIRM, CONFIRM, CONFIDENCE, event.share,
+            law.delta,
+        )
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", default="", help="part of a law's name")
+    arguments = parser.parse_args()
+    print("| law | oracle | learned | ratio | seconds | event |\n|---|---|---|---|---|---|")
+    for name, law in LAWS.items():
+        if arguments.only not in name:
+            continue
+        start = time.process_time()
+        results = [learned(law, seed) for seed in range(arguments.seeds)]
+        seconds = (time.process_time() - start) / arguments.seeds
+        bound = np.median([result.lower_bound for result in results])
+        best = np.median([oracle(law, seed) for seed in range(arguments.seeds)])
+        ratio = "" if best == 0 else f"{bound / best:.3f}"
+        event = results[0].witness.event
+        print(
+            f"| {name} | {best:.3f} | {bound:.3f} | {ratio} | {seconds:.1f} | {event} |", flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()

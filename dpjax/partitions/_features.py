@@ -1,0 +1,133 @@
+"""Numbers that describe an output of several numbers and labels, for scores that are fitted."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpjax.partitions._outputs import Outputs
+
+_CLIP = 10.0
+"""Standardised numbers are cut off there."""
+
+_NORMAL_IQR = 1.349
+"""Interquartile range of a standard normal."""
+
+_MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS = 64, 0.005, 8
+"""Labels with a column of their own; share of an atom, and atoms of one number at most."""
+
+_KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
+"""Hinges a column, also where there are many columns; columns of so few values have none."""
+
+_SQUARE = 25.0
+"""Squares are cut off there."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Standardised columns of outputs: their numbers, then indicators of labels and atoms.
+
+    Attributes:
+        centre: [d], medians of the numbers.
+        scale: [d], their spread as a standard deviation, 1 for a constant.
+        labels: Numbers of the labels that have an indicator.
+        atoms: For each number, its frequent values, which have one each.
+    """
+
+    centre: np.ndarray
+    scale: np.ndarray
+    labels: np.ndarray
+    atoms: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(cls, outputs: Outputs) -> "Columns":
+        """From the outputs that search, both sides together."""
+        numbers = outputs.values[~outputs.alone]
+        if not len(numbers):
+            numbers = np.zeros((1, outputs.values.shape[1]))
+        low, centre, high = np.quantile(numbers, [0.25, 0.5, 0.75], axis=0)
+        scale = (high - low) / _NORMAL_IQR
+        scale = np.where(scale > 0, scale, numbers.std(axis=0))
+        labels, counts = np.unique(outputs.labels, return_counts=True)
+        often = labels[np.argsort(-counts, kind="stable")][:_MAX_LABELS]
+        atoms = []
+        for column in numbers.T:
+            values, times = np.unique(column, return_counts=True)
+            frequent = times >= max(_ATOM_SHARE * len(column), 2)
+            # Of few values all are frequent: they are a number like any other.
+            atoms.append(values[frequent][:_MAX_ATOMS] if not frequent.all() else np.empty(0))
+        return cls(
+            centre,
+            np.where(scale > 0, scale, 1.0),
+            often if len(labels) > 1 else np.empty(0, int),
+            tuple(atoms),
+        )
+
+    def numbers(self, outputs: Outputs) -> np.ndarray:
+        """[n, d], standardised; 0 where a label stands alone or a number is an atom."""
+        found = np.clip((outputs.values - self.centre) / self.scale, -_CLIP, _CLIP)
+        for column, atoms in enumerate(self.atoms):
+            if len(atoms):
+                found[np.isin(outputs.values[:, column], atoms), column] = 0.0
+        found[outputs.alone] = 0.0
+        return found
+
+    def indicators(self, outputs: Outputs) -> np.ndarray:
+        """[n, labels + atoms], 0 or 1."""
+        found = [outputs.labels[:, None] == self.labels]
+        for column, atoms in enumerate(self.atoms):
+            found.append((outputs.values[:, column, None] == atoms) & ~outputs.alone[:, None])
+        return np.concatenate(found, axis=1).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Features:
+    """A map from outputs to numbers, of which a score is a linear combination.
+
+    Attributes:
+        kind: "linear", "additive" or "products".
+        columns: Standardised.
+        knots: For each number, where its hinges begin; of "additive" alone.
+    """
+
+    kind: str
+    columns: Columns
+    knots: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(cls, kind: str, columns: Columns, outputs: Outputs) -> "Features":
+        """With knots at quantiles of the outputs."""
+        knots = []
+        numbers = columns.numbers(outputs) if kind == "additive" else np.empty((0, 0))
+        count = _KNOTS if numbers.shape[1] <= _MANY_COLUMNS else _FEW_KNOTS
+        for column in numbers.T:
+            inner = np.unique(np.quantile(column, np.arange(1, count + 1) / (count + 1)))
+            knots.append(inner if len(np.unique(column[:1000])) > _FEW_VALUES else np.empty(0))
+        return cls(kind, columns, tuple(knots))
+
+    def owners(self) -> np.ndarray:
+        """Int [features], the number that each belongs to; -1 for indicators and products."""
+        numbers = np.arange(len(self.columns.centre))
+        indicators = len(self.columns.labels) + sum(map(len, self.columns.atoms))
+        parts = [numbers, np.full(indicators, -1)]
+        if self.kind == "additive":
+            parts.append(np.repeat(numbers, [len(knots) for knots in self.knots]))
+        if self.kind == "products":
+            parts += [numbers, numbers]
+            if len(numbers) <= _MANY_COLUMNS:
+                parts.append(np.full(len(numbers) * (len(numbers) - 1) // 2, -1))
+        return np.concatenate(parts)
+
+    def __call__(self, outputs: Outputs) -> np.ndarray:
+        """[n, features]; the first ones are the standardised numbers."""
+        z = self.columns.numbers(outputs)
+        parts = [z, self.columns.indicators(outputs)]
+        if self.kind == "additive":
+            parts += [
+                np.maximum(z[:, [column]] - knots, 0) for column, knots in enumerate(self.knots)
+            ]
+        if self.kind == "products":
+            parts += [np.abs(z), np.minimum(z**2, _SQUARE)]
+            if z.shape[1] <= _MANY_COLUMNS:
+                first, second = np.triu_indices(z.shape[1], 1)
+                parts.append(np.clip(z[:, first] * z[:, second], -_SQUARE, _SQUARE))
+        return np.concatenate(parts, axis=1)

@@ -1,0 +1,149 @@
+"""A score by a small network, for what no sum of simple features can tell."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.partitions._features import Columns
+from dpjax.partitions._outputs import Outputs
+from dpjax.partitions._scores import FOLDS
+
+_WIDTH, _BATCH, _EPOCHS, _PATIENCE = 64, 512, 25, 5
+_RATE = 3e-3
+"""Of Adam's steps, falling linearly to 0."""
+
+_HELD_OUT = 6
+"""One in so many outputs says when to stop."""
+
+_SEED = 0
+"""Of first weights and of the order of batches: a fit is a function of its outputs."""
+
+_Weights = list[tuple[Array, Array]]
+
+
+@dataclass(frozen=True)
+class Network:
+    """The mean of five networks, or of the one that did not see an output.
+
+    Attributes:
+        columns: Standardised inputs.
+        weights: Matrices and shifts of each layer, with a leading axis of folds.
+    """
+
+    columns: Columns
+    weights: Any
+
+    def words(self, whole: bool) -> str:
+        """With a digest of all weights."""
+        return f"the score of a network ({self.digest})"
+
+    @property
+    def digest(self) -> str:
+        """Of all weights, to tell two networks apart."""
+        whole = b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(self.weights))
+        return blake2b(whole, digest_size=4).hexdigest()
+
+    def plain(self) -> dict[str, Any]:
+        """Its size and its digest; an audit that runs again fits it again."""
+        return {"kind": "network", "width": _WIDTH, "digest": self.digest}
+
+    def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
+        """float32 [n]."""
+        scores = np.asarray(_every(self.weights, _table(self.columns, outputs)))
+        if fold is None:
+            return scores.mean(axis=0, dtype=np.float64).astype(np.float32)
+        return scores[fold, np.arange(len(fold))]
+
+
+def fit_network(columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> Network:
+    """Networks that tell side 0 from side 1, one without each fold.
+
+    Args:
+        columns: Of the outputs.
+        outputs: n of them, of both sides.
+        side: int [n].
+        fold: int [n].
+    """
+    table, sign = _table(columns, outputs), np.where(side == 0, 1.0, -1.0).astype(np.float32)
+    random = np.random.default_rng(_SEED)
+    # All folds with one number of outputs, so that they are one program.
+    size = min(int(np.sum(fold != number)) for number in range(FOLDS)) // _BATCH * _BATCH
+    rows = [random.permutation(np.flatnonzero(fold != number))[:size] for number in range(FOLDS)]
+    keys = jax.random.split(jax.random.key(_SEED), FOLDS)
+    return Network(columns, _fit(table[np.stack(rows)], sign[np.stack(rows)], keys))
+
+
+def _table(columns: Columns, outputs: Outputs) -> np.ndarray:
+    parts = [columns.numbers(outputs), columns.indicators(outputs)]
+    return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def _forward(weights: _Weights, table: Array) -> Array:
+    for matrix, shift in weights[:-1]:
+        table = jax.nn.relu(table @ matrix + shift[None])
+    matrix, shift = weights[-1]
+    return (table @ matrix + shift[None])[:, 0]
+
+
+@jax.jit
+def _every(weights: _Weights, table: Array) -> Array:
+    return jax.vmap(lambda own: _forward(own, table))(weights)
+
+
+@jax.jit
+def _fit(tables: Array, signs: Array, keys: Array) -> _Weights:
+    return jax.lax.map(lambda part: _fit_one(*part), (tables, signs, keys))
+
+
+def _fit_one(table: Array, sign: Array, key: Array) -> _Weights:
+    """Adam on the logistic loss; the weights of the epoch that was best on what is held out."""
+    size, inputs = table.shape
+    held = size // _HELD_OUT // _BATCH * _BATCH or _BATCH
+    widths = [inputs, _WIDTH, _WIDTH, 1]
+    start = [
+        (
+            jax.random.normal(jax.random.fold_in(key, i), (a, b)) * jnp.sqrt(2 / a),
+            jnp.zeros(b),
+        )
+        for i, (a, b) in enumerate(pairwise(widths))
+    ]
+    steps = (size - held) // _BATCH
+
+    def loss(weights: _Weights, rows: Array, wanted: Array) -> Array:
+        return jax.nn.softplus(-wanted * _forward(weights, rows)).mean()
+
+    def step(carry: tuple, rows: Array) -> tuple[tuple, None]:
+        weights, first, second, number = carry
+        slope = jax.grad(loss)(weights, table[rows], sign[rows])
+        first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, slope)
+        second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g**2, second, slope)
+        rate = _RATE * (1 - number / (_EPOCHS * steps))
+        number = number + 1
+
+        def moved(w: Array, m: Array, v: Array) -> Array:
+            return w - rate * (m / (1 - 0.9**number)) / (jnp.sqrt(v / (1 - 0.999**number)) + 1e-8)
+
+        return (jax.tree.map(moved, weights, first, second), first, second, number), None
+
+    def epoch(state: tuple) -> tuple:
+        carry, best, least, waited, number = state
+        order = held + jax.random.permutation(jax.random.fold_in(key, 100 + number), size - held)
+        carry, _ = jax.lax.scan(step, carry, order[: steps * _BATCH].reshape(steps, _BATCH))
+        now = loss(carry[0], table[:held], sign[:held])
+        better = now < least
+        best = jax.tree.map(lambda new, old: jnp.where(better, new, old), carry[0], best)
+        waited = jnp.where(better, 0, waited + 1)
+        return carry, best, jnp.minimum(now, least), waited, number + 1
+
+    zeros = jax.tree.map(jnp.zeros_like, start)
+    begin = ((start, zeros, zeros, jnp.float32(0)), start, jnp.float32(jnp.inf), 0, 0)
+    _, best, *_ = jax.lax.while_loop(
+        lambda state: (state[3] < _PATIENCE) & (state[4] < _EPOCHS), epoch, begin
+    )
+    return best

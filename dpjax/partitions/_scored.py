@@ -1,0 +1,139 @@
+"""Cells of a score: a partition of outputs of several numbers and labels along one line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpjax.partitions._features import Columns, Features
+from dpjax.partitions._lay import lay
+from dpjax.partitions._outputs import Outputs
+from dpjax.partitions._partition import Partition
+from dpjax.partitions._scores import FOLDS, Score, fit_combination
+
+_STEPS, _TAILS = 48, range(6, 12)
+"""Quantiles k / 48, and 2^-6, ..., 2^-11 from both ends."""
+
+_FEWEST, _MANY = 500, 5000
+"""Outputs a side that a linear score needs, and any other one."""
+
+MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
+"""Numbers of an output; and numbers of all outputs that are fitted to."""
+
+
+@dataclass(frozen=True)
+class OneEntry(Partition):
+    """Cells of one number of a vector; otherwise a partition of single numbers.
+
+    Attributes:
+        column: Which number.
+    """
+
+    column: int = 0
+
+    def index(self, outputs: Outputs) -> np.ndarray:
+        """int64 [n], the cell of each output."""
+        return super().index(_column(outputs, self.column))
+
+    def kind(self, whole: bool) -> str:
+        """What a number in its cells is."""
+        return f"a vector with entry {self.column}"
+
+    def plain(self) -> dict[str, Any]:
+        """Which number, for a recipe."""
+        return {"words": f"entry {self.column}", "kind": "entry", "entry": self.column}
+
+
+@dataclass(frozen=True)
+class Scored(Partition):
+    """Cells of a score; otherwise a partition of single numbers.
+
+    Attributes:
+        score: Of outputs.
+    """
+
+    score: Any = None
+
+    def index(self, outputs: Outputs) -> np.ndarray:
+        """int64 [n], the cell of each output."""
+        return self._cell(self.score.values(outputs))
+
+    def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
+        """The same by the fit that did not see each output."""
+        return self._cell(self.score.values(outputs, fold))
+
+    def _cell(self, values: np.ndarray) -> np.ndarray:
+        found = np.searchsorted(self.edges[0], values.astype(np.float64), side="right")
+        return self.num_alone + found
+
+    def kind(self, whole: bool) -> str:
+        """What a number in its cells is."""
+        return f"a vector with {self.score.words(whole)}"
+
+    def plain(self) -> dict[str, Any]:
+        """The score, for a recipe."""
+        return {"words": self.score.words(False), **self.score.plain()}
+
+
+def _column(outputs: Outputs, column: int) -> Outputs:
+    return outputs._replace(values=outputs.values[:, [column]])
+
+
+def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int) -> OneEntry:
+    """Cells of one number, labels apart from it.
+
+    Args:
+        pilot: Outputs at the database and at its neighbor.
+        names: Of all labels in it.
+        column: Which number.
+    """
+    laid = lay([_column(side, column) for side in pilot], names)
+    return OneEntry(laid.names, laid.edges, laid.atoms, laid.boxed, laid.whole, column)
+
+
+def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> list[Scored]:
+    """Cells of every score that there are enough outputs for, simple scores first.
+
+    Args:
+        pilot: Outputs at the database and at its neighbor, of several numbers.
+        folds: int [n], the fold of each of them.
+
+    Raises:
+        ValueError: The outputs have too many numbers.
+    """
+    outputs = Outputs(*(np.concatenate(column) for column in zip(*pilot, strict=True)))
+    columns_given = outputs.values.shape[1]
+    if columns_given > MAX_COLUMNS or outputs.values.size > _MAX_ENTRIES:
+        raise ValueError(
+            f"outputs must have at most {MAX_COLUMNS} numbers, and {_MAX_ENTRIES:g} of them in all "
+            f"that search, but had {columns_given} and {outputs.values.size:g}: audit a function "
+            "of them, or search with fewer."
+        )
+    side = np.repeat([0, 1], [len(part.labels) for part in pilot])
+    fold, fewest = np.concatenate(folds), min(len(part.labels) for part in pilot)
+    scores: list[Score] = []
+    columns = Columns.of(outputs)
+    if fewest >= _FEWEST:
+        kinds = ("linear", "additive", "products") if fewest >= _MANY else ("linear",)
+        for kind in kinds:
+            features = Features.of(kind, columns, outputs)
+            scores.append(fit_combination(features, outputs, side, fold))
+    if fewest >= _MANY:
+        from dpjax.partitions._network import fit_network
+
+        scores.append(fit_network(columns, outputs, side, fold))
+    return [_cut(score, outputs, fold) for score in scores]
+
+
+def _cut(score: Score, outputs: Outputs, fold: np.ndarray) -> Scored:
+    values = score.values(outputs, fold).astype(np.float64)
+    tails = 0.5 ** np.array(_TAILS)
+    levels = np.concatenate([tails, np.arange(1, _STEPS) / _STEPS, 1 - tails])
+    edges = np.unique(np.quantile(values, levels, method="nearest"))
+    return Scored(("a number",), (edges,), (np.empty(0),), np.zeros(1, int), score=score)
+
+
+def fold_of(number: np.ndarray) -> np.ndarray:
+    """The fold of outputs by their numbers."""
+    return number % FOLDS

@@ -1,0 +1,64 @@
+"""The cells of outputs: of several numbers those of the score that tells most."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.partitions import Outputs, Partition, lay, score_partitions
+from dpjax.partitions._scored import entry_partition
+
+_ENOUGH = 0.97
+"""A simpler score is taken that promises this part of the largest bound."""
+
+_MOST_BOXES = 3
+"""Numbers of an output that are cut into boxes, at most."""
+
+Promise = Callable[[Partition, NDArray[np.int64]], float]
+"""(cells, counts of both halves at both sides) -> the bound to be expected of them."""
+
+
+def lay_best(
+    pilots: Sequence[Outputs],
+    folds: Sequence[np.ndarray],
+    names: Sequence[str],
+    promise: Promise,
+    **options: Any,
+) -> Partition:
+    """Cells for the outputs of a pair.
+
+    Outputs of several numbers have the cells of a score, or boxes where they promise more. Within a
+    region they have boxes.
+
+    Args:
+        pilots: The first outputs that search, at the database and at its neighbor.
+        folds: int [n], the fold of each of them.
+        names: Of all labels in them.
+        promise: What cells and counts promise.
+        options: Of `dpjax.partitions.lay`.
+
+    Raises:
+        ValueError: As `lay`, or there are too many numbers to fit a score to.
+    """
+    dimension = pilots[0].values.shape[1]
+    if dimension == 1 or options.get("region") is not None:
+        return lay(pilots, names, **options)
+    entries = [entry_partition(pilots, names, column) for column in range(dimension)]
+    others: list[Partition] = [*score_partitions(pilots, folds)]
+    if dimension <= _MOST_BOXES:
+        # After the linear score, whose event is as easily said.
+        others.insert(1, lay(pilots, names, **options))
+
+    def promised(cells: Partition) -> float:
+        halves = np.zeros((2, 2, cells.size), np.int64)
+        for side, (outputs, fold) in enumerate(zip(pilots, folds, strict=True)):
+            half = np.arange(len(fold)) % 2
+            place = cells.index_held_out(outputs, fold) + cells.size * half
+            halves[:, side] = np.bincount(place, minlength=2 * cells.size).reshape(2, -1)
+        return promise(cells, halves)
+
+    best = max(entries, key=promised)
+    found = [(cells, promised(cells)) for cells in (best, *others)]
+    largest = max(bound for _, bound in found)
+    return next(cells for cells, bound in found if bound >= _ENOUGH * largest)

@@ -1,0 +1,174 @@
+"""Scores against twins: a general minimiser, formulas by hand, and what held-out means."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dpjax.partitions import Outputs, score_partitions
+from dpjax.partitions._features import Columns, Features
+from dpjax.partitions._network import fit_network
+from dpjax.partitions._scored import entry_partition, fold_of
+from dpjax.partitions._scores import FOLDS, Weighted, _Logistic, fit_combination
+
+
+def rng(*seed):
+    return np.random.default_rng(seed)
+
+
+def vectors(values, labels=None, alone=None):
+    n = len(values)
+    return Outputs(
+        np.zeros(n, np.int32) if labels is None else labels,
+        values,
+        np.zeros(n, bool) if alone is None else alone,
+    )
+
+
+def shifted(seed, n, d, shift=0.5):
+    """Two sides of normals, the first entry of one of which is shifted; and their folds."""
+    sides = [rng(seed, s).normal(size=(n, d)) for s in (0, 1)]
+    sides[1][:, 0] += shift
+    return [vectors(side) for side in sides], [fold_of(np.arange(n))] * 2
+
+
+def loss(weights, table, side, ridge):
+    """Minus the log-likelihood with the penalty; the intercept is the last weight."""
+    line = table @ weights[:-1] + weights[-1]
+    return np.sum(np.logaddexp(0, line) - side * line) + ridge / 2 * np.sum(weights[:-1] ** 2)
+
+
+def test_logistic_regression_is_what_a_minimiser_finds():
+    table, side = rng(1).normal(size=(400, 3)), rng(2).integers(0, 2, 400)
+    table[:, 1] += side
+    fit, left_out = _Logistic(table, side, 3.0), np.arange(400) % 5 == 2
+    whole = minimize(loss, np.zeros(4), (table, side, 3.0), method="BFGS", tol=1e-8).x
+    part = minimize(
+        loss, np.zeros(4), (table[~left_out], side[~left_out], 3.0), method="BFGS", tol=1e-8
+    ).x
+    np.testing.assert_allclose(fit.weights, whole, atol=2e-4)
+    np.testing.assert_allclose(fit.without(left_out), part, atol=2e-4)
+    # The fit to all outputs is as it was.
+    np.testing.assert_allclose(fit.weights, whole, atol=2e-4)
+
+
+def test_columns_by_hand():
+    values = np.stack([np.r_[np.zeros(100), rng(3).normal(size=900)], rng(4).normal(size=1000)], 1)
+    labels = np.r_[np.zeros(990, np.int32), np.full(10, 4, np.int32)]
+    outputs = vectors(values, labels, labels == 4)
+    columns = Columns.of(outputs)
+    assert columns.atoms[0].tolist() == [0.0] and columns.atoms[1].size == 0
+    z, marks = columns.numbers(outputs), columns.indicators(outputs)
+    assert marks.shape == (1000, 3) and marks[:, 0].sum() == 990 and marks[:, 2].sum() == 100
+    # An atom and a label that stands alone are at the centre, beside their indicators.
+    assert not z[:100, 0].any() and not z[990:].any()
+    wanted = (values[500, 1] - np.median(values[:990, 1])) / columns.scale[1]
+    assert z[500, 1] == pytest.approx(wanted)
+    assert np.subtract(*np.quantile(values[:990, 1], [0.75, 0.25])) == pytest.approx(
+        1.349 * columns.scale[1]
+    )
+
+
+@pytest.mark.parametrize("kind", ["linear", "additive", "products"])
+def test_features_by_hand(kind):
+    outputs = vectors(rng(5).normal(size=(2000, 3)))
+    columns = Columns.of(outputs)
+    features = Features.of(kind, columns, outputs)
+    table, z = features(outputs), columns.numbers(outputs)
+    parts = {"linear": [], "additive": [], "products": [np.abs(z), np.minimum(z**2, 25)]}[kind]
+    if kind == "additive":
+        for column in range(3):
+            for level in np.arange(1, 8) / 8:
+                hinge = z[:, column] - np.quantile(z[:, column], level)
+                parts.append(np.maximum(hinge, 0)[:, None])
+    if kind == "products":
+        parts.append(np.stack([z[:, 0] * z[:, 1], z[:, 0] * z[:, 2], z[:, 1] * z[:, 2]], 1))
+    np.testing.assert_allclose(table, np.concatenate([z, *parts], axis=1), atol=1e-12)
+    assert len(features.owners()) == table.shape[1]
+
+
+@pytest.mark.parametrize("kind", ["additive", "network"])
+def test_an_output_is_scored_by_a_fit_that_did_not_see_it(kind):
+    """Turning the sides of one fold around changes no held-out score within it."""
+    pilot, folds = shifted(6, 6000, 3)
+    outputs = Outputs(*(np.concatenate(column) for column in zip(*pilot, strict=True)))
+    side, fold = np.repeat([0, 1], 6000), np.concatenate(folds)
+    scores = []
+    for turned in (False, True):
+        given = np.where((fold == 3) & turned, 1 - side, side)
+        if kind == "network":
+            score = fit_network(Columns.of(outputs), outputs, given, fold)
+        else:
+            features = Features.of("additive", Columns.of(outputs), outputs)
+            score = fit_combination(features, outputs, given, fold)
+        scores.append(score.values(outputs, fold)[fold == 3].astype(float))
+    # A combination is scaled by the mean of all five.
+    ratio = scores[1] / scores[0]
+    assert np.std(ratio) < 0.02 * np.mean(ratio)
+    if kind == "network":
+        np.testing.assert_array_equal(*scores)
+
+
+def test_a_linear_score_is_what_its_words_say():
+    pilot, folds = shifted(7, 3000, 4, shift=1.0)
+    pilot[1].values[:, 2] -= 0.5
+    (linear,) = [c for c in score_partitions(pilot, folds) if isinstance(c.score, Weighted)]
+    words = linear.score.words(True)
+    outputs = vectors(rng(8).normal(size=(500, 4)))
+    written = words.replace("x", "*x").replace("-*x", "-x").replace("- *x", "- x").lstrip("*")
+    names = {f"x{i}": outputs.values[:, i] for i in range(4)}
+    counted = eval(written.replace("+ *x", "+ x"), {}, names)
+    np.testing.assert_array_equal(linear.score.values(outputs), counted.astype(np.float32))
+    # The shift of 1 is at side 1, so x0 counts against side 0.
+    assert words.startswith("-x0 +") and "x1" not in words
+    mask = np.arange(linear.size) >= 40
+    edge = linear.edges[0][40 - linear.num_alone - 1]
+    assert linear.describe(mask, whole=True) == (
+        f"the output is a vector with {words} of at least {edge:.17g}"
+    )
+    np.testing.assert_array_equal(mask[linear.index(outputs)], linear.score.values(outputs) >= edge)
+
+
+def test_a_scaled_column_gives_the_same_events():
+    pilot, folds = shifted(9, 2000, 3)
+    moved = [vectors(side.values * [1000.0, 1, 1] + [0, 5.0, 0]) for side in pilot]
+    cells = [
+        next(c for c in score_partitions(given, folds) if isinstance(c.score, Weighted))
+        for given in (pilot, moved)
+    ]
+    first, second = (
+        c.score.values(given[0]) for c, given in zip(cells, (pilot, moved), strict=True)
+    )
+    assert np.corrcoef(first, second)[0, 1] > 0.999
+
+
+def test_which_scores_there_are_enough_outputs_for():
+    for n, kinds in ((300, 0), (800, 1), (5000, 4)):
+        scored = score_partitions(*shifted(10, n, 3))
+        assert len(scored) == kinds
+    assert scored[-1].score.plain()["kind"] == "network"
+    with pytest.raises(ValueError, match=r"at most 1000 numbers, .* but had 1001 and"):
+        score_partitions(*shifted(11, 10, 1001))
+
+
+def test_cells_have_even_shares_and_fine_tails():
+    pilot, folds = shifted(12, 4000, 2)
+    scored = score_partitions(pilot, folds)[0]
+    counts = sum(
+        np.bincount(scored.index_held_out(side, fold), minlength=scored.size)
+        for side, fold in zip(pilot, folds, strict=True)
+    )
+    assert FOLDS == 5 and scored.size == 62 and abs(counts[2:7].sum() - 62) <= 3
+    np.testing.assert_allclose(counts[10:-8], 8000 / 48, atol=2)
+
+
+def test_one_entry_keeps_labels_apart():
+    values = rng(13).normal(size=(900, 2))
+    labels = np.where(np.arange(900) < 100, 1, 0).astype(np.int32)
+    values[labels == 1] = 0
+    pilot = [vectors(values, labels, labels == 1)] * 2
+    cells = entry_partition(pilot, ["numbers", "'failed'"], 1)
+    found = cells.index(pilot[0])
+    assert set(found[:100]) == {1} and found[100:].min() > 1
+    assert cells.describe(np.arange(cells.size) == 1) == "the output is 'failed'"
+    mask = np.arange(cells.size) > 40
+    assert cells.describe(mask).startswith("the output is a vector with entry 1 of at least")
