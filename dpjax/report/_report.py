@@ -10,7 +10,7 @@ from typing import Any
 from dpjax._files import write_whole
 from dpjax.inference import blind_spot, searched_text
 from dpjax.partitions import EVERYWHERE
-from dpjax.plotting import as_plain, plot_audit
+from dpjax.plotting import as_plain, has_chain, plot_audit, plot_notions
 from dpjax.report._files import check_report_path, render
 
 NOT_TESTED = (
@@ -43,7 +43,7 @@ def render_report(result: Any, kind: str = ".html") -> str:
         kind,
         r=found,
         a=found["assumption"],
-        figure=_figure(found) if kind == ".html" and found["curve"] is not None else None,
+        figures=_figures(found) if kind == ".html" else [],
         not_tested=[NOT_TESTED[0], *([] if everywhere else NOT_TESTED[1:2]), NOT_TESTED[2]],
         trials=settings.get("confirmed", [found["num_confirm"]] * 2),
         column="Expected bound" if events else "Score in the search",
@@ -84,10 +84,16 @@ def _again(device: str) -> str:
     )
 
 
-def _figure(found: Mapping[str, Any]) -> Any:
+def _figures(found: Mapping[str, Any]) -> list[Any]:
+    """Of the outputs, and of every notion, as far as there are such."""
     from markupsafe import Markup
 
-    buffer = io.StringIO()
-    plot_audit(found).savefig(buffer, format="svg")
-    svg = buffer.getvalue()
-    return Markup(svg[svg.index("<svg") :])
+    drawn = [plot_audit] if found["curve"] is not None else []
+    drawn += [plot_notions] if has_chain(found) else []
+    texts = []
+    for draw in drawn:
+        buffer = io.StringIO()
+        draw(found).savefig(buffer, format="svg")
+        svg = buffer.getvalue()
+        texts.append(Markup(svg[svg.index("<svg") :]))
+    return texts
