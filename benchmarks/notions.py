@@ -223,7 +223,68 @@ def costs(arguments: argparse.Namespace) -> None:
         print(f"| {size:.0e} | {time.perf_counter() - start:.1f} | {most:.0f} |", flush=True)
 
 
-PARTS = {"misses": coverage, "medians": medians, "costs": costs}
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """Of N(0, 1) and N(mu, 1)."""
+    a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    return float(stats.norm.cdf(a) - math.exp(epsilon) * stats.norm.cdf(b))
+
+
+def mu_of(epsilon: float, delta: float) -> float:
+    """The mu of Gaussian privacy that has this epsilon at delta; 0 where there is none above 0."""
+    if epsilon <= 0:
+        return 0.0
+    return float(scipy.optimize.brentq(lambda mu: gaussian_delta(mu, epsilon) - delta, 1e-3, 50))
+
+
+def rivals(arguments: argparse.Namespace) -> None:
+    """Bounds from the same scores beside jax-privacy's (pip install jax-privacy), and coverage."""
+    from jax_privacy import auditing  # type: ignore[import-not-found]
+
+    delta, runs = 1e-5, arguments.audits
+    kinds = {
+        "N(1, 1) v N(0, 1)": (stats.norm(1, 1), stats.norm(0, 1), 4.377178, 1.0),
+        "Laplace, shift 1": (stats.laplace(1, 1), stats.laplace(0, 1), 0.99998, 1.030064),
+    }
+    print("| scores | n a side | method | median epsilon (too high) | median mu (too high) |")
+    print("|---|---|---|---|---|")
+    for name, (inside, outside, epsilon, mu) in kinds.items():
+        for size in (1_000, 10_000):
+            found: dict[str, list[tuple[float, float]]] = {}
+            for seed in range(runs):
+                rng = np.random.default_rng(seed)
+                x, y = (law.rvs(size, random_state=rng) for law in (inside, outside))
+                theirs = auditing.CanaryScoreAuditor(x, y)
+                sure = {"significance": ERROR, "delta": delta, "one_sided": False}
+                split = auditing.Split(seed=seed)
+                found.setdefault("jax-privacy, Clopper-Pearson, Bonferroni", []).append(
+                    (theirs.epsilon_clopper_pearson(**sure), math.nan)
+                )
+                found.setdefault("jax-privacy, Clopper-Pearson, split", []).append(
+                    (theirs.epsilon_clopper_pearson(**sure, threshold_strategy=split), math.nan)
+                )
+                assumed = float(theirs.epsilon_from_gdp(significance=ERROR, delta=delta))
+                found.setdefault("jax-privacy, Gaussian privacy assumed", []).append(
+                    (assumed, mu_of(assumed, delta))
+                )
+                terms = {"confidence": 1 - ERROR, "key": seed}
+                ours = [
+                    dpjax.audit(dpjax.Recorded(x, y), notion=notion, **terms).lower_bound
+                    for notion in (dpjax.Epsilon(delta), dpjax.Gdp())
+                ]
+                found.setdefault("dpjax, named", []).append((ours[0], ours[1]))
+                chain = dpjax.audit(dpjax.Recorded(x, y), notion=dpjax.Profile(), **terms)
+                ours = [chain.bound(n).lower_bound for n in (dpjax.Epsilon(delta), dpjax.Gdp())]
+                found.setdefault("dpjax, every notion at once", []).append((ours[0], ours[1]))
+            for method, rows in found.items():
+                texts = [
+                    "" if np.isnan(column).any()
+                    else f"{np.median(column):.3f} ({np.mean(np.array(column) > truth):.1%})"
+                    for column, truth in zip(zip(*rows, strict=True), (epsilon, mu), strict=True)
+                ]  # fmt: skip
+                print(f"| {name} | {size} | {method} | {texts[0]} | {texts[1]} |", flush=True)
+
+
+PARTS = {"misses": coverage, "medians": medians, "costs": costs, "rivals": rivals}
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from dpjax._files import write_whole
 from dpjax.inference import blind_spot, searched_text
+from dpjax.notions import Epsilon, Evidence, Gdp, Renyi, TotalVariation, Zcdp, evidence_from_plain
 from dpjax.partitions import EVERYWHERE
 from dpjax.plotting import as_plain, has_chain, plot_audit, plot_notions
 from dpjax.report._files import check_report_path, render
@@ -51,6 +52,7 @@ def render_report(result: Any, kind: str = ".html") -> str:
         again=_again(found["device"]),
         searched=searched_text(found),
         blind_spot=blind_spot(found["num_samples"]),
+        answers=_answers(found),
         settings=json.dumps({"recipe": found["recipe"], **settings}, indent=2),
     )
 
@@ -71,6 +73,18 @@ def write_report(result: Any, path: str | Path) -> Path:
     path = check_report_path(path)
     write_whole({path: render_report(result, path.suffix.lower())})
     return path
+
+
+def _answers(found: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """What the counts of a chain say of every notion that is a number; none of one event."""
+    if not has_chain(found):
+        return []
+    evidence = evidence_from_plain(found["evidence"])
+    own = evidence.confidence(1 - (1 - found["confidence"]) / found["num_claims"])
+    chain, distance = Evidence(chain=evidence.chain), found["recipe"]["distance"]
+    asked = [Epsilon(), Epsilon(1e-5), Gdp(), Zcdp(), TotalVariation()]
+    asked += [] if distance > 1 else [Renyi(2), Renyi(8)]
+    return [(n.symbol, n.state(chain, own, distance=distance).lower_bound) for n in asked]
 
 
 def _again(device: str) -> str:
