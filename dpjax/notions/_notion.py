@@ -34,6 +34,9 @@ from dpjax.partitions import Partition
 BAND = "simultaneous band"
 """What a bound of a chain rests on."""
 
+_FEW_BINS = 32
+"""Of a number, which are ordered by their own ratios alone."""
+
 _HUGE = 1e300
 """Stands for infinity in a mean."""
 
@@ -273,6 +276,9 @@ def merged_counts(
 
 
 def ways_of(partition: Partition) -> list[Way]:
-    """Orders that are tried: by ratios of cells, of groups of them, and along the numbers."""
+    """Orders that are tried: by ratios of cells, and of many of groups and along the numbers."""
+    if max(partition.shape) <= _FEW_BINS:
+        # Of few cells the ratios are known well, and their neighbours may be quite different.
+        return [Way()]
     found = [Way(), *(Way(groups=groups) for groups in partition.coarser())]
     return found + [Way(line=line) for line in partition.positions()]
