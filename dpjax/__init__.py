@@ -44,6 +44,12 @@ if TYPE_CHECKING:
     from dpjax.methods.histogram import midpoints as midpoints
     from dpjax.methods.local import privacy_loss as privacy_loss
     from dpjax.notions import Epsilon as Epsilon
+    from dpjax.notions import Gdp as Gdp
+    from dpjax.notions import Profile as Profile
+    from dpjax.notions import Renyi as Renyi
+    from dpjax.notions import TotalVariation as TotalVariation
+    from dpjax.notions import TradeOff as TradeOff
+    from dpjax.notions import Zcdp as Zcdp
     from dpjax.partitions import Box as Box
     from dpjax.results import AuditResult as AuditResult
     from dpjax.results import Witness as Witness
@@ -82,7 +88,15 @@ else:
             "dpjax.methods._pairs": ["FoundPairs", "search_pairs"],
             "dpjax.methods.histogram": ["histogram_ldp", "histogram_rdp", "midpoints"],
             "dpjax.methods.local": ["privacy_loss"],
-            "dpjax.notions": ["Epsilon"],
+            "dpjax.notions": [
+                "Epsilon",
+                "Gdp",
+                "Profile",
+                "Renyi",
+                "TotalVariation",
+                "TradeOff",
+                "Zcdp",
+            ],
             "dpjax.partitions": ["Box"],
             "dpjax.results": ["AuditResult", "Witness"],
             "dpjax.sources": ["CommandMechanism", "HostMechanism", "Recorded"],

@@ -10,9 +10,9 @@ from dpjax._batching import Execution
 from dpjax.databases import Pairs
 from dpjax.mechanisms import CATALOGUE
 from dpjax.methods import METHODS, Events, Method
-from dpjax.notions import Epsilon, Terms
+from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import AuditResult, build
-from dpjax.results._plain import options_from_plain
+from dpjax.results._plain import notion_from_plain, options_from_plain
 from dpjax.results._provenance import key_of
 from dpjax.sources import AnyPairs, Drawn, Source
 
@@ -22,10 +22,11 @@ def audit(
     pairs: Any = None,
     *,
     method: Method = Events(),  # noqa: B008 (frozen)
-    notion: Epsilon = Epsilon(),  # noqa: B008 (frozen)
-    claim: float | None = None,
+    notion: Notion = Epsilon(),  # noqa: B008 (frozen)
+    claim: Any = None,
     confidence: float = 0.999,
     num_claims: int = 1,
+    distance: int = 1,
     key: Any = 0,
     execution: Execution | None = None,
 ) -> AuditResult:
@@ -39,12 +40,18 @@ def audit(
             pairs if None. Recorded outputs have none.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`
             for densities; or `dpjax.Histogram(...)` for an interval under an assumption.
-        notion: `dpjax.Epsilon(delta)`.
-        claim: A level to compare with.
+        notion: What is bounded: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`, for which
+            all draws count one event, or `Profile()`, `TradeOff()`, `Renyi(order)` or `Zcdp()`, for
+            which they count a chain of sets. After a chain, `AuditResult.bound` answers for all.
+        claim: A level to compare with, in the notion's unit; of curves, and of epsilon at a delta,
+            also a curve: pairs of numbers, a function, a privacy loss distribution of
+            dp_accounting, or a privacy curve of OpenDP.
         confidence: Of the bounds of `num_claims` audits together. With 0.999, a gate fails a right
             mechanism at most once in a thousand keys.
         num_claims: Audits whose bounds shall hold together with the confidence; each is made with
             an error of (1 - confidence) / num_claims.
+        distance: k, records in which the databases of every pair differ. Bounds are of one record,
+            as the group property of the notion allows.
         key: Integer seed or typed key; the same key gives the same result.
         execution: Layout on the machine; never changes the result.
 
@@ -64,7 +71,7 @@ def audit(
         raise TypeError(
             f"method must be dpjax.Events(), Local() or Histogram(), but was {method!r}."
         )
-    terms = Terms(notion, claim, confidence, num_claims, key, execution)
+    terms = Terms(notion, claim, confidence, num_claims, key, execution, distance)
     # A seed that is none is refused before anything is drawn.
     _ = terms.root
     source = source_of(subject)
@@ -108,10 +115,11 @@ def rerun(result: AuditResult, subject: Any = None) -> AuditResult:
         source,
         _pairs_of(recipe, source, method.name),
         method=options_from_plain(method, options),
-        notion=options_from_plain(Epsilon, recipe["notion"]),
+        notion=notion_from_plain(recipe["notion"]),
         claim=result.claim,
         confidence=result.confidence,
         num_claims=result.num_claims,
+        distance=recipe["distance"],
         key=key_of(recipe["key"]),
     )
 

@@ -97,7 +97,7 @@ class Case:
 
     make: Any
     method: Any
-    notion: Epsilon = PURE
+    notion: Any = PURE
     level: float = LEVEL
     claim: float = 0.2
 
@@ -167,6 +167,13 @@ CASES = {
         for name, make in COUNTED.items()
         for delta in (0.0, 0.01)
     },
+    # Of level 2 are rho of at most 2, and mu of at most 2.4.
+    **{
+        f"chain, {name}": Case(COUNTED[name], Events(**SIZES), dpjax.Zcdp())
+        for name in ("built in", "host in batches", "command", "labels", "files")
+    },
+    "chain also, class": Case(COUNTED["class"], Events(**SIZES, also=True), dpjax.Gdp(), level=2.4),
+    "events, arrays, mu": Case(COUNTED["arrays"], Events(**SIZES), dpjax.Gdp(), level=2.4),
     **{f"local, {name}": Case(COUNTED[name], Local(**SIZES)) for name in SMOOTHED},
     "histogram, outcomes": Case(many_outcomes, FEW),
     "histogram, class": Case(own_outcomes, FEW),
@@ -262,9 +269,14 @@ def test_where_outputs_are_alike_the_bound_is_0(case, audits):
     assert result.smallest_error is None
 
 
-@pytest.mark.parametrize("name", ["built in", "function of reals", "function of integers", "class"])
-def test_streamed_is_gathered(name, audits):
-    case = f"events, {name}, delta 0"
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(f"events, {name}, delta 0" for name in ("built in", "function of integers", "class")),
+        "events, function of reals, delta 0", "chain, built in", "chain also, class",
+    ],
+)  # fmt: skip
+def test_streamed_is_gathered(case, audits):
     claim = CASES[case].claim
     streamed = audits(case, claim=claim, execution=Execution(layout="streamed"))
     assert content(streamed) == content(audits(case, claim=claim))
@@ -314,6 +326,8 @@ PAIR = [(0.0, 1.0)]
         (HOST, PAIR, {"method": FEW}, "use method=Events()"),
         (REALS, None, {"method": FEW}, "use method=Events()"),
         (Laplace(), None, {"method": Local(), "notion": Epsilon(0.01)}, "use method=Events()"),
+        (Laplace(), None, {"method": Local(), "notion": dpjax.Gdp()}, "use method=Events()"),
+        (Laplace(), None, {"method": Local(), "distance": 2}, "use method=Events()"),
         (
             RandomizedResponse(), None, {"method": FEW, "notion": Epsilon(0.01)},
             "use method=Events()",

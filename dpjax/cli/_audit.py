@@ -10,12 +10,13 @@ from typing import Any
 import typer
 
 from dpjax.cli._audit_options import TABLE, source_of
+from dpjax.cli._notion import claim_of, notion_of
 from dpjax.cli._options import counting, say_written, working
 from dpjax.cli._subject import subject_and_pairs
 from dpjax.cli._table import add_command
 from dpjax.cli._wording import in_options, options_of
 
-_TERMS = ("claim", "confidence", "num_claims", "key")
+_TERMS = ("confidence", "num_claims", "distance", "key")
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def audit(**given: Any) -> None:
-    """Audits a mechanism: a confidence bound on its epsilon, with a witness.
+    """Audits a mechanism: a confidence bound on its level of privacy, with a witness.
 
     Exits with 0 if the claim is not refuted or none was given, 1 if it is violated, 2 on bad input
     (an assumption that the counts refute and a file that cannot be written among it), 3 on an error
@@ -56,17 +57,17 @@ def _audited(source: str, written: dict[str, Any], progress: Any) -> Any:
     from dpjax import _validate
     from dpjax.audit import audit as run
     from dpjax.methods import METHODS
-    from dpjax.notions import Epsilon
 
     method: Any = METHODS[written["method"]]
     options = _chosen(written, (field.name for field in dataclasses.fields(method)))
     if "input_width" in written:
         _validate.positive(input_width=written["input_width"])
         options["input_interval"] = (0.0, written["input_width"])
-    notion = Epsilon(**_chosen(written, ("delta",)))
+    notion, claim = notion_of(written), claim_of(written)
     chosen = method(**options)
     subject, pairs = subject_and_pairs(source, written, progress)
-    return run(subject, pairs, method=chosen, notion=notion, **_chosen(written, _TERMS))
+    terms = _chosen(written, _TERMS)
+    return run(subject, pairs, method=chosen, notion=notion, claim=claim, **terms)
 
 
 def _chosen(written: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -64,7 +64,29 @@ TABLE: Table = {
         "are assumed smooth.",
         default="events",
     ),
-    "claim": _option(float, "The epsilon (or Renyi level) that is claimed."),
+    "claim": _option(
+        str,
+        "The level that is claimed, in the notion's unit; of a curve, and of epsilon, also a JSON "
+        "file of its points [[epsilon, delta], ...] (trade-off: [[level, error], ...]).",
+        metavar="NUMBER|FILE",
+        parser=number_or_text,
+    ),
+    "notion": _option(
+        str,
+        "What is bounded: epsilon (if not given), gdp, total-variation, zcdp, renyi:ORDER, profile "
+        "or trade-off.",
+    ),
+    "also": _option(
+        bool,
+        "Count a chain of sets too, with half of the error, so that the result answers for every "
+        "notion.",
+        "--also",
+        owners=("events",),
+    ),
+    "distance": _option(
+        int,
+        "Records in which the databases of each pair differ; bounds are of one. Default: 1.",
+    ),
     "confidence": _option(
         float, "Of the bounds of all --num-claims audits together. Default: 0.999."
     ),

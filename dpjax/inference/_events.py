@@ -13,8 +13,8 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax import _validate
-from dpjax.inference._binomial import one_sided_bounds
-from dpjax.inference._ratio import ratio_lower_bound, ratio_order
+from dpjax.inference._buehler import buehler_bound
+from dpjax.inference._hypotheses import Hypothesis, Ratio
 
 _SHARES = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 """Shares of the error that are tried for the likelier side's bound."""
@@ -76,7 +76,7 @@ def expected_bound(
     p, q = np.broadcast_arrays(*(np.asarray(x, np.float64) * n for x in (larger, smaller)))
     significance = 1 - confidence
     if delta == 0:
-        bound = ratio_order(p, q, n, n, max(-float(scipy.special.ndtri(significance)), 0.5))
+        bound = _log_order(p, q, n, max(-float(scipy.special.ndtri(significance)), 0.5))
         return bound, np.full(bound.shape, 0.5)
     best, share = np.full(p.shape, -np.inf), np.full(p.shape, 0.5)
     with np.errstate(divide="ignore"):
@@ -89,21 +89,25 @@ def expected_bound(
     return best, share
 
 
+def _log_order(p: NDArray, q: NDArray, trials: int, quantile: float) -> NDArray[np.float64]:
+    """The normal lower bound on a ratio's logarithm, by Agresti and Coull's probabilities."""
+    added = quantile**2
+    first, second = (np.minimum(count, trials) + added / 2 for count in (p, q))
+    error = np.sqrt(1 / first + 1 / second - 2 / (trials + added))
+    return np.log(first / second) - quantile * error
+
+
 def event_lower_bound(
     larger_count: ArrayLike,
     smaller_count: ArrayLike,
     larger_trials: int,
     smaller_trials: int,
     confidence: float,
-    share: ArrayLike = 0.5,
-    delta: float = 0.0,
+    hypothesis: Hypothesis = Ratio(),  # noqa: B008 (frozen)
 ) -> NDArray[np.float64]:
-    """Exact lower bound on epsilon from fresh counts of one event at both sides.
+    """Exact lower bound on a level of privacy from fresh counts of one event at both sides.
 
-    P(E) <= e^epsilon P'(E) + delta for every event. With delta = 0, epsilon is at least ln of the
-    ratio of the probabilities, which is bounded as one number. Otherwise it is at least ln of a
-    lower bound of P(E) - delta, less ln of an upper bound of P'(E). The event, the side that is
-    taken as likelier and the share must not depend on these counts.
+    The event, and the side that is taken as likelier, must not depend on these counts.
 
     Args:
         larger_count: How often the event happened on the side that was expected to be likelier, at
@@ -111,40 +115,33 @@ def event_lower_bound(
         smaller_count: How often on the other side.
         larger_trials: Draws on the likelier side.
         smaller_trials: Draws on the other side.
-        confidence: Probability with which the bound is at most epsilon, at least.
-        share: Where delta > 0, the part of the error that the likelier side's bound may use.
-        delta: Of (epsilon, delta)-differential privacy; 0 for pure.
+        confidence: Probability with which the bound is at most the level, at least.
+        hypothesis: What a level says of the two probabilities: `Ratio(delta)` for epsilon,
+            `Shift()` for mu of Gaussian privacy, `Difference()` for total variation.
 
     Returns:
         Float64 of the shape of the counts, at least 0.
 
     Raises:
         TypeError: An argument is not a number, or a number of draws not an integer.
-        ValueError: The confidence or the share is not strictly between 0 and 1, delta is not at
-            least 0, or a count is not one of so many draws.
+        ValueError: The confidence is not strictly between 0 and 1, or a count is not one of so many
+            draws.
 
     References:
-        Buehler (1957) for delta = 0; Clopper, Pearson (1934) otherwise.
+        Buehler (1957).
     """
-    _validate.open_unit(confidence=confidence, share=share)
-    _validate.non_negative(delta=delta)
+    _validate.open_unit(confidence=confidence)
     _validate.positive_int(larger_trials=larger_trials, smaller_trials=smaller_trials)
     _validate.counts(at_most=larger_trials, larger_count=larger_count)
     _validate.counts(at_most=smaller_trials, smaller_count=smaller_count)
-    error, share = 1 - confidence, np.asarray(share, np.float64)
-    if delta == 0:
-        counts = np.stack(np.broadcast_arrays(larger_count, smaller_count))
-        # Runs with equal counts have equal bounds.
-        distinct, place = np.unique(counts.reshape(2, -1), axis=1, return_inverse=True)
-        bounds = [
-            ratio_lower_bound(int(k), int(m), int(larger_trials), int(smaller_trials), error)
-            for k, m in distinct.T
-        ]
-        return np.array(bounds, np.float64)[place].reshape(counts.shape[1:])
-    lower, _ = one_sided_bounds(larger_count, larger_trials, error * share)
-    _, upper = one_sided_bounds(smaller_count, smaller_trials, error * (1 - share))
-    with np.errstate(divide="ignore"):
-        return np.maximum(np.log(np.maximum(lower - delta, 0.0)) - np.log(upper), 0.0)
+    counts = np.stack(np.broadcast_arrays(larger_count, smaller_count))
+    trials = int(larger_trials), int(smaller_trials)
+    # Runs with equal counts have equal bounds.
+    distinct, place = np.unique(counts.reshape(2, -1), axis=1, return_inverse=True)
+    bounds = [
+        buehler_bound(hypothesis, int(k), int(m), trials, 1 - confidence) for k, m in distinct.T
+    ]
+    return np.array(bounds, np.float64)[place].reshape(counts.shape[1:])
 
 
 def wilson(

@@ -1,7 +1,8 @@
-"""Events: one is chosen by the draws that search, and counted on fresh ones.
+"""Events: one is chosen by the draws that search, or a chain of them, and counted on fresh ones.
 
 An event is post-processing with two outcomes, so this works for every kind of output, and its
-counts bound epsilon at every sample size, without an assumption.
+counts bound a level at every sample size, without an assumption. Notions that need more than one
+event are bounded by a chain of nested ones.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, for the two stages; Buehler (1957) for the bound.
@@ -15,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax import _validate
+from dpjax._numerics import finite_or_none
 from dpjax.inference import Event, Rounds, rounds_of, rounds_within
+from dpjax.methods._chains import Plan, plan_chain
 from dpjax.notions import EventCounts, Terms
 from dpjax.partitions import Partition
 from dpjax.partitions._curve import curve_of
@@ -45,6 +48,8 @@ class Events:
             outcomes for a finite space; all if None.
         num_draws: In place of both numbers, outputs a side in all: of several pairs 44% search, of
             one 2/7. If nothing is given, it is 20,000 times the number of pairs and 50,000.
+        also: Whether a chain of sets is counted beside the event of a notion that one event bounds,
+            with half of the error each, so that `AuditResult.bound` answers for every notion.
 
     Raises:
         TypeError, ValueError: A number of draws is not an integer in [2, 2^31), or a total was
@@ -58,6 +63,7 @@ class Events:
     num_confirm: int | None = None
     region: Any = None
     num_draws: int | None = None
+    also: bool = False
     name: ClassVar[str] = "events"
 
     def __post_init__(self):
@@ -110,17 +116,36 @@ class Events:
             _refuse_empty_region(searches, opened)
             rounds = self.rounds(len(searches))
             promised, kept = _searched_again(searches, opened, terms, rounds)
-            events = {
-                pair: choose(searches[pair], terms, opened.num_confirm, len(kept)) for pair in kept
+            plans = {
+                pair: self.plan(searches[pair], terms, opened.num_confirm, len(kept))
+                for pair in kept
             }
-            best = max(kept, key=lambda pair: events[pair].predicted)
+            best = max(kept, key=lambda pair: (plans[pair].predicted, plans[pair].tie))
             # Others come after those that were searched to the end, whatever they promised.
-            scores = promised | {pair: float(events[pair].predicted) for pair in kept}
-            order = sorted(scores, key=lambda pair: (pair not in events, -scores[pair]))
-            search, event = searches[best], events[best]
-            counts = opened.confirm(best, search.partition, event.cells.astype(np.int64))
-            ranked = tuple((opened.pairs.labels[pair], scores[pair]) for pair in order)
-            return _finding(opened, search, event, best, counts, terms, (rounds, ranked))
+            scores = promised | {pair: plans[pair].predicted for pair in kept}
+            order = sorted(scores, key=lambda pair: (pair not in plans, -scores[pair]))
+            search, plan = searches[best], plans[best]
+            counts = opened.confirm(best, search.partition, plan.marks)
+            ranked = tuple(
+                (opened.pairs.labels[pair], finite_or_none(scores[pair])) for pair in order
+            )
+            return _finding(opened, search, plan, best, counts, terms, (rounds, ranked))
+
+    def plan(self, search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> Plan:
+        """What would be confirmed of one pair.
+
+        Args:
+            search: Of the pair.
+            terms: Of the audit.
+            num_confirm: N, fresh outputs a side.
+            num_rivals: How many pairs are searched to the end.
+        """
+        if terms.notion.hypothesis() is None:
+            return plan_chain(search, terms, num_confirm, None)
+        event = choose(search, terms, num_confirm, num_rivals)
+        if self.also:
+            return plan_chain(search, terms, num_confirm, event)
+        return Plan(event, None, float(event.predicted), 0.0)
 
 
 def _promise(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
@@ -178,35 +203,48 @@ def choose(search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> E
 def _finding(
     opened: Opened,
     search: Search,
-    event: Event,
+    plan: Plan,
     best: int,
     counts: np.ndarray,
     terms: Terms,
-    searched: tuple[Rounds, tuple[tuple[str, float], ...]],
+    searched: tuple[Rounds, tuple[tuple[str, float | None], ...]],
 ) -> Finding:
     (cells, halves, _), (rounds, ranked) = search, searched
     notes = [*terms.notes(), *opened.pairs.equal_notes(), *opened.notes]
-    trials = int(counts[0].sum()), int(counts[1].sum())
-    # Marks are 0 and 1: without any cell in the event there is no column of it.
-    inside = counts[:, 1] if counts.shape[1] > 1 else np.zeros(2, np.int64)
+    evidence, sure = plan.evidence(counts), terms.own_confidence
+    if evidence.event is not None:
+        found = evidence.event
+    else:
+        assert plan.chain is not None and evidence.chain is not None
+        event = terms.notion.shown(plan.chain, evidence.chain, evidence.confidence(sure))
+        # All cells of a mark are in the event, or none.
+        chosen = np.zeros(counts.shape[1], bool)
+        chosen[plan.chain.place[event.cells]] = True
+        found = EventCounts(event, (counts * chosen).sum(axis=1), evidence.chain.trials)
+    event, inside, trials = found
     mask = event.cells
     if not inside.any():
         # Its probability on either side is unknown, so what always happened is shown instead.
         if mask.any():
             notes.append("The event that the search chose did not happen in the draws to confirm.")
         inside, mask = np.array(trials), ~mask
-    evidence = EventCounts(event._replace(cells=mask), inside, trials)
+        if evidence.event is not None:
+            found = EventCounts(event._replace(cells=mask), inside, trials)
+            evidence = evidence._replace(event=found)
     text, whole = cells.describe(mask), cells.describe(mask, whole=True)
     if not event.cells.any():
         reason = (
             cells.describe(event.cells)
-            if terms.notion.delta
+            if getattr(terms.notion, "delta", 0.0)
             else ("no event: nothing tells the two apart")
         )
         text = whole = f"{whole} ({reason})"
     pairs = opened.pairs
+    settings = {} if plan.chain is None else {"num_sets": plan.chain.num_sets}
     return Finding(
-        statement=terms.notion.state(evidence, terms.own_confidence, terms.num_claims, terms.claim),
+        statement=terms.notion.state(
+            evidence, sure, terms.num_claims, terms.claimed, terms.distance
+        ),
         witness=Witness(
             pair=pairs.labels[best],
             database=plain_database(pairs.sides[0][best]),
@@ -228,10 +266,11 @@ def _finding(
             "num_cells": cells.size,
             **({"score": score} if (score := cells.plain()) else {}),
             "confirmed": list(trials),
-            "share": float(event.share),
-            "predicted": float(event.predicted),
+            "predicted": finite_or_none(plan.predicted),
+            **settings,
         },
         notes=notes,
+        evidence=evidence.to_plain(),
         curve=_curve(search=Search(cells, halves, None), event=mask),
     )
 

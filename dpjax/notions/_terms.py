@@ -8,7 +8,9 @@ from jax import Array
 
 from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution
+from dpjax.notions._claims import Claim
 from dpjax.notions._epsilon import Epsilon
+from dpjax.notions._notion import Notion
 
 
 @dataclass(frozen=True)
@@ -17,33 +19,72 @@ class Terms:
 
     Attributes:
         notion: What is bounded.
-        claim: A level to compare with, or None.
+        claim: A level to compare with, as a caller wrote it, or None; see `claimed`.
         confidence: Of the statements of all `num_claims` audits together.
         num_claims: Audits whose statements shall hold together.
         key: Integer seed or typed key, as the caller gave it.
         execution: Layout on the machine; the backend's default if None.
+        distance: Records in which the databases of each pair differ.
 
     Raises:
         TypeError, ValueError: An entry is of the wrong kind or out of range.
     """
 
-    notion: Epsilon
-    claim: float | None
+    notion: Notion
+    claim: Any
     confidence: float
     num_claims: int
     key: Any
     execution: Execution | None = None
+    distance: int = 1
 
     def __post_init__(self):
-        if not isinstance(self.notion, Epsilon):
-            raise TypeError(f"notion must be dpjax.Epsilon(delta=...), but was {self.notion!r}.")
+        if not isinstance(self.notion, Notion):
+            raise TypeError(
+                "notion must be dpjax.Epsilon(delta=...), Profile(), TradeOff(), Gdp(), "
+                f"Renyi(order), Zcdp() or TotalVariation(), but was {self.notion!r}."
+            )
         _validate.open_unit(confidence=self.confidence)
-        _validate.positive_int(num_claims=self.num_claims)
-        if self.claim is not None:
-            _validate.non_negative(claim=self.claim)
+        _validate.positive_int(num_claims=self.num_claims, distance=self.distance)
+        self.notion.refuse_distance(self.distance)
+        # For its checks.
+        _ = self.claimed
         if not isinstance(self.execution, Execution | None):
             raise TypeError(
                 f"execution must be dpjax.Execution or None, but was {self.execution!r}."
+            )
+
+    @cached_property
+    def claimed(self) -> Claim | None:
+        """The claim as a number or as points of a curve."""
+        return None if self.claim is None else self.notion.claimed(self.claim)
+
+    @property
+    def level(self) -> float | None:
+        """The claim of a notion that is one number."""
+        claim = self.claimed
+        assert not isinstance(claim, tuple)
+        return claim
+
+    def refuse_notions(self, what: str) -> None:
+        """Raises where more than epsilon at delta = 0 is asked of a method without events.
+
+        Args:
+            what: The method counts, for the message.
+        """
+        if not isinstance(self.notion, Epsilon):
+            raise ValueError(
+                f"notion must be dpjax.Epsilon() for {what}, but was {self.notion!r}: use "
+                "method=Events()."
+            )
+        if self.notion.delta:
+            raise ValueError(
+                f"delta must be 0 for {what}, but was {self.notion.delta}: use method=Events(), "
+                "which counts an event."
+            )
+        if self.distance != 1:
+            raise ValueError(
+                f"distance must be 1 for {what}, but was {self.distance}: use method=Events()."
             )
 
     @cached_property

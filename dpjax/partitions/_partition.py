@@ -204,6 +204,25 @@ class Partition:
             return without
         return together if is_simpler(self, ~together, without) else without
 
+    def spread(self, places: np.ndarray, seen: np.ndarray) -> np.ndarray:
+        """Places along a chain, with bins that never happened as late as one of their neighbours.
+
+        Sets of the chain are then in fewer parts, and hold the same outputs of the search.
+
+        Args:
+            places: int64 [size].
+            seen: bool [size], the cells that happened in the search.
+        """
+        if len(self.shape) != 1:
+            return places
+        found = [
+            np.where(happened, chosen, np.maximum(*_beside(chosen, happened)))
+            if happened.any()
+            else chosen
+            for chosen, happened in zip(self.boxes(places), self.boxes(seen), strict=True)
+        ]
+        return np.concatenate([places[: self.num_alone], *found])
+
     def boxes(self, cells: np.ndarray) -> np.ndarray:
         """The part of [size] with numbers, [labels that came with numbers, *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
@@ -239,9 +258,15 @@ def after(values: np.ndarray, whole: bool) -> np.ndarray:
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """Bins of one number, those that never happened with both that did beside them, or not."""
-    known = np.flatnonzero(seen)
-    if not len(known):
+    if not seen.any():
         return chosen
-    place = np.searchsorted(known, np.arange(len(seen)))
-    before, behind = (chosen[known[np.clip(p, 0, len(known) - 1)]] for p in (place - 1, place))
+    before, behind = _beside(chosen, seen)
     return np.where(seen, chosen, before & behind)
+
+
+def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of each bin, the value of the nearest one before it that happened, and of one behind."""
+    known = np.flatnonzero(seen)
+    place = np.searchsorted(known, np.arange(len(seen)))
+    first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))
+    return values[known[first]], values[known[second]]

@@ -7,3 +7,5 @@ from dpjax.plotting._audit import plot_audit as plot_audit
 from dpjax.plotting._canvas import check_figure_path as check_figure_path
 from dpjax.plotting._canvas import new_figure as new_figure
 from dpjax.plotting._canvas import save_figure as save_figure
+from dpjax.plotting._notions import has_chain as has_chain
+from dpjax.plotting._notions import plot_notions as plot_notions

@@ -176,6 +176,9 @@ def _mark_witness(axes: Any, found: Mapping[str, Any], strips: Sequence[Strip]) 
     if strips and strips[0].names is not None and at in strips[0].names:
         at = strips[0].names.index(at)
     estimate, bound, claim = (found[name] for name in ("estimate", "lower_bound", "claim"))
+    # Other levels than epsilon are no loss.
+    if "name" in found["recipe"]["notion"]:
+        return
     if isinstance(at, int | float) and estimate is not None:
         axes.plot([at], [estimate], "o", color="black", label="estimate at the witness")
     axes.axhline(

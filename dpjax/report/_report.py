@@ -9,8 +9,9 @@ from typing import Any
 
 from dpjax._files import write_whole
 from dpjax.inference import blind_spot, searched_text
+from dpjax.notions import Epsilon, Evidence, Gdp, Renyi, TotalVariation, Zcdp, evidence_from_plain
 from dpjax.partitions import EVERYWHERE
-from dpjax.plotting import as_plain, plot_audit
+from dpjax.plotting import as_plain, has_chain, plot_audit, plot_notions
 from dpjax.report._files import check_report_path, render
 
 NOT_TESTED = (
@@ -43,7 +44,7 @@ def render_report(result: Any, kind: str = ".html") -> str:
         kind,
         r=found,
         a=found["assumption"],
-        figure=_figure(found) if kind == ".html" and found["curve"] is not None else None,
+        figures=_figures(found) if kind == ".html" else [],
         not_tested=[NOT_TESTED[0], *([] if everywhere else NOT_TESTED[1:2]), NOT_TESTED[2]],
         trials=settings.get("confirmed", [found["num_confirm"]] * 2),
         column="Expected bound" if events else "Score in the search",
@@ -51,6 +52,7 @@ def render_report(result: Any, kind: str = ".html") -> str:
         again=_again(found["device"]),
         searched=searched_text(found),
         blind_spot=blind_spot(found["num_samples"]),
+        answers=_answers(found),
         settings=json.dumps({"recipe": found["recipe"], **settings}, indent=2),
     )
 
@@ -73,6 +75,18 @@ def write_report(result: Any, path: str | Path) -> Path:
     return path
 
 
+def _answers(found: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """What the counts of a chain say of every notion that is a number; none of one event."""
+    if not has_chain(found):
+        return []
+    evidence = evidence_from_plain(found["evidence"])
+    own = evidence.confidence(1 - (1 - found["confidence"]) / found["num_claims"])
+    chain, distance = Evidence(chain=evidence.chain), found["recipe"]["distance"]
+    asked = [Epsilon(), Epsilon(1e-5), Gdp(), Zcdp(), TotalVariation()]
+    asked += [] if distance > 1 else [Renyi(2), Renyi(8)]
+    return [(n.symbol, n.state(chain, own, distance=distance).lower_bound) for n in asked]
+
+
 def _again(device: str) -> str:
     """How to repeat the audit, in words."""
     said = "Call dpjax.rerun with this result's JSON"
@@ -84,10 +98,16 @@ def _again(device: str) -> str:
     )
 
 
-def _figure(found: Mapping[str, Any]) -> Any:
+def _figures(found: Mapping[str, Any]) -> list[Any]:
+    """Of the outputs, and of every notion, as far as there are such."""
     from markupsafe import Markup
 
-    buffer = io.StringIO()
-    plot_audit(found).savefig(buffer, format="svg")
-    svg = buffer.getvalue()
-    return Markup(svg[svg.index("<svg") :])
+    drawn = [plot_audit] if found["curve"] is not None else []
+    drawn += [plot_notions] if has_chain(found) else []
+    texts = []
+    for draw in drawn:
+        buffer = io.StringIO()
+        draw(found).savefig(buffer, format="svg")
+        svg = buffer.getvalue()
+        texts.append(Markup(svg[svg.index("<svg") :]))
+    return texts

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.notions import Statement, Terms
-from dpjax.results._plain import options_to_plain, plain_database
+from dpjax.notions import Claim, Statement, Terms
+from dpjax.results._plain import notion_to_plain, options_to_plain, plain_database
 from dpjax.results._provenance import device, seed_of, versions
 from dpjax.results._result import (
     NO_CLAIM,
@@ -43,6 +43,7 @@ class Finding:
     settings: dict[str, Any]
     notes: list[str]
     curve: dict[str, list] | None = None
+    evidence: dict[str, Any] | None = None
     assumption: dict[str, Any] | None = None
     verdict: tuple[str, str] | None = None
     level: str | None = None
@@ -68,13 +69,13 @@ def build(
         upper_bound=found.upper_bound,
         estimate=found.estimate,
         standard_error=found.standard_error,
-        bound=found.bound,
+        basis=found.basis,
         confidence=float(terms.confidence),
         num_claims=terms.num_claims,
         smallest_error=found.smallest_error,
         verdict=verdict,
         sentence=sentence,
-        claim=None if terms.claim is None else float(terms.claim),
+        claim=_plain_claim(terms.claimed),
         level=finding.level or terms.notion.symbol,
         witness=finding.witness,
         mechanism=source.name,
@@ -87,12 +88,14 @@ def build(
         assumption=finding.assumption,
         recipe={
             "method": {"name": method.name, **options_to_plain(method)},
-            "notion": options_to_plain(terms.notion),
+            "notion": notion_to_plain(terms.notion),
+            "distance": terms.distance,
             "pairs": _plain_pairs(finding.pairs),
             "key": seed_of(terms.key),
         },
         notes=tuple(finding.notes),
         curve=finding.curve,
+        evidence=finding.evidence,
         versions=versions(),
         device=device() if on_device else "host",
         seconds=seconds,
@@ -101,18 +104,31 @@ def build(
 
 def judge(found: Statement, terms: Terms) -> tuple[str, str]:
     """The verdict on a claim, and a sentence that says no more than what was shown."""
+    claim = terms.claimed
     sure = (
         f"With confidence {terms.confidence:g}, {terms.notion.symbol} is at least "
         f"{found.lower_bound:.4f}"
     )
-    if terms.claim is None:
+    if found.crossing is not None:
+        at, shown, claimed = found.crossing
+        return VIOLATED, (
+            f"With confidence {terms.confidence:g}, {terms.notion.point(at, shown)}, above the "
+            f"claimed {claimed:.4g}."
+        )
+    if claim is None:
         return NO_CLAIM, f"{sure}; no claim was given to compare with."
-    if found.lower_bound > terms.claim:
-        return VIOLATED, f"{sure}, above the claimed {terms.claim:g}."
+    if isinstance(claim, float) and found.lower_bound > claim:
+        return VIOLATED, f"{sure}, above the claimed {claim:g}."
+    what = f"claimed {claim:g}" if isinstance(claim, float) else "claimed curve at any point"
     return NOT_REFUTED, (
-        f"{sure}, which does not contradict the claimed {terms.claim:g}. This is no proof of the "
+        f"{sure}, which does not contradict the {what}. This is no proof of the "
         "claim: other pairs, other outputs and events too rare for these draws were not seen."
     )
+
+
+def _plain_claim(claim: Claim | None) -> Any:
+    """A number, or a curve as lists."""
+    return [list(point) for point in claim] if isinstance(claim, tuple) else claim
 
 
 def _plain_pairs(pairs: AnyPairs) -> dict[str, Any] | None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import densities, mechanisms
+from dpjax import _validate, densities, mechanisms
 from dpjax._errors import nearest
 from dpjax._types import FiniteSpace
 from dpjax.databases import Pairs
+from dpjax.notions import NOTIONS, Epsilon, Notion
 from dpjax.partitions import Box, Outcomes, Region
 from dpjax.sources._subject import parameters_of
 
@@ -132,7 +133,7 @@ def _region_from_plain(content: Any) -> Any:
 
 
 def options_to_plain(options: Any) -> dict[str, Any]:
-    """Every option of a method or notion that is not None: TOML knows no null."""
+    """Every option of a method or notion that is not None, for TOML knows no null, nor off."""
     content = {f.name: getattr(options, f.name) for f in fields(options)}
     if "bandwidth" in content:
         rule = content["bandwidth"]
@@ -140,7 +141,20 @@ def options_to_plain(options: Any) -> dict[str, Any]:
     if isinstance(content.get("region"), Box | Outcomes):
         content["region"] = _region_to_plain(content["region"])
     content = {k: _plain_value(v) for k, v in content.items()}
-    return {name: value for name, value in content.items() if value is not None}
+    return {k: v for k, v in content.items() if v is not None and v is not False}
+
+
+def notion_to_plain(notion: Notion) -> dict[str, Any]:
+    """Its options, and its name where it is not `Epsilon`."""
+    options = options_to_plain(notion)
+    return options if isinstance(notion, Epsilon) else {"name": notion.name, **options}
+
+
+def notion_from_plain(content: Mapping[str, Any]) -> Notion:
+    """What `notion_to_plain` wrote, or a person."""
+    options = dict(content)
+    _validate.one_of(NOTIONS, notion=(name := options.pop("name", Epsilon.name)))
+    return options_from_plain(NOTIONS[name], options)
 
 
 def options_from_plain(kind: Any, content: Mapping[str, Any]) -> Any:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dpjax.inference import searched_text
+from dpjax.notions import Evidence, Notion, Statement, evidence_from_plain
+from dpjax.results._plain import notion_from_plain
 
 VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
 
@@ -57,14 +59,15 @@ class AuditResult:
             assumed.
         estimate: The level that fresh draws show (None where it is infinite or there is none).
         standard_error: Of the estimate; None where the bound rests on none.
-        bound: "exact binomial" (any sample size), "normal" (asymptotic) or "histogram".
+        basis: What the bound rests on: "exact binomial" or "simultaneous band" (at any sample
+            size), "normal" (asymptotic) or "histogram".
         confidence: Of the bounds of all `num_claims` audits together.
         num_claims: Audits whose bounds hold together.
         smallest_error: The smallest error probability at which the claim would still be refuted;
             None where it is not refuted at any below 1/2, and of histograms.
         verdict: "violated", "not refuted", "no claim" or "assumption refuted".
         sentence: The verdict in words.
-        claim: The level that was claimed, or None.
+        claim: The level that was claimed, points of the curve that was, or None.
         level: What is bounded, in words, such as "epsilon".
         witness: Where the loss is largest.
         mechanism: Name, function or file.
@@ -81,6 +84,8 @@ class AuditResult:
             None), "status", "plan", "num_pairs" and "num_failed"; None for other methods.
         recipe: Method, notion, pairs and key as plain words and numbers, for `dpjax.rerun`.
         notes: What a reader should know besides.
+        evidence: Counts of fresh outputs: of the "event" of the named notion, of a "chain" of sets
+            that answers for every notion, or of both; None for methods without events.
         curve: Points, densities on both sides and losses (None where infinite) of the witness's
             pair, or None.
         versions: Of dpjax and what it stands on.
@@ -92,13 +97,13 @@ class AuditResult:
     upper_bound: float | None
     estimate: float | None
     standard_error: float | None
-    bound: str
+    basis: str
     confidence: float
     num_claims: int
     smallest_error: float | None
     verdict: str
     sentence: str
-    claim: float | None
+    claim: float | list[list[float]] | None
     level: str
     witness: Witness
     mechanism: str
@@ -112,6 +117,7 @@ class AuditResult:
     recipe: dict[str, Any]
     notes: tuple[str, ...] = ()
     curve: dict[str, list] | None = field(default=None, repr=False)
+    evidence: dict[str, Any] | None = field(default=None, repr=False)
     versions: dict[str, str] = field(default_factory=dict, repr=False)
     device: str = ""
     seconds: float = 0.0
@@ -120,6 +126,44 @@ class AuditResult:
     def delta(self) -> float:
         """Of (epsilon, delta)-differential privacy."""
         return float(self.recipe["notion"].get("delta", 0.0))
+
+    def bound(self, notion: Notion) -> Statement:
+        """What the evidence says of any notion, without a draw.
+
+        All statements of one result hold together, with its confidence: as many as one likes.
+
+        Args:
+            notion: Such as `dpjax.Gdp()`, `dpjax.Renyi(8)` or `dpjax.Profile()`.
+
+        Returns:
+            Lower bound, estimate and, of a curve, its columns.
+
+        Raises:
+            ValueError: The evidence is of a single event, and the notion is not the one it was
+                counted for; or the method counted no events.
+            TypeError: It is no notion.
+        """
+        if not isinstance(notion, Notion):
+            raise TypeError(f"notion must be a notion of dpjax, but was {notion!r}.")
+        distance = self.recipe.get("distance", 1)
+        notion.refuse_distance(distance)
+        sure = 1 - (1 - self.confidence) / self.num_claims
+        evidence = evidence_from_plain(self.evidence or {})
+        named = notion_from_plain(self.recipe["notion"])
+        if notion == named and evidence.event is not None:
+            return notion.state(evidence, sure, distance=distance)
+        if evidence.chain is None:
+            raise ValueError(
+                f"the evidence of this audit is of one event, counted for {self.level}, on which "
+                f"all of the error was spent, so it says nothing of {notion.symbol}: audit with "
+                f"notion={notion!r}, or with method=Events(also=True)."
+                if evidence.event is not None
+                else f"this audit counted no events, so it says nothing of {notion.symbol}: use "
+                "method=Events()."
+            )
+        # The confidence of the chain alone is what is left for it beside an event.
+        own = evidence.confidence(sure)
+        return notion.state(Evidence(chain=evidence.chain), own, distance=distance)
 
     def to_dict(self) -> dict[str, Any]:
         """Nested dicts and lists, as JSON holds them."""
@@ -162,7 +206,10 @@ class AuditResult:
         return {**{name: getattr(self, name) for name in names}, "pair": self.witness.pair}
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Draws densities and loss over the region with the witness (needs matplotlib).
+        """Draws what was found (needs matplotlib).
+
+        After a chain of sets that is the profile, the trade-off curve and Renyi divergences, with
+        their bounds; otherwise densities and loss over the region, with the witness.
 
         Args:
             path: A file to write (png, svg or pdf), or None.
@@ -170,9 +217,10 @@ class AuditResult:
         Returns:
             The matplotlib figure.
         """
-        from dpjax.plotting import plot_audit
+        from dpjax.plotting import has_chain, plot_audit, plot_notions
 
-        return plot_audit(self, path)
+        draw = plot_notions if has_chain(self.to_dict()) else plot_audit
+        return draw(self, path)
 
     def report(self, path: str | Path) -> Path:
         """Writes a page that can be handed on (needs jinja2, and matplotlib for html).
@@ -197,7 +245,7 @@ class AuditResult:
 
     def _lines(self) -> list[tuple[str, str]]:
         """Names and texts of the numbers."""
-        witness, sure = self.witness, f"confidence {self.confidence:g} ({self.bound})"
+        witness, sure = self.witness, f"confidence {self.confidence:g} ({self.basis})"
         if self.assumption is not None:
             return self._histogram_lines(sure, self.assumption)
         lines = [("lower bound", f"{self.lower_bound:.4f}, {sure}")]

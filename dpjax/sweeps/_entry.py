@@ -12,7 +12,7 @@ from jax import Array
 from dpjax import _random, _validate
 from dpjax._types import MixedSpace
 from dpjax.methods import Events, Local
-from dpjax.notions import Epsilon, Terms
+from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import as_region
 from dpjax.results._plain import (
     STANDARD,
@@ -20,6 +20,8 @@ from dpjax.results._plain import (
     mechanism_from_plain,
     mechanism_name,
     mechanism_parameters,
+    notion_from_plain,
+    notion_to_plain,
     options_from_plain,
     options_to_plain,
     pairs_from_plain,
@@ -39,7 +41,7 @@ class Entry:
         method: `dpjax.Events`, `dpjax.Local`, `LocalSearch` or `HistogramEstimate`, with its
             options.
         pairs: To search; None for a built-in mechanism's standard pairs. Histograms have none.
-        notion: What is bounded; delta > 0 is for events.
+        notion: What is bounded; all but epsilon at delta = 0 is for events.
         confidence: Of the bounds, where the method has one.
         num_runs: Runs 0, ..., num_runs - 1.
         label: For people; the entry's identity does not depend on it.
@@ -53,7 +55,7 @@ class Entry:
     method: Any = Events()  # noqa: RUF009 (frozen)
     pairs: Any = None
     _: KW_ONLY
-    notion: Epsilon = Epsilon()  # noqa: RUF009 (frozen)
+    notion: Notion = Epsilon()  # noqa: RUF009 (frozen)
     confidence: float = 0.95
     num_runs: int = 1000
     label: str = ""
@@ -63,12 +65,9 @@ class Entry:
             known = ", ".join(f"{kind.__name__}(...)" for kind in METHODS.values())
             raise TypeError(f"method must be one of {known}, but was {self.method!r}.")
         # For its checks.
-        Terms(self.notion, None, self.confidence, num_claims=1, key=0)
-        if self.notion.delta and not isinstance(self.method, Events):
-            raise ValueError(
-                f"delta must be 0 for the method {self.method.name!r}, but was "
-                f"{self.notion.delta}: use Events(), which counts an event."
-            )
+        terms = Terms(self.notion, None, self.confidence, num_claims=1, key=0)
+        if not isinstance(self.method, Events):
+            terms.refuse_notions(f"the method {self.method.name!r}")
         _validate.positive_int(num_runs=self.num_runs)
         mechanism, pairs = self._looked_at()
         object.__setattr__(self, "mechanism", mechanism)
@@ -113,6 +112,13 @@ class Entry:
         return hash(self.id)
 
     @property
+    def is_chained(self) -> bool:
+        """Whether runs count a chain of sets."""
+        if not isinstance(self.method, Events):
+            return False
+        return self.method.also or self.notion.hypothesis() is None
+
+    @property
     def mechanism_name(self) -> str:
         """A name of the catalogue, or MODULE:NAME."""
         return mechanism_name(self.mechanism)
@@ -141,7 +147,7 @@ class Entry:
             "runs": self.num_runs,
         }
         if type(self.method) in BOUNDED:
-            content["notion"] = options_to_plain(self.notion)
+            content["notion"] = notion_to_plain(self.notion)
             content["confidence"] = float(self.confidence)
         if self.pairs is not None:
             content["pairs"] = pairs_to_plain(self.pairs, self.mechanism)
@@ -179,7 +185,7 @@ class Entry:
             mechanism_from_plain(content["mechanism"], content.get("parameters", {}), database),
             method,
             pairs,
-            notion=options_from_plain(Epsilon, content.get("notion", {})),
+            notion=notion_from_plain(content.get("notion", {})),
             confidence=content.get("confidence", 0.95),
             num_runs=content.get("runs", 1000),
             label=content.get("label", ""),

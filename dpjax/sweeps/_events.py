@@ -24,6 +24,7 @@ from dpjax.sources._layouts import (
     stream_words,
 )
 from dpjax.sources._streams import LAY, SEARCH, SEARCH_AGAIN
+from dpjax.sweeps._chains import chained
 from dpjax.sweeps._devices import Columns, over_devices
 from dpjax.sweeps._entry import Entry
 
@@ -76,17 +77,24 @@ def start_events(
             kept = np.argsort(-np.array(promised), axis=0, kind="stable")[: rounds.num_kept].T
             more = search(SEARCH_AGAIN, rounds.num_again, kept.astype(np.int32))
             found = np.take_along_axis(found, kept[..., None, None, None], 1) + halves(more)
+
+        def confirmed(best: np.ndarray, marks: np.ndarray, num_marks: int) -> np.ndarray:
+            """int64 [runs, 2, marks]."""
+            counts = over_devices(
+                confirm_counts_runs,
+                (*drawn, blocks_of(rounds.num_confirm, size)),
+                key,
+                (runs, best.astype(np.int32), marks.astype(np.int32)),
+                devices,
+                num_marks=num_marks,
+                execution=execution,
+            )
+            return jax.device_get(counts).as_int()
+
+        if entry.is_chained:
+            return chained(entry, laid, (found, kept), rounds.num_confirm, confirmed)
         best, event = _best(entry, laid, found, kept, rounds.num_confirm)
-        confirmed = over_devices(
-            confirm_counts_runs,
-            (*drawn, blocks_of(rounds.num_confirm, size)),
-            key,
-            (runs, best.astype(np.int32), event.cells.astype(np.int32)),
-            devices,
-            num_marks=2,
-            execution=execution,
-        )
-        inside = jax.device_get(confirmed).as_int()[..., 1]
+        inside = confirmed(best, event.cells, 2)[..., 1]
         evidence = EventCounts(event, inside, (rounds.num_confirm, rounds.num_confirm))
         estimate = entry.notion.estimate(evidence)
         return {

@@ -8,7 +8,7 @@ from dpjax import _validate
 from dpjax._batching import Execution
 from dpjax.audit import audit, source_of
 from dpjax.methods import Events
-from dpjax.notions import Epsilon
+from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
 from dpjax.results._result import VIOLATED, AuditResult
 from dpjax.sources import Drawn
 from dpjax.testing import _session
@@ -24,13 +24,16 @@ from dpjax.testing._replay import replay_lines, running_test
 DEFAULT_CONFIDENCE = 1 - 1e-6
 """A right mechanism fails `assert_private` at most once in a million keys."""
 
+_NAMED = {"gdp": Gdp(), "zcdp": Zcdp(), "total_variation": TotalVariation()}
+"""Name of a claim -> notion."""
+
 DEFAULT_DRAWS = 400_000
 """Draws in all, where neither sizes nor seconds are given."""
 
 
 def assert_private(
     subject: Any,
-    epsilon: float,
+    epsilon: float | None = None,
     pairs: Any = None,
     *,
     delta: float = 0.0,
@@ -40,8 +43,9 @@ def assert_private(
     num_confirm: int | None = None,
     seconds: float | None = None,
     key: Any = 0,
+    **level: Any,
 ) -> AuditResult:
-    """Fails if outputs show that a mechanism is not (epsilon, delta)-differentially private.
+    """Fails if outputs show that a mechanism is not as private as claimed.
 
     The bound is exact at every sample size, so a mechanism that keeps its claim fails with a
     probability of at most 1 - confidence over keys. With numbers of draws and a key the outcome is
@@ -50,7 +54,7 @@ def assert_private(
 
     Args:
         subject: Anything that `dpjax.audit` takes.
-        epsilon: The claim.
+        epsilon: The claim, where it is of (epsilon, delta)-differential privacy.
         pairs: Neighbouring databases; a built-in mechanism's standard pairs if None.
         delta: Of (epsilon, delta)-differential privacy.
         region: Outputs that the event may hold, as in `dpjax.Events`.
@@ -61,6 +65,8 @@ def assert_private(
         num_confirm: N, fresh outputs at each side of the pair that was chosen.
         seconds: Time to spend, compilation included, in place of sizes.
         key: Integer seed or typed key of all draws.
+        **level: A claim of another kind in place of epsilon: one of `gdp`, `zcdp` and
+            `total_variation` with its number, or `notion` and `claim` as in `dpjax.audit`.
 
     Returns:
         The audit. `dpjax.testing.detectable_epsilon` says what it could have refuted.
@@ -69,7 +75,8 @@ def assert_private(
         AssertionError: The mechanism is not private; the message has the witness and a replay.
         ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
     """
-    claim = _Claim(subject, epsilon, pairs, Epsilon(delta), region, confidence)
+    notion, claimed = _claimed(epsilon, delta, level)
+    claim = _Claim(subject, claimed, pairs, notion, region, confidence)
     result = _audit(claim, (num_samples, num_confirm), seconds, key)
     if result.verdict == VIOLATED:
         raise AssertionError(_violation(result, claim))
@@ -78,7 +85,7 @@ def assert_private(
 
 def assert_not_private(
     subject: Any,
-    epsilon: float,
+    epsilon: float | None = None,
     pairs: Any = None,
     *,
     delta: float = 0.0,
@@ -88,8 +95,9 @@ def assert_not_private(
     num_confirm: int | None = None,
     seconds: float | None = None,
     key: Any = 0,
+    **level: Any,
 ) -> AuditResult:
-    """Fails unless outputs show that a mechanism is not (epsilon, delta)-differentially private.
+    """Fails unless outputs show that a mechanism is not as private as claimed.
 
     A mechanism that keeps the claim passes with a probability of at most 1 - confidence. One that
     does not may fail for want of draws.
@@ -105,6 +113,7 @@ def assert_not_private(
         num_confirm: N, fresh outputs.
         seconds: Time to spend, in place of sizes.
         key: Of all draws.
+        **level: A claim of another kind.
 
     Returns:
         The audit.
@@ -113,13 +122,14 @@ def assert_not_private(
         AssertionError: The claim was not refuted; the message says how far it was.
         ValueError, TypeError: As `assert_private`.
     """
-    claim = _Claim(subject, epsilon, pairs, Epsilon(delta), region, confidence)
+    notion, claimed = _claimed(epsilon, delta, level)
+    claim = _Claim(subject, claimed, pairs, notion, region, confidence)
     result = _audit(claim, (num_samples, num_confirm), seconds, key)
     if result.verdict != VIOLATED:
         raise AssertionError(
             f"{result.mechanism} was not shown to violate {_said(result)}: with confidence "
-            f"{_sure(result)}, epsilon is at least {result.lower_bound:.4f}.\n"
-            f"{_witness(result)}\n  detectable   {_detectable(result, epsilon)}\n"
+            f"{_sure(result)}, {result.level.split(' at delta')[0]} is at least "
+            f"{result.lower_bound:.4f}.\n{_witness(result)}\n{_detectable(result)}"
             f"{_replay(result, claim)}"
         )
     return result
@@ -129,17 +139,32 @@ class _Claim(NamedTuple):
     """What an assertion says, as the caller wrote it."""
 
     subject: Any
-    epsilon: float
+    level: Any
     pairs: Any
-    notion: Epsilon
+    notion: Notion
     region: Any
     confidence: float
+
+
+def _claimed(epsilon: float | None, delta: float, level: dict[str, Any]) -> tuple[Notion, Any]:
+    """The notion and the claim of an assertion, of which there is one."""
+    if epsilon is not None and not level:
+        _validate.non_negative(epsilon=epsilon)
+        return Epsilon(delta), epsilon
+    if epsilon is None and set(level) == {"notion", "claim"}:
+        return level["notion"], level["claim"]
+    if epsilon is None and len(level) == 1 and (name := next(iter(level))) in _NAMED:
+        return _NAMED[name], level[name]
+    given = ["epsilon"] * (epsilon is not None) + list(level)
+    raise TypeError(
+        f"one claim must be given: epsilon, {', '.join(_NAMED)}, or notion with claim, but there "
+        f"was {', '.join(given) or 'none'}."
+    )
 
 
 def _audit(
     claim: _Claim, sizes: tuple[int | None, int | None], seconds: float | None, key: Any
 ) -> AuditResult:
-    _validate.non_negative(epsilon=claim.epsilon)
     given = sizes != (None, None)
     if given and seconds is not None:
         raise ValueError(
@@ -166,7 +191,7 @@ def _audit(
             claim.pairs,
             method=Events(sizes.num_samples, sizes.num_confirm, claim.region),
             notion=claim.notion,
-            claim=claim.epsilon,
+            claim=claim.level,
             confidence=claim.confidence,
             key=key,
             # Another layout would compile anew once there are many draws.
@@ -185,9 +210,9 @@ def _audit(
         found = drawn[-1] if "rounds" in result.settings else found
         session.add(
             mechanism=result.mechanism,
-            claim=float(claim.epsilon),
+            claim=result.claim,
             lower_bound=result.lower_bound,
-            detectable=detectable_epsilon(result, claim.epsilon),
+            detectable=_detectable_level(result),
             draws=found.draws(num_pairs),
             seconds=time.perf_counter() - start,
             verdict=result.verdict,
@@ -205,10 +230,14 @@ def _num_pairs(subject: Any, pairs: Any) -> int:
 
 
 def _violation(result: AuditResult, claim: _Claim) -> str:
-    delta = result.delta
-    level = f"({result.claim:g}, {delta:g})" if delta else f"{result.claim:g}"
+    delta, said = result.delta, result.claim
+    if isinstance(claim.notion, Epsilon):
+        level = f"({said:g}, {delta:g})" if delta else f"{said:g}"
+        head = f"{result.mechanism} is not {level}-differentially private."
+    else:
+        head = f"{result.mechanism} does not keep its claim. {result.sentence}"
     return (
-        f"{result.mechanism} is not {level}-differentially private.\n"
+        f"{head}\n"
         f"  claim        {_said(result)}\n"
         f"  lower bound  {result.lower_bound:.4f}, with confidence {_sure(result)}: a mechanism "
         "that keeps the claim fails so at most once in "
@@ -218,8 +247,10 @@ def _violation(result: AuditResult, claim: _Claim) -> str:
 
 
 def _said(result: AuditResult) -> str:
-    delta = result.delta
-    return f"epsilon = {result.claim:g}" + (f" at delta = {delta:g}" if delta else "")
+    if not isinstance(result.claim, float):
+        return "its curve"
+    name, *rest = result.level.split(" at delta")
+    return f"{name} = {result.claim:g}" + "".join(f" at delta{part}" for part in rest)
 
 
 def _sure(result: AuditResult) -> str:
@@ -237,11 +268,20 @@ def _witness(result: AuditResult) -> str:
     )
 
 
-def _detectable(result: AuditResult, claim: float) -> str:
-    least = detectable_epsilon(result, claim)
+def _detectable_level(result: AuditResult) -> float | None:
+    """What is known of epsilon alone."""
+    if "name" in result.recipe["notion"] or not isinstance(result.claim, float):
+        return None
+    return detectable_epsilon(result, result.claim)
+
+
+def _detectable(result: AuditResult) -> str:
+    least = _detectable_level(result)
+    if least is None:
+        return ""
     return (
-        f"at this event and with {result.num_confirm} draws a side, the claim {_said(result)} is "
-        f"likely to be refuted from an epsilon of {least:.4g} on"
+        f"  detectable   at this event and with {result.num_confirm} draws a side, the "
+        f"claim {_said(result)} is likely to be refuted from an epsilon of {least:.4g} on\n"
     )
 
 

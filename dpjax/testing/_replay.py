@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 from dpjax.mechanisms import Mechanism, is_built_in
+from dpjax.results._plain import notion_from_plain
 from dpjax.results._result import AuditResult
 from dpjax.sources import OnHost
 from dpjax.sources._subject import parameters_of
@@ -32,7 +33,7 @@ def replay_lines(result: AuditResult, subject: Any, pairs: Any) -> list[str]:
     arguments = {
         **_pairs(result, subject, pairs),
         "method": f"dpjax.Events({', '.join(f'{k}={v!r}' for k, v in method.items())})",
-        "notion": f"dpjax.Epsilon({result.delta!r})",
+        "notion": f"dpjax.{notion_from_plain(result.recipe['notion'])!r}",
         "claim": repr(result.claim),
         "confidence": repr(result.confidence),
         "key": _key(result.recipe["key"]),

@@ -38,9 +38,9 @@ def table(rows: list[dict[str, Any]], budget: float | None, idle: int = 0) -> It
         yield _ROW.format(
             _short(test, f" #{seen[test]}" if audits[test] > 1 else ""),
             row["mechanism"][:_MECHANISM],
-            f"{row['claim']:g}",
+            f"{row['claim']:g}" if isinstance(row["claim"], float) else "curve",
             f"{row['lower_bound']:.4f}",
-            f"{row['detectable']:.3g}",
+            "-" if row["detectable"] is None else f"{row['detectable']:.3g}",
             f"{row['draws']:.3g}",
             f"{row['seconds']:.1f}",
             row["verdict"],

@@ -181,3 +181,50 @@ def test_a_result_is_not_lost_to_a_file_that_cannot_be_written(run, tmp_path):
     assert "vectors.png was not written: " in done.error and f"wrote {report}" in done.error
     done = run(*files, *asked)
     assert done.exit_code == 2 and "NO CLAIM" in done.output
+
+
+@pytest.mark.parametrize(
+    ("written", "notion"),
+    [
+        ("gdp", dpjax.Gdp()), ("renyi:8", dpjax.Renyi(8.0)), ("zcdp", dpjax.Zcdp()),
+        ("total-variation", dpjax.TotalVariation()), ("trade-off", dpjax.TradeOff()),
+    ],
+)  # fmt: skip
+def test_notions_on_the_command_line(run, written, notion):
+    done = run("audit", "laplace", "--notion", written, "--key", 3, "--json", *SMALL)
+    told = dpjax.AuditResult.from_json(done.output)
+    method = dpjax.Events(num_samples=2000, num_confirm=5000)
+    expected = dpjax.audit(Laplace(1.0), method=method, notion=notion, key=3)
+    assert told.lower_bound == expected.lower_bound > 0 and told.recipe == expected.recipe
+
+
+def test_a_claimed_curve_is_read_from_a_file_and_the_rest_is_counted_too(run, tmp_path):
+    path = tmp_path / "claim.json"
+    path.write_text(json.dumps([[0.0, 0.2], [0.5, 0.05]]))
+    options = ("--notion", "profile", "--claim", path, "--json", *SMALL)
+    done = run("audit", "laplace", *options)
+    assert done.exit_code == 1
+    assert json.loads(done.output)["claim"] == [[0.0, 0.2], [0.5, 0.05]]
+    both = run("audit", "laplace", "--notion", "gdp", "--also", "--claim", 0.3, "--json", *SMALL)
+    result = dpjax.AuditResult.from_json(both.output)
+    assert both.exit_code == 1 and result.bound(dpjax.Zcdp()).lower_bound > 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--notion", "gpd"), "did you mean 'gdp'"),
+        (("--notion", "renyi"), "--notion must be renyi:2"),
+        (("--notion", "gdp:2"), "--notion must be gdp"),
+        (("--notion", "renyi:1"), "order must be a number > 1"),
+        (("--notion", "renyi:x"), "--notion 'renyi:x'"),
+        (("--notion", "gdp", "--delta", 0.1), "--delta is for --notion epsilon"),
+        (("--claim", "none.json"), "--claim must be a number or a JSON file"),
+        (("--notion", "profile", "--claim", 1), "claim must be a list of"),
+        (("--notion", "trade-off", "--distance", 2), "distance must be 1"),
+        (("--method", "local", "--notion", "gdp"), "use --method events"),
+    ],
+)
+def test_notions_and_claims_that_are_none(run, options, sentence):
+    done = run("audit", "laplace", *options)
+    assert done.exit_code == 2 and sentence in " ".join(done.error.split())

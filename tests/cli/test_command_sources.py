@@ -42,7 +42,7 @@ def test_programs(run, folder):
     options = ("--pairs", "pairs.json", "--claim", 0.1, "--timeout", 100, "--workers", 2, *SMALL)
     done = run("audit", "--command", program, *options)
     found = json.loads(done.output)
-    assert done.exit_code == 1 and found["bound"] == "exact binomial"
+    assert done.exit_code == 1 and found["basis"] == "exact binomial"
     assert found["mechanism"] == program
 
 
@@ -85,7 +85,7 @@ def test_recordings(run, tmp_path, monkeypatch):
     assert found["mechanism"] == "x1.csv and 1 more / y1.csv and 1 more"
     # Densities are estimated in memory.
     local = json.loads(run(*arguments, "--method", "local", "--bandwidth", 0.2).output)
-    assert local["bound"] == "normal" and 0.5 < local["lower_bound"] < 1.1
+    assert local["basis"] == "normal" and 0.5 < local["lower_bound"] < 1.1
 
 
 def test_two_columns_of_one_table_are_the_two_sides(run, monkeypatch, tmp_path):

@@ -10,6 +10,7 @@ from dpjax import _validate
 from dpjax.inference import (
     LipschitzOutputs,
     Plan,
+    Ratio,
     binomial_lower_bound,
     choose_event,
     clopper_pearson,
@@ -46,7 +47,7 @@ TAKES_A_COUNT = {
     "binomial, smaller": lambda k: binomial_lower_bound(1, k, 10, 0.9),
     "event, larger": lambda k: event_lower_bound(k, 1, 10, 99, 0.9),
     "event, smaller": lambda k: event_lower_bound(1, k, 99, 10, 0.9),
-    "event with delta": lambda k: event_lower_bound(k, 1, 10, 10, 0.9, delta=0.01),
+    "event with delta": lambda k: event_lower_bound(k, 1, 10, 10, 0.9, Ratio(0.01)),
     "local_bounds": lambda k: local_bounds([0.5, 0.4], 0.01, [k, 5], None, 10, 0.9),
 }
 

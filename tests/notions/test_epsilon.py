@@ -9,7 +9,7 @@ from scipy import stats
 
 import dpjax
 from dpjax.inference import Event
-from dpjax.notions import EventCounts, Terms, smallest_error
+from dpjax.notions import EventCounts, Evidence, Terms, smallest_error
 
 TRIALS = 14
 SURE = 0.9
@@ -99,21 +99,21 @@ def test_estimates(delta, counts, estimate):
 
 def test_a_rare_event_with_delta_has_no_infinite_estimate():
     """Nothing of the event in fresh draws at either side, of which delta could be all."""
-    stated = dpjax.Epsilon(0.05).state(evidence((0, 0)), SURE, 1, 0.5)
+    stated = dpjax.Epsilon(0.05).state(Evidence(evidence((0, 0))), SURE, 1, 0.5)
     assert stated.estimate == 0 == stated.lower_bound and stated.smallest_error is None
     # Shown on one side alone, it is infinite.
-    assert dpjax.Epsilon().state(evidence((9, 0)), SURE, 1, None).estimate is None
+    assert dpjax.Epsilon().state(Evidence(evidence((9, 0))), SURE, 1, None).estimate is None
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.05])
 def test_the_smallest_error_is_where_the_verdict_turns(delta):
     notion, found = dpjax.Epsilon(delta), evidence((11, 2))
     for claim in (0.2, 0.5, 0.8):
-        least = notion.state(found, SURE, 1, claim).smallest_error
+        least = notion.state(Evidence(found), SURE, 1, claim).smallest_error
         assert notion.bound(found, 1 - 1.02 * least) > claim
         assert notion.bound(found, 1 - 0.98 * least) <= claim
         # Of three claims each has a third of the error.
-        assert notion.state(found, SURE, 3, claim).smallest_error == min(3 * least, 1)
+        assert notion.state(Evidence(found), SURE, 3, claim).smallest_error == min(3 * least, 1)
 
 
 def test_smallest_errors_by_the_normal_quantile():

@@ -8,7 +8,7 @@ import pytest
 import dpjax
 from dpjax import mechanisms
 from dpjax.partitions._curve import curve_of
-from dpjax.plotting import plot_audit
+from dpjax.plotting import plot_audit, plot_notions
 from dpjax.plotting._outcomes import strips_of
 
 N = 20_000
@@ -187,3 +187,51 @@ def test_boxes_have_no_picture():
 def test_files_that_cannot_be_written_are_refused(tmp_path, name, error):
     with pytest.raises(error, match="plot file"):
         audited("one number").plot(tmp_path / name)
+
+
+def curves_of(axes):
+    return {line.get_label(): np.array(line.get_data()) for line in axes.get_lines()}
+
+
+@pytest.mark.parametrize(
+    ("notion", "claim"),
+    [
+        (dpjax.Profile(), [(0.0, 0.3), (1.0, 0.05)]), (dpjax.TradeOff(), [(0.0, 0.9), (0.9, 0.0)]),
+        (dpjax.Gdp(), 0.9), (dpjax.Epsilon(1e-3), 0.8), (dpjax.Renyi(4), 0.5), (dpjax.Zcdp(), 0.3),
+        (dpjax.TotalVariation(), 0.3), (dpjax.Zcdp(), None),
+    ],
+)  # fmt: skip
+def test_curves_of_a_chain_are_those_of_its_answers(notion, claim, tmp_path):
+    """Noise of level 1: what is drawn is what `bound` says, and the claim is beside it."""
+    pairs = [(0.0, 1.0)]
+    method = dpjax.Events(4_000, 10_000, also=True)
+    mechanism = mechanisms.Laplace(1.0)
+    result = dpjax.audit(mechanism, pairs, method=method, notion=notion, claim=claim)
+    path = tmp_path / "curves.png" if claim is None else None
+    profile, trade_off, renyi = result.plot(path).axes
+    assert path is None or path.stat().st_size > 20_000
+    shown = result.bound(dpjax.Profile()).curve
+    drawn = curves_of(profile)
+    x, y = drawn["database against neighbor"]
+    inside = np.isfinite(y)
+    expected = np.interp(x[inside], shown["epsilon"], shown["delta"])
+    np.testing.assert_allclose(y[inside], expected, atol=2e-3)
+    x, y = curves_of(trade_off)["null hypothesis: neighbor"]
+    np.testing.assert_allclose(y, result.bound(dpjax.TradeOff()).curve["error"])
+    x, y = curves_of(renyi)["at least"]
+    at = np.interp(4.0, x, y)
+    if notion != dpjax.Renyi(4):
+        assert at == pytest.approx(result.bound(dpjax.Renyi(4)).lower_bound, abs=3e-3)
+    names = [set(curves_of(axes)) for axes in (profile, trade_off, renyi)]
+    claimed = [any("claim" in name for name in found) for found in names]
+    expected = {
+        "profile": [1, 0, 0], "trade-off": [0, 1, 0], "gdp": [1, 1, 1], "epsilon": [1, 1, 0],
+        "renyi": [0, 0, 1], "zcdp": [0, 0, 1], "total-variation": [0, 1, 0],
+    }  # fmt: skip
+    assert claimed == ([False] * 3 if claim is None else expected[notion.name])
+
+
+def test_a_single_event_has_no_curves():
+    result = audited("reals")
+    with pytest.raises(ValueError, match="has no chain of sets"):
+        plot_notions(result)

@@ -31,3 +31,17 @@ def test_a_report_counts_each_side_and_names_what_is_there(kind):
     assert f"dpjax {result.versions['dpjax']}" in text
     partial = dataclasses.replace(result, region="[-1, 1]")
     assert "Outputs outside the region" in render_report(partial, kind)
+
+
+@pytest.mark.parametrize("kind", [".html", ".md"])
+def test_a_report_of_a_chain_has_an_answer_for_every_notion(kind):
+    method = dpjax.Events(num_samples=4000, num_confirm=10_000)
+    mechanism, claim = dpjax.HostMechanism(noisy), [(0.0, 0.1)]
+    result = dpjax.audit(
+        mechanism, [(0.0, 1.0)], method=method, notion=dpjax.Profile(), claim=claim
+    )
+    text = render_report(result, kind)
+    for notion in (dpjax.Epsilon(1e-5), dpjax.Gdp(), dpjax.Zcdp(), dpjax.Renyi(8)):
+        stated = result.bound(notion)
+        assert notion.symbol in text and f"at least {stated.lower_bound:.4f}" in text
+    assert "a curve" in text and text.count("<svg") == (2 if kind == ".html" else 0)

@@ -115,7 +115,7 @@ def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
         np.save(tmp_path / f"{name}.npy", shift + RNG.laplace(size=1_500_000))
     monkeypatch.setattr("dpjax.sources._recorded.PILOT", 4000)
     monkeypatch.setattr("dpjax.sources._side_values._KEPT", 4000)
-    monkeypatch.setattr("dpjax.notions._epsilon.event_lower_bound", lambda *_, **__: 0.0)
+    monkeypatch.setattr("dpjax.notions._notion.event_lower_bound", lambda *_, **__: 0.0)
     tracemalloc.start()
     dpjax.audit(Recorded(Recording(tmp_path / "x.npy"), Recording(tmp_path / "y.npy")))
     _, peak = tracemalloc.get_traced_memory()
@@ -132,7 +132,7 @@ def test_atoms_in_a_density_are_counted_apart():
     result = dpjax.audit(Recorded(x, y), claim=0.5)
     assert result.verdict == "violated" and result.lower_bound < 1.02
     assert any("counted apart from the density" in note for note in result.notes)
-    assert result.bound == "exact binomial"
+    assert result.basis == "exact binomial"
     with pytest.raises(
         ValueError, match=r"x holds the value 0 in .*method=Events\(\), which count"
     ):
@@ -145,7 +145,7 @@ def test_few_outputs_with_an_atom_are_counted_as_many_are():
     x, y = (np.maximum(shift + rng.laplace(size=200), 0) for shift in (-0.5, 0.5))
     assert len(np.unique(x)) <= 100
     result = dpjax.audit(Recorded(x, y))
-    assert result.bound == "exact binomial" and result.lower_bound < 1
+    assert result.basis == "exact binomial" and result.lower_bound < 1
     with pytest.raises(ValueError, match=r"say method=Events\(\), which counts it apart"):
         dpjax.audit(Recorded(x, y), method=Local(region=(0, 3)))
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from dpjax import Epsilon, Events, _random
-from dpjax.inference import event_lower_bound
+from dpjax.inference import Ratio, event_lower_bound
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse
 from dpjax.partitions import Encoder, encode_drawn, lay
 from dpjax.sources._drawn import options_of
@@ -85,7 +85,7 @@ def naive_run(entry, run):
     larger, smaller = inside[int(event.larger)], inside[1 - int(event.larger)]
     bound = event_lower_bound(
         np.array(larger), np.array(smaller), confirm, confirm, entry.confidence,
-        event.share, entry.notion.delta,
+        Ratio(entry.notion.delta),
     )  # fmt: skip
     above = larger / confirm - entry.notion.delta
     estimate = max(np.log(above * confirm / smaller), 0) if above > 0 and smaller else np.nan

@@ -7,7 +7,7 @@ import pytest
 
 import dpjax
 from dpjax import testing
-from dpjax.inference import event_lower_bound
+from dpjax.inference import Ratio, event_lower_bound
 from dpjax.mechanisms import Gaussian, Laplace
 from dpjax.testing import _assertions, _session
 from dpjax.testing._budget import fewest_sizes
@@ -69,7 +69,7 @@ def at_delta():
 def test_messages_have_the_delta(at_delta):
     assert "was not shown to violate epsilon = 3 at delta = 0.05: with" in at_delta
     assert "the claim epsilon = 3 at delta = 0.05 is likely" in at_delta
-    assert "dpjax.Epsilon(0.05)" in at_delta
+    assert "dpjax.Epsilon(delta=0.05)" in at_delta
     with pytest.raises(AssertionError) as caught:
         testing.assert_private(Gaussian(0.5), 0.5, pairs=PAIRS, **SIZES, delta=0.05)
     message = str(caught.value)
@@ -86,8 +86,8 @@ def test_detectable_is_at_the_delta_of_the_audit(delta):
     least, draws = testing.detectable_epsilon(result, 1.0), result.num_confirm
     rarer = min(result.witness.event_counts)
     larger = round(rarer * float(jax.numpy.exp(least)) + delta * draws)
-    bounds = [event_lower_bound(larger, rarer, draws, draws, 0.95, s, delta) for s in (0.3, 0.5)]
-    assert max(bounds) == pytest.approx(1.0, abs=0.05)
+    bound = event_lower_bound(larger, rarer, draws, draws, 0.95, Ratio(delta))
+    assert bound == pytest.approx(1.0, abs=0.05)
     if delta:
         without = dataclasses.replace(result, recipe={**result.recipe, "notion": {"delta": 0.0}})
         assert testing.detectable_epsilon(without, 1.0) < least - 0.01
@@ -144,3 +144,31 @@ def test_what_a_test_asks_for_wins_over_the_budget(monkeypatch):
     testing.assert_private(Laplace(1.0), 1.0, pairs=PAIRS)
     assert times == [0.5, max(50.0 - spent, 0.1)]
     assert [row["fewest"] for row in session.pending] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    "level",
+    [
+        {"gdp": 1.1}, {"zcdp": 0.6}, {"total_variation": 0.42},
+        {"notion": dpjax.Renyi(2), "claim": 1.2},
+        {"notion": dpjax.Profile(), "claim": [(0.0, 0.4), (1.0, 0.13)]},
+    ],
+)  # fmt: skip
+def test_claims_of_other_kinds(level):
+    """Of noise with mu = 1, which is too little for half of the claim."""
+    testing.assert_private(Gaussian(1.0), pairs=PAIRS, **SIZES, **level)
+    with pytest.raises(AssertionError, match="was not shown to violate"):
+        testing.assert_not_private(Gaussian(1.0), pairs=PAIRS, **SIZES, **level)
+    with pytest.raises(AssertionError) as caught:
+        testing.assert_private(Gaussian(0.5), pairs=PAIRS, **SIZES, **level)
+    message = str(caught.value)
+    assert message.startswith("gaussian does not keep its claim. With confidence")
+    assert "notion=dpjax." in message
+
+
+@pytest.mark.parametrize(
+    "level", [{}, {"gdp": 1.0, "zcdp": 1.0}, {"notion": dpjax.Gdp()}, {"rho": 1.0}]
+)
+def test_one_claim_must_be_given(level):
+    with pytest.raises(TypeError, match="one claim must be given"):
+        testing.assert_private(Gaussian(1.0), pairs=PAIRS, **level)

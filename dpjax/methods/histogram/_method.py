@@ -93,11 +93,7 @@ class Histogram:
                 f"Histogram counts what JAX draws, in numbers that it plans, but {source.name} is "
                 "not: use method=Events()."
             )
-        if terms.notion.delta:
-            raise ValueError(
-                f"delta must be 0 for a histogram, but was {terms.notion.delta}: use "
-                "method=Events()."
-            )
+        terms.refuse_notions("a histogram")
         inputs = self._inputs(source.mechanism, pairs)
         example = inputs[0] if self.input_interval is None else self.input_interval[0]
         mechanism = mechanism_of(source.mechanism, example)
@@ -244,7 +240,7 @@ def _finding(result: HistogramResult, planned: Plan, terms: Terms) -> Finding:
             "num_pairs": len(result.pairs),
             "num_failed": int(np.ma.getmaskarray(result.levels).sum()),
         },
-        verdict=_judge(low, high, planned, terms.claim, safety),
+        verdict=_judge(low, high, planned, terms.level, safety),
         level="LDP epsilon" if order is None else f"Renyi level of order {order:g}",
     )
 

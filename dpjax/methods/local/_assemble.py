@@ -131,7 +131,7 @@ def finding_of(
     def bounds(confidence: float) -> LocalBounds:
         return bounds_of(statistics, settings, region, confidence)
 
-    found, claim, error = bounds(terms.own_confidence), terms.claim, None
+    found, claim, error = bounds(terms.own_confidence), terms.level, None
     if claim is not None:
         error = smallest_error(lambda sure: float(bounds(sure).lower_bound), claim)
     notes = [*terms.notes(), *pairs.equal_notes(), *notes]
@@ -149,7 +149,7 @@ def finding_of(
         statement=Statement(
             lower_bound=float(found.lower_bound),
             estimate=finite_or_none(float(found.estimate)),
-            bound="exact binomial" if found.exact else "normal",
+            basis="exact binomial" if found.exact else "normal",
             standard_error=finite_or_none(float(found.standard_error)),
             smallest_error=None if error is None else min(error * terms.num_claims, 1.0),
         ),

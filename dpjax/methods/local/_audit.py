@@ -21,11 +21,7 @@ from dpjax.sources._subject import PILOT_NOTE, inner_range, pilot_outputs
 
 def audit_local(method: Local, source: Source, pairs: Any, terms: Terms) -> Finding:
     """See `Local.run`."""
-    if terms.notion.delta:
-        raise ValueError(
-            f"delta must be 0 for a density estimate, but was {terms.notion.delta}: use "
-            "method=Events(), which counts an event."
-        )
+    terms.refuse_notions("a density estimate")
     if isinstance(source, Drawn):
         return _audit_drawn(method, source, pairs, terms)
     if isinstance(source, Recorded):

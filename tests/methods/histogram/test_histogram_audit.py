@@ -24,7 +24,7 @@ def standard():
 
 def test_standard_pair_of_a_built_in_mechanism(standard):
     assert standard.lower_bound <= LAW.epsilon <= standard.upper_bound
-    assert standard.verdict == "not refuted" and standard.bound == "histogram"
+    assert standard.verdict == "not refuted" and standard.basis == "histogram"
     assert standard.level == "LDP epsilon" and standard.num_confirm == 0
     assert (standard.witness.database, standard.witness.neighbor) == (0.0, 1.0)
     assumed = standard.assumption

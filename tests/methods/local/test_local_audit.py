@@ -42,7 +42,7 @@ def laplace():
 
 
 def test_a_result_says_all(laplace):
-    assert laplace.verdict == "violated" and laplace.bound == "normal"
+    assert laplace.verdict == "violated" and laplace.basis == "normal"
     # The loss of the smoothed densities is at most 1; seed fixed, 4.5 standard errors allowed.
     assert abs(laplace.estimate - 1) < 4.5 * laplace.standard_error < 0.6
     first, second = laplace.witness.densities
@@ -67,7 +67,7 @@ def test_pairs_are_listed_by_what_chose_one():
 def test_a_witness_on_the_floor_gets_an_exact_bound():
     result = dpjax.audit(mechanisms.SVT5(0.7), method=LOCAL, claim=0.7, confidence=0.95, key=1)
     assert result.verdict == "violated"
-    assert result.bound == "exact binomial" and result.standard_error is None
+    assert result.basis == "exact binomial" and result.standard_error is None
     assert result.witness.on_floor and any("floor" in note for note in result.notes)
     assert "none, since a density is at the floor" in str(result)
     # Recomputed with the F quantile form of Clopper and Pearson's bounds.

@@ -1,24 +1,24 @@
-"""A lower bound on the ratio of two probabilities: exact, and nearly as tight as a normal one.
+"""A lower bound on a level from one event's counts: exact, and nearly as tight as a normal one.
 
 Two separate bounds each pay for their own worst case, which costs about a fifth of the margin.
 Buehler's bound pays once: all pairs of counts are put into one order, by how much they speak for a
-large ratio, and the bound is the smallest ratio at which counts as extreme as the observed ones
+large level, and the bound is the smallest level at which counts as extreme as the observed ones
 have more than the allowed probability, whatever the other parameter is.
 
-Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, ratio = p / q, s orders them, and
-f(p, q) = P(s(K1, K2) >= observed), which rises in p and falls in q.
+Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, p = g(t, q) at the level t, s orders
+them (see `_hypotheses`), and f(p, q) = P(s(K1, K2) >= observed), which rises in p and falls in q.
 
-The supremum of f over q at one ratio >= 1 is bounded by its values at a few q, as follows. In log
-odds a = ln p / (1 - p) and b = ln q / (1 - q), and with A(a) = ln(1 + e^a), f is a sum of positive
+The supremum of f over q at one level is bounded by its values at a few q, as follows. In log odds
+a = ln p / (1 - p) and b = ln q / (1 - q), and with A(a) = ln(1 + e^a), f is a sum of positive
 multiples of exp(a k + b m - n1 A(a) - n2 A(b)). So ln f + n1 A(a) + n2 A(b) is convex (Hölder), and
 on a straight line between two points ln f is at most the larger of its two ends and
 
     (n1 v1 (change of a)^2 + n2 v2 (change of b)^2) / 8,
 
-where v1 and v2 are the largest p (1 - p) and q (1 - q) in between. Where p = ratio q, a is a convex
-function of b, as its slope (1 - q) / (1 - p) rises: the curve lies below the line, and f there is
-less. What is added falls with the square of the steps, so that steps of a third of a standard error
-cost less than a hundredth of one.
+where v1 and v2 are the largest p (1 - p) and q (1 - q) in between. The curve p = g(t, q) lies below
+the line once the line's ends are lifted by what `Hypothesis.lift` says, and f there is less. What
+is added falls with the square of the steps, so that steps of a third of a standard error cost less
+than a hundredth of one.
 """
 
 import math
@@ -26,10 +26,11 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpjax.inference._binomial import one_sided_bounds
 from dpjax.inference._blocks import Blocks, Windows
+from dpjax.inference._hypotheses import NEARLY_ONE, Hypothesis
 
 _NUISANCE_SHARE = 0.005
 """Part of the error that is spent on where q can be (Berger, Boos)."""
@@ -41,51 +42,51 @@ _WIDEST = 100.0
 """Ratio of the largest q to the smallest that is looked at; below it there is one step."""
 
 _FEW, _LOOSENESS, _TOLERANCE = 9, 0.008, 0.005
-"""Values of q to begin with; what more of them, and of ratios, would gain in standard errors."""
+"""Values of q to begin with; what more of them, and of levels, would gain in standard errors."""
 
 _NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
 """Standard errors from where many q are used; steps; what counts as sure; and q for halving."""
 
-_NEWTON_STEPS, _LEAST_VARIANCE, _ROUNDING = 4, 1e-300, 1e-12
-"""Towards a count in the order; what stands for no variance; and what rounding changes in s."""
+_ROUNDING, _TABLE = 1e-12, 65
+"""What rounding changes in s; and points of a table of where q are."""
 
 _MOST_CELLS = 16_384
 """Of a table, so that it fits in a processor's cache."""
 
 
-def ratio_lower_bound(
-    larger: int, smaller: int, larger_trials: int, smaller_trials: int, significance: float
+def buehler_bound(
+    hypothesis: Hypothesis,
+    larger: int,
+    smaller: int,
+    trials: tuple[int, int],
+    significance: float,
 ) -> float:
-    """Exact lower bound on ln(p / q), at least 0.
-
-    The order is that of the normal lower bound with Agresti and Coull's probabilities, which rises
-    in the first count and falls in the second, so that the probability below is monotone in the
-    ratio.
+    """Exact lower bound on a level, at least 0.
 
     Args:
+        hypothesis: What a level says of an event.
         larger: K1.
         smaller: K2.
-        larger_trials: n1.
-        smaller_trials: n2.
-        significance: Probability with which the bound is above ln(p / q), at most.
+        trials: n1 and n2.
+        significance: Probability with which the bound is above the level, at most.
 
     Returns:
         The bound.
 
     References:
-        Buehler (1957); Berger, Boos (1994); Agresti, Coull (1998).
+        Buehler (1957); Berger, Boos (1994).
     """
     if larger == 0:
         return 0.0
-    tail = _Tail((larger, smaller), (larger_trials, smaller_trials), significance)
-    # Steps of q and of the ratio cost little where q is known better than the ratio.
+    tail = _Tail(hypothesis, (larger, smaller), trials, significance)
+    # Steps of q and of the level cost little where q is known better than the level.
     precision = min(math.sqrt(larger / max(smaller, 1)), 1.0)
     return _largest(tail, significance * (1 - _NUISANCE_SHARE), precision)
 
 
 def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
-    """About the largest ln ratio whose tail is certainly not above `allowed`, or 0."""
-    # Normal quantiles of the tail are nearly linear in ln ratio.
+    """About the largest level whose tail is certainly not above `allowed`, or 0."""
+    # Normal quantiles of the tail are nearly linear in the level.
     goal = float(scipy.special.ndtri(allowed))
     slope = math.exp(-(goal**2) / 2) / math.sqrt(2 * math.pi) / allowed
     tolerance, looseness = _TOLERANCE * precision, _LOOSENESS * precision
@@ -95,7 +96,7 @@ def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
     places, low, high = few, 0.0, math.inf
     for _ in range(_MOST_TRIES):
         bounds, fine = tail.at(tried, places), places is not few
-        # Three quarters of what is allowed, so that a little change of the ratio changes no place.
+        # Three quarters of what is allowed, so that a little change of the level changes no place.
         finer = bounds.finer(places, 0.75 * slope * looseness)
         if fine and bounds.supremum > bounds.highest + 1.25 * slope * looseness:
             places = finer
@@ -129,8 +130,8 @@ def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
     """The same by halving, where steps along lines did not get there."""
     places = np.linspace(0.0, 1.0, _MANY)
 
-    def is_allowed(log_ratio: float) -> bool:
-        return _quantile(tail.at(log_ratio, places).supremum) <= goal
+    def is_allowed(level: float) -> bool:
+        return _quantile(tail.at(level, places).supremum) <= goal
 
     high = max(tail.observed, low) + tail.error
     while is_allowed(high):
@@ -147,7 +148,7 @@ def _quantile(log_tail: float) -> float:
 
 
 class _Bounds(NamedTuple):
-    """What is known of ln f at one ratio, between neighbouring values of q.
+    """What is known of ln f at one level, between neighbouring values of q.
 
     Attributes:
         ends: [intervals], the larger value at the two ends.
@@ -175,38 +176,41 @@ class _Bounds(NamedTuple):
 
 
 class _Tail:
-    """f at any ratio, from above.
+    """f at any level, from above.
 
     Args:
+        hypothesis: What a level says.
         counts: Observed K1 and K2.
         trials: n1 and n2.
         significance: Of the bound.
     """
 
-    def __init__(self, counts: tuple[int, int], trials: tuple[int, int], significance: float):
+    def __init__(
+        self,
+        hypothesis: Hypothesis,
+        counts: tuple[int, int],
+        trials: tuple[int, int],
+        significance: float,
+    ):
+        self.hypothesis = hypothesis
         self.trials, self.negligible = trials, _NEGLIGIBLE * significance
         quantile = max(-float(scipy.special.ndtri(significance)), 0.5)
-        estimate, error = _log_ratio(*counts, trials, quantile)
-        self.error, self.observed = float(error), float(estimate - quantile * error)
+        self.error = float(hypothesis.error(*counts, trials, quantile))
+        self.observed = float(hypothesis.order(*counts, trials, quantile))
         outside = _NUISANCE_SHARE * significance
         low, high = (float(x) for x in one_sided_bounds(counts[1], trials[1], outside / 2))
         self.least, self.range = low, (max(low, high / _WIDEST), high)
         self.smaller = Blocks(low, high, trials[1], self.negligible)
-        self.needed = _least_larger(self.smaller.counts, self.observed, trials, quantile)
+        self.needed = _least_larger(
+            hypothesis, self.smaller.counts, self.observed, trials, quantile
+        )
         self.larger: Blocks | None = None
 
-    def at(self, log_ratio: float, places: NDArray) -> _Bounds:
-        """Of a ratio >= 1, at values of q whose places in their range rise from 0 to 1."""
-        ratio = math.exp(log_ratio)
-        # No q above 1 / ratio is possible.
-        low, high = (min(ratio * q, 1.0) for q in self.range)
-        if low == 1:
+    def at(self, level: float, places: NDArray) -> _Bounds:
+        """Of a level >= 0, at values of q whose places in their range rise from 0 to 1."""
+        q, p = self._curve(level, places)
+        if p[0] == 1:
             return _Bounds(np.zeros(places.size - 1), np.zeros(places.size - 1), 0.0)
-        # Even steps of the arc sine are about even in standard errors.
-        first, last = (math.asin(math.sqrt(p)) for p in (low, high))
-        p = np.sin(first + places * (last - first)) ** 2
-        p[0], p[-1] = low, high
-        q = p / ratio
         # Where q is smaller than looked at, f is at most f(p at the smallest one, least q). Beside
         # p = 1, where log odds are infinite, it is at most f(1, smaller q).
         ending = 1 if p[-1] == 1 else 0
@@ -218,10 +222,52 @@ class _Tail:
         )
         known = tails[1 : p.size + 1]
         ends = np.maximum(known[:-1], known[1:])
-        gaps = _line_gaps(p, self.trials[0]) + _line_gaps(q, self.trials[1])
+        # Where p is 1 at both ends, f falls between them.
+        gaps = np.nan_to_num(_line_gaps(p, self.trials[0]), nan=0.0, posinf=np.inf)
+        gaps += _line_gaps(q, self.trials[1])
         if ending:
             gaps[-1] = min(gaps[-1], max(tails[-1] - ends[-1], 0.0))
         return _Bounds(ends, gaps, max(float(np.max(ends)), float(tails[0])))
+
+    def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
+        """Q at these places and p, lifted so that lines between neighbours are above g."""
+        reached = self.hypothesis.likelier(level, np.array(self.range))
+        # From where p is 1 on, larger q add nothing.
+        first, last = self.range
+        is_sure = reached >= NEARLY_ONE
+        if is_sure[0]:
+            return np.full(places.size, first), np.ones(places.size)
+        if is_sure[1]:
+            last = min(max(float(self.hypothesis.other(level, np.array(1.0))), first), last)
+        # Even steps of arc sines of both are about even in standard errors.
+        some = np.linspace(0.0, 1.0, _TABLE)
+        p_ends = np.minimum([reached[0], self.hypothesis.likelier(level, np.array(last))], 1.0)
+        table = np.concatenate(
+            [
+                _even(first, last, some),
+                self.hypothesis.other(level, _even(float(p_ends[0]), float(p_ends[1]), some)),
+            ]
+        )
+        table = np.sort(np.clip(table, first, last))
+        first_arc, second_arc = (
+            math.sqrt(n) * np.arcsin(np.sqrt(x))
+            for n, x in zip(
+                self.trials,
+                (np.minimum(self.hypothesis.likelier(level, table), 1.0), table),
+                strict=True,
+            )
+        )
+        arcs = first_arc + second_arc
+        q = np.interp(arcs[0] + places * (arcs[-1] - arcs[0]), arcs, table)
+        q[0], q[-1] = first, last
+        p = np.minimum(self.hypothesis.likelier(level, q), 1.0)
+        lift = self.hypothesis.lift(level, q)
+        if np.any(lift):
+            both = np.maximum(np.append(lift[:1], lift), np.append(lift, lift[-1:]))
+            p = scipy.special.expit(scipy.special.logit(p) + both)
+        if is_sure[1]:
+            p[-1] = 1.0
+        return q, np.where(p >= NEARLY_ONE, 1.0, p)
 
     def _tails(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
         """f(p, q), [p]."""
@@ -259,59 +305,32 @@ def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
 def _line_gaps(p: NDArray, trials: int) -> NDArray[np.float64]:
     """How far n A(a) can lie below its line between neighbouring p, [intervals]."""
     inner = np.clip(0.5, p[:-1], p[1:])
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return trials * inner * (1 - inner) * np.diff(scipy.special.logit(p)) ** 2 / 8
 
 
+def _even(low: float, high: float, places: NDArray) -> NDArray[np.float64]:
+    """Probabilities between two, at even steps of the arc sine of their roots."""
+    first, last = (math.asin(math.sqrt(x)) for x in (low, high))
+    return np.sin(first + places * (last - first)) ** 2
+
+
 def _least_larger(
-    smaller: NDArray, observed: float, trials: tuple[int, int], quantile: float
+    hypothesis: Hypothesis,
+    smaller: NDArray,
+    observed: float,
+    trials: tuple[int, int],
+    quantile: float,
 ) -> NDArray[np.int64]:
     """The least first count with s >= observed for each second one; n1 + 1 where there is none."""
-    added = quantile**2
-    total, other = (n + added for n in trials)
-    second = np.minimum(smaller, trials[1]) + added / 2
-    rest = 1 / second - 1 / other - 1 / total
-    goal = observed + np.log(second / other)
-    # Newton's steps for y = ln(first / total), in which s rises and is about concave.
-    y = np.minimum(goal, 0.0)
-    for _ in range(_NEWTON_STEPS):
-        inverse = np.exp(-y) / total
-        root = np.sqrt(np.maximum(inverse + rest, _LEAST_VARIANCE))
-        y -= (y - quantile * root - goal) / (1 + quantile * inverse / (2 * root))
-        np.minimum(y, 0.0, out=y)
-    least = np.ceil(np.clip(total * np.exp(y) - added / 2, 0, trials[0] + 1)).astype(np.int64)
-
-    def reached(larger: NDArray) -> NDArray[np.bool_]:
+    # By halving, for s rises in the first count. The least is above `below`, and at most `at`.
+    below = np.full(smaller.shape, -1, np.int64)
+    at = np.full(smaller.shape, trials[0] + 1, np.int64)
+    while np.any(open_ := at - below > 1):
+        middle = np.where(open_, (below + at) // 2, at)
         # Rounding must not leave out the observed counts.
-        return ratio_order(larger, smaller, *trials, quantile) >= observed - _ROUNDING
-
-    while np.any(short := (least <= trials[0]) & ~reached(least)):
-        least += short
-    while np.any(beyond := (least > 0) & reached(np.maximum(least - 1, 0))):
-        least -= beyond
-    return least
-
-
-def ratio_order(
-    larger: ArrayLike, smaller: ArrayLike, larger_trials: int, smaller_trials: int, quantile: float
-) -> NDArray[np.float64]:
-    """s, about the bound that two counts give: it rises in the first and falls in the second.
-
-    The latter since x (1 - x / m) >= z^2 / 4 for x in [z^2 / 2, m - z^2 / 2] where m >= z^2.
-    """
-    estimate, error = _log_ratio(larger, smaller, (larger_trials, smaller_trials), quantile)
-    return estimate - quantile * error
-
-
-def _log_ratio(
-    larger: ArrayLike, smaller: ArrayLike, trials: tuple[int, int], quantile: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The ratio's logarithm by Agresti and Coull's probabilities, and its standard error."""
-    added = quantile**2
-    first, second = (
-        np.minimum(np.asarray(count, np.float64), most) + added / 2
-        for count, most in zip((larger, smaller), trials, strict=True)
-    )
-    total, other = (n + added for n in trials)
-    variance = 1 / first - 1 / total + 1 / second - 1 / other
-    return np.log(first / total) - np.log(second / other), np.sqrt(variance)
+        order = hypothesis.order(np.minimum(middle, trials[0]), smaller, trials, quantile)
+        reached = order >= observed - _ROUNDING
+        at = np.where(open_ & reached, middle, at)
+        below = np.where(open_ & ~reached, middle, below)
+    return at

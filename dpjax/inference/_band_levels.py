@@ -1,0 +1,110 @@
+"""Levels of privacy that a band shows: lower bounds, which all hold together.
+
+A function v that rises in p and falls in q is at least its smallest value at the corners of a set,
+and so at least the largest of these over sets, in both directions.
+
+References:
+    Blackwell (1953); Dong, Roth, Su (2022), Definition 2.6, Proposition 2.13; Balle, Wang (2018).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+from dpjax.inference._band import Band
+
+_CURVE_POINTS = 201
+"""Levels at which a trade-off curve is bounded."""
+
+
+def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
+    """The lower bound on the largest value over sets and both directions, at least 0.
+
+    Args:
+        band: Of a chain.
+        value: (p, q) -> v, arrays of one shape; v rises in p and falls in q. NaN is nothing.
+    """
+    return max(max(float(found.max(initial=0.0)) for found in of_sets(band, value)), 0.0)
+
+
+def of_sets(
+    band: Band, value: Callable[[NDArray, NDArray], NDArray]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The lower bound on the value of each set, and of each complement; see `largest`."""
+    with np.errstate(all="ignore"):
+        values = [value(p, q) for p, q in zip(band.power, band.level, strict=True)]
+    first, second = (np.where(np.isnan(v), 0.0, v).min(axis=-1) for v in values)
+    return first, second
+
+
+def epsilon_of(delta: float) -> Callable[[NDArray, NDArray], NDArray]:
+    """Ln((p - delta) / q), for `largest`."""
+    return lambda p, q: np.log(np.maximum(p - delta, 0.0)) - np.log(q)
+
+
+def gdp_of(p: NDArray, q: NDArray) -> NDArray:
+    """The shift between two normal laws that a test of level q and power p shows."""
+    return scipy.special.ndtri(p) - scipy.special.ndtri(q)
+
+
+def profile(band: Band, epsilons: ArrayLike) -> NDArray[np.float64]:
+    """Lower bounds on delta(epsilon) of the database against its neighbor, and the reverse.
+
+    Args:
+        band: Of a chain.
+        epsilons: Float [n], at least 0.
+
+    Returns:
+        Float64 [2, n], not increasing in epsilon.
+    """
+    ratio = np.exp(np.asarray(epsilons, np.float64))
+    return np.maximum(np.stack([margins(band, i, ratio).max(axis=0, initial=0) for i in (0, 1)]), 0)
+
+
+def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The smallest p - ratio q over corners, [sets, ratios]: concave in the ratio, and falling."""
+    p, q = band.power[direction], band.level[direction]
+    found = np.empty((len(p), len(ratio)))
+    for i, (of_p, of_q) in enumerate(zip(p, q, strict=True)):
+        found[i] = (of_p - ratio[:, None] * of_q).min(axis=-1)
+    return found
+
+
+def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDArray]:
+    """Upper bounds on the trade-off curve of testing the neighbor against the database.
+
+    The best test of level x, under the neighbor, misses the database with a probability of at most
+    the second array. The curve of the other direction is its inverse.
+
+    Args:
+        band: Of a chain.
+        points: Levels x, rising from 0 to 1; 201 even ones if None.
+
+    Returns:
+        Levels [n], and error probabilities of the second kind [n], convex and falling to 0.
+    """
+    x = np.linspace(0, 1, _CURVE_POINTS) if points is None else np.asarray(points, np.float64)
+    power, level = band.roc
+    reached = x.copy()
+    for p, q in zip(power, level, strict=True):
+        with np.errstate(all="ignore"):
+            rising = x[:, None] * (p / q)
+            level_rest = np.where(q < 1, (1 - x[:, None]) / (1 - q), 1.0)
+        falling = 1 - (1 - p) * level_rest
+        reached = np.maximum(reached, np.where(x[:, None] <= q, rising, falling).min(axis=-1))
+    return x, 1 - _majorant(x, reached)
+
+
+def _majorant(x: NDArray, y: NDArray) -> NDArray[np.float64]:
+    """The least concave function that is nowhere below (x, y), at x."""
+    kept: list[int] = []
+    for i in range(len(x)):
+        while len(kept) > 1:
+            a, b = kept[-2:]
+            if (y[b] - y[a]) * (x[i] - x[a]) > (y[i] - y[a]) * (x[b] - x[a]):
+                break
+            kept.pop()
+        kept.append(i)
+    return np.interp(x, x[kept], y[kept])

@@ -1,0 +1,218 @@
+"""The chain of nested sets that a search fixes, and what a confirm stage can expect of it.
+
+References:
+    Neyman, Pearson (1933): sets of large likelihood ratios are the ones to test by.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from dpjax.inference._band import Band, radius
+from dpjax.inference._events import Event, wilson
+from dpjax.inference._hypotheses import Hypothesis
+
+_PARTS, _TAIL_SETS, _FEWEST = 32, 12, 4.0
+"""Sets of even shares; sets of smaller ones at each end; and the fresh draws of the smallest."""
+
+MOST_SETS = _PARTS - 1 + 2 * _TAIL_SETS
+"""Of a chain."""
+
+_PESSIMISM, _FEW_CORNERS = 1.5, 16
+"""Standard errors of the search by which shares are moved; and corners of an expected band."""
+
+
+class Chain(NamedTuple):
+    """Sets of the first so many cells, of cells in the order of their ratio.
+
+    Attributes:
+        place: int64 [cells], the number of the first set that holds each; `num_sets` for the rest.
+        num_sets: K.
+        usable: (end, start): sets before `end` hold only cells that an event may hold, and so do
+            the complements of those from `start` on.
+    """
+
+    place: NDArray[np.int64]
+    num_sets: int
+    usable: tuple[int, int]
+
+    def inside(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many outputs are in each set, [..., sets], of counts by place, [..., sets + 1]."""
+        return np.cumsum(counts[..., : self.num_sets], axis=-1)
+
+    def tally(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many outputs are in each set, [2, sets], of counts of cells [2, cells]."""
+        return self.inside(
+            np.stack([np.bincount(self.place, c, self.num_sets + 1) for c in counts])
+        )
+
+    def event(self, number: int, larger: int) -> NDArray[np.bool_]:
+        """Bool [cells]: a set, or its complement if that is likelier at the neighbor."""
+        return self.place <= number if larger == 0 else self.place > number
+
+
+class Way(NamedTuple):
+    """A way to order cells.
+
+    Attributes:
+        groups: int64 [cells], groups whose ratios stand for those of their cells; None for the
+            cells' own.
+        line: [cells], positions by which cells are ordered, NaN for cells without one; None to
+            order by ratios.
+    """
+
+    groups: NDArray[np.int64] | None = None
+    line: NDArray[np.float64] | None = None
+
+
+def chain_of(
+    counts: NDArray[np.int64],
+    num_confirm: int,
+    allowed: NDArray[np.bool_] | None = None,
+    way: Way = Way(),  # noqa: B008 (immutable)
+) -> Chain:
+    """The chain that is fixed by the counts of a search.
+
+    Args:
+        counts: int64 [2, cells], at the database and at its neighbor, with a draw at each.
+        num_confirm: N, fresh draws a side that will be counted.
+        allowed: bool [cells], cells that events may hold; all if None. The others are put amid.
+        way: To order cells.
+    """
+    cells, draws = counts.shape[-1], counts.sum(axis=-1)
+    score = _by_ratio(counts, way.groups) if way.line is None else _by_line(counts, way.line)
+    amid = np.zeros(cells, bool) if allowed is None else ~allowed
+    # Behind the allowed cells that speak for no side.
+    order = np.lexsort((amid, -np.where(amid, 0.0, score)))
+    share = np.cumsum(counts.sum(axis=0)[order]) / draws.sum()
+    tails = np.geomspace(min(_FEWEST / num_confirm, 1 / _PARTS), 1 / _PARTS, _TAIL_SETS + 1)[:-1]
+    goals = np.concatenate([np.arange(1, _PARTS) / _PARTS, tails, 1 - tails])
+    # The first set that reaches each share, up to rounding.
+    lengths = np.unique(np.searchsorted(share, goals - 1e-12) + 1)
+    lengths = np.unique(np.minimum(lengths, cells - 1))
+    place = np.empty(cells, np.int64)
+    place[order] = np.searchsorted(lengths, np.arange(cells), side="right")
+    usable = len(lengths), 0
+    if amid.any():
+        block = np.flatnonzero(amid[order])
+        usable = (
+            int(np.searchsorted(lengths, block[0], side="right")),
+            int(np.searchsorted(lengths, block[-1] + 1)),
+        )
+    return Chain(place, len(lengths), usable)
+
+
+def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    """Log ratios of cells, or of their groups, less a standard error, with their sign."""
+    if groups is not None:
+        counts = np.stack([np.bincount(groups, side) for side in counts])
+    (x, y), draws = counts + 0.5, counts.sum(axis=-1)
+    log_ratio = np.log(x / y) - np.log(draws[0] / draws[1])
+    error = np.sqrt(1 / x + 1 / y)
+    score = np.sign(log_ratio) * np.maximum(np.abs(log_ratio) - error, 0.0)
+    return score if groups is None else score[groups]
+
+
+def _by_line(counts: NDArray[np.int64], line: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Positions from where the two sides cross, rising to where the database is likelier."""
+    # NaN is sorted to the end.
+    order = np.argsort(line, kind="stable")
+    (placed,) = np.nonzero(np.isfinite(line[order]))
+    gap = np.cumsum(np.diff(counts[::-1] / counts.sum(axis=-1)[::-1, None], axis=0)[0][order])
+    crossing = int(np.argmax(np.abs(gap[placed]))) if placed.size else 0
+    rank = np.zeros(line.shape)
+    rank[order[placed]] = crossing + 0.5 - placed
+    return rank if placed.size and gap[crossing] >= 0 else -rank
+
+
+def expected_bands(
+    halves: NDArray[np.int64],
+    num_confirm: int,
+    error: float,
+    allowed: NDArray[np.bool_] | None = None,
+    way: Way = Way(),  # noqa: B008 (immutable)
+) -> list[Band]:
+    """About the bands that are to be expected: each half of the search judges the other's chain.
+
+    Args:
+        halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
+        num_confirm: N, fresh draws a side.
+        error: Of the band.
+        allowed: As in `chain_of`, as the way.
+        way: To order cells.
+    """
+    angle = np.arange(_FEW_CORNERS + 1) * (np.pi / (2 * _FEW_CORNERS))
+    found = []
+    for chain, (first, second) in _judged(halves, num_confirm, allowed, way):
+        r = radius(chain.num_sets, error)
+        held, out = first[:, None] * num_confirm, second[:, None] * num_confirm
+        lower = wilson(held, num_confirm, r * np.cos(angle[:-1]))[0]
+        upper = wilson(out, num_confirm, r * np.sin(angle[1:]))[1]
+        found.append(Band.of(lower, upper, chain.usable))
+    return found
+
+
+def choose_from_chain(
+    halves: NDArray[np.int64],
+    num_confirm: int,
+    confidence: float,
+    hypothesis: Hypothesis,
+    allowed: NDArray[np.bool_] | None = None,
+    way: Way = Way(),  # noqa: B008 (immutable)
+) -> Event:
+    """The set of the chain, or the complement of one, whose bound is expected to be largest.
+
+    Sets of both halves are held against each other's draws, and the place along the chain that does
+    best there is taken of the chain of all draws. With m the normal lower bound at shares that are
+    moved by errors of the search, and s its standard error in the confirm stage alone, the bound is
+    expected to be m Phi(m / s) + s phi(m / s), the mean of what is above 0.
+
+    Args:
+        halves: As in `expected_bands`, as the number of draws and the allowed cells.
+        num_confirm: N.
+        confidence: Of the bound.
+        hypothesis: Whose level is bounded.
+        allowed: Of cells.
+        way: To order cells.
+    """
+    quantile = max(-float(scipy.special.ndtri(1 - confidence)), 0.5)
+    trials, total = (num_confirm, num_confirm), halves.sum(axis=0)
+    whole = chain_of(total, num_confirm, allowed, way)
+    middle = whole.tally(total).sum(axis=0) / total.sum()
+    expected = np.zeros((2, whole.num_sets))
+    for chain, (first, second) in _judged(halves, num_confirm, allowed, way):
+        # Sets of one half stand for those of all draws with about their share.
+        at = np.minimum(np.searchsorted((first + second) / 2, middle), chain.num_sets - 1)
+        for larger, (p, q) in enumerate([(first, second), (1 - second, 1 - first)]):
+            counts = p[at] * num_confirm, q[at] * num_confirm
+            bound = hypothesis.order(*counts, trials, quantile)
+            error = np.maximum(hypothesis.error(*counts, trials, quantile), 1e-300)
+            z = bound / error
+            density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+            expected[larger] += (bound * scipy.special.ndtr(z) + error * density) / 2
+    expected[0, whole.usable[0] :] = expected[1, : whole.usable[1]] = -1.0
+    larger, number = np.unravel_index(np.argmax(expected), expected.shape)
+    return Event(
+        cells=whole.event(int(number), int(larger)),
+        larger=np.array(larger),
+        share=np.array(0.5),
+        predicted=np.array(max(float(expected[larger, number]), 0.0)),
+    )
+
+
+def _judged(
+    halves: NDArray[np.int64], num_confirm: int, allowed: NDArray[np.bool_] | None, way: Way
+) -> list[tuple[Chain, NDArray[np.float64]]]:
+    """Chains of each half, and shares [2, sets] of the other: the first low, the second high."""
+    found = []
+    for maker, judge in ((0, 1), (1, 0)):
+        if not halves[maker].sum(axis=-1).all():
+            continue
+        chain = chain_of(halves[maker], num_confirm, allowed, way)
+        inside, draws = chain.tally(halves[judge]), halves[judge].sum(axis=-1)
+        first = wilson(inside[0], draws[0], _PESSIMISM)[0]
+        second = wilson(inside[1], draws[1], _PESSIMISM)[1]
+        found.append((chain, np.stack([first, second])))
+    return found

@@ -1,0 +1,114 @@
+"""Renyi divergences from a profile: an integral of delta(epsilon) over all epsilon.
+
+    D_a(P || Q) = ln(1 + a (a - 1) I) / (a - 1), D_1 = I,
+    I = integral over e >= 0 of exp((a - 1) e) delta_PQ(e) + exp(-a e) delta_QP(e).
+
+Between two nodes the integrand is that of one set: its smallest p - g q over corners is concave in
+g = exp(e), so that it lies above its chord, which is integrated exactly.
+
+References:
+    Sason, Verdu (2016), eq. (80) and Theorem 9, f-divergences as integrals of E_gamma; Mironov
+    (2017); Bun, Steinke (2016).
+"""
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+from dpjax.inference._band import Band
+from dpjax.inference._band_levels import epsilon_of, margins, of_sets
+
+_INTERVALS, _BEND = 116, 1.5
+"""Of an integral; and the power of their numbers by which they grow: they are fine near 0."""
+
+_TOP, _LARGEST_LOG = 30.0, 600.0
+"""Epsilon beyond which nothing can be shown by draws; and of what an exponential is taken."""
+
+ZCDP_ORDERS = np.arange(1.0, 65.0)
+"""At which zero-concentrated privacy is looked at; 1 stands for the Kullback-Leibler divergence."""
+
+
+def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
+    """Lower bounds on the Renyi divergence of each order, the larger one of both directions.
+
+    Args:
+        band: Of a chain.
+        orders: a >= 1, float [orders]; 1 is the Kullback-Leibler divergence.
+        nodes: Epsilons between which a chord is taken, rising from 0; some that fit if None.
+
+    Returns:
+        Float64 [orders], at least 0.
+    """
+    a = np.asarray(orders, np.float64)
+    e = _nodes(band, float(a.max())) if nodes is None else np.unique(np.asarray(nodes, np.float64))
+    found = np.zeros(a.shape)
+    if e[-1] > 0:
+        values = [margins(band, i, np.exp(e)) for i in (0, 1)]
+        likelier = [_integral(v, e, a - 1) for v in values]
+        others = [_integral(v, e, -a) for v in values]
+        for i in (0, 1):
+            log_sum = np.logaddexp(likelier[i], others[1 - i])
+            found = np.maximum(found, _divergence(log_sum, a))
+    for p, q in zip(band.power, band.level, strict=True):
+        for k, order in enumerate(a):
+            with np.errstate(all="ignore"):
+                at_sets = np.where(p > q, two_points(p, q, order), 0.0).min(axis=-1)
+            found[k] = max(found[k], float(at_sets.max(initial=0.0)))
+    return found
+
+
+def zcdp(band: Band, nodes: ArrayLike | None = None) -> float:
+    """The lower bound on rho of zero-concentrated differential privacy."""
+    return float(np.max(renyi(band, ZCDP_ORDERS, nodes) / ZCDP_ORDERS))
+
+
+def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
+    """The divergence of an order between (p, 1 - p) and (q, 1 - q); it rises in p above q."""
+    if order == 1:
+        return scipy.special.rel_entr(p, q) + scipy.special.rel_entr(1 - p, 1 - q)
+    with np.errstate(divide="ignore"):
+        yes = order * np.log(p) + (1 - order) * np.log(q)
+        no = np.where(p < 1, order * np.log1p(-p) + (1 - order) * np.log1p(-q), -np.inf)
+    return np.logaddexp(yes, no) / (order - 1)
+
+
+def _nodes(band: Band, order: float) -> NDArray[np.float64]:
+    """From 0 to the largest epsilon of any set, beyond which nothing is shown."""
+    top = max(float(v.max(initial=0.0)) for v in of_sets(band, epsilon_of(0.0)))
+    # Of a law with an infinite one, as far as powers of its exponential are numbers.
+    top = min(max(top, 0.0), _TOP, _LARGEST_LOG * _INTERVALS / (_BEND * (order + 1)))
+    return top * (np.arange(_INTERVALS + 1) / _INTERVALS) ** _BEND
+
+
+def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64]:
+    """Ln of a lower bound on the integral of exp(rate e) times the largest value of any set.
+
+    Args:
+        values: [sets, nodes], at the nodes.
+        e: [nodes].
+        rates: [rates].
+    """
+    width = np.diff(e)
+    # exp(k u) integrated over u in [0, width], for k = rate and rate + 1.
+    flat, steep = (_growth(rates + k, width) for k in (0.0, 1.0))
+    second = (steep - flat) / np.expm1(width)
+    first = flat - second
+    found = np.full(rates.shape, -np.inf)
+    for k, rate in enumerate(rates):
+        areas = first[k] * values[:, :-1] + second[k] * values[:, 1:]
+        best = areas.max(axis=0, initial=0.0)
+        with np.errstate(divide="ignore"):
+            found[k] = np.logaddexp.reduce(np.log(best) + rate * e[:-1])
+    return found
+
+
+def _growth(rates: NDArray, width: NDArray) -> NDArray[np.float64]:
+    """(exp(k w) - 1) / k for each rate k and width w, which is w at k = 0."""
+    k = np.where(rates == 0, 1.0, rates)[:, None]
+    return np.where(rates[:, None] == 0, width, np.expm1(k * width) / k)
+
+
+def _divergence(log_integral: NDArray, a: NDArray) -> NDArray[np.float64]:
+    excess = np.where(a > 1, a - 1, 1.0)
+    of_order = np.logaddexp(0.0, np.log(a * excess) + log_integral) / excess
+    return np.where(a > 1, of_order, np.exp(np.where(a > 1, 0.0, log_integral)))

@@ -1,0 +1,128 @@
+"""Claims: a number, or a curve in one of the forms that people have it in."""
+
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from dpjax import _validate
+
+Claim = float | tuple[tuple[float, float], ...]
+"""A number in the notion's unit, or points of a curve."""
+
+_EPSILONS = np.concatenate([np.arange(0, 4, 0.02), np.arange(4, 12, 0.1), np.arange(12, 41)])
+"""At which a claimed function is looked at."""
+
+_FORMS = (
+    "a list of ({x}, {y}) pairs, a function {x} -> {y}, a privacy loss distribution of "
+    "dp_accounting, or a privacy curve of OpenDP"
+)
+
+_HALVINGS = 60
+
+
+def number(claim: Any) -> float:
+    """A level.
+
+    Raises:
+        TypeError, ValueError: It is no number, or below 0.
+    """
+    _validate.non_negative(claim=claim)
+    return float(claim)
+
+
+def is_number(claim: Any) -> bool:
+    """Whether the claim is a single number."""
+    return isinstance(claim, Real) or (np.ndim(claim) == 0 and isinstance(claim, np.ndarray))
+
+
+def profile_points(claim: Any) -> tuple[tuple[float, float], ...]:
+    """Points (epsilon, delta) of a claimed profile.
+
+    Raises:
+        TypeError, ValueError: It is no curve, or leaves its range.
+    """
+    function = _delta_of(claim)
+    points = (
+        _pairs(claim, "epsilon", "delta")
+        if function is None
+        else [(float(e), float(function(float(e)))) for e in _EPSILONS]
+    )
+    for epsilon, delta in points:
+        if not (0 <= epsilon < np.inf and 0 <= delta <= 1):
+            raise ValueError(
+                "claim must have epsilons of at least 0 and deltas in [0, 1], but had "
+                f"({epsilon!r}, {delta!r})."
+            )
+    return tuple(points)
+
+
+def epsilon_at(claim: Any, delta: float) -> float:
+    """Epsilon of a claimed profile at one delta: the least that it allows.
+
+    Raises:
+        TypeError, ValueError: It is no curve, or says nothing of this delta.
+    """
+    for name in ("get_epsilon_for_delta", "epsilon"):
+        if callable(asked := getattr(claim, name, None)):
+            return number(asked(delta))
+    function = _delta_of(claim)
+    if function is None:
+        # Between points, and before the first, nothing is claimed.
+        held = [e for e, d in profile_points(claim) if d <= delta]
+        if not held:
+            raise ValueError(f"claim must have a point with a delta of at most {delta}.")
+        return min(held)
+    low, high = 0.0, float(_EPSILONS[-1])
+    if function(low) <= delta:
+        return 0.0
+    if function(high) > delta:
+        raise ValueError(
+            f"claim must fall to delta = {delta} before epsilon = {high:g}, but was "
+            f"{function(high)!r} there."
+        )
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if function(middle) <= delta else (middle, high)
+    return high
+
+
+def trade_off_points(claim: Any, levels: np.ndarray) -> tuple[tuple[float, float], ...]:
+    """Points (level, error of the second kind) of a claimed trade-off curve.
+
+    Raises:
+        TypeError, ValueError: It is no curve, or leaves the unit square.
+    """
+    if callable(claim):
+        asked: Any = claim
+        points = [(float(x), float(asked(float(x)))) for x in levels]
+    else:
+        points = _pairs(claim, "level", "error")
+    for point in points:
+        if not all(0 <= value <= 1 for value in point):
+            raise ValueError(f"claim must have points in the unit square, but had {point!r}.")
+    return tuple(points)
+
+
+def _delta_of(claim: Any) -> Callable[..., Any] | None:
+    """Epsilon -> delta of a curve that is no list."""
+    for name in ("get_delta_for_epsilon", "delta"):
+        if callable(asked := getattr(claim, name, None)):
+            return asked
+    asked: Any = claim
+    return asked if callable(claim) else None
+
+
+def _pairs(claim: Any, x: str, y: str) -> list[tuple[float, float]]:
+    accepted = _FORMS.format(x=x, y=y)
+    if not isinstance(claim, Sequence | np.ndarray) or isinstance(claim, str) or not len(claim):
+        raise TypeError(f"claim must be {accepted}, but was {claim!r}.")
+    try:
+        array = np.asarray(claim, np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    array = np.atleast_2d(array)
+    if array.shape[-1] != 2 or array.ndim != 2 or not np.isfinite(array).all():
+        raise ValueError(f"claim must be {accepted}, but was {claim!r}.")
+    return [(float(a), float(b)) for a, b in array[np.argsort(array[:, 0], kind="stable")]]

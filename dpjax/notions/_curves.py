@@ -1,0 +1,178 @@
+"""Notions that are curves: the privacy profile, and the trade-off between errors of a test."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.inference import Band, epsilon_of, largest, profile, trade_off
+from dpjax.notions import _claims
+from dpjax.notions._claims import Claim
+from dpjax.notions._evidence import ChainCounts, EventCounts, Evidence
+from dpjax.notions._notion import Notion
+from dpjax.notions._statement import Statement
+
+_POINTS = 101
+"""Of a curve that is written out."""
+
+
+class _Curve(Notion):
+    """A curve, of which the number is the total variation of one record."""
+
+    def of_band(self, band: Band, distance: int = 1) -> float:
+        """See `Notion`."""
+        return largest(band, lambda p, q: p - q) / distance
+
+    def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
+        """(shown, claimed) [2, points] at the places of a claim [points, 2].
+
+        Args:
+            band: Of a chain.
+            claim: Points of the claimed curve.
+            distance: Records in which the pair differs.
+        """
+        raise NotImplementedError
+
+    def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
+        """What a band shows of the curve."""
+        raise NotImplementedError
+
+    def state(
+        self,
+        evidence: Evidence,
+        own_confidence: float,
+        num_claims: int = 1,
+        claim: Claim | None = None,
+        distance: int = 1,
+    ) -> Statement:
+        """See `Notion`."""
+        found = super().state(evidence, own_confidence, num_claims, claim, distance)
+        assert evidence.chain is not None
+        band = evidence.chain.band(evidence.confidence(own_confidence))
+        found = found._replace(curve=self.columns(band, distance))
+        if claim is None:
+            return found
+        points = np.array(claim)
+        shown, claimed = self.margins(band, points, distance)
+        at = int(np.argmax(shown - claimed))
+        if shown[at] <= claimed[at]:
+            return found
+        crossing = float(points[at, 0]), float(shown[at]), float(claimed[at])
+        return found._replace(crossing=crossing)
+
+    def excess(
+        self, counts: EventCounts | ChainCounts, confidence: float, claim: Claim, distance: int
+    ) -> float:
+        """See `Notion`."""
+        assert isinstance(counts, ChainCounts)
+        shown, claimed = self.margins(counts.band(confidence), np.array(claim), distance)
+        return float(np.max(shown - claimed))
+
+
+@dataclass(frozen=True)
+class Profile(_Curve):
+    """The privacy profile: delta as a function of epsilon. Its number is delta at epsilon = 0.
+
+    A claim is a curve: pairs (epsilon, delta), a function of epsilon, a privacy loss distribution
+    of dp_accounting, or a privacy curve of OpenDP.
+
+    References:
+        Balle, Barthe, Gaboardi (2018).
+    """
+
+    name: ClassVar[str] = "profile"
+
+    @property
+    def symbol(self) -> str:
+        """See `Notion`."""
+        return "delta at epsilon = 0"
+
+    def claimed(self, claim: Any) -> Claim:
+        """See `Notion`."""
+        return _claims.profile_points(claim)
+
+    def point(self, place: float, shown: float) -> str:
+        """See `Notion`."""
+        return f"delta is at least {shown:.4g} at epsilon = {place:g}"
+
+    def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
+        """See `_Curve`."""
+        shown = of_one_record(band, claim[:, 0], distance).max(axis=0)
+        return np.stack([shown, claim[:, 1]])
+
+    def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
+        """Epsilons, and delta of the database against its neighbor and the reverse."""
+        top = largest(band, epsilon_of(0.0)) / distance
+        epsilons = np.linspace(0, top if np.isfinite(top) else 1.0, _POINTS)
+        first, second = of_one_record(band, epsilons, distance)
+        return {
+            "epsilon": epsilons.tolist(),
+            "delta": first.tolist(),
+            "reverse_delta": second.tolist(),
+        }
+
+
+@dataclass(frozen=True)
+class TradeOff(_Curve):
+    """The trade-off of errors: how often the best test of each level misses.
+
+    Its number is the total variation, the largest power less level. A claim is a curve: pairs
+    (level, error of the second kind), or a function of the level; it is for tests in both
+    directions.
+
+    References:
+        Dong, Roth, Su (2022), Definition 2.1.
+    """
+
+    name: ClassVar[str] = "trade-off"
+
+    @property
+    def symbol(self) -> str:
+        """See `Notion`."""
+        return "total variation"
+
+    def claimed(self, claim: Any) -> Claim:
+        """See `Notion`."""
+        return _claims.trade_off_points(claim, np.linspace(0, 1, 201))
+
+    def point(self, place: float, shown: float) -> str:
+        """See `Notion`."""
+        return f"a test of level {place:g} has a power of at least {shown:.4g}"
+
+    def refuse_distance(self, distance: int) -> None:
+        """See `Notion`.
+
+        Raises:
+            ValueError: The distance is above 1.
+        """
+        if distance > 1:
+            raise ValueError(
+                f"distance must be 1 for a trade-off curve, but was {distance}: use "
+                "dpjax.Profile() or dpjax.Gdp()."
+            )
+
+    def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
+        """Errors claimed above those that tests make; powers, so that more is worse."""
+        x, missed = trade_off(band)
+        levels = claim[:, 0]
+        # A test of the database against its neighbor is the other one with its errors exchanged.
+        least = np.minimum(np.interp(levels, x, missed), np.interp(levels, missed[::-1], x[::-1]))
+        return np.stack([1 - least, 1 - claim[:, 1]])
+
+    def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
+        """Levels of tests under the neighbor, and the errors of the second kind at most."""
+        x, missed = trade_off(band)
+        return {"level": x.tolist(), "error": missed.tolist()}
+
+
+def of_one_record(band: Band, epsilons: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
+    """The profile of one record, [2, epsilons], from pairs that differ in k of them.
+
+    delta_k(k e) <= delta(e) (exp(k e) - 1) / (exp(e) - 1).
+
+    References:
+        Vadhan (2017), Lemma 2.2.
+    """
+    powers = np.exp(np.multiply.outer(epsilons, np.arange(distance))).sum(axis=1)
+    return profile(band, distance * epsilons) / powers

@@ -1,0 +1,169 @@
+"""Notions that are one number: Gaussian, Renyi and zero-concentrated privacy, total variation."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax import _validate
+from dpjax.inference import (
+    Band,
+    Difference,
+    Event,
+    Hypothesis,
+    Shift,
+    choose_from_chain,
+    gdp_of,
+    largest,
+    renyi,
+    zcdp,
+)
+from dpjax.notions._notion import Notion, ways_of
+from dpjax.partitions import Partition
+
+
+class _OfAnEvent(Notion):
+    """A notion whose level one event shows, and which grows at most as fast as the distance."""
+
+    def of_band(self, band: Band, distance: int = 1) -> float:
+        """See `Notion`."""
+        return largest(band, self.value) / distance
+
+    def choose(
+        self,
+        partition: Partition,
+        halves: NDArray[np.int64],
+        allowed: NDArray[np.bool_] | None,
+        num_confirm: int,
+        confidence: float,
+        num_rivals: int = 1,
+    ) -> Event:
+        """The set of the search's chain with the largest bound to be expected."""
+        if halves.ndim > 3:
+            events = [
+                self.choose(partition, of_run, allowed, num_confirm, confidence, num_rivals)
+                for of_run in halves
+            ]
+            return Event(*(np.stack(column) for column in zip(*events, strict=True)))
+        hypothesis = self.hypothesis()
+        assert hypothesis is not None
+        events = [
+            choose_from_chain(halves, num_confirm, confidence, hypothesis, allowed, way)
+            for way in ways_of(partition)
+        ]
+        return max(events, key=lambda event: float(event.predicted))
+
+
+@dataclass(frozen=True)
+class Gdp(_OfAnEvent):
+    """mu of Gaussian differential privacy: no test does better than between N(0, 1) and N(mu, 1).
+
+    References:
+        Dong, Roth, Su (2022), Definition 2.6 and Theorem 2.14.
+    """
+
+    name: ClassVar[str] = "gdp"
+
+    @property
+    def symbol(self) -> str:
+        """See `Notion`."""
+        return "mu of Gaussian differential privacy"
+
+    def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
+        """See `Notion`."""
+        return gdp_of(p, q)
+
+    def hypothesis(self, distance: int = 1) -> Hypothesis:
+        """See `Notion`."""
+        return Shift(distance)
+
+
+@dataclass(frozen=True)
+class TotalVariation(_OfAnEvent):
+    """The largest difference between the probabilities of one event: delta at epsilon = 0."""
+
+    name: ClassVar[str] = "total-variation"
+
+    @property
+    def symbol(self) -> str:
+        """See `Notion`."""
+        return "total variation"
+
+    def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
+        """See `Notion`."""
+        return p - q
+
+    def hypothesis(self, distance: int = 1) -> Hypothesis:
+        """See `Notion`."""
+        return Difference(distance)
+
+
+@dataclass(frozen=True)
+class Renyi(Notion):
+    """The Renyi divergence of an order, the larger one of both directions.
+
+    Attributes:
+        order: alpha > 1.
+
+    Raises:
+        TypeError: The order is not a number.
+        ValueError: It is not a finite number above 1.
+
+    References:
+        Mironov (2017), Definition 4 and Proposition 2.
+    """
+
+    order: float
+    name: ClassVar[str] = "renyi"
+
+    def __post_init__(self):
+        if isinstance(self.order, float | int) and math.isinf(self.order) and self.order > 0:
+            raise ValueError("order must be finite, but was infinite: use dpjax.Epsilon().")
+        _validate.finite(order=self.order)
+        if self.order <= 1:
+            raise ValueError(f"order must be a number > 1, but was {self.order!r}.")
+
+    @property
+    def symbol(self) -> str:
+        """See `Notion`."""
+        return f"the Renyi divergence of order {self.order:g}"
+
+    def of_band(self, band: Band, distance: int = 1) -> float:
+        """See `Notion`. Over 2^c records the order is divided by 2^c, and the level times 3^c."""
+        halvings = (distance - 1).bit_length()
+        return float(renyi(band, [self.order / 2**halvings])[0]) / 3**halvings
+
+    def refuse_distance(self, distance: int) -> None:
+        """See `Notion`.
+
+        Raises:
+            ValueError: The order is below twice the distance, raised to a power of two.
+        """
+        least = 2 * 2 ** (distance - 1).bit_length()
+        if distance > 1 and self.order < least:
+            raise ValueError(
+                f"order must be at least {least} for pairs at a distance of {distance}, of which a "
+                f"smaller one says nothing of a single record, but was {self.order:g}."
+            )
+
+
+@dataclass(frozen=True)
+class Zcdp(Notion):
+    """rho of zero-concentrated differential privacy: at least D_a / a at every order a > 1.
+
+    References:
+        Bun, Steinke (2016), Definition 1.1 and Proposition 1.9.
+    """
+
+    name: ClassVar[str] = "zcdp"
+
+    @property
+    def symbol(self) -> str:
+        """See `Notion`."""
+        return "rho of zero-concentrated differential privacy"
+
+    def of_band(self, band: Band, distance: int = 1) -> float:
+        """See `Notion`."""
+        return zcdp(band) / distance**2

@@ -1,0 +1,80 @@
+"""What evidence shows of a level of privacy, in numbers."""
+
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import NamedTuple
+
+_LEAST_ERROR = 1e-12
+"""Smaller errors of a refutation are not told apart."""
+
+_PRECISION = 0.01
+"""Part of an error to which it is told."""
+
+_NORMAL = NormalDist()
+
+
+class Statement(NamedTuple):
+    """What evidence shows of a level of privacy.
+
+    Attributes:
+        lower_bound: The level is at least this, with the confidence of the audit.
+        estimate: The level that the fresh outputs show; None where it is infinite or unknown.
+        basis: "exact binomial", "simultaneous band", "normal" or "histogram": what the bound rests
+            on.
+        upper_bound: The level is at most this; None where nothing is said.
+        standard_error: Of the estimate; None where the bound is exact.
+        smallest_error: The smallest error probability at which the claim would still be refuted,
+            at least 1e-12; None where it is not refuted at any below 1/2, or nothing is claimed.
+        curve: Of a notion that is a curve: names and columns of what is shown, all at once.
+        crossing: (place, shown, claimed) where a curve exceeds its claim by most; None where it
+            does not.
+    """
+
+    lower_bound: float
+    estimate: float | None
+    basis: str
+    upper_bound: float | None = None
+    standard_error: float | None = None
+    smallest_error: float | None = None
+    curve: dict[str, list[float]] | None = None
+    crossing: tuple[float, float, float] | None = None
+
+
+def smallest_error(bound: Callable[[float], float], claim: float) -> float | None:
+    """The smallest error at which a lower bound exceeds a claim.
+
+    Args:
+        bound: Confidence -> lower bound; larger for a smaller confidence.
+        claim: To be exceeded.
+
+    Returns:
+        To a hundredth of itself; None where it is above 1/2.
+
+    References:
+        Dowell, Jarratt (1971): the Illinois form of the rule of false position.
+    """
+
+    def margin(quantile: float) -> float:
+        return bound(_NORMAL.cdf(quantile)) - claim
+
+    # A bound is nearly a straight line in the normal quantile of its confidence.
+    low, high = 0.0, -_NORMAL.inv_cdf(_LEAST_ERROR)
+    above, below = margin(low), margin(high)
+    if above <= 0:
+        return None
+    if below > 0:
+        return _LEAST_ERROR
+    kept_high = False
+    while True:
+        errors = _NORMAL.cdf(-low), _NORMAL.cdf(-high)
+        if errors[0] <= errors[1] * (1 + _PRECISION):
+            return errors[0]
+        # Never quite at an end, which would then stay where it is.
+        place = low + (high - low) * min(max(above / (above - below), 0.01), 0.99)
+        found = margin(place)
+        if found > 0:
+            below, kept_high = (below / 2 if kept_high else below), True
+            low, above = place, found
+        else:
+            above, kept_high = (above if kept_high else above / 2), False
+            high, below = place, found

@@ -1,0 +1,268 @@
+"""Buehler's bounds by enumeration of all counts."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from dpjax.inference import Difference, Ratio, Shift, clopper_pearson, event_lower_bound
+from dpjax.inference._blocks import Blocks, Windows
+from dpjax.inference._buehler import _Tail, buehler_bound
+
+CHANCES = [(p, p * r) for p in (0.02, 0.3, 0.9) for r in (1.0, 0.6, 0.1)] + [(1.0, 0.5)]
+
+
+def table(sizes, confidence, bound=event_lower_bound):
+    first, second = (np.arange(size + 1) for size in sizes)
+    return bound(first[:, None], second[None, :], *sizes, confidence)
+
+
+def coverage(bounds, p, q):
+    """P(bound <= ln(p / q)), by adding up both binomials."""
+    held = bounds <= math.log(p / q) + 1e-12
+    first, second = (np.arange(size) for size in held.shape)
+    return (
+        stats.binom.pmf(first, len(first) - 1, p)
+        @ held
+        @ stats.binom.pmf(second, len(second) - 1, q)
+    )
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
+@pytest.mark.parametrize("sizes", [(1, 1), (6, 6), (30, 30), (12, 25)])
+def test_coverage_is_at_least_the_confidence_for_every_pair(sizes, confidence):
+    bounds = table(sizes, confidence)
+    assert all(coverage(bounds, p, q) >= confidence - 1e-9 for p, q in CHANCES)
+
+
+def test_coverage_is_not_far_above_the_confidence():
+    """A bound that gives away a tenth of its margin would be seen: 1.1 z is a coverage of 0.965."""
+    bounds = table((40, 40), 0.95)
+    least = min(coverage(bounds, p, 0.7 * p) for p in np.linspace(0.3, 0.9, 25))
+    assert 0.95 <= least < 0.96
+
+
+def test_enumeration_sees_too_large_an_error():
+    """The check is worth something: a bound with an error of 7% does not pass as one of 5%."""
+    bounds = table((30, 30), 0.93)
+    assert min(coverage(bounds, p, 0.7 * p) for p in np.linspace(0.3, 0.9, 25)) < 0.95
+
+
+@pytest.mark.parametrize("counts", [(25_000, 20_470), (9_900, 8_150), (8_350, 1_900)])
+def test_as_tight_as_the_normal_bound_where_counts_are_large(counts):
+    size = 50_000
+    error = math.sqrt(1 / counts[0] + 1 / counts[1] - 2 / size)
+    estimate = math.log(counts[0] / counts[1])
+    exact = float(event_lower_bound(*counts, size, size, 0.95))
+    # Within 3% of the margin, where two separate bounds give away 15% and more.
+    assert exact == pytest.approx(estimate - stats.norm.ppf(0.95) * error, abs=0.05 * error)
+    low, high = (clopper_pearson(count, size, 0.975) for count in counts)
+    assert math.log(low[0] / high[1]) < exact - 0.15 * error
+
+
+def truth(hypothesis, p, q):
+    """The level that the probabilities themselves show."""
+    if hypothesis == Shift():
+        return stats.norm.ppf(p) - stats.norm.ppf(q)
+    if hypothesis == Difference():
+        return p - q
+    k, delta = hypothesis.distance, hypothesis.delta
+
+    def missing(t):
+        return p - math.exp(k * t) * q - delta * sum(math.exp(i * t) for i in range(k))
+
+    return optimize.brentq(missing, 0.0, 60.0) if missing(0.0) > 0 else 0.0
+
+
+HYPOTHESES = [
+    Ratio(), Ratio(1e-5), Ratio(0.02), Ratio(0.1), Ratio(0.02, distance=3), Shift(), Difference(),
+]  # fmt: skip
+
+
+def largest_error(hypothesis, sizes, confidence, bounds=None):
+    """About the supremum of P(bound > level): just below the bounds that there are."""
+    first, second = (np.arange(size + 1) for size in sizes)
+    found = event_lower_bound(
+        first[:, None], second, *sizes, confidence if bounds is None else bounds, hypothesis
+    )
+    worst = 0.0
+    for q in np.concatenate([np.geomspace(0.002, 0.3, 25), np.linspace(0.35, 0.9, 12)]):
+        for level in np.unique(found[found > 0])[::5] * (1 - 1e-9):
+            p = min(float(hypothesis.likelier(level, np.array(q))), 1.0)
+            if p < 1:
+                assert truth(hypothesis, p, q) == pytest.approx(level, abs=1e-6)
+            missed = stats.binom.pmf(first, sizes[0], p) @ (found > level)
+            worst = max(worst, float(missed @ stats.binom.pmf(second, sizes[1], q)))
+    return worst
+
+
+@pytest.mark.parametrize("sizes", [(14, 14), (10, 18)])
+@pytest.mark.parametrize("hypothesis", HYPOTHESES)
+def test_the_error_is_at_most_what_is_allowed_and_nearly_that(hypothesis, sizes):
+    assert 0.047 < largest_error(hypothesis, sizes, 0.95) <= 0.05
+
+
+@pytest.mark.parametrize("hypothesis", [Ratio(0.02), Shift(), Difference()])
+def test_enumeration_would_see_a_bound_of_another_error(hypothesis):
+    assert largest_error(hypothesis, (14, 14), 0.95, 0.943) > 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize("sizes", [(24, 24), (18, 30)])
+@pytest.mark.parametrize("hypothesis", HYPOTHESES)
+def test_the_error_at_more_draws(hypothesis, sizes, confidence):
+    error = 1 - confidence
+    assert 0.95 * error < largest_error(hypothesis, sizes, confidence) <= error
+
+
+def test_counts_of_a_rare_event_are_worth_more_than_to_the_normal_order_of_logarithms():
+    """20 and 0 of 1,000: 1.483 by that order, 1.814 by Fieller's with a coarser curve of q."""
+    assert event_lower_bound(20, 0, 1000, 1000, 0.95) >= 1.814
+
+
+def naive_order(hypothesis, sizes, significance):
+    """s of all pairs of counts, by its formula."""
+    z = max(stats.norm.isf(significance), 0.5)
+    counts = np.indices([size + 1 for size in sizes])
+    p, q = ((k + z**2 / 2) / (n + z**2) for k, n in zip(counts, sizes, strict=True))
+    v1, v2 = (x * (1 - x) / (n + z**2) for x, n in zip((p, q), sizes, strict=True))
+    if hypothesis == Difference():
+        return p - q - z * np.sqrt(v1 + v2)
+    if hypothesis == Shift():
+        x, y = stats.norm.ppf(p), stats.norm.ppf(q)
+        return (
+            x - y - z * np.hypot(np.sqrt(v1) / stats.norm.pdf(x), np.sqrt(v2) / stats.norm.pdf(y))
+        )
+    # Fieller: the smaller root of (e - ratio q)^2 = z^2 (v1 + ratio^2 v2).
+    e = p - hypothesis.delta
+    found = -1e6 + e / np.sqrt(v1)
+    for place in zip(*np.nonzero((e > 0) & (e**2 > z**2 * v1)), strict=True):
+        a, b, c = q[place] ** 2 - z**2 * v2[place], e[place] * q[place], e[place] ** 2
+        roots = np.roots([a, -2 * b, c - z**2 * v1[place]])
+        found[place] = math.log(min(r.real for r in roots if r.real > 0))
+    return found
+
+
+def naive_tail(hypothesis, counts, sizes, significance, level, num_q=2_000):
+    """The largest P(s >= observed) of many q, from whole tables: at most the supremum."""
+    order, (n1, n2) = naive_order(hypothesis, sizes, significance), sizes
+    wins = (order >= order[counts] - 1e-9).astype(float)
+    share = 0.0025 * significance
+    low = stats.beta.ppf(share, counts[1], n2 - counts[1] + 1) if counts[1] else 1e-9
+    high = stats.beta.isf(share, counts[1] + 1, n2 - counts[1]) if counts[1] < n2 else 1.0
+    q = np.geomspace(low, high, num_q)[:, None]
+    p = np.minimum(hypothesis.likelier(level, q), 1)
+    first = stats.binom.pmf(np.arange(n1 + 1), n1, p)
+    return np.max(np.sum(first @ wins * stats.binom.pmf(np.arange(n2 + 1), n2, q), axis=1))
+
+
+SMALL = [
+    ((9, 1), (10, 10), 0.05),
+    ((30, 9), (40, 40), 0.001),
+    ((12, 0), (40, 40), 0.05),
+    ((40, 11), (40, 40), 1e-6),
+    ((3, 40), (5, 200), 0.4),
+    ((100, 10), (300, 60), 0.4),
+    ((39, 20), (40, 200), 0.01),
+]
+
+
+@pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.05), Shift(), Difference()])
+@pytest.mark.parametrize("counts, sizes, significance", SMALL)
+def test_bound_is_the_naive_one_and_never_above(hypothesis, counts, sizes, significance):
+    """A naive bound sees some q only, so that it is too high by a little, and never too low."""
+    bound = buehler_bound(hypothesis, *counts, sizes, significance)
+    allowed = 0.995 * significance
+    assert bound > 0
+    assert naive_tail(hypothesis, counts, sizes, significance, bound) <= allowed
+    # By a twentieth of a standard error, at most, it could be higher.
+    z = max(stats.norm.isf(significance), 0.5)
+    higher = bound + 0.05 * hypothesis.error(*counts, sizes, z)
+    assert naive_tail(hypothesis, counts, sizes, significance, higher) > allowed
+
+
+@pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.05), Shift(), Difference()])
+@pytest.mark.parametrize("counts, sizes, significance", SMALL)
+@pytest.mark.parametrize("num_q", [3, 9])
+def test_few_values_of_q_bound_the_probability_at_all(
+    hypothesis, counts, sizes, significance, num_q
+):
+    tail = _Tail(hypothesis, counts, sizes, significance)
+    for level in (0.0, 0.3, tail.observed, tail.observed + tail.error):
+        level = max(level, 0.0)
+        bounds = tail.at(level, np.linspace(0.0, 1.0, num_q))
+        actual = naive_tail(hypothesis, counts, sizes, significance, level)
+        assert bounds.supremum >= math.log(actual) - 1e-9
+
+
+def test_values_alone_would_not_bound_it():
+    """So the gaps are needed: between three values of q the probability is much higher."""
+    highest = _Tail(Ratio(), *SMALL[0]).at(0.3, np.linspace(0.0, 1.0, 3)).highest
+    assert highest < math.log(naive_tail(Ratio(), *SMALL[0], 0.3)) - 0.1
+
+
+@pytest.mark.parametrize("level", [0.0, 0.2, 1.0, 3.0])
+def test_a_lifted_curve_is_above_straight_lines(level):
+    """Log odds of g between values of q, against lines between lifted ends."""
+    q = np.concatenate([np.geomspace(1e-6, 0.1, 9), [0.3, 0.5, 0.9, 0.99]])
+    for hypothesis in HYPOTHESES:
+        lift = hypothesis.lift(level, q)
+        for i, between in enumerate(np.linspace(q[:-1], q[1:], 30).T):
+            p, ends = (hypothesis.likelier(level, x) for x in (between, q[[i, i + 1]]))
+            if np.any(ends >= 1):
+                continue
+            a, line = (np.log(x / (1 - x)) for x in (p, ends))
+            b, places = (np.log(x / (1 - x)) for x in (between, q[[i, i + 1]]))
+            assert np.all(a <= np.interp(b, places, line) + lift[i] + 1e-9)
+
+
+def test_blocks_of_counts_change_little(monkeypatch):
+    fine = event_lower_bound(8_350, 1_900, 50_000, 50_000, 0.95)
+    monkeypatch.setattr("dpjax.inference._blocks._MOST_BLOCKS", 200)
+    coarse = event_lower_bound(8_350, 1_900, 50_000, 50_000, 0.95)
+    assert fine - 0.004 < coarse <= fine + 1e-4
+
+
+@pytest.mark.parametrize("most", [4096, 20])
+def test_blocks_hold_at_least_what_counts_in_them_have(monkeypatch, most):
+    monkeypatch.setattr("dpjax.inference._blocks._MOST_BLOCKS", most)
+    size, p = 1_000, np.array([0.0, 0.003, 0.2, 0.5, 0.97, 1.0])
+    blocks = Blocks(0.0, 1.0, size, 1e-6)
+    windows = Windows(blocks, p)
+    mass = windows.masses(slice(None))
+    first = (windows.start[:, None] + np.arange(windows.size) + blocks.begin) * blocks.stride
+    below, above = (stats.binom.cdf(first + x - 1, size, p[:, None]) for x in (0, blocks.stride))
+    exact = above - below
+    assert np.all(mass >= exact - 1e-12) and np.all(exact.sum(axis=1) >= 1 - 1e-6)
+    if blocks.stride == 1:
+        np.testing.assert_allclose(mass, exact, atol=1e-12)
+
+
+@pytest.mark.parametrize("quantile", [0.5, 1.645, 4.75])
+@pytest.mark.parametrize("hypothesis", HYPOTHESES)
+def test_orders_rise_in_the_first_count_and_fall_in_the_second(hypothesis, quantile):
+    order = hypothesis.order(np.arange(41)[:, None], np.arange(31), (40, 30), quantile)
+    assert np.all(np.diff(order, axis=0) > 0)
+    # Fieller's takes no note of the second count where it is hopeless.
+    assert np.all(np.diff(order, axis=1) <= 1e-12)
+
+
+def test_nothing_follows_from_nothing():
+    assert event_lower_bound(0, 0, 100, 100, 0.95) == 0
+    assert event_lower_bound(100, 100, 100, 100, 0.95) == 0
+    assert event_lower_bound(5, 90, 100, 100, 0.95) == 0
+
+
+def test_arguments_are_checked():
+    with pytest.raises(ValueError, match="confidence"):
+        event_lower_bound(1, 1, 2, 2, 1.0)
+
+
+@pytest.mark.parametrize("error", [1e-3, 1e-5, 1e-7])
+def test_bounds_rise_with_the_first_count_at_small_errors(error):
+    """None of them is 0 where the search for it took too many steps."""
+    bounds = [event_lower_bound(count, 0, 2000, 2000, 1 - error) for count in range(940, 1060, 3)]
+    # To the tolerance of the search, in standard errors of about 1.
+    assert bounds[0] > 3 and np.all(np.diff(bounds) > -0.05)

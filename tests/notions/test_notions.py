@@ -1,0 +1,199 @@
+"""Notions by one band: group privacy, claims in all forms, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpjax
+from dpjax.inference import known_band
+from dpjax.notions import NOTIONS, ChainCounts, Evidence, Terms, evidence_from_plain
+from dpjax.notions._claims import epsilon_at
+from dpjax.results._plain import notion_from_plain, notion_to_plain
+
+EVERY = [
+    dpjax.Epsilon(), dpjax.Epsilon(0.01), dpjax.Profile(), dpjax.TradeOff(), dpjax.Gdp(),
+    dpjax.Renyi(2.5), dpjax.Zcdp(), dpjax.TotalVariation(),
+]  # fmt: skip
+
+
+def normal(shift, step=0.02):
+    """The band of N(0, 1) against N(shift, 1) on fine cells."""
+    edges = np.concatenate([[-np.inf], np.arange(-3.5, 3.5 + shift, step), [np.inf]])
+    return known_band([np.diff(stats.norm.cdf(edges - x)) for x in (0.0, shift)])
+
+
+def delta_of(mu, epsilon):
+    """Of N(0, 1) and N(mu, 1)."""
+    a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    return stats.norm.cdf(a) - math.exp(epsilon) * stats.norm.cdf(b)
+
+
+@pytest.mark.parametrize("notion", EVERY)
+def test_notions_are_plain_values(notion):
+    assert notion_from_plain(notion_to_plain(notion)) == notion
+    assert NOTIONS[notion.name] is type(notion) and notion.symbol
+
+
+@pytest.mark.parametrize("distance", [2, 3])
+def test_bounds_of_one_record_from_pairs_that_differ_in_several(distance):
+    """Shifts of k: one record moves by 1. What follows is below the truth of one record."""
+    there = normal(float(distance))
+    assert dpjax.Gdp().of_band(there, distance) == pytest.approx(1.0, abs=0.01)
+    rho = dpjax.Zcdp().of_band(there, distance)
+    assert 0.4 < rho <= 0.5 + 1e-6
+    assert dpjax.TotalVariation().of_band(there, distance) == pytest.approx(
+        (2 * stats.norm.cdf(distance / 2) - 1) / distance, abs=1e-6
+    )
+    whole = dpjax.Epsilon().of_band(there)
+    assert dpjax.Epsilon().of_band(there, distance) == pytest.approx(whole / distance)
+    # (e, d) of one record is (k e, d (e^(k e) - 1) / (e^e - 1)) of k.
+    e = dpjax.Epsilon(0.01).of_band(there, distance)
+    group = 0.01 * sum(math.exp(i * e) for i in range(distance))
+    assert delta_of(distance, distance * e) == pytest.approx(group, rel=0.02)
+    assert delta_of(1.0, e) >= 0.01
+    # Of the profile, at epsilon 1.
+    columns = dpjax.Profile().columns(there, distance)
+    shown = np.interp(1.0, columns["epsilon"], columns["delta"])
+    expected = delta_of(distance, distance) / sum(math.exp(i) for i in range(distance))
+    assert shown == pytest.approx(expected, rel=0.02) and expected <= delta_of(1.0, 1.0)
+    renyi = dpjax.Renyi(16).of_band(there, distance)
+    halvings = 2 if distance == 3 else 1
+    assert renyi <= dpjax.Renyi(16 / 2**halvings).of_band(there) / 3**halvings + 1e-9
+    assert 0 < renyi <= 16 / 2
+
+
+def terms(notion, claim=None, distance=1):
+    return Terms(notion, claim, 0.9, num_claims=1, key=0, distance=distance)
+
+
+class Curve:
+    """A privacy curve as libraries have them, of Gaussian noise."""
+
+    def get_delta_for_epsilon(self, epsilon):
+        return delta_of(1.0, epsilon)
+
+    def get_epsilon_for_delta(self, delta):
+        return 4.377178 if delta == 1e-5 else math.nan
+
+
+class Opened:
+    """The other form."""
+
+    def delta(self, epsilon):
+        return delta_of(1.0, epsilon)
+
+    def epsilon(self, delta):
+        return 4.377178
+
+
+CURVES = [
+    Curve(), Opened(), lambda epsilon: delta_of(1.0, epsilon),
+    [(e, delta_of(1.0, e)) for e in np.linspace(0, 6, 100)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("claim", CURVES)
+def test_a_claim_may_be_a_curve_in_any_form(claim):
+    points = np.array(terms(dpjax.Profile(), claim).claimed)
+    np.testing.assert_allclose(points[:, 1], [delta_of(1.0, e) for e in points[:, 0]])
+    epsilon = terms(dpjax.Epsilon(1e-5), claim).claimed
+    assert 4.377 <= epsilon <= 4.44
+
+
+def test_a_claim_of_dp_accounting():
+    accounting = pytest.importorskip("dp_accounting")
+    loss = accounting.pld.privacy_loss_distribution.from_gaussian_mechanism(1.0)
+    points = np.array(terms(dpjax.Profile(), loss).claimed)
+    np.testing.assert_allclose(points[:, 1], [delta_of(1.0, e) for e in points[:, 0]], atol=1e-4)
+    assert terms(dpjax.Epsilon(1e-5), loss).claimed == pytest.approx(4.377178, abs=1e-3)
+
+
+def test_points_claim_epsilon_where_their_delta_is_small_enough():
+    claim = [(0.5, 0.1), (1.0, 0.01), (3.0, 0.0)]
+    assert epsilon_at(claim, 0.05) == 1.0 and epsilon_at(claim, 0.1) == 0.5
+    with pytest.raises(ValueError, match="a delta of at most 0"):
+        epsilon_at(claim[:2], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("notion", "claim", "sentence"),
+    [
+        (dpjax.Gdp(), [(0, 1)], "claim must be a number for mu of Gaussian"),
+        (dpjax.Gdp(), -1.0, "claim must be a number >= 0"),
+        (dpjax.Profile(), 1.0, "claim must be a list of"),
+        (dpjax.Profile(), [(0, 2.0)], "deltas in"),
+        (dpjax.Profile(), "1.0", "claim must be a list of"),
+        (dpjax.Profile(), [(1, 2, 3)], "claim must be a list of"),
+        (dpjax.TradeOff(), [(0.1, 2.0)], "unit square"),
+        (dpjax.Epsilon(), lambda epsilon: 0.5, "must fall to delta"),
+    ],
+)
+def test_claims_that_are_none(notion, claim, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        terms(notion, claim)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: dpjax.Renyi(1), "order must be a number > 1"),
+        (lambda: dpjax.Renyi(math.inf), "use dpjax.Epsilon"),
+        (lambda: dpjax.Renyi(math.nan), "order must be"),
+        (lambda: dpjax.Renyi("2"), "order must be"),
+        (lambda: dpjax.Epsilon(1.0), "delta must lie in"),
+        (lambda: terms(dpjax.Renyi(3), distance=2), "order must be at least 4"),
+        (lambda: terms(dpjax.Renyi(7), distance=3), "order must be at least 8"),
+        (lambda: terms(dpjax.TradeOff(), distance=2), "distance must be 1 for a trade-off"),
+        (lambda: terms(dpjax.Gdp(), distance=0), "distance"),
+        (lambda: terms(0.5), "notion must be"),
+    ],
+)
+def test_what_is_refused(make, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        make()
+
+
+def evidence():
+    counts = np.array([[300, 800, 1500, 1900], [50, 300, 900, 1600]])
+    return Evidence(chain=ChainCounts(counts, (2000, 2000), (4, 0)))
+
+
+@pytest.mark.parametrize("notion", EVERY)
+def test_statements_of_a_chain(notion):
+    found = evidence()
+    assert evidence_from_plain(found.to_plain()).to_plain() == found.to_plain()
+    tight, loose = (notion.state(found, sure) for sure in (0.8, 0.999))
+    assert 0 < loose.lower_bound < tight.lower_bound < tight.estimate
+    assert tight.basis == "simultaneous band"
+
+
+@pytest.mark.parametrize("notion", [n for n in EVERY if not n.name.startswith(("pro", "trade"))])
+def test_the_smallest_error_is_where_the_bound_is_the_claim(notion):
+    found = evidence()
+    claim = notion.state(found, 0.99).lower_bound
+    error = notion.state(found, 0.99, 1, claim - 1e-9).smallest_error
+    assert error == pytest.approx(0.01, rel=0.02)
+
+
+def test_curves_are_crossed_where_the_claim_is_exceeded_most():
+    found = evidence()
+    shown = dpjax.Profile().state(found, 0.95).curve
+    deltas = np.maximum(shown["delta"], shown["reverse_delta"])
+    above = [(e, d + 0.01) for e, d in zip(shown["epsilon"], deltas.tolist(), strict=True)]
+    stated = dpjax.Profile().state(found, 0.95, 1, tuple(above))
+    assert stated.crossing is None and (stated.smallest_error or 1) > 0.05
+    claim = list(above)
+    claim[40] = (claim[40][0], claim[40][1] - 0.02)
+    crossed = dpjax.Profile().state(found, 0.95, 1, tuple(claim))
+    assert crossed.crossing[0] == claim[40][0] and crossed.smallest_error < 0.05
+    assert crossed.crossing[1] - crossed.crossing[2] == pytest.approx(0.01, abs=1e-6)
+    # Of tests, in both directions.
+    curve = dpjax.TradeOff().state(found, 0.95).curve
+    level, error = np.array(curve["level"]), np.array(curve["error"])
+    for x in (0.1, 0.4, 0.8):
+        least = min(np.interp(x, level, error), np.interp(x, error[::-1], level[::-1]))
+        for change, refuted in ((1e-3, True), (-1e-3, False)):
+            stated = dpjax.TradeOff().state(found, 0.95, 1, ((x, float(least) + change),))
+            assert (stated.crossing is not None) == refuted
