@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -148,8 +148,13 @@ class Entry:
         return content
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> "Entry":
+    def from_dict(cls, content: Mapping[str, Any], allow_import: Collection[str] = ()) -> "Entry":
         """An entry from what a person or `to_dict` wrote; all but the mechanism has a default.
+
+        Args:
+            content: Plain words, numbers, lists and dicts.
+            allow_import: Modules that a mechanism MODULE:NAME may be imported from; without one
+                the mechanism is of the catalogue.
 
         Raises:
             ValueError: An unknown name, or a value that is out of range.
@@ -176,7 +181,9 @@ class Entry:
         if isinstance(method, HistogramEstimate):
             database = method.inputs[0]
         return cls(
-            mechanism_from_plain(content["mechanism"], content.get("parameters", {}), database),
+            mechanism_from_plain(
+                content["mechanism"], content.get("parameters", {}), database, allow_import
+            ),
             method,
             pairs,
             notion=options_from_plain(Epsilon, content.get("notion", {})),

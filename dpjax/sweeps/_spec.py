@@ -2,7 +2,7 @@
 
 import itertools
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,6 +71,12 @@ class SweepSpec:
         """Runs of all entries."""
         return sum(entry.num_runs for entry in self.entries)
 
+    @property
+    def modules(self) -> set[str]:
+        """Modules that mechanisms besides the catalogue's are imported from."""
+        names = (entry.mechanism_name.partition(":") for entry in self.entries)
+        return {module for module, colon, _ in names if colon}
+
     def blocks(self) -> Iterator[Block]:
         """All blocks, entry by entry, in a fixed order."""
         for entry in self.entries:
@@ -87,11 +93,17 @@ class SweepSpec:
         }
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> "SweepSpec":
+    def from_dict(
+        cls, content: Mapping[str, Any], allow_import: Collection[str] = ()
+    ) -> "SweepSpec":
         """A spec from what `to_dict` or a person wrote.
 
         An entry may have a table `grid` of parameter -> list of values: it stands for one entry a
         combination, each labelled with its values.
+
+        Args:
+            content: Plain words, numbers, lists and dicts.
+            allow_import: As in `Entry.from_dict`.
 
         Raises:
             ValueError, TypeError: As `Entry.from_dict`; the message numbers the entry.
@@ -100,15 +112,19 @@ class SweepSpec:
         entries = []
         for number, written in enumerate(content.get("entries", ()), start=1):
             try:
-                entries += [Entry.from_dict(one) for one in _expand(written)]
+                entries += [Entry.from_dict(one, allow_import) for one in _expand(written)]
             except (ValueError, TypeError) as error:
                 raise type(error)(f"entry {number}: {error}") from None
         rest = {k: v for k, v in content.items() if k != "entries"}
         return cls(**{"name": "sweep", **rest}, entries=tuple(entries))
 
     @classmethod
-    def from_file(cls, path: str | Path) -> "SweepSpec":
+    def from_file(cls, path: str | Path, allow_import: Collection[str] = ()) -> "SweepSpec":
         """Reads a TOML file.
+
+        Args:
+            path: Of the file.
+            allow_import: As in `Entry.from_dict`.
 
         Raises:
             FileNotFoundError: There is none.
@@ -124,7 +140,7 @@ class SweepSpec:
         except FileNotFoundError:
             raise FileNotFoundError(f"sweep file {path} does not exist.") from None
         try:
-            return cls.from_dict({"name": path.stem, **content})
+            return cls.from_dict({"name": path.stem, **content}, allow_import)
         except (ValueError, TypeError) as error:
             raise type(error)(f"sweep file {path}: {error}") from None
 
