@@ -28,7 +28,7 @@ LIMITS = {
     "nodes": 2**22,
     "pairs": 2**18,
     "panel_cells": 2**25,
-    "program_bytes": 2**27,
+    "program_bytes": 2**26,
     "runs": 10**9,
     "unpacked_bytes": 2**28,
 }

@@ -70,12 +70,15 @@ class Entry:
                 f"{self.notion.delta}: use Events(), which counts an event."
             )
         _validate.positive_int(num_runs=self.num_runs)
+        _validate.within_limit("runs", self.num_runs, "an entry of too many runs")
         mechanism, pairs = self._looked_at()
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "pairs", pairs)
         # One form, so that regions that are the same have one identity.
         if self.region is not None and self.method.region is not None:
             object.__setattr__(self, "method", replace(self.method, region=self.region))
+        if not isinstance(self.label, str):
+            raise TypeError(f"label must be a text, but was {self.label!r}.")
         object.__setattr__(self, "label", self.label or self.mechanism_name)
 
     def _looked_at(self) -> tuple[Any, Any]:
@@ -160,6 +163,8 @@ class Entry:
             ValueError: An unknown name, or a value that is out of range.
             TypeError: A value of the wrong kind.
         """
+        if not isinstance(content, Mapping):
+            raise TypeError(f"an entry must be a table, but was {content!r}.")
         parameter = next((name for name in content if name in ("epsilon", "sigma", "scale")), None)
         if parameter is not None:
             raise ValueError(
@@ -171,7 +176,10 @@ class Entry:
         check_names("an entry", content, _NAMES, "grid")
         if "mechanism" not in content:
             raise ValueError("an entry must name its mechanism, but did not.")
-        _validate.one_of(METHODS, method=(name := content.get("method", Events.name)))
+        name = content.get("method", Events.name)
+        if not isinstance(name, str):
+            raise TypeError(f"method must be a name, but was {name!r}.")
+        _validate.one_of(METHODS, method=name)
         if "runs" in content:
             _validate.positive_int(runs=content["runs"])
         method = options_from_plain(METHODS[name], content.get("options", {}))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dpjax import _random
-from dpjax._files import write_whole
+from dpjax._files import read_document, write_whole
 from dpjax.results import _provenance
 from dpjax.sweeps._blocks import UNREPEATABLE
 from dpjax.sweeps._spec import Block, SweepSpec
@@ -78,17 +78,20 @@ class Store:
         """
         folder = Path(folder)
         try:
-            manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+            manifest = json.loads(read_document("manifest", folder / _MANIFEST))
             found = manifest["format"]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise ValueError(f"{folder} holds no sweep: {_MANIFEST} is missing.") from None
-        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise ValueError(f"{folder / _MANIFEST} cannot be read: {error!r}.") from None
         if found != FORMAT:
             raise ValueError(
                 f"{folder} has the store format {found}, but this version of dpjax reads {FORMAT}."
             )
-        return cls(folder, manifest, allow_import)
+        try:
+            return cls(folder, manifest, allow_import)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{folder / _MANIFEST} holds no sweep: {error}") from error
 
     def finished(self) -> tuple[dict[str, Path], list[Path]]:
         """Verifies every file of the sweep.

@@ -16,6 +16,7 @@ _CHUNK = 2**25
 """Bytes of a chunk, where rows are wide."""
 
 _LAST_CHARACTER = 0x10FFFF
+_MORE = "it holds more than the one array that its header speaks of"
 
 
 class _Header(NamedTuple):
@@ -60,6 +61,8 @@ def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
             f"it is cut short: {header.size} bytes of numbers were expected, {max(there, 0)} are "
             "there"
         )
+    if there > header.size:
+        raise ValueError(_MORE)
     pick, rows = _column_of(header.shape, column), header.rows(rows)
     if header.size == 0:
         return
@@ -93,11 +96,14 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
             if header.fortran and len(header.shape) > 1:
                 # Columns one after the other in a compressed stream: there are no chunks of rows.
                 whole = header.array(_read_exactly(file, header.size), header.shape)
+                _refuse_more(file)
                 yield pick(_checked(whole))
                 return
             for start in range(0, header.shape[0], rows):
                 count = min(rows, header.shape[0] - start)
                 content = _read_exactly(file, header.row * count)
+                if start + count == header.shape[0]:
+                    _refuse_more(file)
                 yield pick(_checked(header.array(content, (count, *header.shape[1:]))))
 
 
@@ -109,7 +115,9 @@ def npz_array(path: Path, name: str) -> np.ndarray:
     """
     with zipfile.ZipFile(path) as archive, _member(archive, path, name) as file:
         header = _header(file, most_axes=None)
-        return _checked(header.array(_read_exactly(file, header.size), header.shape))
+        content = _read_exactly(file, header.size)
+        _refuse_more(file)
+        return _checked(header.array(content, header.shape))
 
 
 def _member(archive: zipfile.ZipFile, path: Path, name: str) -> Any:
@@ -184,3 +192,9 @@ def _read_exactly(file: BinaryIO | Any, size: int) -> bytes:
     if len(content) != size:
         raise ValueError("it is cut short")
     return content
+
+
+def _refuse_more(file: BinaryIO | Any) -> None:
+    """Refuses bytes after an array; at the end of its file an archive also compares its sum."""
+    if file.read(1):
+        raise ValueError(_MORE)

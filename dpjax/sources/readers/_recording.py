@@ -59,13 +59,13 @@ class Recording:
     def __post_init__(self):
         seen: set[Path] = set()
         for path in self.paths:
+            refuse_endless("samples file", path)
             if path.resolve() in seen:
                 raise ValueError(
                     f"samples file {path} is named twice: outputs that are counted twice are not "
                     "independent."
                 )
             seen.add(path.resolve())
-            refuse_endless("samples file", path)
             if path.suffix.lower() not in _READERS:
                 raise ValueError(
                     f"samples file {path} must end in {', '.join(_READERS)}, but ends in "

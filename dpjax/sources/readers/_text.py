@@ -175,7 +175,8 @@ def _lines(file: TextIOWrapper) -> Iterator[str]:
     r"""Lines, of which \r\r\n ends one: Windows writes it where a csv file is opened as text."""
     held, most = "", _validate.limit("line_bytes")
     while line := file.readline(most + 1):
-        _validate.within_limit("line_bytes", len(line), "has a line that is too long")
+        if len(line) > most:
+            _validate.within_limit("line_bytes", len(line), "has a line that is too long")
         if held and line == "\r\n":
             line, held = held + line, ""
         elif held:
