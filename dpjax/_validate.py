@@ -18,6 +18,7 @@ from dpjax._errors import nearest
 LIMITS = {
     "blocks": 10**6,
     "categories": 2**16,
+    "cells": 2**22,
     "columns": 10**4,
     "document_bytes": 2**24,
     "entries": 10**4,
@@ -25,11 +26,11 @@ LIMITS = {
     "labels": 2**20,
     "levels": 10**4,
     "line_bytes": 2**20,
-    "nodes": 2**22,
     "pairs": 2**18,
     "panel_cells": 2**25,
     "program_bytes": 2**26,
     "runs": 10**9,
+    "sizes": 10**4,
     "unpacked_bytes": 2**28,
 }
 """What an input may cost at most, by name; DPJAX_MAX_NAME in the environment sets another number.

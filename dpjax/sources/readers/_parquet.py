@@ -29,9 +29,7 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
     # Opened here, for Arrow takes no file's name that is no UTF-8.
     with path.open("rb") as opened:
         try:
-            schema = pq.read_schema(opened)
-            # A text that comes again is held once: a million of them may be a few bytes in a file.
-            texts = [field.name for field in schema if _is_text(field.type)]
+            texts = text_columns_of(opened, path.stat().st_size)
             file = pq.ParquetFile(opened, read_dictionary=texts)
         except pa.ArrowInvalid as error:
             raise ValueError(f"it is no Parquet file, or it is damaged ({error})") from None
@@ -40,7 +38,6 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
         if not chosen:
             raise ValueError("it has no columns")
         _validate.within_limit("columns", len(chosen), "it has too many columns")
-        refuse_unpacking(file.metadata, len(chosen), path.stat().st_size)
         rows = max(1, min(rows, 2**20 // len(chosen)))
         for number, batch in enumerate(file.iter_batches(batch_size=rows, columns=chosen)):
             if number == 0 and len(chosen) > 1:
@@ -57,17 +54,26 @@ def parquet_columns(path: Path) -> list[str]:
         return pq.read_schema(file).names
 
 
-def refuse_unpacking(metadata: Any, columns: int, packed: int) -> None:
-    """Refuses a small file that would unpack to many bytes, as `refuse_bomb`.
+def text_columns_of(file: Any, packed: int) -> list[str]:
+    """The columns of texts of a Parquet file that does not unpack to very much more than it holds.
+
+    They are to be read as dictionaries: a text that comes a million times may be a few bytes in a
+    file.
 
     Args:
-        metadata: Of a Parquet file.
-        columns: That are read.
-        packed: Bytes of the file.
+        file: Opened.
+        packed: Its bytes.
+
+    Raises:
+        ValueError: Its content is above the limit, and a hundred times what it holds.
     """
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_metadata(file)
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    refuse_bomb(max(sum(group.total_byte_size for group in groups), 0), packed)
-    refuse_bomb(8 * metadata.num_rows * columns, packed)
+    refuse_bomb(sum(max(group.total_byte_size, 0) for group in groups), packed)
+    refuse_bomb(8 * metadata.num_rows, packed)
+    return [field.name for field in metadata.schema.to_arrow_schema() if _is_text(field.type)]
 
 
 def _is_text(kind: Any) -> bool:
