@@ -100,7 +100,9 @@ TABLE: Table = {
         owners=("host",),
     ),
     "timeout": _option(
-        float, "Seconds that one run of the program may take. Default: 600.", owners=("command",)
+        float,
+        "Seconds that one run of the program may take; 600 if not given.",
+        owners=("command",),
     ),
     "workers": _option(int, "Processes that draw at the same time.", owners=_HOST),
     "time_limit": _option(

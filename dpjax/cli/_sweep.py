@@ -149,19 +149,28 @@ def _status(folder: Path | None, allow_import: Collection[str]) -> None:
         raise ValueError("dpjax sweep status needs the folder of a store.")
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
+    from dpjax._errors import neutral
     from dpjax.sweeps import Store
 
     store = Store.open(folder, allow_import)
     finished, corrupt = store.finished()
-    table = Table("entry", "mechanism", "runs", "stored", title=f"{store.spec.name} in {folder}")
+    table = Table(
+        "entry",
+        "mechanism",
+        "runs",
+        "stored",
+        title=Text(neutral(f"{store.spec.name} in {folder}")),
+    )
     stored: dict[str, int] = {}
     for block in store.spec.blocks():
         if block.name in finished:
             stored[block.entry.id] = stored.get(block.entry.id, 0) + block.stop - block.first
     for entry in store.spec.entries:
         done = stored.get(entry.id, 0)
-        table.add_row(entry.label, entry.mechanism_name, str(entry.num_runs), str(done))
+        names = (Text(neutral(name)) for name in (entry.label, entry.mechanism_name))
+        table.add_row(*names, str(entry.num_runs), str(done))
     Console().print(table)
     total = sum(stored.values())
     print(f"{total} of {store.spec.num_runs} runs are stored; {len(corrupt)} corrupt blocks.")
