@@ -231,6 +231,8 @@ def _rule_from_plain(content: Any) -> densities.BandwidthRule:
         return densities.as_rule(content)
     classes = {cls.__name__: cls for cls in (*densities.RULES.values(), densities.Fixed)}
     name = content.get("rule", "")
-    if name not in classes:
-        raise ValueError(f"bandwidth rule {name!r} is not known; {nearest(name, [*classes])}.")
-    return classes[name](**{k: v for k, v in content.items() if k != "rule"})
+    if name not in [*classes]:
+        raise ValueError(f"bandwidth rule {name!r} is not known; {nearest(str(name), [*classes])}.")
+    rest = {k: v for k, v in content.items() if k != "rule"}
+    check_names(f"bandwidth rule {name}", rest, tuple(f.name for f in fields(classes[name])))
+    return classes[name](**rest)
