@@ -140,7 +140,7 @@ def panels(folder: Path) -> Iterator[Callable[[Random], Case]]:
 
 
 def _spec() -> dict[str, Any]:
-    sizes = {"num_samples": 60, "num_confirm": 60}
+    sizes = {"num_samples": 60, "num_confirm": 90}
     plain = {"mechanism": "laplace", "options": sizes, "runs": 4}
     wide = {"rule": "Fixed", "bandwidth": 0.3}
     local = sizes | {"bandwidth": wide, "region": [-1.0, 2.0]}
