@@ -36,8 +36,8 @@ def is_own(error: BaseException) -> bool:
     return type(error) in _OWN and last.filename.startswith(_PACKAGE) and " " in said
 
 
-def run(kind: str, count: int, seed: int, failures: Path) -> tuple[str, bool]:
-    """Tries `count` mutations of one kind, and returns a line of the table and whether all held."""
+def run(kind: str, count: int, seed: int, failures: Path) -> tuple[list[str], bool]:
+    """Tries `count` mutations of one kind, and returns cells of the table and whether all held."""
     warnings.simplefilter("ignore")
     make, _ = KINDS[kind]
     ends: Counter[str] = Counter()
@@ -48,7 +48,7 @@ def run(kind: str, count: int, seed: int, failures: Path) -> tuple[str, bool]:
             for number in range(count):
                 name, read = case(Random(f"{seed}/{kind}/{number}"))
                 # What hangs ends with the place at which it does.
-                faulthandler.dump_traceback_later(10 * _MOST_SECONDS, exit=True)
+                faulthandler.dump_traceback_later(200.0, exit=True, file=sys.__stderr__)
                 start = time.perf_counter()
                 try:
                     read()
@@ -68,11 +68,9 @@ def run(kind: str, count: int, seed: int, failures: Path) -> tuple[str, bool]:
     finally:
         faulthandler.cancel_dump_traceback_later()
         shutil.rmtree(folder)
-    scale = 1e6 if sys.platform == "darwin" else 1e3
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
     good = ends["read"] + ends["refused"] == count and slowest <= _MOST_SECONDS
-    cells = (kind, count, ends["read"], ends["refused"], f"{slowest:.1f}", f"{megabytes:.0f}")
-    return f"| {' | '.join(map(str, cells))} |", good and megabytes < _MOST_MEGABYTES
+    cells = kind, count, ends["read"], ends["refused"], f"{slowest:.1f}"
+    return [*map(str, cells)], good
 
 
 def main() -> None:
@@ -86,9 +84,11 @@ def main() -> None:
     kinds = options.only.split(",")
     counts = {kind: max(round(options.share * KINDS[kind][1]), 1) for kind in kinds}
     if len(kinds) == 1:
-        line, good = run(kinds[0], counts[kinds[0]], options.seed, options.failures)
-        print(line)
-        sys.exit(0 if good else 1)
+        cells, good = run(kinds[0], counts[kinds[0]], options.seed, options.failures)
+        scale = 1e6 if sys.platform == "darwin" else 1e3
+        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
+        print(f"| {' | '.join(cells)} | {megabytes:.0f} |")
+        sys.exit(0 if good and megabytes < _MOST_MEGABYTES else 1)
     print("| inputs | mutations | read | refused | slowest, s | memory, MB |")
     print("|---|---|---|---|---|---|", flush=True)
     # A process each, so that the memory is that of the kind.

@@ -66,7 +66,20 @@ def panel_from_table(
     _validate.one_of(["error", "drop"], missing=missing)
     _validate.one_of(["many", "one"], records=records)
     if isinstance(table, str | os.PathLike):
-        table = _read(Path(table), (database, individual))
+        path, keys = Path(table), (database, individual)
+        frame = _read(path, keys)
+        try:
+            return panel_from_table(
+                frame,
+                database=database,
+                individual=individual,
+                value=value,
+                missing=missing,
+                records=records,
+            )
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{error} (In the file {path.name!r}.)") from None
     frame = table.to_pandas() if hasattr(table, "to_pandas") else table
     if not hasattr(frame, "iloc"):
         raise TypeError(

@@ -133,9 +133,9 @@ class _OpenedRecorded:
         for part in parts:
             refuse_copies(part.name, part.values)
         self.notes += notes_of_copies(parts[0].values, parts[1].values)
-        if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
-            raise TypeError("x and y must be of one kind, but were labels and vectors.")
         names = " and ".join(part.name for part in parts)
+        if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
+            raise TypeError(f"{names} must be of one kind, but were labels and vectors.")
         refuse_labels_alone(pilots, encoder, names, sum(part.values.total for part in parts))
         cells = lay(pilots, encoder.names, discrete=self._source.discrete, region=self._box)
         self._counts = np.stack([part.counts(encoder, cells) for part in parts], axis=1)
