@@ -6,6 +6,7 @@ next, never a NaN that travels on.
 """
 
 import enum
+import re
 from difflib import get_close_matches
 
 
@@ -26,6 +27,19 @@ class Status(enum.Enum):
     def sentence(self) -> str:
         """The human-readable meaning of this outcome."""
         return self.value
+
+
+def neutral(text: str) -> str:
+    """A text of somebody else's in one line that does nothing: its control characters are escaped.
+
+    These move the cursor of a terminal, colour it, or begin lines that a CI service obeys. Half a
+    surrogate, which stands for a byte of a file's name, is escaped too: UTF-8 does not hold it.
+    """
+    return re.sub(
+        r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
+        lambda found: repr(found[0])[1:-1],
+        text,
+    )
 
 
 def nearest(name: str, known: list[str]) -> str:

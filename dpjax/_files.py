@@ -1,15 +1,88 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and read only where that has an end."""
 
 import os
 import secrets
+import stat
 from pathlib import Path
+
+from dpjax import _validate
+
+_MANY_TIMES = 100
+"""What numbers and texts hardly ever shrink by; a file that was made to be small shrinks more."""
+
+
+def refuse_endless(what: str, path: Path) -> None:
+    """Refuses what is no file with a size: a folder, a pipe, a device, a socket.
+
+    Args:
+        what: The file is, for the message.
+        path: Of the file.
+
+    Raises:
+        FileNotFoundError: There is none.
+        ValueError: It is something else.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{what} {path} does not exist.") from None
+    except OSError as error:
+        raise OSError(f"{what} {path} cannot be read: {error.strerror}.") from None
+    if stat.S_ISDIR(mode):
+        raise ValueError(f"{what} {path} is a folder; name the file in it.")
+    if not stat.S_ISREG(mode):
+        raise ValueError(
+            f"{what} {path} must be a file, but is a pipe or a device: save what comes from it in "
+            "a file first."
+        )
+
+
+def read_document(what: str, path: Path) -> str:
+    """The text of a small file, such as a JSON or TOML file, in UTF-8.
+
+    Args:
+        what: The file is, for the message.
+        path: Of the file.
+
+    Raises:
+        FileNotFoundError: There is none.
+        ValueError: It is no file, too large, or no UTF-8.
+    """
+    refuse_endless(what, path)
+    with path.open("rb") as file:
+        most = _validate.limit("document_bytes")
+        content = file.read(most + 1)
+        size = os.fstat(file.fileno()).st_size
+    if len(content) > most:
+        _validate.within_limit("document_bytes", size, f"{what} {path} has too many bytes")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{what} {path} cannot be read: {error}; save it as UTF-8.") from None
+
+
+def refuse_bomb(unpacked: int, packed: int) -> None:
+    """Refuses a small file that would unpack to a large content.
+
+    Args:
+        unpacked: Bytes of its content.
+        packed: Bytes in the file.
+
+    Raises:
+        ValueError: The content is above the limit, and a hundred times what the file holds.
+    """
+    if unpacked > _MANY_TIMES * max(packed, 1):
+        _validate.within_limit(
+            "unpacked_bytes", unpacked, f"its {packed} bytes unpack to very many"
+        )
 
 
 def write_whole(files: dict[Path, str | bytes]) -> None:
     """Writes files so that none appears before all are complete.
 
     Args:
-        files: Path -> content; texts are written in UTF-8.
+        files: Path -> content; texts are written in UTF-8, with an escape for what that cannot
+            hold, such as a file's name in other bytes.
 
     Raises:
         OSError: A file cannot be written; nothing half-written stays behind.
@@ -20,7 +93,9 @@ def write_whole(files: dict[Path, str | bytes]) -> None:
             # An ordinary `open`, so that the file's permissions are those of any other file.
             temporary[path] = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
             with open(temporary[path], "xb") as file:
-                file.write(content.encode() if isinstance(content, str) else content)
+                if isinstance(content, str):
+                    content = content.encode("utf-8", "backslashreplace")
+                file.write(content)
         for path, complete in temporary.items():
             os.replace(complete, path)
     finally:

@@ -14,6 +14,7 @@ class FiniteSpace:
 
     def __post_init__(self):
         _validate.positive_int(at_least=2, size=self.size)
+        _validate.within_limit("categories", self.size, "outputs of too many categories")
 
     def __str__(self) -> str:
         return f"finite ({self.size})"

@@ -5,6 +5,7 @@ it, says what it was and what is accepted. Values that are being traced by JAX a
 check of a traced value would need the device.
 """
 
+import os
 import sys
 from collections.abc import Collection
 from numbers import Integral, Real
@@ -13,6 +14,60 @@ from typing import Any
 import numpy as np
 
 from dpjax._errors import nearest
+
+LIMITS = {
+    "blocks": 10**6,
+    "categories": 2**16,
+    "cells": 2**22,
+    "columns": 10**4,
+    "document_bytes": 2**24,
+    "entries": 10**4,
+    "label_length": 256,
+    "labels": 2**20,
+    "levels": 10**4,
+    "line_bytes": 2**20,
+    "pairs": 2**18,
+    "panel_cells": 2**25,
+    "program_bytes": 2**26,
+    "runs": 10**9,
+    "sizes": 10**4,
+    "unpacked_bytes": 2**28,
+}
+"""What an input may cost at most, by name; DPJAX_MAX_NAME in the environment sets another number.
+
+They keep a small file, or a wrong zero in a number, from taking the machine's memory or days.
+"""
+
+
+def limit(name: str) -> int:
+    """A limit of `LIMITS`, or what the environment says instead.
+
+    Raises:
+        ValueError: The environment says something that is no integer >= 1.
+    """
+    variable = f"DPJAX_MAX_{name.upper()}"
+    text = os.environ.get(variable, "")
+    if text and not (text.isdecimal() and int(text) > 0):
+        raise ValueError(f"{variable} must be an integer >= 1, but was {text!r}.")
+    return int(text or LIMITS[name])
+
+
+def within_limit(name: str, number: int, what: str) -> None:
+    """Refuses what would cost more than a limit allows.
+
+    Args:
+        name: Of the limit.
+        number: What is asked for.
+        what: Is so many, for the message.
+
+    Raises:
+        ValueError: The number is above the limit; the message says how to raise it.
+    """
+    if number > (most := limit(name)):
+        raise ValueError(
+            f"{what}: {number}, above the limit of {most}; where that is meant, set "
+            f"DPJAX_MAX_{name.upper()} to a larger number."
+        )
 
 
 def is_traced(value: Any) -> bool:

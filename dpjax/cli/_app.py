@@ -39,6 +39,14 @@ def _version(asked: bool) -> None:
         raise typer.Exit()
 
 
+def _cache_of_user() -> str:
+    """A folder at home; none where the user has no home, as in some containers."""
+    try:
+        return str(Path.home() / ".cache" / "dpjax" / "xla")
+    except RuntimeError:
+        return ""
+
+
 @app.callback()
 def configure(
     version: bool = typer.Option(
@@ -49,8 +57,8 @@ def configure(
     """Settings of the process, made before anything is compiled."""
     settings: dict[str, Any] = {"jax_enable_x64": True} if x64 else {}
     # Only here: a library must not decide where its user's process keeps compiled code.
-    default = os.environ.get(_CACHE.upper(), str(Path.home() / ".cache" / "dpjax" / "xla"))
-    cache = os.environ.get("DPJAX_CACHE_DIR", default)
+    chosen = (os.environ.get(name) for name in ("DPJAX_CACHE_DIR", _CACHE.upper()))
+    cache = next((path for path in chosen if path is not None), _cache_of_user())
     if cache:
         settings[_CACHE] = cache
         # Also what compiles fast: to read it back takes a tenth of that.

@@ -121,7 +121,11 @@ TABLE: Table = {
         "--one-by-one",
         owners=("host",),
     ),
-    "timeout": _option(float, "Seconds that one run of the program may take.", owners=("command",)),
+    "timeout": _option(
+        float,
+        "Seconds that one run of the program may take; 600 if not given.",
+        owners=("command",),
+    ),
     "workers": _option(int, "Processes that draw at the same time.", owners=_HOST),
     "time_limit": _option(
         float, "Seconds of drawing in all; fewer draws to keep it.", owners=_HOST

@@ -121,17 +121,20 @@ def empirical(**given: Any) -> None:
 def _levels(texts: list[str]) -> Any:
     import numpy as np
 
+    from dpjax import _validate
+
     levels: list[float] = []
     for text in texts:
+        first, *rest = text.split(":")
         try:
-            parts = text.split(":")
-            if len(parts) == 1:
-                levels.append(float(text))
-                continue
-            start, stop, count = parts
-            levels += np.linspace(float(start), float(stop), int(count)).tolist()
+            stop, count = rest or (first, 1)
+            ends, number = (float(first), float(stop)), int(count)
+            if number < 1:
+                raise ValueError
         except ValueError:
             raise ValueError(
                 f"epsilon must be a number or FROM:TO:COUNT, as in 0:1:51, but was {text!r}."
             ) from None
+        _validate.within_limit("levels", len(levels) + number, "epsilon has too many levels")
+        levels += np.linspace(*ends, number).tolist()
     return np.array(levels)

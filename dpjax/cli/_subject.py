@@ -119,36 +119,31 @@ def _import_function(path: str, option: str) -> Any:
 
 def _read_pairs(path: Path, *, any_kind: bool = False) -> Any:
     """Pairs of a file: stacked numbers, or, for mechanisms of the host, whatever JSON holds."""
-    import zipfile
-
-    import numpy as np
-
+    from dpjax._files import read_document, refuse_endless
     from dpjax.databases import Pairs
+    from dpjax.sources.readers import npz_array
 
-    if path.is_dir():
-        raise ValueError(f"--pairs {path} is a folder; name the file in it.")
-    if not path.is_file():
-        raise ValueError(f"--pairs {path} is not a file.")
+    refuse_endless("--pairs", path)
     form = "JSON [[database, neighbor], ...] or an npz file with the arrays database and neighbor"
     try:
         if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as content:
-                database, neighbor = content["database"], content["neighbor"]
+            database, neighbor = (npz_array(path, name) for name in ("database", "neighbor"))
             # Before a mechanism of the host, they keep their digits.
             return (
                 list(zip(database, neighbor, strict=True))
                 if any_kind
                 else Pairs(database, neighbor)
             )
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_document("--pairs", path))
         rows = [tuple(row) for row in content if isinstance(row, list) and len(row) == 2]
         if not isinstance(content, list) or not rows or len(rows) != len(content):
             raise ValueError("it holds something else")
         return rows if any_kind else Pairs.of(rows)
-    except KeyError as error:
-        raise ValueError(f"--pairs {path} must be {form}: it has no array {error}.") from None
-    except (ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, TypeError, OSError) as error:
         text = str(error).rstrip(".")
-        if "allow_pickle" in text or isinstance(error, zipfile.BadZipFile):
-            text = "it is no npz file of numbers"
         raise ValueError(f"--pairs {path} must be {form}: {text}.") from None
+    except Exception as error:
+        # Archives and deep nesting raise whatever their readers do.
+        raise ValueError(
+            f"--pairs {path} must be {form}, but is damaged ({type(error).__name__}: {error})."
+        ) from error

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,12 @@ TABLE: Table = {
     "spec": Row(str, typer.Argument(help="A TOML file, or `status`.")),
     "folder": Row(Path, typer.Argument(None, help="With `status`: the store.")),
     "out": option(Path, "Folder of the store; what it holds is not run again."),
+    "allow_import": option(
+        list[str],
+        "A module whose mechanisms the file or store may name as MODULE:NAME; importing it runs "
+        "its code. Repeatable; none if not given.",
+        metavar="MODULE",
+    ),
     "shard": option(str, "Only share I of K (1/3, 2/3, 3/3), for job arrays.", metavar="I/K"),
     "dask": option(str, "A Dask scheduler's address, or local:WORKERS.", metavar="ADDRESS"),
     "distributed": option(
@@ -46,8 +52,9 @@ def sweep(**given: Any) -> None:
     same command goes on where it stopped.
     """
     folder, out, shard, dask = (given[name] for name in ("folder", "out", "shard", "dask"))
+    allow_import = given["allow_import"] or ()
     if given["spec"] == "status":
-        _status(folder if folder is not None else out)
+        _status(folder if folder is not None else out, allow_import)
         return
     if folder is not None:
         raise ValueError(f"the store is named by --out; {str(folder)!r} is one argument too many.")
@@ -67,7 +74,7 @@ def sweep(**given: Any) -> None:
 
     from dpjax.sweeps import Store, SweepSpec, run_sweep
 
-    store = Store.create(out, SweepSpec.from_file(given["spec"]))
+    store = Store.create(out, SweepSpec.from_file(given["spec"], allow_import))
     with ExitStack() as stack:
         executor = stack.enter_context(_dask(dask)) if dask is not None else None
         stop = stack.enter_context(stopping_on_signals())
@@ -137,24 +144,33 @@ def _dask(address: str) -> Iterator[Any]:
         yield client.get_executor()
 
 
-def _status(folder: Path | None) -> None:
+def _status(folder: Path | None, allow_import: Collection[str]) -> None:
     if folder is None:
         raise ValueError("dpjax sweep status needs the folder of a store.")
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
+    from dpjax._errors import neutral
     from dpjax.sweeps import Store
 
-    store = Store.open(folder)
+    store = Store.open(folder, allow_import)
     finished, corrupt = store.finished()
-    table = Table("entry", "mechanism", "runs", "stored", title=f"{store.spec.name} in {folder}")
+    table = Table(
+        "entry",
+        "mechanism",
+        "runs",
+        "stored",
+        title=Text(neutral(f"{store.spec.name} in {folder}")),
+    )
     stored: dict[str, int] = {}
     for block in store.spec.blocks():
         if block.name in finished:
             stored[block.entry.id] = stored.get(block.entry.id, 0) + block.stop - block.first
     for entry in store.spec.entries:
         done = stored.get(entry.id, 0)
-        table.add_row(entry.label, entry.mechanism_name, str(entry.num_runs), str(done))
+        names = (Text(neutral(name)) for name in (entry.label, entry.mechanism_name))
+        table.add_row(*names, str(entry.num_runs), str(done))
     Console().print(table)
     total = sum(stored.values())
     print(f"{total} of {store.spec.num_runs} runs are stored; {len(corrupt)} corrupt blocks.")

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dpjax._errors import neutral
+
 _LINE_SECONDS = 10.0
 
 
@@ -29,7 +31,7 @@ def showing(spec: Any) -> Iterator[Callable[[Any], None]]:
         entry = ""
         if state.block is not None:
             number = labels[state.block.entry.id]
-            entry = f"entry {number}/{len(labels)} ({state.block.entry.label}), "
+            entry = f"entry {number}/{len(labels)} ({neutral(state.block.entry.label)}), "
         left = (state.total_runs - state.num_runs) / rate if rate > 0 else float("nan")
         return f"{entry}{rate:.1f} runs/s, {_clock(left)} left"
 
@@ -45,7 +47,9 @@ def showing(spec: Any) -> Iterator[Callable[[Any], None]]:
         if state.block is not None and (finished or time.perf_counter() - last > _LINE_SECONDS):
             last = time.perf_counter()
             console.print(
-                f"{state.num_runs} of {state.total_runs} runs; {words(state)}", soft_wrap=True
+                f"{state.num_runs} of {state.total_runs} runs; {words(state)}",
+                soft_wrap=True,
+                markup=False,
             )
 
     yield line
@@ -55,7 +59,7 @@ def showing(spec: Any) -> Iterator[Callable[[Any], None]]:
 def _bar(console: Any) -> Iterator[Callable[[Any, str], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
 

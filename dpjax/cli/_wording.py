@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from typer.models import OptionInfo
 
+from dpjax._errors import neutral
 from dpjax.cli._table import Table, option_of
 
 _KEPT = r"(?<!\w)'[^']*'(?!\w)|\{\w+\}|\([^()]*,[^()]*\)"
@@ -37,7 +38,7 @@ def options_of(table: Table) -> dict[str, str]:
 
 
 def in_options(text: str, options: Mapping[str, str]) -> str:
-    """A message with options in place of Python's words.
+    """A message with options in place of Python's words, and without control characters.
 
     A name of one word may be plain English, so it is replaced only where the message begins with it
     or gives its value.
@@ -53,4 +54,5 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
         rules[alone if "_" in name else rf"\A{name}(?= must | '|,)"] = option
     patterns = "|".join([_KEPT, *(f"({pattern})" for pattern in rules)])
     texts = list(rules.values())
-    return re.sub(patterns, lambda m: texts[m.lastindex - 1] if m.lastindex else m[0], text)
+    said = re.sub(patterns, lambda m: texts[m.lastindex - 1] if m.lastindex else m[0], text)
+    return neutral(said)

@@ -28,9 +28,10 @@ def query_patterns(num_queries: int) -> Pairs:
         odd query at the end, where the loss of the sparse vector technique sits.
     """
     _validate.positive_int(at_least=2, num_queries=num_queries)
+    _validate.within_limit("sizes", num_queries, "num_queries is too large")
     k, half = num_queries, num_queries // 2
     ones = np.ones(k)
-    first, last = np.eye(k)[0], np.eye(k)[-1]
+    first, last = ((np.arange(k) == place).astype(float) for place in (0, k - 1))
     lower = (np.arange(k) < half).astype(float)
     rows = {
         "One Above": (ones, ones + first),
@@ -85,6 +86,8 @@ def all_pairs(databases: Sequence) -> Pairs:
     """
     if len(databases) < 2:
         raise ValueError(f"databases must be at least two, but there were {len(databases)}.")
+    number = len(databases) * (len(databases) - 1) // 2
+    _validate.within_limit("pairs", number, "databases that make too many pairs")
     index = list(combinations(range(len(databases)), 2))
     stack = np.asarray(databases)
     return Pairs(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dpjax import _validate
+from dpjax._errors import neutral
 from dpjax.empirical._density import Density
 from dpjax.empirical._distances import hausdorff_distance, wasserstein_infinity
 from dpjax.empirical._laplace import laplace_log_ratio
@@ -80,18 +81,17 @@ class NoiseCalibration:
         """The calibration in sentences."""
         enough = "suffices" if self.hausdorff_suffices else "does NOT suffice"
         which = "largest change seen" if self.sensitivity_observed else "sensitivity"
-        return "\n".join(
-            [
-                f"Noise for {self.query} at epsilon = {self.epsilon:g}: {self.noise}",
-                f"scale {self.scale:.6g} by the rule {self.rule!r} "
-                f"(W_inf {self.wasserstein_infinity:.6g}, Hausdorff {self.hausdorff:.6g})",
-                f"largest log ratio of what is released: {self.achieved_log_ratio:.6g}",
-                f"the paper's scale, Hausdorff / epsilon, {enough}: largest log ratio "
-                f"{self.hausdorff_log_ratio:.6g}",
-                f"expected absolute error {self.expected_error:.6g}; classical Laplace mechanism "
-                f"{self.classical_error:.6g} ({which} {self.sensitivity:.6g})",
-            ]
-        )
+        lines = [
+            f"Noise for {self.query} at epsilon = {self.epsilon:g}: {self.noise}",
+            f"scale {self.scale:.6g} by the rule {self.rule!r} "
+            f"(W_inf {self.wasserstein_infinity:.6g}, Hausdorff {self.hausdorff:.6g})",
+            f"largest log ratio of what is released: {self.achieved_log_ratio:.6g}",
+            f"the paper's scale, Hausdorff / epsilon, {enough}: largest log ratio "
+            f"{self.hausdorff_log_ratio:.6g}",
+            f"expected absolute error {self.expected_error:.6g}; classical Laplace mechanism "
+            f"{self.classical_error:.6g} ({which} {self.sensitivity:.6g})",
+        ]
+        return "\n".join(map(neutral, lines))
 
 
 def calibrate_noise(

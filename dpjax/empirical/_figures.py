@@ -11,7 +11,7 @@ from dpjax.empirical._calibrate import NoiseCalibration
 from dpjax.empirical._ecdf import ecdf_knots
 from dpjax.empirical._mixture import Mixture
 from dpjax.empirical._result import EmpiricalPrivacy
-from dpjax.plotting._canvas import new_figure
+from dpjax.plotting._canvas import new_figure, plain
 from dpjax.plotting._outcomes import DATABASE, NEIGHBOR
 
 _WITH, _WITHOUT = DATABASE, NEIGHBOR
@@ -46,7 +46,7 @@ def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:
             axes.legend(frameon=False)
         axes.set(xlabel="epsilon", ylabel=name, ylim=(0, None))
         _tidy(axes)
-    figure.suptitle(f"Empirical privacy of {' and '.join(result.queries)}")
+    figure.suptitle(plain(f"Empirical privacy of {' and '.join(result.queries)}"))
     return figure
 
 
@@ -74,7 +74,12 @@ def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
     without = result.results_without_worst[:, 0]
     samples = (
         (result.results[:, 0], _WITH, "-", "with everybody"),
-        (without[~np.isnan(without)], _WITHOUT, "--", f"without {result.worst_individual}"),
+        (
+            without[~np.isnan(without)],
+            _WITHOUT,
+            "--",
+            plain(f"without {result.worst_individual}"),
+        ),
     )
     reach = 4 * max(_widths(result, sample).max(initial=0.0) for sample, *_ in samples)
     both = np.concatenate([sample for sample, *_ in samples])
@@ -94,7 +99,7 @@ def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
             axes.plot(x, np.exp(mixture.log_density(x)), style, color=color, lw=1.4, label=label)
         ticks = np.full(len(sample), 0.055 - 0.035 * row)
         axes.plot(sample, ticks, "|", color=color, transform=axes.get_xaxis_transform(), ms=7)
-    axes.set(xlabel=result.queries[0], ylabel="density")
+    axes.set(xlabel=plain(result.queries[0]), ylabel="density")
     axes.set_ylim(-0.1 * axes.get_ylim()[1], None)
     axes.legend(frameon=False)
     _tidy(axes)
@@ -132,7 +137,9 @@ def plot_empirical_noise(
         x = np.linspace(-reach, reach, 1601)
         axes.plot(x, noise.density(x), color=_WITHOUT, lw=1.2, label="density")
         axes.legend(frameon=False)
-    axes.set(xlabel=f"noise added to the {calibration.query}", ylabel="density", ylim=(0, None))
+    axes.set(
+        xlabel=plain(f"noise added to the {calibration.query}"), ylabel="density", ylim=(0, None)
+    )
     axes.set_title(title, fontsize=10)
     _tidy(axes)
     return figure

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax import _validate
 from dpjax._errors import nearest
 
 
@@ -163,6 +164,11 @@ def checked(panel: Panel) -> Panel:
             "databases must hold at least one database and one individual, but held "
             f"{panel.num_databases} and {panel.num_individuals}."
         )
+    _validate.within_limit(
+        "panel_cells",
+        panel.num_databases * panel.num_individuals,
+        f"{panel.num_databases} databases of {panel.num_individuals} individuals are too many",
+    )
     filled = np.bincount(panel.database, minlength=panel.num_databases)
     if not filled.all():
         empty = panel.databases[int(np.argmin(filled))]

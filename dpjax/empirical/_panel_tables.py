@@ -13,6 +13,7 @@ import numpy as np
 from dpjax import _validate
 from dpjax._errors import nearest
 from dpjax.empirical._panel import Panel, checked, panel_from_array
+from dpjax.sources.readers import text_columns_of
 
 
 def as_panel(data: Any) -> Panel:
@@ -65,7 +66,20 @@ def panel_from_table(
     _validate.one_of(["error", "drop"], missing=missing)
     _validate.one_of(["many", "one"], records=records)
     if isinstance(table, str | os.PathLike):
-        table = _read(Path(table))
+        path, keys = Path(table), (database, individual)
+        frame = _read(path, keys)
+        try:
+            return panel_from_table(
+                frame,
+                database=database,
+                individual=individual,
+                value=value,
+                missing=missing,
+                records=records,
+            )
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{error} (In the file {path.name!r}.)") from None
     frame = table.to_pandas() if hasattr(table, "to_pandas") else table
     if not hasattr(frame, "iloc"):
         raise TypeError(
@@ -139,9 +153,9 @@ def _pandas() -> Any:
     return pd
 
 
-def _read(path: Path) -> Any:
-    pd = _pandas()
-    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".pq": pd.read_parquet}
+def _read(path: Path, keys: tuple[str, str]) -> Any:
+    _pandas()
+    readers = {".csv": _read_csv, ".parquet": _read_parquet, ".pq": _read_parquet}
     if path.suffix.lower() not in readers:
         raise ValueError(
             f"databases must be a file that ends in {', '.join(readers)}, but was {path.name!r}."
@@ -149,9 +163,38 @@ def _read(path: Path) -> Any:
     if not path.is_file():
         raise ValueError(f"databases must be a file, but there is none at {str(path)!r}.")
     try:
-        return readers[path.suffix.lower()](path)
-    except (ValueError, OSError) as error:
-        raise ValueError(f"databases could not be read from {path.name!r}: {error}") from error
+        return readers[path.suffix.lower()](path, keys)
+    except ImportError:
+        raise
+    except Exception as error:
+        # The readers of others raise whatever they like where a file is damaged.
+        text = str(error) if isinstance(error, ValueError | OSError) else repr(error)
+        raise ValueError(f"databases could not be read from {path.name!r}: {text}") from error
+
+
+def _read_csv(path: Path, keys: tuple[str, str]) -> Any:
+    """The table; keys are texts unless they are different numbers, for 01 and 1 are two."""
+    pd = _pandas()
+    frame = pd.read_csv(path, dtype=dict.fromkeys(keys, str), low_memory=False)
+    for name in {*keys} & {*frame.columns}:
+        numbers = pd.to_numeric(frame[name], errors="coerce")
+        same = numbers.isna().equals(frame[name].isna())
+        if same and numbers.nunique() == frame[name].nunique():
+            frame[name] = numbers
+    return frame
+
+
+def _read_parquet(path: Path, keys: tuple[str, str]) -> Any:
+    """The table, in which a text that comes again is held once."""
+    import pyarrow.parquet as pq
+
+    # Opened here, for Arrow takes no file's name that is no UTF-8.
+    with path.open("rb") as file:
+        names = text_columns_of(file, path.stat().st_size)
+        frame = pq.read_table(file, read_dictionary=names).to_pandas()
+    for name in {*names} & {*frame.columns}:
+        frame[name] = frame[name].astype(object)
+    return frame
 
 
 def _value_columns(

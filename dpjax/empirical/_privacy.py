@@ -82,6 +82,11 @@ def empirical_privacy(
     epsilons = _epsilons(epsilon)
     _validate.non_negative(tolerance=tolerance)
     panel = as_panel(databases)
+    _validate.within_limit(
+        "panel_cells",
+        panel.num_individuals * len(epsilons),
+        f"{len(epsilons)} levels for {panel.num_individuals} individuals are too many",
+    )
     samples = sample_query(query, panel, key=key, progress=progress)
     if len(samples.names) > 3:
         raise ValueError(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax._errors import neutral
 from dpjax.empirical._bandwidth import VariableBandwidth
 from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
 from dpjax.empirical._density import Density
@@ -183,7 +184,7 @@ class EmpiricalPrivacy:
         if self.integration_error:
             lines.append(f"integrals: error about {self.integration_error:.1e} in each delta")
         lines += [f"note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        return "\n".join(map(neutral, lines))
 
     def vanishing_sentence(self) -> str:
         """At which epsilon every delta vanishes, in words."""

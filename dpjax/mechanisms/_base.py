@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
-from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform, runtime_checkable
 
 import jax
@@ -105,7 +104,12 @@ def pytree(cls: _Class) -> _Class:
 
 def static(default: int, at_least: int = 1) -> Any:
     """A positive integer that sets a shape: part of the pytree's structure, not a leaf."""
-    check = partial(_validate.positive_int, at_least)
+
+    def check(**argument: Any) -> None:
+        _validate.positive_int(at_least, **argument)
+        for name, value in argument.items():
+            _validate.within_limit("sizes", value, f"{name} is too large")
+
     return field(default=default, metadata={"static": True, "check": check})
 
 

@@ -18,7 +18,6 @@ _EXACT = 2**53
 """Integers up to here are floats without loss."""
 
 _SHOWN = 80
-_MAX_LABELS = 2**20
 
 
 class Outputs(NamedTuple):
@@ -88,6 +87,10 @@ class Encoder:
                 f"{self.source} must give numbers of the shape [n] or [n, d], but gave the shape "
                 f"{list(raw.shape)}."
             )
+        if raw.dtype.kind == "f" and raw.dtype.itemsize > 8:
+            raise ValueError(
+                f"{self.source} gave {raw.dtype}, of whose digits float64 would lose some."
+            )
         rows = raw.reshape(len(raw), -1)
         self._check_dimension(rows.shape[1])
         if raw.dtype.kind in "iu" and np.any(np.abs(rows.astype(np.float64)) > _EXACT):
@@ -145,6 +148,8 @@ class Encoder:
         if isinstance(item, list):
             item = tuple(item)
         if isinstance(item, tuple) and all(isinstance(entry, Real) for entry in item):
+            if any(isinstance(entry, Integral) and abs(int(entry)) > _EXACT for entry in item):
+                raise ValueError(f"{self.source} gave vectors of integers above 2^53.")
             return tuple(float(entry) for entry in item)
         try:
             hash(item)
@@ -169,11 +174,11 @@ class Encoder:
         # The type is part of the name: 1, True and 1.0 are one key of a dict.
         key = (type(label).__name__, label)
         if key not in self._numbers:
-            if len(self.names) > _MAX_LABELS:
-                raise ValueError(
-                    f"{self.source} gave more than {_MAX_LABELS} distinct labels: give numbers, or "
-                    "group the labels."
-                )
+            _validate.within_limit(
+                "labels",
+                len(self.names),
+                f"{self.source} gave too many distinct labels (give numbers, or group them)",
+            )
             self._numbers[key] = len(self.names)
             self.names.append(_short(repr(label)) if text is None else text)
         return self._numbers[key]

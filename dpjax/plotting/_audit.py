@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.plotting._canvas import check_figure_path, new_figure, save_figure
+from dpjax.plotting._canvas import check_figure_path, new_figure, plain, save_figure
 from dpjax.plotting._outcomes import (
     DATABASE,
     LOSS,
@@ -98,7 +98,7 @@ def plot_audit(result: Any, path: str | Path | None = None) -> Any:
             shown = dict(zip(labels, handles, strict=True)) | shown
         beside = BESIDE | {"bbox_to_anchor": (right, 1)}
         row[-1].legend(shown.values(), shown.keys(), **beside)
-    figure.suptitle(f"{found['mechanism']}: {found['verdict']} ({witness['pair']})")
+    figure.suptitle(plain(f"{found['mechanism']}: {found['verdict']} ({witness['pair']})"))
     if path is not None:
         save_figure(figure, path)
     return figure

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dpjax._errors import neutral
 from dpjax._files import write_whole
+
+_LONGEST = 100
+"""Characters of a text that leave room for the figure."""
 
 _FORMATS = (".png", ".svg", ".pdf")
 
@@ -37,6 +41,13 @@ def new_figure(
         raise ModuleNotFoundError("figures need matplotlib: pip install 'dpjax[plot]'.") from error
     figure = Figure(figsize=size, layout="constrained", dpi=150)
     return figure, figure.subplots(num_rows, num_columns, width_ratios=widths)
+
+
+def plain(text: str) -> str:
+    """A text of somebody else's, or its beginning: no formula, and no control characters."""
+    text = neutral(text)
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text.replace("$", r"\$")
 
 
 def save_figure(figure: Any, path: str | Path) -> Path:

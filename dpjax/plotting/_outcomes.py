@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.plotting._canvas import plain
+
 DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#d1603d", "#3b3b3b"
 EVENT = "#e3c565"
 _SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
@@ -203,7 +205,7 @@ def name_places(axes: Any, strip: Strip) -> None:
     common = commonprefix(strip.names) if len(strip.names) > 1 else ""  # noqa: RUF071
     common = common[: common.rfind(" ") + 1]
     kind = "label" if strip.per == "label" else "output"
-    axes.set_xlabel(f"{kind}: {common}..." if common else kind)
+    axes.set_xlabel(plain(f"{kind}: {common}..." if common else kind))
     names = [name.removeprefix(common) for name in strip.names]
     names = [name if len(name) <= 24 else f"{name[:23]}…" for name in names]
     places = range(0, len(names), -(-len(names) // _TICKS))
@@ -212,7 +214,7 @@ def name_places(axes: Any, strip: Strip) -> None:
     slanted = {"rotation": 40, "ha": "right"} if longest > 5 else {}
     if len(places) > 12 and longest > 2:
         slanted = {"rotation": 90}
-    axes.set_xticks(places, [names[place] for place in places], **slanted)
+    axes.set_xticks(places, [plain(names[place]) for place in places], **slanted)
 
 
 def _steps(axes: Any, strip: Strip, height: np.ndarray, **style: Any) -> None:

@@ -1,8 +1,11 @@
 """How a report reaches its file: a path that can be written, and a template."""
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from dpjax._errors import neutral
 
 KINDS = (".html", ".md")
 
@@ -30,7 +33,7 @@ def render(name: str, kind: str, **content: Any) -> str:
 
     Args:
         name: Of the template, without its ending.
-        kind: ".html", where everything that comes from the data is escaped, or ".md".
+        kind: ".html" or ".md"; in both everything that comes from the data is escaped.
         **content: What the template names; leaving one out is an error.
 
     Returns:
@@ -46,12 +49,13 @@ def render(name: str, kind: str, **content: Any) -> str:
     environment = Environment(
         loader=PackageLoader("dpjax.report", "templates"),
         autoescape=kind == ".html",
+        finalize=None if kind == ".html" else _in_markdown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["cell"] = _cell
+    environment.filters["code"] = _code
     return environment.get_template(f"{name}{kind}").render(pretty=_pretty, **content)
 
 
@@ -59,6 +63,22 @@ def _pretty(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _cell(value: Any) -> str:
-    """A text that does not break out of its cell of a Markdown table."""
-    return " ".join(str(value).replace("|", "/").split())
+class _Code(str):
+    """JSON between fences."""
+
+    __slots__ = ()
+
+
+def _code(json_text: str) -> _Code:
+    """No line of it can be a fence, and what could be a tag is written in JSON's other way."""
+    return _Code(json_text.replace("<", r"\u003c"))
+
+
+def _in_markdown(value: Any) -> Any:
+    """A text that is nothing but text: one line, without tags, links, formulas or cells."""
+    if not isinstance(value, str) or isinstance(value, _Code):
+        return value
+    text = " ".join(value.replace("|", "/").split())
+    for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(sign, escaped)
+    return neutral(re.sub(r"(?<=\])(?=[(\[:])|(?=[`$\\])", r"\\", text))

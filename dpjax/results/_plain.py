@@ -1,7 +1,8 @@
 """Mechanisms, pairs, regions and options as plain words and numbers, and back."""
 
 import importlib
-from collections.abc import Mapping
+import inspect
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -66,24 +67,71 @@ def mechanism_parameters(mechanism: Any) -> dict[str, Any]:
     return {f.name: getattr(mechanism, f.name) for f in fields(mechanism)}
 
 
-def mechanism_from_plain(name: Any, parameters: Mapping[str, Any], database: Any) -> Any:
-    """The mechanism of a name and its parameters; functions are looked at on the database."""
+def mechanism_from_plain(
+    name: Any, parameters: Any, database: Any, allow_import: Collection[str] = ()
+) -> Any:
+    """The mechanism of a name and its parameters; functions are looked at on the database.
+
+    Args:
+        name: Of the catalogue, or MODULE:NAME.
+        parameters: Of the mechanism, or of `from_function`.
+        database: Of the first pair, or None.
+        allow_import: Modules that may be imported, each with those inside it. Without one a name
+            runs no code but that of the catalogue.
+
+    Raises:
+        ValueError: The name is not known or not allowed, or a value is out of range.
+        TypeError: It names neither a class of mechanisms nor a function, or a value is of the wrong
+            kind.
+    """
     if not isinstance(name, str):
         raise TypeError(f"mechanism must be a name, but was {name!r}.")
-    module, _, attribute = name.partition(":")
-    if not attribute:
+    if ":" not in name:
         cls = mechanisms.find_mechanism(name)
         check_names(f"the mechanism {name}", parameters, tuple(f.name for f in fields(cls)))
         return cls(**parameters)
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"mechanism {name!r} cannot be imported: {error}.") from None
+    found = _imported(name, allow_import)
+    known = tuple(f.name for f in fields(found)) if isinstance(found, type) else ("num_outcomes",)
+    check_names(f"the mechanism {name}", parameters, known)
     if isinstance(found, type):
         return found(**parameters)
     if database is None:
         raise ValueError(f"pairs must be given for the function {name}.")
     return mechanisms.from_function(found, database, **parameters)
+
+
+def _imported(name: str, allow_import: Collection[str]) -> Any:
+    """The class or function of MODULE:NAME, which was looked at and not called."""
+    module, _, attribute = name.partition(":")
+    if not _allowed(module, allow_import):
+        raise ValueError(
+            f"mechanism {name!r} would import code, which a file may not do by itself: if you "
+            f"trust the module, allow it with allow_import={[module]!r} (--allow-import {module})."
+        )
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"mechanism {name!r} cannot be imported: {error}.") from None
+    # A decorator of jax leaves the function that it wraps.
+    plain = found if isinstance(found, type) else inspect.unwrap(found)
+    of_mechanism = hasattr(plain, "__dataclass_fields__") and all(
+        hasattr(plain, member) for member in ("sample", "output_space")
+    )
+    if not (of_mechanism if isinstance(plain, type) else inspect.isfunction(plain)):
+        raise TypeError(
+            f"mechanism {name!r} must be a dataclass with output_space and sample, or a function, "
+            f"but was {found!r}."
+        )
+    # What the module has only imported itself, such as subprocess.run, is somebody else's.
+    if not _allowed(str(plain.__module__), allow_import):
+        raise ValueError(
+            f"mechanism {name!r} is of the module {plain.__module__!r}, which was not allowed."
+        )
+    return found
+
+
+def _allowed(module: str, allow_import: Collection[str]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in allow_import)
 
 
 def pairs_to_plain(pairs: Pairs, mechanism: Any) -> Any:
@@ -197,6 +245,8 @@ def _rule_from_plain(content: Any) -> densities.BandwidthRule:
         return densities.as_rule(content)
     classes = {cls.__name__: cls for cls in (*densities.RULES.values(), densities.Fixed)}
     name = content.get("rule", "")
-    if name not in classes:
-        raise ValueError(f"bandwidth rule {name!r} is not known; {nearest(name, [*classes])}.")
-    return classes[name](**{k: v for k, v in content.items() if k != "rule"})
+    if name not in [*classes]:
+        raise ValueError(f"bandwidth rule {name!r} is not known; {nearest(str(name), [*classes])}.")
+    rest = {k: v for k, v in content.items() if k != "rule"}
+    check_names(f"bandwidth rule {name}", rest, tuple(f.name for f in fields(classes[name])))
+    return classes[name](**rest)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dpjax._errors import neutral
 from dpjax.inference import searched_text
 from dpjax.notions import Evidence, Notion, Statement, evidence_from_plain
 from dpjax.results._plain import notion_from_plain
@@ -241,7 +242,9 @@ class AuditResult:
             f"  {self.verdict.upper()}: {self.sentence}",
             *(f"  {name:<12} {text}" for name, text in self._lines()),
         ]
-        return "\n".join(lines + [f"  note         {note}" for note in self.notes])
+        lines += [f"  note         {note}" for note in self.notes]
+        # Names, labels and columns are somebody else's texts.
+        return "\n".join(map(neutral, lines))
 
     def _lines(self) -> list[tuple[str, str]]:
         """Names and texts of the numbers."""

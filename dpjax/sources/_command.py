@@ -1,6 +1,7 @@
 """Mechanisms that are programs: whatever prints its outputs, one a line."""
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterator
@@ -26,8 +27,8 @@ from dpjax.sources.readers._entries import as_outputs
 class CommandMechanism(OnHost):
     """A program as a mechanism; its standard output holds one output a line.
 
-    Lines are numbers, vectors with commas between their numbers, or labels; an empty line is an
-    outcome too. No shell is involved.
+    Lines are numbers, vectors with commas between their numbers, or labels, which are told apart
+    by every byte; an empty line is an outcome too. No shell is involved.
 
     Attributes:
         command: What to run, with {database} in place of the database (a text as it is, anything
@@ -38,7 +39,7 @@ class CommandMechanism(OnHost):
             every run.
         workers: Runs at the same time.
         batch_size: Outputs asked for in a run, or counted at once.
-        timeout: Seconds that one run may take, with all that it starts, or None.
+        timeout: Seconds that one run may take, with all that it starts; None for no limit.
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
         time_limit: As in `HostMechanism`.
@@ -51,7 +52,7 @@ class CommandMechanism(OnHost):
     command: str
     workers: int = 1
     batch_size: int = 50_000
-    timeout: float | None = None
+    timeout: float | None = 600.0
     special: str = "outcomes"
     bits: int | str | None = None
     time_limit: float | None = None
@@ -139,7 +140,10 @@ class CommandMechanism(OnHost):
             preview_database(text)
         )
         if code is None:
-            raise ValueError(f"the command {what}, took longer than {self.timeout:g} s.")
+            raise ValueError(
+                f"the command {what}, took longer than {self.timeout:g} s: a run may take longer "
+                "with another timeout."
+            )
         if code:
             raise ValueError(f"the command {what}, exited with {code}{_saying(last)}")
         if len(lines) != num_samples:
@@ -189,14 +193,28 @@ def _saying(last: str) -> str:
     return f"; its last errors: {last}" if last else "; it wrote no errors."
 
 
+def _argument(text: str) -> str:
+    """The text, if the system takes it as an argument of a program."""
+    try:
+        taken = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        taken = False
+    if not taken:
+        raise ValueError(
+            "pairs must hold texts without a NUL or half a surrogate for a command, but held "
+            f"{preview_database(text)}."
+        )
+    return text
+
+
 def _database_text(database: Any) -> str:
     if isinstance(database, str):
-        return database
+        return _argument(database)
     if isinstance(database, np.ndarray | np.generic):
         database = database.tolist()
     try:
         return json.dumps(database, separators=(",", ":"))
-    except TypeError:
+    except (TypeError, ValueError, RecursionError):
         raise TypeError(
             "pairs must hold texts or what JSON can hold for a command, but held "
             f"{preview_database(database)}."

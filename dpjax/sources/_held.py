@@ -1,12 +1,14 @@
 """Outputs in memory, checked and read like recordings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 _ROWS = 2**18
+_EXACT = 2**53
 
 
 @runtime_checkable
@@ -84,9 +86,25 @@ def as_outputs(name: str, outputs: Any) -> np.ndarray:
 
 
 def _array(outputs: Any) -> np.ndarray:
-    """An array, without numbers beside texts turned into texts."""
-    if isinstance(outputs, list | tuple) and len({isinstance(v, str) for v in outputs}) > 1:
-        array = np.empty(len(outputs), object)
-        array[:] = outputs
+    """An array, in which no two outputs of a list have become one."""
+    if not isinstance(outputs, list | tuple):
+        return np.asarray(outputs)
+    kinds = {next((kind for kind in (str, bytes) if isinstance(v, kind)), None) for v in outputs}
+    if len(kinds) <= 1 and not _merged(outputs, array := np.asarray(outputs)):
         return array
-    return np.asarray(outputs)
+    array = np.empty(len(outputs), object)
+    array[:] = outputs
+    return array
+
+
+def _merged(outputs: Sequence[Any], array: np.ndarray) -> bool:
+    """Whether an array holds less than the list that it was made of.
+
+    Texts end before their last NULs in it, and beside reals an integer past 2^53 is a real.
+    """
+    if array.ndim != 1:
+        return False
+    if array.dtype.kind in "US":
+        return [*map(len, outputs)] != np.char.str_len(array).tolist()
+    large = array.dtype.kind == "f" and bool(np.any(np.abs(array) >= _EXACT))
+    return large and any(isinstance(v, Integral) for v in outputs)

@@ -3,15 +3,15 @@
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import NamedTuple
 
-_LAST_LINES = 5
+from dpjax import _validate
+
+_LAST_LINES, _LAST_BYTES = 5, 10_000
 _GRACE = 0.5
 """Seconds for the pipe to close once everything that should hold it was killed."""
 
@@ -81,8 +81,9 @@ class Programs:
 
         Raises:
             OSError: It cannot be started.
+            ValueError: It printed more than the limit.
         """
-        with tempfile.TemporaryFile() as errors:
+        with _Tail() as errors:
             with self._lock:
                 if self._stopped:
                     raise RuntimeError("programs were stopped")
@@ -91,7 +92,7 @@ class Programs:
                     words,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
-                    stderr=errors,
+                    stderr=errors.fileno(),
                     start_new_session=True,
                 )
                 self._running.add(process)
@@ -103,9 +104,44 @@ class Programs:
                     process.wait()
                 with self._lock:
                     self._running.discard(process)
-            errors.seek(max(errors.seek(0, 2) - 10_000, 0))
-            last = errors.read().decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
-        return Ended(lines, code, " | ".join(line.strip() for line in last))
+            return Ended(lines, code, " | ".join(errors.lines()))
+
+
+class _Tail:
+    """The end of what a program writes to its errors, however much that is."""
+
+    def __init__(self):
+        self._kept = b""
+        read, self._write = os.pipe()
+        self._reader = threading.Thread(target=self._drain, args=(read,), daemon=True)
+
+    def __enter__(self) -> "_Tail":
+        self._reader.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._close()
+
+    def fileno(self) -> int:
+        """Where the program writes."""
+        return self._write
+
+    def lines(self) -> list[str]:
+        """The last lines, once the program has ended."""
+        self._close()
+        self._reader.join(_GRACE)
+        last = self._kept.decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
+        return [line.strip() for line in last]
+
+    def _close(self) -> None:
+        if self._write >= 0:
+            os.close(self._write)
+            self._write = -1
+
+    def _drain(self, read: int) -> None:
+        with open(read, "rb", buffering=0) as pipe:
+            while part := pipe.read(2**16):
+                self._kept = (self._kept + part)[-_LAST_BYTES:]
 
 
 def _read(
@@ -113,13 +149,16 @@ def _read(
 ) -> tuple[list[str], int | None]:
     """Lines and exit status; None for a status that did not come in time."""
     raw: list[bytes] = []
-    pipe = process.stdout
+    pipe, most, size = process.stdout, _validate.limit("program_bytes"), 0
     assert pipe is not None
 
     def read() -> None:
+        nonlocal size
         # A line more than asked is enough to know that there are too many.
-        raw.extend(islice(pipe, num_lines + 1))
-        if len(raw) > num_lines:
+        while len(raw) <= num_lines and size <= most and (line := pipe.readline(most - size + 1)):
+            raw.append(line)
+            size += len(line)
+        if len(raw) > num_lines or size > most:
             _kill(process)
         pipe.close()
 
@@ -139,7 +178,12 @@ def _read(
         _kill(process)
         process.wait()
         reader.join(_GRACE)
-    lines = [line.decode("utf-8", "replace").rstrip("\r\n") for line in list(raw)]
+    # Of a copy, where the reader could not be stopped.
+    taken, name = list(raw), str(process.args[0])  # pyright: ignore[reportIndexIssue]
+    _validate.within_limit("program_bytes", size, f"the program {name!r} printed too many bytes")
+    # Bytes that are no UTF-8 stay apart from each other, and on most systems \r is of the line.
+    end = os.linesep.encode()
+    lines = [line.removesuffix(end).decode("utf-8", "surrogateescape") for line in taken]
     return lines, 0 if len(lines) > num_lines else code
 
 

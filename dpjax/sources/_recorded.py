@@ -102,12 +102,13 @@ class _OpenedRecorded:
     def __init__(self, source: Recorded, request: Request):
         self._source, self._box = source, as_box(request.region)
         self._promise = request.promise
-        self._encoder = Encoder("x and y", bits=source.bits)
         sides = (held("x", source.x), held("y", source.y))
         self._parts = [
             _Split(recording, name, request.key, (side, source.blocks or 1), source.search_fraction)
             for side, (recording, name) in enumerate(zip(sides, "xy", strict=True))
         ]
+        names = " and ".join(part.name for part in self._parts)
+        self._encoder = Encoder(names, bits=source.bits)
         self.pairs = AnyPairs((["x"], ["y"]), (_LABEL,))
         self.num_confirm = 0
         self.region = region_text(self._box)
@@ -135,9 +136,9 @@ class _OpenedRecorded:
         for part in parts:
             refuse_copies(part.name, part.values)
         self.notes += notes_of_copies(parts[0].values, parts[1].values)
-        if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
-            raise TypeError("x and y must be of one kind, but were labels and vectors.")
         names = " and ".join(part.name for part in parts)
+        if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
+            raise TypeError(f"{names} must be of one kind, but were labels and vectors.")
         refuse_labels_alone(pilots, encoder, names, sum(part.values.total for part in parts))
         num_confirm = min(int(part.values.total * (1 - part.fraction)) for part in parts)
         cells = lay_best(
@@ -315,18 +316,20 @@ def _refuse_two_kinds(parts: Sequence[_Split], raw: Sequence[np.ndarray]) -> Non
 
 
 def _kind(outputs: np.ndarray) -> str | None:
-    if outputs.dtype.kind == "O":
+    if outputs.dtype.kind == "O" and not all(isinstance(output, str) for output in outputs):
         return None
-    if outputs.dtype.kind in "US":
+    if outputs.dtype.kind in "USO":
         return "labels"
     return f"vectors of {outputs.shape[1]} numbers" if outputs.ndim == 2 else "numbers"
 
 
 def _smallest(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    outputs, words = (np.concatenate(column) for column in zip(*parts, strict=True))
+    words = np.concatenate([words for _, words in parts])
     if len(words) > PILOT:
-        first = np.argpartition(words, PILOT)[:PILOT]
-        outputs, words = outputs[first], words[first]
+        # Chosen before they are joined: labels may be long.
+        last = np.partition(words, PILOT - 1)[PILOT - 1]
+        parts = [(outputs[few], words[few]) for outputs, words in parts for few in [words <= last]]
+    outputs, words = (np.concatenate(column) for column in zip(*parts, strict=True))
     return outputs, words
 
 

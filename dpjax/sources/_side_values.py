@@ -121,9 +121,15 @@ def _hashes(outputs: np.ndarray) -> np.ndarray:
             _mix(hashes)
         return hashes
     if outputs.dtype.kind == "O":
-        outputs = np.array([repr(output) for output in outputs])
-    kinds, places = np.unique(outputs, return_inverse=True)
-    digests = [blake2b(str(kind).encode(), digest_size=8).digest() for kind in kinds]
+        # A text in an array of objects is the same output as in an array of texts.
+        numbers: dict[str, int] = {}
+        texts = (str(o) if isinstance(o, str) else repr(o) for o in outputs)
+        places = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
+        kinds = list(numbers)
+    else:
+        kinds, places = np.unique(outputs, return_inverse=True)
+    contents = (str(kind).encode("utf-8", "surrogatepass") for kind in kinds)
+    digests = [blake2b(content, digest_size=8).digest() for content in contents]
     return np.frombuffer(b"".join(digests), np.uint64)[places]
 
 

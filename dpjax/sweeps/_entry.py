@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -69,12 +69,15 @@ class Entry:
         if not isinstance(self.method, Events):
             terms.refuse_notions(f"the method {self.method.name!r}")
         _validate.positive_int(num_runs=self.num_runs)
+        _validate.within_limit("runs", self.num_runs, "an entry of too many runs")
         mechanism, pairs = self._looked_at()
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "pairs", pairs)
         # One form, so that regions that are the same have one identity.
         if self.region is not None and self.method.region is not None:
             object.__setattr__(self, "method", replace(self.method, region=self.region))
+        if not isinstance(self.label, str):
+            raise TypeError(f"label must be a text, but was {self.label!r}.")
         object.__setattr__(self, "label", self.label or self.mechanism_name)
 
     def _looked_at(self) -> tuple[Any, Any]:
@@ -154,13 +157,20 @@ class Entry:
         return content
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> "Entry":
+    def from_dict(cls, content: Mapping[str, Any], allow_import: Collection[str] = ()) -> "Entry":
         """An entry from what a person or `to_dict` wrote; all but the mechanism has a default.
+
+        Args:
+            content: Plain words, numbers, lists and dicts.
+            allow_import: Modules that a mechanism MODULE:NAME may be imported from; without one
+                the mechanism is of the catalogue.
 
         Raises:
             ValueError: An unknown name, or a value that is out of range.
             TypeError: A value of the wrong kind.
         """
+        if not isinstance(content, Mapping):
+            raise TypeError(f"an entry must be a table, but was {content!r}.")
         parameter = next((name for name in content if name in ("epsilon", "sigma", "scale")), None)
         if parameter is not None:
             raise ValueError(
@@ -172,7 +182,10 @@ class Entry:
         check_names("an entry", content, _NAMES, "grid")
         if "mechanism" not in content:
             raise ValueError("an entry must name its mechanism, but did not.")
-        _validate.one_of(METHODS, method=(name := content.get("method", Events.name)))
+        name = content.get("method", Events.name)
+        if not isinstance(name, str):
+            raise TypeError(f"method must be a name, but was {name!r}.")
+        _validate.one_of(METHODS, method=name)
         if "runs" in content:
             _validate.positive_int(runs=content["runs"])
         method = options_from_plain(METHODS[name], content.get("options", {}))
@@ -182,7 +195,9 @@ class Entry:
         if isinstance(method, HistogramEstimate):
             database = method.inputs[0]
         return cls(
-            mechanism_from_plain(content["mechanism"], content.get("parameters", {}), database),
+            mechanism_from_plain(
+                content["mechanism"], content.get("parameters", {}), database, allow_import
+            ),
             method,
             pairs,
             notion=notion_from_plain(content.get("notion", {})),

@@ -1,13 +1,16 @@
 """A sweep: its entries, its key, and the blocks of runs it is cut into."""
 
 import itertools
+import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpjax import _random, _validate
+from dpjax._files import read_document
+from dpjax.partitions._outputs import preview_database
 from dpjax.results._plain import check_names
 from dpjax.sweeps._entry import Entry
 
@@ -52,6 +55,8 @@ class SweepSpec:
 
     def __post_init__(self):
         object.__setattr__(self, "entries", tuple(self.entries))
+        if not isinstance(self.name, str):
+            raise TypeError(f"name must be a text, but was {self.name!r}.")
         _validate.positive_int(block_runs=self.block_runs)
         _random.as_key(self.key)
         if not self.entries:
@@ -65,11 +70,19 @@ class SweepSpec:
                     f"entries {seen[number]!r} and {entry.label!r} are the same: leave one out."
                 )
             seen[number] = entry.label
+        blocks = sum(-(-entry.num_runs // self.block_runs) for entry in self.entries)
+        _validate.within_limit("blocks", blocks, "a sweep of too many blocks of block_runs runs")
 
     @property
     def num_runs(self) -> int:
         """Runs of all entries."""
         return sum(entry.num_runs for entry in self.entries)
+
+    @property
+    def modules(self) -> set[str]:
+        """Modules that mechanisms besides the catalogue's are imported from."""
+        names = (entry.mechanism_name.partition(":") for entry in self.entries)
+        return {module for module, colon, _ in names if colon}
 
     def blocks(self) -> Iterator[Block]:
         """All blocks, entry by entry, in a fixed order."""
@@ -87,46 +100,64 @@ class SweepSpec:
         }
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> "SweepSpec":
+    def from_dict(
+        cls, content: Mapping[str, Any], allow_import: Collection[str] = ()
+    ) -> "SweepSpec":
         """A spec from what `to_dict` or a person wrote.
 
         An entry may have a table `grid` of parameter -> list of values: it stands for one entry a
         combination, each labelled with its values.
 
+        Args:
+            content: Plain words, numbers, lists and dicts.
+            allow_import: As in `Entry.from_dict`.
+
         Raises:
             ValueError, TypeError: As `Entry.from_dict`; the message numbers the entry.
         """
         check_names("a sweep", content, ("name", "key", "block_runs", "entries"))
-        entries = []
-        for number, written in enumerate(content.get("entries", ()), start=1):
+        entries: list[Entry] = []
+        written = content.get("entries", ())
+        if not isinstance(written, list | tuple):
+            raise TypeError(f"entries must be tables, but were {preview_database(written)}.")
+        for number, table in enumerate(written, start=1):
             try:
-                entries += [Entry.from_dict(one) for one in _expand(written)]
+                size = len(entries) + _size(table)
+                _validate.within_limit("entries", size, "a sweep of too many entries")
+                entries += [Entry.from_dict(one, allow_import) for one in _expand(table)]
             except (ValueError, TypeError) as error:
-                raise type(error)(f"entry {number}: {error}") from None
+                raise _of(error, f"entry {number}: {error}") from None
+            except (ArithmeticError, AttributeError, LookupError, RecursionError) as error:
+                # A value of a kind that nothing has looked at.
+                raise TypeError(
+                    f"entry {number} holds a value that is none of its kind "
+                    f"({type(error).__name__}: {error})."
+                ) from error
         rest = {k: v for k, v in content.items() if k != "entries"}
         return cls(**{"name": "sweep", **rest}, entries=tuple(entries))
 
     @classmethod
-    def from_file(cls, path: str | Path) -> "SweepSpec":
+    def from_file(cls, path: str | Path, allow_import: Collection[str] = ()) -> "SweepSpec":
         """Reads a TOML file.
+
+        Args:
+            path: Of the file.
+            allow_import: As in `Entry.from_dict`.
 
         Raises:
             FileNotFoundError: There is none.
             ValueError: It is not TOML, or not a sweep.
         """
         path = Path(path)
+        text = read_document("sweep file", path)
         try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            content = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"sweep file {path} is not TOML: {error}.") from None
-        except IsADirectoryError:
-            raise ValueError(f"sweep file {path} is a folder.") from None
-        except FileNotFoundError:
-            raise FileNotFoundError(f"sweep file {path} does not exist.") from None
         try:
-            return cls.from_dict({"name": path.stem, **content})
+            return cls.from_dict({"name": path.stem, **content}, allow_import)
         except (ValueError, TypeError) as error:
-            raise type(error)(f"sweep file {path}: {error}") from None
+            raise _of(error, f"sweep file {path}: {error}") from None
 
     def to_toml(self) -> str:
         """The TOML text that `from_file` reads (needs tomli-w)."""
@@ -139,6 +170,18 @@ class SweepSpec:
         return tomli_w.dumps(self.to_dict())
 
 
+def _of(error: Exception, text: str) -> Exception:
+    """The text as an error of the same kind; others than these two take other arguments."""
+    return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
+
+
+def _size(entry: Any) -> int:
+    """Entries that a table stands for; 1 where it is none, which is refused when it is read."""
+    grid = entry.get("grid") if isinstance(entry, Mapping) else None
+    lists = grid.values() if isinstance(grid, Mapping) else ()
+    return math.prod(len(values) for values in lists if isinstance(values, list))
+
+
 def _expand(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if not isinstance(entry, Mapping):
         raise TypeError(f"an entry must be a table, but was {entry!r}.")
@@ -146,9 +189,12 @@ def _expand(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     grid = entry.pop("grid", {})
     if not isinstance(grid, Mapping) or not all(isinstance(v, list) and v for v in grid.values()):
         raise TypeError(f"grid must be a table of parameter = [values], but was {grid!r}.")
+    given = entry.get("parameters", {})
+    if not isinstance(given, Mapping):
+        raise TypeError(f"parameters must be a table, but was {given!r}.")
     for values in itertools.product(*grid.values()):
         chosen = dict(zip(grid, values, strict=True))
         words = [str(entry.get("label") or entry.get("mechanism"))]
         words += [f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in chosen.items()]
-        parameters = {**entry.get("parameters", {}), **chosen}
+        parameters = {**given, **chosen}
         yield {**entry, "parameters": parameters, "label": " ".join(words)}

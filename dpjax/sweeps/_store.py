@@ -10,12 +10,12 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 from dpjax import _random
-from dpjax._files import write_whole
+from dpjax._files import read_document, write_whole
 from dpjax.results import _provenance
 from dpjax.sweeps._blocks import UNREPEATABLE
 from dpjax.sweeps._spec import Block, SweepSpec
@@ -34,10 +34,10 @@ class Store:
         manifest: Spec, versions, dtype, generator, device and revision, as in the file.
     """
 
-    def __init__(self, folder: Path, manifest: dict[str, Any]):
+    def __init__(self, folder: Path, manifest: dict[str, Any], allow_import: Collection[str] = ()):
         self.folder = folder
         self.manifest = manifest
-        self.spec = SweepSpec.from_dict(manifest["spec"])
+        self.spec = SweepSpec.from_dict(manifest["spec"], allow_import)
 
     @classmethod
     def create(cls, folder: str | Path, spec: SweepSpec) -> "Store":
@@ -59,32 +59,39 @@ class Store:
             _refuse_strangers(folder)
             (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
             write_whole({folder / _MANIFEST: json.dumps(manifest, indent=1) + "\n"})
-        old = cls.open(folder)
-        _refuse_others(old, manifest)
+        old = cls.open(folder, spec.modules)
+        _refuse_others(old, manifest, spec)
         if old.spec != spec:
             write_whole({folder / _MANIFEST: json.dumps(manifest, indent=1) + "\n"})
-        return cls.open(folder)
+        return cls.open(folder, spec.modules)
 
     @classmethod
-    def open(cls, folder: str | Path) -> "Store":
+    def open(cls, folder: str | Path, allow_import: Collection[str] = ()) -> "Store":
         """Opens a store for reading.
+
+        Args:
+            folder: The store.
+            allow_import: As in `Entry.from_dict`.
 
         Raises:
             ValueError: The folder holds no sweep, or one of another format.
         """
         folder = Path(folder)
         try:
-            manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+            manifest = json.loads(read_document("manifest", folder / _MANIFEST))
             found = manifest["format"]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise ValueError(f"{folder} holds no sweep: {_MANIFEST} is missing.") from None
-        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise ValueError(f"{folder / _MANIFEST} cannot be read: {error!r}.") from None
         if found != FORMAT:
             raise ValueError(
                 f"{folder} has the store format {found}, but this version of dpjax reads {FORMAT}."
             )
-        return cls(folder, manifest)
+        try:
+            return cls(folder, manifest, allow_import)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{folder / _MANIFEST} holds no sweep: {error}") from error
 
     def finished(self) -> tuple[dict[str, Path], list[Path]]:
         """Verifies every file of the sweep.
@@ -212,8 +219,7 @@ def _refuse_strangers(folder: Path) -> None:
         )
 
 
-def _refuse_others(old: Store, new: dict[str, Any]) -> None:
-    spec = SweepSpec.from_dict(new["spec"])
+def _refuse_others(old: Store, new: dict[str, Any], spec: SweepSpec) -> None:
     same_draws = (old.spec.key, old.spec.block_runs) == (spec.key, spec.block_runs)
     if not same_draws or not {e.id for e in old.spec.entries} <= {e.id for e in spec.entries}:
         raise ValueError(

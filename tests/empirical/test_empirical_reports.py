@@ -49,7 +49,7 @@ def test_reports_escape_what_comes_from_the_data(values):
     result = empirical_privacy(panel, "mean", epsilon=0.5, density=NARROW)
     page = render_empirical_report(result)
     assert "<b>" not in page and "&lt;b&gt;" in page
-    assert "<b>/0" in render_empirical_report(result, kind=".md")
+    assert "&lt;b&gt;/0" in render_empirical_report(result, kind=".md")
 
 
 def test_reports_of_adversaries_and_joint_queries(values):

@@ -163,7 +163,7 @@ def test_entries_of_sweeps_take_functions_and_look_at_classes():
     method = dpjax.Local(num_samples=1000, num_confirm=2000, region=(-3.0, 4.0))
     entry = Entry(counts, method, [(0.0, 1.0)])
     assert entry.mechanism.output_space == RealSpace()
-    assert Entry.from_dict(entry.to_dict()) == entry
+    assert Entry.from_dict(entry.to_dict(), [__name__]) == entry
     wrong = mechanism(RealSpace(), lambda k, d, n: laplace(k, d, n)[:, None])
     with pytest.raises(TypeError, match=r"Own\.sample must return"):
         Entry(wrong, method, [(0.0, 1.0)])

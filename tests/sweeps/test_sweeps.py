@@ -83,10 +83,10 @@ def test_a_spec_survives_json_and_toml(tmp_path):
         Entry(from_function(user_noise, 0.0), HistogramEstimate(4, 100, (0.0, 1.0))),
     )
     spec = SweepSpec("values", entries, key=5)
-    assert SweepSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
+    assert SweepSpec.from_dict(json.loads(json.dumps(spec.to_dict())), [__name__]) == spec
     path = tmp_path / "spec.toml"
     path.write_text(spec.to_toml())
-    again = SweepSpec.from_file(path)
+    again = SweepSpec.from_file(path, [__name__])
     assert again == spec
     assert [entry.id for entry in again.entries] == [entry.id for entry in entries]
     assert [type(entry.method) for entry in again.entries] == [type(e.method) for e in entries]
@@ -127,7 +127,7 @@ def test_a_user_function_is_named_by_its_import():
     options = dataclasses.replace(SMALL, region=(-1.0, 1.0))
     entry = Entry(from_function(user_noise, 0.0), options, pairs=[(0.0, 1.0)])
     assert entry.mechanism_name.endswith("test_sweeps:user_noise")
-    assert Entry.from_dict(entry.to_dict()) == entry
+    assert Entry.from_dict(entry.to_dict(), [__name__]) == entry
     with pytest.raises(ValueError, match="importable by its name"):
         Entry(from_function(lambda k, x: x + user_noise(k, x), 0.0), pairs=[(0.0, 1.0)])
 
@@ -200,7 +200,7 @@ def test_parts_that_do_not_fit_are_refused(given, message):
             "method .mpl. is not known; known: events, hist",
         ),
         ({"mechanism": "laplace", "estimator": "mpl"}, "an entry has no 'estimator'"),
-        ({"mechanism": "nowhere:f", "pairs": [[0, 1]]}, "cannot be imported"),
+        ({"mechanism": "nowhere:f", "pairs": [[0, 1]]}, "would import code"),
         ({"mechanism": "laplace", "grid": {"epsilon": 1.0}}, "grid must be a table"),
         ("laplace", "an entry must be a table"),
     ],

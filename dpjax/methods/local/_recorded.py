@@ -211,22 +211,21 @@ def _array(name: str, outputs: Any) -> np.ndarray:
             "method=Events(), which counts them as outcomes."
         )
     if array.dtype.kind == "O":
-        kinds = sorted({type(v).__name__ for v in array[:1000]})
+        kinds = sorted({type(v).__name__ for v in array})
         if kinds != ["str"]:
             raise TypeError(
                 f"{name} must hold numbers or labels of one kind, but had {kinds}: say "
                 "method=Events(), which counts outputs of every kind."
             )
-        array = array.astype(str)
     return array
 
 
 def _kind(array: np.ndarray) -> str:
-    return "labels" if array.dtype.kind in "US" else "numbers"
+    return "labels" if array.dtype.kind in "USO" else "numbers"
 
 
 def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
-    if x.dtype.kind in "US":
+    if x.dtype.kind in "USO":
         raise TypeError("labels cannot be reals: leave discrete out, or say discrete=True.")
     for name, side in (("x", x), ("y", y)):
         for column in side.reshape(len(side), -1).T:

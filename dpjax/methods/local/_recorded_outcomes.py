@@ -39,7 +39,7 @@ def looks_discrete(
         rule: Of the bandwidth, where integers may be smoothed; None where they may not.
         notes: For the result.
     """
-    if x.dtype.kind in "US":
+    if x.dtype.kind in "USO":
         return True
     if x.ndim == 2:
         return False
@@ -166,7 +166,7 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
             "there is nothing to compare: say discrete=False if they are reals, or "
             "method=Events(), which compares sets of them."
         )
-    if labels.dtype.kind in "US":
+    if labels.dtype.kind in "USO":
         refuse_alone(counts, "x and y", counts.sum(), repr(in_python(labels[0])))
     if len(labels) > _MAX_OUTCOMES:
         raise ValueError(

@@ -77,6 +77,7 @@ class Local:
         _validate.one_of(("auto", "binned", "direct"), density=self.density)
         _validate.one_of(("lower-bound", "loss"), objective=self.objective)
         _validate.positive_int(at_least=16, num_nodes=self.num_nodes)
+        _validate.within_limit("cells", self.num_nodes, "num_nodes of a lattice are too many")
         if isinstance(self.bandwidth, str | float | int):
             object.__setattr__(self, "bandwidth", as_rule(self.bandwidth))
         if self.floor is not None:

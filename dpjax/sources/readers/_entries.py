@@ -7,6 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from dpjax import _validate
+
+SPACE = " \t\r\n\v\f"
+"""White space around an entry; any other character is a part of it."""
+
+_NO_NUMBER = re.compile(r"[^\t\n\v\f\r -^`-~]")
+"""What no number has, though Python reads one where it is: 1_0, other digits, other white space."""
+
+_WIDE = 2**24
+"""Characters of an array of texts, each as long as the longest, that may hold labels."""
+
 _EXACT = 2**53
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
@@ -21,8 +32,10 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
         int64 or uint64 [n] where all were written as integers, else float64 [n]. None where one is
         no number, or where integers are too large.
     """
+    if any(map(_NO_NUMBER.search, entries)):
+        return None
     try:
-        values = np.array(entries, dtype=np.str_).astype(np.float64)
+        values = np.array([float(entry) for entry in entries], np.float64)
     except ValueError:
         return None
     # Integers as they were written stay integers: outcomes, not reals. Past 2^53 a float would
@@ -40,6 +53,8 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
 
 def is_number(entry: str) -> bool:
     """Whether a text is a number (or NaN or an infinity)."""
+    if _NO_NUMBER.search(entry):
+        return False
     try:
         float(entry)
     except ValueError:
@@ -79,6 +94,28 @@ def decimal_comma_text(entry: str, row: int) -> str:
     )
 
 
+def as_labels(entries: Sequence[str]) -> np.ndarray:
+    """Texts as labels [n], each of which stays apart from every other.
+
+    Args:
+        entries: Texts.
+
+    Returns:
+        An array of texts; of objects where an array of texts would lose a NUL at an end, or hold
+        little but padding.
+
+    Raises:
+        ValueError: One is longer than the limit.
+    """
+    longest = max(map(len, entries), default=0)
+    _validate.within_limit("label_length", longest, "has a label of too many characters")
+    if longest * len(entries) <= _WIDE and not any(entry.endswith("\0") for entry in entries):
+        return np.array(entries, np.str_)
+    labels = np.empty(len(entries), object)
+    labels[:] = entries
+    return labels
+
+
 def as_outputs(lines: Sequence[str]) -> np.ndarray | list[Any]:
     """Lines that a program printed, one output each: numbers, vectors with commas, or labels.
 
@@ -87,15 +124,19 @@ def as_outputs(lines: Sequence[str]) -> np.ndarray | list[Any]:
 
     Returns:
         An array where all are numbers, else a list with a number, a tuple of numbers or a label
-        for each line.
+        for each line. A label is the whole line, white space included.
+
+    Raises:
+        ValueError: A label is longer than the limit.
     """
     numbers = as_numbers(lines)
-    return [_output(line.strip()) for line in lines] if numbers is None else numbers
+    return list(map(_output, lines)) if numbers is None else numbers
 
 
 def _output(line: str) -> Any:
     parts = line.split(",")
-    if not all(is_number(part) for part in parts):
+    if not all(map(is_number, parts)):
+        _validate.within_limit("label_length", len(line), "a line of too many characters")
         return line
     numbers = tuple(int(part) if is_integer(part) else float(part) for part in parts)
     return numbers[0] if len(numbers) == 1 else numbers

@@ -1,12 +1,49 @@
 """NumPy files in chunks: npy and npz, without mapping more than a chunk at a time."""
 
+import math
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
+
+from dpjax import _validate
+from dpjax._files import refuse_bomb
+
+_CHUNK = 2**25
+"""Bytes of a chunk, where rows are wide."""
+
+_LAST_CHARACTER = 0x10FFFF
+_MORE = "it holds more than the one array that its header speaks of"
+
+
+class _Header(NamedTuple):
+    """What an npy file says of its array."""
+
+    shape: Sequence[int]
+    fortran: bool
+    dtype: np.dtype
+
+    @property
+    def size(self) -> int:
+        """Bytes of the array."""
+        return self.dtype.itemsize * math.prod(self.shape)
+
+    @property
+    def row(self) -> int:
+        """Bytes of a row."""
+        return self.dtype.itemsize * math.prod(self.shape[1:])
+
+    def rows(self, most: int) -> int:
+        """Rows of a chunk."""
+        return max(1, min(most, _CHUNK // max(self.row, 1)))
+
+    def array(self, content: bytes, shape: Sequence[int]) -> np.ndarray:
+        """Some rows, or all, of these bytes."""
+        values = np.frombuffer(content, self.dtype)
+        return values.reshape(shape, order="F" if self.fortran else "C")
 
 
 def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
@@ -16,22 +53,24 @@ def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
         ValueError: It is no npy file, is cut short, or holds objects.
     """
     with path.open("rb") as file:
-        shape, fortran, dtype = _header(file)
+        header = _header(file)
         offset = file.tell()
-    size = dtype.itemsize * int(np.prod(shape))
-    if path.stat().st_size < offset + size:
+    there = path.stat().st_size - offset
+    if there < header.size:
         raise ValueError(
-            f"it is cut short: {size} bytes of numbers were expected, "
-            f"{max(path.stat().st_size - offset, 0)} are there"
+            f"it is cut short: {header.size} bytes of numbers were expected, {max(there, 0)} are "
+            "there"
         )
-    pick = _column_of(shape, column)
-    if size == 0:
-        yield np.empty(shape, dtype)
+    if there > header.size:
+        raise ValueError(_MORE)
+    pick, rows = _column_of(header.shape, column), header.rows(rows)
+    if header.size == 0:
         return
-    for start in range(0, shape[0], rows):
+    order, shape = "F" if header.fortran else "C", tuple(header.shape)
+    for start in range(0, header.shape[0], rows):
         # Mapped anew for each chunk: the pages of one mapping would all stay in memory.
-        mapped = np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
-        yield pick(np.array(mapped[start : start + rows]))
+        mapped = np.memmap(path, header.dtype, "r", offset, shape, order)
+        yield pick(_checked(np.array(mapped[start : start + rows])))
 
 
 def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
@@ -49,46 +88,97 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
                 f"it must hold one array, or the one to use must be named by column, but holds "
                 f"{names}"
             )
-        with archive.open(f"{names[0]}.npy") as file:
-            shape, fortran, dtype = _header(file)
-            pick = _column_of(shape, column)
-            if fortran and len(shape) > 1:
-                # Columns one after the other in a compressed stream: there are no chunks of rows.
-                content = _read_exactly(file, dtype.itemsize * int(np.prod(shape)))
-                yield pick(np.frombuffer(content, dtype).reshape(shape, order="F"))
+        with _member(archive, path, names[0]) as file:
+            header = _header(file)
+            pick, rows = _column_of(header.shape, column), header.rows(rows)
+            if header.size == 0:
                 return
-            if shape[0] == 0:
-                yield np.empty(shape, dtype)
-            row = dtype.itemsize * int(np.prod(shape[1:]))
-            for start in range(0, shape[0], rows):
-                count = min(rows, shape[0] - start)
-                content = _read_exactly(file, row * count)
-                yield pick(np.frombuffer(content, dtype).reshape(count, *shape[1:]))
+            if header.fortran and len(header.shape) > 1:
+                # Columns one after the other in a compressed stream: there are no chunks of rows.
+                whole = header.array(_read_exactly(file, header.size), header.shape)
+                _refuse_more(file)
+                yield pick(_checked(whole))
+                return
+            for start in range(0, header.shape[0], rows):
+                count = min(rows, header.shape[0] - start)
+                content = _read_exactly(file, header.row * count)
+                if start + count == header.shape[0]:
+                    _refuse_more(file)
+                yield pick(_checked(header.array(content, (count, *header.shape[1:]))))
 
 
-def _header(file: Any) -> tuple[Any, bool, np.dtype]:
-    # The message of NumPy for other magic bytes advises to unpickle, which runs what is in a file.
+def npz_array(path: Path, name: str) -> np.ndarray:
+    """One array of numbers or texts of an npz file, of any shape.
+
+    Raises:
+        ValueError: It is no npz file, has no such array, is cut short, or holds objects.
+    """
+    with zipfile.ZipFile(path) as archive, _member(archive, path, name) as file:
+        header = _header(file, most_axes=None)
+        content = _read_exactly(file, header.size)
+        _refuse_more(file)
+        return _checked(header.array(content, header.shape))
+
+
+def _member(archive: zipfile.ZipFile, path: Path, name: str) -> Any:
+    """An array's file in the archive, which is not much smaller than what it unpacks to."""
+    if (member := f"{name}.npy") not in archive.namelist():
+        raise ValueError(f"it has no array {name!r}, but holds {archive.namelist()}")
+    entry = archive.getinfo(member)
+    # The archive may lie about what it holds, but not beyond its own size.
+    refuse_bomb(entry.file_size, min(entry.compress_size, path.stat().st_size))
+    return archive.open(entry)
+
+
+def _header(file: Any, most_axes: int | None = 2) -> _Header:
+    read: dict[Any, Callable[[Any], Any]] = {
+        (1, 0): npy.read_array_header_1_0,
+        (2, 0): npy.read_array_header_2_0,
+    }
+    # The message of NumPy for other magic bytes advises to unpickle, which runs what is in a file;
+    # and its reader of a header raises whatever Python's parser does.
     try:
         version = npy.read_magic(file)
-        read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-        shape, fortran, dtype = read[version](file)
-    except KeyError:
-        raise ValueError("its npy version is not known") from None
-    except (ValueError, EOFError):
+        header = _Header(*read[version](file)) if version in read else None
+    except Exception:
         raise ValueError("it is no npy file, or its header is damaged") from None
+    if header is None:
+        raise ValueError("its npy version is not known")
+    shape, dtype = header.shape, header.dtype
     if dtype.hasobject:
         raise ValueError(
             "it holds pickled Python objects, which are never loaded: save numbers or texts"
         )
-    if dtype.kind not in "biufUS" or len(shape) not in (1, 2):
-        raise ValueError(
-            f"it must hold numbers or labels of the shape [n] or [n, d], but holds {dtype} of the "
-            f"shape {list(shape)}"
-        )
-    return shape, fortran, dtype
+    axes = f"[n] or [n, d], but holds {dtype} of the shape {list(shape)}"
+    if dtype.kind not in "biufUS" or (most_axes and not 1 <= len(shape) <= most_axes):
+        raise ValueError(f"it must hold numbers or labels of the shape {axes}")
+    if min(shape, default=0) < 0 or dtype.itemsize == 0:
+        raise ValueError(f"it must hold entries of some bytes in the shape {axes}")
+    if dtype.kind == "f" and dtype.itemsize > 8:
+        raise ValueError(f"it holds {dtype}, of whose digits float64 would lose some")
+    if len(shape) == most_axes == 2:
+        _validate.within_limit("columns", shape[1], "it holds too many columns")
+    return header
 
 
-def _column_of(shape: tuple[int, ...], column: str | int | None) -> Any:
+def _checked(values: np.ndarray) -> np.ndarray:
+    """Numbers and texts as NumPy would have made them, whatever the bytes are."""
+    if values.dtype.kind == "b":
+        return values.view(np.uint8) != 0
+    if values.dtype.kind not in "US" or values.size == 0:
+        return values
+    if values.dtype.kind == "U":
+        # In this machine's order of bytes.
+        values = np.ascontiguousarray(values)
+        codes = values.view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
+        if codes.max() > _LAST_CHARACTER:
+            raise ValueError("it holds texts with characters that do not exist")
+    longest = int(np.char.str_len(values).max())
+    _validate.within_limit("label_length", longest, "it holds labels of too many characters")
+    return values.astype(f"{values.dtype.kind}{max(longest, 1)}")
+
+
+def _column_of(shape: Sequence[int], column: str | int | None) -> Any:
     if column is None:
         return lambda rows: rows
     width = 1 if len(shape) == 1 else shape[1]
@@ -102,3 +192,9 @@ def _read_exactly(file: BinaryIO | Any, size: int) -> bytes:
     if len(content) != size:
         raise ValueError("it is cut short")
     return content
+
+
+def _refuse_more(file: BinaryIO | Any) -> None:
+    """Refuses bytes after an array; at the end of its file an archive also compares its sum."""
+    if file.read(1):
+        raise ValueError(_MORE)

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from dpjax import _validate
 from dpjax._errors import nearest
+from dpjax._files import refuse_bomb
 from dpjax.sources.readers._columns import LOOKED_AT, refuse_index
+from dpjax.sources.readers._entries import as_labels
 
 
 def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
@@ -22,15 +26,19 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
         import pyarrow.parquet as pq
     except ModuleNotFoundError:
         raise ModuleNotFoundError("Parquet files need pyarrow: pip install 'dpjax[io]'.") from None
-    try:
-        file = pq.ParquetFile(path)
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"it is no Parquet file, or it is damaged ({error})") from None
-    with file:
+    # Opened here, for Arrow takes no file's name that is no UTF-8.
+    with path.open("rb") as opened:
+        try:
+            texts = text_columns_of(opened, path.stat().st_size)
+            file = pq.ParquetFile(opened, read_dictionary=texts)
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"it is no Parquet file, or it is damaged ({error})") from None
         names = file.schema_arrow.names
         chosen = names if column is None else [_name_of(column, names)]
         if not chosen:
             raise ValueError("it has no columns")
+        _validate.within_limit("columns", len(chosen), "it has too many columns")
+        rows = max(1, min(rows, 2**20 // len(chosen)))
         for number, batch in enumerate(file.iter_batches(batch_size=rows, columns=chosen)):
             if number == 0 and len(chosen) > 1:
                 first = [column[:LOOKED_AT].to_pylist() for column in batch.columns]
@@ -42,8 +50,36 @@ def parquet_columns(path: Path) -> list[str]:
     """Names of the columns of a Parquet file."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
-        return file.schema_arrow.names
+    with path.open("rb") as file:
+        return pq.read_schema(file).names
+
+
+def text_columns_of(file: Any, packed: int) -> list[str]:
+    """The columns of texts of a Parquet file that does not unpack to very much more than it holds.
+
+    They are to be read as dictionaries: a text that comes a million times may be a few bytes in a
+    file.
+
+    Args:
+        file: Opened.
+        packed: Its bytes.
+
+    Raises:
+        ValueError: Its content is above the limit, and a hundred times what it holds.
+    """
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_metadata(file)
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    refuse_bomb(sum(max(group.total_byte_size, 0) for group in groups), packed)
+    refuse_bomb(8 * metadata.num_rows, packed)
+    return [field.name for field in metadata.schema.to_arrow_schema() if _is_text(field.type)]
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def _name_of(column: str | int, names: list[str]) -> str:
@@ -62,10 +98,8 @@ def _array(batch, names: list[str]) -> np.ndarray:
             raise ValueError(
                 f"its column {name!r} has gaps (nulls): drop them, or write a label or NaN for them"
             )
-        values = column.to_numpy(zero_copy_only=False)
-        if values.dtype.kind == "O" and all(isinstance(value, str) for value in values):
-            values = values.astype(np.str_)
-        if values.dtype.kind not in "biufU":
+        values = _values(column)
+        if values is None:
             raise ValueError(
                 f"its column {name!r} holds {column.type}, neither numbers nor texts; name another "
                 f"column of {names}"
@@ -73,8 +107,22 @@ def _array(batch, names: list[str]) -> np.ndarray:
         columns.append(values)
     if len(columns) == 1:
         return columns[0]
-    if any(values.dtype.kind == "U" for values in columns):
+    if any(values.dtype.kind in "UO" for values in columns):
         raise ValueError(
             f"it has several columns, {names}, not all of numbers: name the one to use"
         )
     return np.stack(columns, axis=1)
+
+
+def _values(column: Any) -> np.ndarray | None:
+    """Numbers or labels; None for what is neither."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+        plain = any(is_one(column.type) for is_one in kinds)
+        return column.to_numpy(zero_copy_only=False) if plain else None
+    if not _is_text(column.type.value_type):
+        return _values(column.dictionary_decode())
+    known = column.dictionary.to_pylist()
+    return as_labels([known[place] for place in column.indices.to_pylist()])

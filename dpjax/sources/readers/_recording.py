@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dpjax._files import refuse_endless
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._text import text_chunks, text_columns
@@ -24,6 +25,9 @@ _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]
     ".txt": text_chunks,
     ".parquet": parquet_chunks,
 }
+
+_SHOWN = 1000
+"""Characters of a message."""
 
 _COLUMNS = {
     ".csv": text_columns,
@@ -55,16 +59,13 @@ class Recording:
     def __post_init__(self):
         seen: set[Path] = set()
         for path in self.paths:
+            refuse_endless("samples file", path)
             if path.resolve() in seen:
                 raise ValueError(
                     f"samples file {path} is named twice: outputs that are counted twice are not "
                     "independent."
                 )
             seen.add(path.resolve())
-            if path.is_dir():
-                raise ValueError(f"samples file {path} is a folder; name the file in it.")
-            if not path.exists():
-                raise FileNotFoundError(f"samples file {path} does not exist.")
             if path.suffix.lower() not in _READERS:
                 raise ValueError(
                     f"samples file {path} must end in {', '.join(_READERS)}, but ends in "
@@ -103,6 +104,7 @@ class Recording:
     def notes(self) -> list[str]:
         """Which columns are a vector's, where nobody said so."""
         first = self.paths[0]
+        refuse_endless("samples file", first)
         columns = _COLUMNS.get(first.suffix.lower())
         names = columns(first) if columns is not None and self.column is None else []
         if len(names) < 2:
@@ -124,7 +126,7 @@ class Recording:
                 empty = False
                 if chunk.ndim == 2 and chunk.shape[1] == 1:
                     chunk = chunk[:, 0]
-                kind = (chunk.dtype.kind in "US", chunk.shape[1:])
+                kind = (chunk.dtype.kind in "USO", chunk.shape[1:])
                 if first is None:
                     first = kind
                 if kind != first:
@@ -145,9 +147,17 @@ class Recording:
                 f"was read is {error.object[error.start]:#04x}); save it as UTF-8."
             ) from None
         except (ValueError, OSError, EOFError, zipfile.BadZipFile, csv.Error) as error:
-            text = str(error)
+            text = _shortened(str(error))
             joint = "" if text.startswith(("must", "has", "mixes")) else "cannot be read: "
             raise ValueError(f"samples file {path} {joint}{text}.") from None
+        except ImportError:
+            raise
+        except Exception as error:
+            # The readers of others raise whatever they like where a file is damaged.
+            raise ValueError(
+                f"samples file {path} cannot be read: it is damaged, or of a kind that is not "
+                f"known ({type(error).__name__}: {_shortened(str(error))})."
+            ) from error
 
 
 def read_samples(path: str | Path, column: str | int | None = None) -> np.ndarray:
@@ -171,6 +181,12 @@ def read_samples(path: str | Path, column: str | int | None = None) -> np.ndarra
             )
         chunks = [chunk.astype(np.uint64) for chunk in chunks]
     return np.concatenate(chunks)
+
+
+def _shortened(text: str) -> str:
+    """The beginning of a message, which may quote a file's content."""
+    text = text.rstrip(".")
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _expanded(part: str) -> list[Path]:

@@ -1,6 +1,7 @@
 """Text files in chunks: csv, tsv and txt with one output a line."""
 
 import csv
+import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
@@ -10,9 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpjax import _validate
 from dpjax._errors import nearest
 from dpjax.sources.readers._columns import LOOKED_AT, refuse_decimal_commas, refuse_index
 from dpjax.sources.readers._entries import (
+    SPACE,
+    as_labels,
     as_numbers,
     decimal_comma_text,
     has_decimal_comma,
@@ -22,6 +26,14 @@ from dpjax.sources.readers._entries import (
 from dpjax.sources.readers._plain import plain_chunks
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
+
+_PART = 2**24
+"""Characters, and entries, of the rows that are held at once."""
+
+_DIGITS = 60
+"""Digits of a number in a message."""
+
+_ENTRY = re.compile(f"[^{SPACE}]+")
 
 
 def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
@@ -40,6 +52,7 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
     _, delimiter, width, place, header, offset, lines_before = layout
     if width > 1 and place is None:
         _refuse_columns(path, layout)
+    rows = max(1, min(rows, _PART // (16 * width)))
     numeric: bool | None = None
     read = int(header)
     for chunk, size in plain_chunks(path, offset, delimiter, width, place, rows):
@@ -50,20 +63,33 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
         offset += size
     with _opened(path, offset) as file:
         lines = _rows(_lines(file), delimiter, lines_before)
-        while kept := list(islice(lines, rows)):
-            widths = {len(row) for row in kept} | {width}
-            if len(widths) > 1:
-                raise ValueError(
-                    f"must have one output a line, but its lines have {min(widths)} to "
-                    f"{max(widths)} entries"
-                )
+        for kept in _parts(lines, width, rows):
             chunk = _chunk(kept, place, read)
             if numeric is None:
-                numeric = chunk.dtype.kind != "U"
-            if numeric != (chunk.dtype.kind != "U"):
+                numeric = chunk.dtype.kind not in "UO"
+            if numeric != (chunk.dtype.kind not in "UO"):
                 raise ValueError(_mixed(kept, place or 0, read, numeric))
             yield chunk
             read += len(kept)
+
+
+def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[list[str]]]:
+    """Rows of one width, so many at a time, or fewer where they are long."""
+    kept: list[list[str]] = []
+    size = 0
+    for row in lines:
+        if len(row) != width:
+            raise ValueError(
+                f"must have one output a line, but its lines have {min(len(row), width)} to "
+                f"{max(len(row), width)} entries"
+            )
+        kept.append(row)
+        size += sum(map(len, row))
+        if len(kept) == rows or size > _PART:
+            yield kept
+            kept, size = [], 0
+    if kept:
+        yield kept
 
 
 def text_columns(path: Path) -> list[str]:
@@ -99,7 +125,8 @@ def _layout(path: Path, column: str | int | None) -> _Layout | None:
     head, offset, next_offset, lines_of_first = _head(path, delimiter)
     if not head:
         return None
-    names = [name.strip() for name in head[0]]
+    _validate.within_limit("columns", len(head[0]), "has too many columns")
+    names = [name.strip(SPACE) for name in head[0]]
     place = _place_of(column, names)
     looked_at = 0 if place is None else place
     header = isinstance(column, str) and column in names
@@ -144,10 +171,12 @@ def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
         yield line
 
 
-def _lines(file: Iterable[str]) -> Iterator[str]:
+def _lines(file: TextIOWrapper) -> Iterator[str]:
     r"""Lines, of which \r\r\n ends one: Windows writes it where a csv file is opened as text."""
-    held = ""
-    for line in file:
+    held, most = "", _validate.limit("line_bytes")
+    while line := file.readline(most + 1):
+        if len(line) > most:
+            _validate.within_limit("line_bytes", len(line), "has a line that is too long")
         if held and line == "\r\n":
             line, held = held + line, ""
         elif held:
@@ -164,7 +193,7 @@ def _lines(file: Iterable[str]) -> Iterator[str]:
 def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
     """The entries of each row, and the number of its last line."""
     if delimiter is None:
-        yield from enumerate((line.split() for line in lines), start=1)
+        yield from enumerate(map(_ENTRY.findall, lines), start=1)
         return
     reader = csv.reader(lines, delimiter=delimiter)
     for row in reader:
@@ -182,7 +211,7 @@ def _rows(
     blank = 0
     for number, row in _numbered(lines, delimiter):
         # Nothing between quotes is an entry, white space alone is none.
-        if not row or (len(row) == 1 and row[0].isspace()):
+        if not row or (len(row) == 1 and row[0] and not row[0].strip(SPACE)):
             blank = blank or number
         elif blank:
             raise ValueError(
@@ -220,9 +249,9 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
     if all(first):
         where = too_large(entries) or 0
         raise ValueError(
-            f"has an integer that 64 bits do not hold beside the others, {entries[where].strip()} "
-            f"in row {read + 1 + where // width}: write reals with a point or an exponent, and "
-            "outcomes as labels"
+            "has an integer that 64 bits do not hold beside the others, "
+            f"{entries[where].strip(SPACE)[:_DIGITS]} in row {read + 1 + where // width}: write "
+            "reals with a point or an exponent, and outcomes as labels"
         )
     if any(first):
         raise ValueError(_mixed(rows, place, read, first[0]))
@@ -230,7 +259,7 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
         raise ValueError(decimal_comma_text(entries[0], read + 1))
     if width > 1:
         raise ValueError("must have one label a line, or the column to use must be named")
-    return np.array([entry.strip() for entry in entries])
+    return as_labels([entry.strip(SPACE) for entry in entries])
 
 
 def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -> str:

@@ -46,7 +46,8 @@ def content(path, column):
         for chunk in Recording(path, column).chunks():
             # NaN has no sign in Python.
             bits = np.where(np.isnan(chunk), np.nan, chunk) if chunk.dtype.kind == "f" else chunk
-            read.append((chunk.dtype.str, chunk.shape, bits.tobytes(), chunk.flags.writeable))
+            held = bits.tolist() if bits.dtype.kind == "O" else bits.tobytes()
+            read.append((chunk.dtype.str, chunk.shape, held, chunk.flags.writeable))
     except ValueError as error:
         read.append(str(error))
     return read

@@ -1,0 +1,307 @@
+"""The kinds of inputs: whole ones, how each is read, and what it must equal."""
+
+import io
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import tomli_w
+
+import dpjax
+from benchmarks.fuzz import trusted
+from benchmarks.fuzz.mutations import mutated, mutated_values
+from dpjax.cli._subject import _read_pairs
+from dpjax.empirical import panel_from_table
+from dpjax.partitions import Encoder
+from dpjax.sources._process import Programs
+from dpjax.sources.readers import read_samples
+from dpjax.sources.readers._entries import as_outputs
+from dpjax.sweeps import Store, SweepSpec, run_sweep
+
+Case = tuple[str, Callable[[], None]]
+"""A name, and what reads the input: it returns, raises dpjax's error, or `Wrong`."""
+
+
+class Wrong(Exception):
+    """A result that differs from that of the trusted parse."""
+
+
+def hold(agree: bool, what: Any) -> None:
+    """Raises where a result is not what it must be."""
+    if not agree:
+        raise Wrong(repr(what)[:300])
+
+
+def _saved(save: Callable[..., None], *arguments: Any, **named: Any) -> bytes:
+    buffer = io.BytesIO()
+    save(buffer, *arguments, **named)
+    return buffer.getvalue()
+
+
+def _arrays() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(7)
+    return {
+        "reals": rng.normal(size=60),
+        "vectors": rng.normal(size=(50, 3)),
+        "columns": np.asfortranarray(rng.normal(size=(50, 2))),
+        "floats": rng.normal(size=60).astype(np.float32),
+        "integers": rng.integers(-3, 9, 60),
+        "large": rng.integers(2**62, 2**63, 60).astype(np.uint64),
+        "booleans": rng.random(60) < 0.5,
+        "labels": np.array([*map(str, rng.choice(["yes", "no", "né"], 60))]),
+        "bytes": rng.choice([b"yes", b"no"], 60),
+    }
+
+
+def _recordings() -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for name, array in _arrays().items():
+        found[f"{name}.npy"] = _saved(np.save, array)
+        found[f"{name}.npz"] = _saved(np.savez_compressed, x=array)
+        found[f"{name}-stored.npz"] = _saved(np.savez, x=array)
+        if name == "bytes":
+            continue
+        columns = array.reshape(len(array), -1).T.tolist()
+        table = pa.table({f"c{i}": column for i, column in enumerate(columns)})
+        found[f"{name}.parquet"] = _saved(lambda file, t: pq.write_table(t, file), table)
+        for suffix, sign in ((".csv", ","), (".tsv", "\t"), (".txt", " ")):
+            rows = [
+                sign.join(map(repr if name != "labels" else str, row))
+                for row in zip(*columns, strict=True)
+            ]
+            text = "\n".join(rows) + "\n"
+            found[f"{name}{suffix}"] = text.encode()
+            head = sign.join(f"c{i}" for i in range(len(columns)))
+            found[f"{name}-head{suffix}"] = f"\ufeff{head}\r\n".encode() + text.encode()
+    quoted = '"a, b"\n"say ""x"""\n' * 20
+    return found | {"quoted.csv": quoted.encode(), "quoted-numbers.csv": b'"1.5"\n"2"\n' * 20}
+
+
+@contextmanager
+def recordings(folder: Path) -> Iterator[Callable[[Random], Case]]:
+    """Files of outputs, read; every thirtieth is also audited."""
+    whole = _recordings()
+
+    def case(source: Random) -> Case:
+        name = source.choice([*whole])
+        path = folder / name
+        path.write_bytes(mutated(whole[name], source))
+        audited = source.random() < 1 / 30
+
+        def read() -> None:
+            outputs = read_samples(path)
+            hold(trusted.same_outputs(outputs, trusted.recording(path)), outputs)
+            if audited:
+                other = np.roll(outputs, 1, axis=0)[: len(outputs) // 2 * 2]
+                dpjax.audit(dpjax.Recorded(outputs, other)).to_json()
+
+        return name, read
+
+    yield case
+
+
+@contextmanager
+def panels(folder: Path) -> Iterator[Callable[[Random], Case]]:
+    """Tables of records."""
+    rng = np.random.default_rng(8)
+    table = {
+        "database": [*range(8)] * 6,
+        "individual": [f"p{i}" for i in range(6) for _ in range(8)],
+        "value": rng.normal(size=48).round(3).tolist(),
+    }
+    rows = zip(*table.values(), strict=True)
+    text = "database,individual,value\n" + "".join(f"{d},{i},{v}\n" for d, i, v in rows)
+    parquet = _saved(lambda file: pq.write_table(pa.table(table), file))
+    whole = {"x.csv": text.encode(), "numbers.csv": text.replace("p", "0").encode()}
+    whole["x.parquet"] = parquet
+
+    def case(source: Random) -> Case:
+        name = source.choice([*whole])
+        path = folder / name
+        path.write_bytes(mutated(whole[name], source))
+
+        def read() -> None:
+            found = panel_from_table(path, value="value")
+            records, databases, individuals, values = trusted.panel(path)
+            sizes = len(found.values), found.num_databases, found.num_individuals
+            hold(sizes == (records, databases, individuals), sizes)
+            hold(np.allclose(np.sort(found.values[:, 0]), values, 1e-12, 0), found.values)
+
+        return name, read
+
+    yield case
+
+
+def _spec() -> dict[str, Any]:
+    sizes = {"num_samples": 60, "num_confirm": 90}
+    plain = {"mechanism": "laplace", "options": sizes, "runs": 4}
+    wide = {"rule": "Fixed", "bandwidth": 0.3}
+    local = sizes | {"bandwidth": wide, "region": [-1.0, 2.0]}
+    histogram = {"num_intervals": 3, "num_samples": 50, "inputs": [0.0, 1.0]}
+    return {
+        "name": "fuzz",
+        "key": 3,
+        "block_runs": 2,
+        "entries": [
+            plain | {"grid": {"epsilon": [0.5, 1.0]}, "label": "a", "notion": {"delta": 0.01}},
+            plain | {"method": "local", "options": local, "pairs": [[0.0, 1.0], [1.0, 0.0]]},
+            plain | {"mechanism": "svt4", "parameters": {"num_queries": 4}, "confidence": 0.9},
+            plain | {"mechanism": "truncated-laplace", "method": "histogram-estimate"}
+            | {"options": histogram},
+        ],
+    }  # fmt: skip
+
+
+@contextmanager
+def specs(folder: Path) -> Iterator[Callable[[Random], Case]]:
+    """TOML files, whose bytes or values are changed."""
+    path, content = folder / "s.toml", _spec()
+    hold(SweepSpec.from_dict(content).num_runs == 20, content)
+    text = tomli_w.dumps(content).encode()
+
+    def case(source: Random) -> Case:
+        if source.random() < 0.5:
+            path.write_bytes(mutated(text, source))
+        else:
+            try:
+                path.write_text(tomli_w.dumps(mutated_values(content, source)), "utf-8")
+            except (TypeError, UnicodeEncodeError):  # TOML has no null.
+                path.write_bytes(mutated(text, source))
+
+        def read() -> None:
+            spec = SweepSpec.from_file(path)
+            hold(len(spec.entries) == trusted.num_entries(path), spec)
+            hold(SweepSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec, spec)
+
+        return path.name, read
+
+    yield case
+
+
+def _as_list(side: Any) -> Any:
+    return side.tolist() if isinstance(side, np.ndarray | np.generic) else side
+
+
+@contextmanager
+def pairs(folder: Path) -> Iterator[Callable[[Random], Case]]:
+    """JSON and npz files of neighbouring databases, for mechanisms of numbers and of the host."""
+    rows: list[Any] = [[[1.0, 2.0], [1.0, 3.0]], [[0.5, 2.0], [0.0, 2.0]]]
+    sides = {"database": [row[0] for row in rows], "neighbor": [row[1] for row in rows]}
+    whole = {
+        "p.json": json.dumps(rows).encode(),
+        "texts.json": json.dumps([["a", "b"], [{"x": [1]}, None]]).encode(),
+        "p.npz": _saved(np.savez_compressed, **{k: np.array(v) for k, v in sides.items()}),
+        "stored.npz": _saved(np.savez, **{k: np.array(v) for k, v in sides.items()}),
+    }
+
+    def case(source: Random) -> Case:
+        name, any_kind = source.choice([*whole]), source.random() < 0.5
+        path = folder / name
+        if path.suffix == ".json" and source.random() < 0.3:
+            path.write_text(json.dumps(mutated_values(json.loads(whole[name]), source)))
+        else:
+            path.write_bytes(mutated(whole[name], source))
+
+        def read() -> None:
+            found, wanted = _read_pairs(path, any_kind=any_kind), trusted.pairs(path)
+            if any_kind:
+                lists = [tuple(map(_as_list, row)) for row in found]
+                hold(repr(lists) == repr(wanted), lists)
+                return
+            for side, place in ((found.database, 0), (found.neighbor, 1)):
+                values = np.array([row[place] for row in wanted], float)
+                hold(np.allclose(side, values, 1e-3, 1e-6), side)
+
+        return name, read
+
+    yield case
+
+
+@contextmanager
+def stores(folder: Path) -> Iterator[Callable[[Random], Case]]:
+    """A finished store with one changed file: what is read was stored."""
+    content = _spec()
+    content["entries"] = content["entries"][:1]
+    made = Store.create(folder / "whole", SweepSpec.from_dict(content))
+    run_sweep(made)
+    rows = made.table().drop_columns(["seconds"]).to_pylist()
+    files = sorted(path.relative_to(made.folder) for path in made.folder.rglob("*.*"))
+
+    def case(source: Random) -> Case:
+        changed = folder / "changed"
+        shutil.rmtree(changed, ignore_errors=True)
+        shutil.copytree(made.folder, changed)
+        # The manifest is one file of many, but the one that is read as words.
+        name = source.choice([Path("manifest.json"), source.choice(files)])
+        path = changed / name
+        if name.suffix == ".json" and source.random() < 0.5:
+            values = mutated_values(json.loads(path.read_text()), source)
+            path.write_text(json.dumps(values))
+        else:
+            path.write_bytes(mutated(path.read_bytes(), source))
+
+        def read() -> None:
+            store = Store.open(changed)
+            found = store.table().drop_columns(["seconds"]).to_pylist()
+            hold(all(repr(row) in known for row in found), found)
+
+        return str(name), read
+
+    known = {repr(row) for row in rows}
+    yield case
+
+
+@contextmanager
+def programs(folder: Path) -> Iterator[Callable[[Random], Case]]:
+    """What a program prints: every line an output of its own."""
+    whole = [text for name, text in _recordings().items() if name.endswith((".txt", ".csv"))]
+    running = Programs()
+    path = folder / "output"
+
+    def case(source: Random) -> Case:
+        text = mutated(source.choice(whole), source)
+        path.write_bytes(text)
+
+        def read() -> None:
+            wanted = trusted.lines(text)
+            ended = running.run(["cat", str(path)], max(len(wanted), 1), 20.0)
+            hold(ended.code == 0 and len(ended.lines) == len(wanted), ended)
+            if not wanted:
+                return
+            outputs = as_outputs(ended.lines)
+            for output, line in zip(outputs, wanted, strict=True):
+                number = isinstance(output, int | float | np.number)
+                hold(number == isinstance(line, float), (output, line))
+                hold(not number or float(output) == line or line != line, (output, line))
+            apart = {(repr(o), isinstance(o, str)) for o in outputs if isinstance(o, str | tuple)}
+            lines = {line for line in wanted if isinstance(line, bytes)}
+            # Vectors may be written in two ways.
+            hold(len(apart) == len(lines) or any(isinstance(o, tuple) for o in outputs), apart)
+            encoder = Encoder("the program")
+            encoded = encoder.encode(outputs)
+            hold(len(encoded.labels) == len(wanted), encoded)
+
+        return "output", read
+
+    try:
+        yield case
+    finally:
+        running.stop()
+
+
+KINDS = {
+    "recordings": (recordings, 8000),
+    "panels": (panels, 3000),
+    "specs": (specs, 3500),
+    "pairs": (pairs, 3000),
+    "stores": (stores, 1000),
+    "programs": (programs, 1500),
+}
+"""Kind -> the inputs, and how many in a full run: 20,000 in all."""

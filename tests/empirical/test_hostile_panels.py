@@ -1,0 +1,95 @@
+"""Panels that ask for too much or hold what is none, and keys that must not become one."""
+
+import os
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from dpjax.empirical import empirical_privacy, panel_from_table
+
+pd = pytest.importorskip("pandas")
+HEAD = "database,individual,value\n"
+
+
+@pytest.fixture
+def frugal():
+    tracemalloc.start()
+    yield
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 300 * 2**20
+
+
+def panel_of(folder, text):
+    path = folder / "x.csv"
+    path.write_text(HEAD + text)
+    return panel_from_table(path)
+
+
+@pytest.mark.parametrize(
+    "keys", [["01", "1", "001"], ["a", "a\0"], ["1", "1.0"], ["1\0", "1"], ["1", "1_"]]
+)
+def test_keys_stay_apart(tmp_path, keys):
+    panel = panel_of(tmp_path, "".join(f"1,{key},2.5\n" for key in keys))
+    assert panel.individuals == tuple(keys)
+
+
+def test_numbers_are_still_put_in_order(tmp_path):
+    panel = panel_of(tmp_path, "10,7,1\n9,8,2\n")
+    assert panel.databases == (9, 10) and panel.individuals == (7, 8)
+
+
+def test_a_million_categories():
+    """Everybody in a category that nobody has would be a row of zeros in every database."""
+    names = pd.CategoricalDtype(np.arange(10**6))
+    frame = pd.DataFrame({"database": np.arange(50), "individual": 0, "value": 1.0})
+    frame["individual"] = frame["individual"].astype(names)
+    with pytest.raises(ValueError, match="50 databases of 1000000 individuals are too many"):
+        panel_from_table(frame)
+
+
+def test_many_databases_of_many_individuals(tmp_path, frugal):
+    with pytest.raises(ValueError, match="DPJAX_MAX_PANEL_CELLS"):
+        panel_of(tmp_path, "".join(f"{i},{i},1\n" for i in range(10_000)))
+
+
+def test_many_levels(frugal):
+    levels = np.linspace(0, 1, 10**6)
+    with pytest.raises(ValueError, match="1000000 levels for 100 individuals are too many"):
+        empirical_privacy(np.random.default_rng(0).normal(size=(10, 100)), epsilon=levels)
+
+
+def test_files_that_are_no_panels(tmp_path):
+    os.mkfifo(tmp_path / "p.csv")
+    with pytest.raises(ValueError, match="databases must be a file"):
+        panel_from_table(tmp_path / "p.csv")
+    contents = [b"", b"\xff\xfe", b"PAR1", b"PAR1" * 100, HEAD.encode() + b'"' * 1001, b"\0" * 99]
+    for suffix in ("csv", "parquet"):
+        for content in contents:
+            path = tmp_path / f"x.{suffix}"
+            path.write_bytes(content)
+            with pytest.raises(ValueError, match=r"could not be read|is not in the table"):
+                panel_from_table(path)
+
+
+def test_a_parquet_bomb(tmp_path, frugal):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "x.parquet"
+    table = {
+        "database": [1, 2] * 1000,
+        "individual": ["a" * 100_000] * 2_000,
+        "value": [1.5] * 2_000,
+    }
+    text = pa.DictionaryArray.from_arrays(np.zeros(2_000, np.int32), table.pop("individual")[:1])
+    schema = pa.schema(
+        [("database", pa.int64()), ("individual", pa.string()), ("value", pa.float64())]
+    )
+    with pq.ParquetWriter(path, schema) as writer:
+        for start in range(0, 2_000, 500):
+            part = {name: column[start : start + 500] for name, column in table.items()}
+            part["individual"] = text[start : start + 500].cast(pa.string())
+            writer.write_table(pa.table(part, schema=schema))
+    assert path.stat().st_size < 10**6
+    panel = panel_from_table(path)
+    assert panel.individuals == ("a" * 100_000,) and len(panel.values) == 2_000

@@ -1,0 +1,326 @@
+"""Files that were made to cost much, or to be misread: a sentence, and no memory before it."""
+
+import os
+import struct
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import Recorded, Recording
+from dpjax.sources.readers import read_samples
+
+MEGABYTE = 2**20
+
+
+@pytest.fixture
+def frugal():
+    """At most 200 MB more of memory than before: files of a megabyte must not take a gigabyte."""
+    tracemalloc.start()
+    yield
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * MEGABYTE
+
+
+def npy(path, header, content=b"", version=(1, 0)):
+    """An npy file with any header."""
+    text = header.encode("latin-1") + b"\n"
+    size = struct.pack("<H" if version == (1, 0) else "<I", len(text))
+    path.write_bytes(b"\x93NUMPY" + bytes(version) + size + text + content)
+    return path
+
+
+def header(descr="'<f8'", shape="(100,)", fortran=False):
+    return f"{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (header("'<U0'", "(1000000000000,)"), "entries of some bytes in the shape"),
+        (header("'|S0'", "(1000000000000,)"), "entries of some bytes in the shape"),
+        (header("'|V0'", "(1000000000000,)"), "must hold numbers or labels"),
+        (header(shape="(1000000000000,)"), "cut short: 8000000000000 bytes"),
+        (header(shape="(4294967296, 4294967296)"), "cut short|too many columns"),
+        (header(shape="(2, 4611686018427387904)", fortran=True), "cut short|too many columns"),
+        (header(shape="(0, 99999999999)"), "too many columns: 99999999999"),
+        (header(shape="(-1,)"), "entries of some bytes"),
+        (header(shape="(-5, -5)"), "entries of some bytes"),
+        (header(shape="()"), "must hold numbers or labels of the shape"),
+        (header(shape="(2, 2, 2)"), "must hold numbers or labels of the shape"),
+        (header("'<f16'"), "of whose digits float64 would lose some|header is damaged"),
+        (header("'<c16'"), "must hold numbers or labels"),
+        (header("'|O'"), "pickled Python objects, which are never loaded"),
+        (header("[('a', '|O')]"), "pickled Python objects|must hold numbers"),
+        (header("('<f8', (1000000,))", "(1,)"), "must hold numbers|header is damaged"),
+        (header("'<f8'", "(" * 300 + ")" * 300), "header is damaged"),
+        ("{" * 5000, "header is damaged"),
+        ("'''", "header is damaged"),
+        ("1\\\n  2\n 3", "header is damaged"),
+        ("\x00" * 30, "header is damaged"),
+        ("9" * 9999, "header is damaged"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_headers_of_arrays(tmp_path, frugal, text, message):
+    with pytest.raises(ValueError, match=rf"x\.npy .*({message})"):
+        read_samples(npy(tmp_path / "x.npy", text, b"\0" * 800))
+    npy(tmp_path / "y.npy", text, b"\0" * 800, (2, 0))
+    with zipfile.ZipFile(tmp_path / "y.npz", "w") as archive:
+        archive.write(tmp_path / "y.npy", "y.npy")
+    with pytest.raises(ValueError, match=rf"y\.npz .*({message}|cut short)"):
+        read_samples(tmp_path / "y.npz")
+
+
+def test_other_versions_of_arrays(tmp_path):
+    for version in ((0, 0), (3, 0), (9, 9)):
+        with pytest.raises(ValueError, match=r"its npy version is not known|header is damaged"):
+            read_samples(npy(tmp_path / "x.npy", header(), b"\0" * 800, version))
+
+
+def test_more_bytes_than_the_array(tmp_path):
+    with open(tmp_path / "x.npy", "wb") as file:
+        np.save(file, np.arange(5))
+        np.save(file, np.arange(5))
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.write(tmp_path / "x.npy", "x.npy")
+    for name in ("x.npy", "x.npz"):
+        with pytest.raises(ValueError, match="holds more than the one array"):
+            read_samples(tmp_path / name)
+
+
+def test_bytes_that_are_no_values(tmp_path):
+    """No character has this number, and a boolean is whatever is not 0."""
+    npy(tmp_path / "x.npy", header("'<U2'", "(3,)"), b"\xff" * 24)
+    with pytest.raises(ValueError, match=r"x\.npy .*characters that do not exist"):
+        read_samples(tmp_path / "x.npy")
+    npy(tmp_path / "b.npy", header("'|b1'", "(4,)"), b"\x00\x01\x02\xff")
+    read = read_samples(tmp_path / "b.npy")
+    assert read.tolist() == [False, True, True, True]
+    assert read.view(np.uint8).tolist() == [0, 1, 1, 1]
+
+
+def test_texts_in_the_other_order_of_bytes(tmp_path):
+    labels = np.array(["yes", "né"] * 20, ">U40")
+    np.save(tmp_path / "x.npy", labels)
+    assert read_samples(tmp_path / "x.npy").tolist() == labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("method", "fortran"), [(zipfile.ZIP_DEFLATED, False), (zipfile.ZIP_BZIP2, True)]
+)
+def test_a_zip_bomb(tmp_path, frugal, method, fortran):
+    """300 MB of zeros in less than one."""
+    rows = 300 * MEGABYTE // 16
+    npy(tmp_path / "head.npy", header(shape=f"({rows}, 2)", fortran=fortran))
+    with zipfile.ZipFile(tmp_path / "x.npz", "w", method) as archive:
+        with archive.open("x.npy", "w") as file:
+            file.write((tmp_path / "head.npy").read_bytes())
+            for _ in range(300):
+                file.write(bytes(MEGABYTE))
+    assert (tmp_path / "x.npz").stat().st_size < MEGABYTE
+    with pytest.raises(ValueError, match=r"x\.npz .*unpack to very many.*DPJAX_MAX_UNPACKED_BYTES"):
+        read_samples(tmp_path / "x.npz")
+
+
+def test_a_limit_is_raised_by_its_name(tmp_path, monkeypatch):
+    (tmp_path / "x.csv").write_text("a" * 300 + "\nb\n")
+    with pytest.raises(ValueError, match=r"label of too many .*: 300, above the limit of 256;.*"):
+        read_samples(tmp_path / "x.csv")
+    monkeypatch.setenv("DPJAX_MAX_LABEL_LENGTH", "300")
+    assert read_samples(tmp_path / "x.csv").tolist() == ["a" * 300, "b"]
+    monkeypatch.setenv("DPJAX_MAX_LABEL_LENGTH", "1e3")
+    with pytest.raises(ValueError, match="DPJAX_MAX_LABEL_LENGTH must be an integer >= 1, but was"):
+        read_samples(tmp_path / "x.csv")
+
+
+def test_damaged_archives(tmp_path):
+    """An archive that is encrypted, of an unknown method, wrong in its sum, or of other files."""
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, x=np.arange(1000.0))
+    whole = path.read_bytes()
+    entry = whole.rindex(b"PK\x01\x02")
+    changes = {
+        "encrypted": {6: b"\x01", entry + 8: b"\x01"},
+        "method": {8: b"\x07", entry + 10: b"\x07"},
+        "stream": {120: b"\xff" * 40},
+        "sum": {14: b"\0\0\0\0", entry + 16: b"\0\0\0\0"},
+        "extra": {28: b"\xff\xff"},
+    }
+    for name, change in changes.items():
+        content = bytearray(whole)
+        for place, new in change.items():
+            content[place : place + len(new)] = new
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"samples file .*x\.npz cannot be read"):
+            pytest.fail(f"{name}: {read_samples(path)[:5]}")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x", "no array")
+    with pytest.raises(ValueError, match=r"x\.npz cannot be read: it has no array 'x'"):
+        read_samples(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of Unix")
+def test_pipes_and_devices(tmp_path):
+    """Opening a pipe waits for ever, and a device has no end."""
+    os.mkfifo(tmp_path / "x.csv")
+    (tmp_path / "y.csv").symlink_to("/dev/zero")
+    for name in ("x.csv", "y.csv"):
+        with pytest.raises(ValueError, match=rf"{name} must be a file, but is a pipe or a device"):
+            Recording(tmp_path / name)
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    with pytest.raises(OSError, match=r"loop\.csv"):
+        Recording(tmp_path / "loop.csv")
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.txt"])
+@pytest.mark.parametrize("piece", [b"1", b"1 ", b"1,", b"a", b'"', b"\0"])
+def test_endless_lines(tmp_path, frugal, name, piece):
+    (tmp_path / name).write_bytes(b'"' + piece * (8 * MEGABYTE // len(piece)))
+    with pytest.raises(ValueError, match=rf"{name} .*(too long|field larger than|too many)"):
+        read_samples(tmp_path / name)
+    first = b"1\n" if piece[:1] == b"1" else b"b\n"
+    (tmp_path / name).write_bytes(first * 3 + piece * (8 * MEGABYTE // len(piece)))
+    with pytest.raises(ValueError, match=rf"{name} .*(too long|field|too many|entries|label)"):
+        read_samples(tmp_path / name)
+
+
+def test_many_columns(tmp_path, frugal):
+    line = ",".join(["1.5"] * 20_000) + "\n"
+    (tmp_path / "x.csv").write_text(line * 3)
+    with pytest.raises(ValueError, match=r"x\.csv has too many columns: 20000"):
+        read_samples(tmp_path / "x.csv")
+    np.save(tmp_path / "x.npy", np.zeros((3, 20_000)))
+    with pytest.raises(ValueError, match=r"x\.npy .*too many columns: 20000"):
+        read_samples(tmp_path / "x.npy")
+
+
+def test_long_labels_do_not_widen_short_ones(tmp_path, frugal):
+    """2^17 labels as wide as one of 250 would be 130 MB."""
+    (tmp_path / "x.csv").write_text("no\n" * 2**17 + "y" * 250 + "\n")
+    chunks = list(Recording(tmp_path / "x.csv").chunks())
+    assert sum(map(len, chunks)) == 2**17 + 1 and chunks[-1][-1] == "y" * 250
+
+
+def test_a_quote_that_is_never_closed(tmp_path, frugal):
+    (tmp_path / "x.csv").write_text('"' + "a\n" * MEGABYTE)
+    with pytest.raises(ValueError, match="field larger than field limit"):
+        read_samples(tmp_path / "x.csv")
+
+
+def test_a_parquet_bomb(tmp_path, frugal):
+    """Rows that are all the same, and texts that are: a few bytes in the file."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "x.parquet"
+    rows = 2**16
+    with pq.ParquetWriter(path, pa.schema([("x", pa.int64())]), compression="zstd") as writer:
+        for _ in range(1024):
+            writer.write_table(pa.table({"x": np.zeros(rows, np.int64)}))
+    with pytest.raises(ValueError, match=r"x\.parquet .*unpack to very many"):
+        read_samples(path)
+    pq.write_table(pa.table({"x": pa.DictionaryArray.from_arrays([0] * 1000, ["a" * 10**6])}), path)
+    with pytest.raises(ValueError, match=r"x\.parquet .*label of too many characters: 1000000"):
+        read_samples(path)
+    text = pa.DictionaryArray.from_arrays(np.zeros(2**18, np.int32), ["a" * 250])
+    pq.write_table(pa.table({"x": text.cast(pa.string())}), path)
+    assert set(read_samples(path)) == {"a" * 250}
+
+
+# Outputs that must not become one.
+
+APART = ["a", "a\0", "a\0\0", "\0a", "a\x1f", "a\x85", "a\xa0", "a\u2003", "b", "b\0"]
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.txt", "x.parquet"])
+@pytest.mark.parametrize("labels", [APART, ["1\0", "2\0", "1\0\0"], ["1\xa0", "1_0", "\u0661"]])
+def test_labels_stay_apart(tmp_path, name, labels):
+    path = tmp_path / name
+    if name == "x.parquet":
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table({"x": labels * 9}), path)
+    else:
+        path.write_text("".join(f"{label}\n" for label in labels * 9), encoding="utf-8")
+    read = read_samples(path).tolist()
+    assert read == labels * 9
+
+
+@pytest.mark.parametrize("odd", ["1\0", "1\xa0", "1_0", "\u0661", "1\x1f"])
+def test_a_number_and_what_only_looks_like_it(tmp_path, odd):
+    (tmp_path / "x.txt").write_text(f"1\n{odd}\n1\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="mixes numbers and other entries"):
+        read_samples(tmp_path / "x.txt")
+
+
+def told_apart(x, y):
+    return dpjax.audit(Recorded(x, y), confidence=0.99).lower_bound
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("a", "a\0"),
+        (b"a", b"a\0"),
+        ("1", "1\0"),
+        ("a", b"a"),
+        (b"1", 1),
+        (2**53 + 1, 2.0**53),
+        ("\udcff", "\udcfe"),
+        ("\udcff", "\ufffd"),
+    ],
+)
+def test_an_audit_of_a_list_tells_them_apart(first, second):
+    """In 1000 outputs each nine in ten are the one, or the other."""
+    rng = np.random.default_rng(3)
+    x, y = ([first if u < p else second for u in rng.random(1000)] for p in (0.9, 0.1))
+    assert told_apart(x, y) > 1.5
+
+
+def test_an_audit_of_files_tells_them_apart(tmp_path):
+    rng = np.random.default_rng(4)
+    paths = []
+    for name, share in (("x.csv", 0.9), ("y.csv", 0.1)):
+        paths.append(tmp_path / name)
+        paths[-1].write_text("".join("a\n" if u < share else "a\0\n" for u in rng.random(1000)))
+    recordings = [Recording(path) for path in paths]
+    assert told_apart(*recordings) > 1.5
+    result = dpjax.audit(Recorded(*map(read_samples, paths)), method=dpjax.Local())
+    assert result.lower_bound > 1.5 and len(result.curve["points"]) == 2
+
+
+def test_long_doubles_are_refused():
+    values = np.random.default_rng(5).normal(size=100).astype(np.longdouble)
+    if values.dtype.itemsize == 8:
+        pytest.skip("no wider type here")
+    with pytest.raises(ValueError, match="of whose digits float64 would lose some"):
+        dpjax.audit(Recorded(values, values[::-1] + 1))
+
+
+def test_names_of_any_bytes(tmp_path):
+    folder = os.fsencode(tmp_path)
+    rng = np.random.default_rng(6)
+    for kind in ("csv", "npy", "npz", "parquet"):
+        paths = []
+        for side in (b"x", b"y"):
+            path = os.fsdecode(folder + b"/\xff\x1b[31m\n" + side + b"." + kind.encode())
+            try:
+                open(path, "xb").close()
+            except OSError:
+                pytest.skip("names here are UTF-8")
+            values = rng.integers(0, 3, 100)
+            if kind == "csv":
+                np.savetxt(path, values, "%d")
+            elif kind == "parquet":
+                pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+                with open(path, "wb") as file:
+                    pq.write_table(pa.table({"x": values}), file)
+            else:
+                with open(path, "wb") as file:
+                    np.save(file, values) if kind == "npy" else np.savez(file, values)
+            paths.append(path)
+        recorded = Recorded(*map(Recording, [[path] for path in paths]))
+        result = dpjax.audit(recorded)
+        assert "\x1b" not in str(result) and str(result).isprintable() is False
+        str(result).encode()

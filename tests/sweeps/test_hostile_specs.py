@@ -1,0 +1,155 @@
+"""Specs and stores that ask for too much or hold what is none: one sentence, before the memory."""
+
+import json
+import os
+import random
+import tracemalloc
+
+import pytest
+
+from dpjax.mechanisms import CATALOGUE
+from dpjax.sweeps import Entry, Store, SweepSpec
+
+OPTIONS = {"num_samples": 100, "num_confirm": 100}
+PLAIN = {"mechanism": "laplace", "options": OPTIONS, "runs": 3, "parameters": {"epsilon": 1.0}}
+
+
+@pytest.fixture
+def frugal():
+    tracemalloc.start()
+    yield
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * 2**20
+
+
+def spec_of(**more):
+    return {"name": "s", "entries": [{**PLAIN, **more}]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"runs": 1e12}, "runs must be an integer >= 1, but was 1000000000000.0"),
+        ({"runs": 10**12}, "too many runs: 1000000000000, above the limit of 1000000000"),
+        ({"runs": 10**9}, "too many blocks of block_runs runs: 20000000, above"),
+        ({"grid": {f"p{i}": [1] * 100 for i in range(20)}}, "a sweep of too many entries"),
+        ({"grid": {"epsilon": list(range(1, 20_000))}}, "a sweep of too many entries: 19999"),
+        (
+            {"mechanism": "randomized-response", "parameters": {"num_categories": 10**6}},
+            "num_categories is too large: 1000000, above the limit of 10000",
+        ),
+        (
+            {"mechanism": "report-noisy-max", "parameters": {"num_queries": 10**9}},
+            "num_queries is too large",
+        ),
+        ({"mechanism": "svt5", "parameters": {"num_queries": 10**9}}, "num_queries is too large"),
+        ({"method": "local", "options": {"num_nodes": 10**12}}, "num_nodes of a lattice are too"),
+        ({"options": {"num_samples": 10**12}}, "must be below 2"),
+        ({"mechanism": {"laplace": 1}}, "mechanism must be a name"),
+        ({"method": ["local"]}, "method must be a name"),
+        ({"parameters": [1]}, "parameters must be a table"),
+        ({"parameters": {"epsilon": {}}}, "epsilon must be"),
+        ({"pairs": {"database": [[0.0]]}}, "neighbor"),
+        ({"pairs": {"database": 0, "neighbor": 1}}, "pairs must have"),
+        ({"pairs": "none"}, "pairs"),
+        ({"options": 3}, "must be a table"),
+        ({"options": {"region": {"low": 0}}}, "high"),
+        ({"options": {"region": [None, "a"]}}, "none of its kind"),
+        ({"method": "local", "options": {"bandwidth": {"rule": "Fixed"}}}, "."),
+        ({"method": "local", "options": {"bandwidth": {"rule": ["x"]}}}, "."),
+        ({"confidence": "high"}, "confidence"),
+        ({"notion": {"delta": []}}, "delta"),
+        ({"mechanism": ""}, "mechanism '' is not known"),
+        ({"mechanism": ":"}, "would import code"),
+    ],
+)
+def test_entries(tmp_path, frugal, changes, message):
+    with pytest.raises((ValueError, TypeError), match=rf"entry 1\b.*({message})|{message}"):
+        SweepSpec.from_dict(spec_of(**changes))
+
+
+@pytest.mark.parametrize("entries", [3, {"a": 1}, "laplace", [3], [[]], [None], ["laplace"]])
+def test_entries_that_are_none(entries):
+    with pytest.raises(TypeError, match=r"entries must be tables|must be a table"):
+        SweepSpec.from_dict({"entries": entries})
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_sizes_of_every_mechanism(frugal, name):
+    """A million of whatever a mechanism has is refused, or costs what a number does."""
+    fields = CATALOGUE[name].__dataclass_fields__
+    for field in (f for f in fields if isinstance(fields[f].default, int)):
+        for size in (10**6, 10**18, -1, True):
+            try:
+                Entry.from_dict({**PLAIN, "mechanism": name, "parameters": {field: size}})
+            except (ValueError, TypeError) as error:
+                assert len(str(error)) < 500
+
+
+def test_files_that_are_no_specs(tmp_path, frugal):
+    path = tmp_path / "s.toml"
+    with pytest.raises(ValueError, match="is a folder"):
+        SweepSpec.from_file(tmp_path)
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match="is a pipe or a device"):
+        SweepSpec.from_file(path)
+    path.unlink()
+    contents = {
+        b"\xff\xfe": "save it as UTF-8",
+        b"x = " + b"[" * 5000 + b"]" * 5000: "is not TOML",
+        b"x = {" * 5000: "is not TOML",
+        b"a" + b".a" * 5000 + b" = 1": "is not TOML|a sweep has no",
+        b"x = 1979-05-27": "a sweep has no",
+        b"key = 1979-05-27\n[[entries]]\nmechanism = 'laplace'": "key must be|seed",
+        b"name = 3\n[[entries]]\nmechanism = 'laplace'": "name must be a text",
+        b"#" * (2**24 + 1): "too many bytes: 16777217, above the limit of 16777216",
+    }
+    for content, message in contents.items():
+        path.write_bytes(content)
+        with pytest.raises((ValueError, TypeError), match=rf"sweep file .*s\.toml.*({message})"):
+            SweepSpec.from_file(path)
+
+
+def test_manifests_of_stores(tmp_path, frugal):
+    whole = {"format": 2, "spec": SweepSpec.from_dict(spec_of()).to_dict()}
+    folder = tmp_path / "s"
+    folder.mkdir()
+    manifest = folder / "manifest.json"
+    texts = ["", "[", "[" * 100_000, "null", "3", '{"format": 2}', '{"format": 2, "spec": []}']
+    texts += ['{"format": [], "spec": {}}', json.dumps({**whole, "spec": spec_of(runs=10**12)})]
+    texts += ["1" * 5000, " " * (2**24 + 1), '{"format": 2, "spec": {"entries": [null]}}']
+    for text in texts:
+        manifest.write_text(text)
+        with pytest.raises(ValueError, match=r"manifest\.json|store format"):
+            Store.open(folder)
+    manifest.unlink()
+    os.mkfifo(manifest)
+    with pytest.raises(ValueError, match="pipe or a device"):
+        Store.open(folder)
+
+
+def test_mutated_specs():
+    """Values of any kind in any place: a spec, or a sentence."""
+    source = random.Random(1)
+    values = [None, -1, 0, 1e308, float("nan"), 2**70, "", "\0", "[/red]", [], {}, [[]], True]
+    entry = {**PLAIN, "method": "local", "pairs": [[0.0, 1.0]], "notion": {"delta": 0.0}}
+    entry |= {"label": "a", "confidence": 0.9, "grid": {"epsilon": [1.0]}}
+    for _ in range(300):
+        content = json.loads(
+            json.dumps({"name": "s", "key": 1, "block_runs": 2, "entries": [entry]})
+        )
+        place = content if source.random() < 0.2 else content["entries"][0]
+        while True:
+            key = (
+                source.choice([*place]) if isinstance(place, dict) else source.randrange(len(place))
+            )
+            inner = place[key]
+            if not isinstance(inner, dict | list) or not inner or source.random() < 0.4:
+                break
+            place = inner
+        place[key] = source.choice(values)
+        try:
+            SweepSpec.from_dict(content)
+        except (ValueError, TypeError) as error:
+            assert 0 < len(str(error)) < 2000
