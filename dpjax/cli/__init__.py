@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Runs the command line; exits with 0, 1 (a claim is violated) or 2 (bad input)."""
+    """Runs the command line; exits with a code of the table in the README."""
     try:
         from dpjax.cli._app import run
     except ModuleNotFoundError as error:

@@ -8,12 +8,14 @@ References:
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpjax import _validate
 from dpjax.inference import Event, Rounds, rounds_of, rounds_within
+from dpjax.methods._stopped import saying_so_far
 from dpjax.notions import EventCounts, Terms
 from dpjax.partitions._curve import curve_of
 from dpjax.results import Finding, Witness, plain_database
@@ -100,7 +102,10 @@ class Events:
             ValueError: The region is of another kind than the outputs, or none of them is in it.
         """
         request = Request(self.rounds, self.region, terms.root, terms.layout)
-        with source.opened(pairs, request) as opened:
+        with (
+            source.opened(pairs, request) as opened,
+            saying_so_far(opened.tally, terms) as so_far,
+        ):
             searches = opened.search()
             _refuse_empty_region(searches, opened)
             rounds = self.rounds(len(searches))
@@ -113,6 +118,7 @@ class Events:
             scores = promised | {pair: float(events[pair].predicted) for pair in kept}
             order = sorted(scores, key=lambda pair: (pair not in events, -scores[pair]))
             search, event = searches[best], events[best]
+            so_far.evidence = partial(_evidence, event)
             counts = opened.confirm(best, search.partition, event.cells.astype(np.int64))
             ranked = tuple((opened.pairs.labels[pair], scores[pair]) for pair in order)
             return _finding(opened, search, event, best, counts, terms, (rounds, ranked))
@@ -164,6 +170,13 @@ def choose(search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> E
     return event._replace(cells=cells if search.allowed is None else cells & search.allowed)
 
 
+def _evidence(event: Event, counts: np.ndarray) -> EventCounts:
+    """Counts [2, marks] of the event, whose mark is 1, and of all outputs."""
+    # Without any cell in the event there is no column of it.
+    inside = counts[:, 1] if counts.shape[1] > 1 else np.zeros(2, np.int64)
+    return EventCounts(event, inside, (int(counts[0].sum()), int(counts[1].sum())))
+
+
 def _finding(
     opened: Opened,
     search: Search,
@@ -175,9 +188,7 @@ def _finding(
 ) -> Finding:
     (cells, halves, _), (rounds, ranked) = search, searched
     notes = [*terms.notes(), *opened.pairs.equal_notes(), *opened.notes]
-    trials = int(counts[0].sum()), int(counts[1].sum())
-    # Marks are 0 and 1: without any cell in the event there is no column of it.
-    inside = counts[:, 1] if counts.shape[1] > 1 else np.zeros(2, np.int64)
+    _, inside, trials = _evidence(event, counts)
     mask = event.cells
     if not inside.any():
         # Its probability on either side is unknown, so what always happened is shown instead.
