@@ -110,10 +110,15 @@ def leave(code: int) -> None:
 
 
 class _UntilClosed:
-    """A stream that forgets what is written once nobody reads it any more."""
+    """A stream that forgets what is written once nobody reads it any more.
 
-    def __init__(self, stream: Any):
-        self._stream = stream
+    Args:
+        stream: To write to.
+        errors: Those of the system at which it begins to forget.
+    """
+
+    def __init__(self, stream: Any, errors: type[OSError]):
+        self._stream, self._errors = stream, errors
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -121,14 +126,14 @@ class _UntilClosed:
     def write(self, text: str) -> int:
         try:
             return self._stream.write(text)
-        except BrokenPipeError:
+        except self._errors:
             self.forget()
             return len(text)
 
     def flush(self) -> None:
         try:
             self._stream.flush()
-        except BrokenPipeError:
+        except self._errors:
             self.forget()
 
     def forget(self) -> None:
@@ -148,7 +153,7 @@ def lasting_streams() -> Iterator[None]:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))
-    written = _UntilClosed(sys.stdout), _UntilClosed(sys.stderr)
+    written = _UntilClosed(sys.stdout, BrokenPipeError), _UntilClosed(sys.stderr, OSError)
     sys.stdout, sys.stderr = written
     try:
         yield
