@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -11,7 +10,7 @@ from jax import Array
 from dpjax._batching import Execution
 from dpjax._errors import Status
 from dpjax._numerics import WideCount
-from dpjax._streaming import blocks_of
+from dpjax._streaming import blocks_of, fetched
 from dpjax.inference._levels import ldp_levels, renyi_levels
 from dpjax.methods.histogram._estimate import all_pairs_of, count_outputs, output_interval_of
 from dpjax.sweeps._devices import Columns, over_devices
@@ -33,7 +32,7 @@ def start_histogram(
         execution=execution,
         num_intervals=method.num_intervals,
     )
-    return lambda: _columns(entry, jax.device_get(started))
+    return lambda: _columns(entry, fetched(started))
 
 
 def _count_outputs(mechanism, inputs, interval, blocks, key, runs, **static) -> WideCount:
