@@ -27,11 +27,15 @@ import psutil
 from benchmarks.robustness import command, run
 from dpjax.sweeps import Store, rows_equal
 
+_BEGUN = 0.3
+"""Seconds of computing after which a process is in dpjax."""
+
 MARK = "DPJAX_MARK"
 """A variable that every process of a case inherits."""
 
-PATIENCE = 5.0
-"""Seconds in which everything must have ended after a kill."""
+PATIENCE, COMPILING = 5.0, 20.0
+"""Seconds in which everything must have ended after a kill, and an audit after an interrupt, which
+waits for a compilation that has begun."""
 
 SPEC = """
 block_runs = 4
@@ -182,13 +186,17 @@ def killed_sweeps(folder: Path, kills: int, moments: random.Random) -> list[str]
 
 def stopped_audits(folder: Path, stops: int, moments: random.Random) -> dict[str, list[str]]:
     """Source -> faults of long audits that get one SIGINT each."""
-    faults = {}
-    for name, options in cases(folder, long=True).items():
-        faults[name] = []
-        for _ in range(stops):
-            mark = uuid.uuid4().hex
+    faults, ways = {}, cases(folder, long=True)
+    for name in dict.fromkeys(way.partition(",")[0] for way in ways):
+        faults[name], slowest = [], 0.0
+        turns = [options for way, options in ways.items() if way.partition(",")[0] == name]
+        for turn in range(stops):
+            mark, options = uuid.uuid4().hex, turns[turn % len(turns)]
             process = start(folder, [sys.executable, "-m", "dpjax", "audit", *options], mark)
-            time.sleep(moments.uniform(1.5, 8.0))
+            # Python has its handlers then, however busy the machine is.
+            while psutil.Process(process.pid).cpu_times().user < _BEGUN:
+                time.sleep(0.01)
+            time.sleep(moments.uniform(0, 6.0))
             begun = process.poll() is None
             process.send_signal(signal.SIGINT)
             asked = time.monotonic()
@@ -198,14 +206,18 @@ def stopped_audits(folder: Path, stops: int, moments: random.Random) -> dict[str
                 process.kill()
                 said = f"it hung; {process.communicate()[1]}"
             took = time.monotonic() - asked
+            slowest = max(slowest, took)
             sentence = said.rstrip().rpartition("\n")[2]
             if process.returncode != 130 or "Stopped" not in sentence or "Traceback" in said:
                 faults[name].append(f"code {process.returncode}, begun {begun}: {said[-500:]!r}")
-            if took > PATIENCE:
+            if took > COMPILING:
                 faults[name].append(f"{took:.1f} s until it ended")
             if left := left_after(mark, PATIENCE):
                 faults[name].append(f"{left} processes left")
-        print(f"{stops} interrupts, {name}: {len(faults[name])} faults", flush=True)
+        print(
+            f"{stops} interrupts, {name}: {len(faults[name])} faults, {slowest:.1f} s at most",
+            flush=True,
+        )
         for fault in faults[name]:
             print(f"  {fault}", flush=True)
     return faults
@@ -228,7 +240,7 @@ def main() -> None:
     """Command line; exits with 1 where anything went wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--stops", type=int, default=20, help="of each source and method")
+    parser.add_argument("--stops", type=int, default=20, help="of each source, over its methods")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="dpjax-interrupts-"))
