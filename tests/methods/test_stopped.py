@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import psutil
@@ -191,7 +192,7 @@ def slow(database):
 if __name__ == "__main__":
     print("begun", flush=True)
     mechanism = dpjax.HostMechanism(slow, batched=False, workers=2)
-    dpjax.audit(mechanism, [(0, 1)], method=dpjax.Events(1000, 1000))
+    dpjax.audit(mechanism, [(0, 1)], method=dpjax.Events(4000, 4000))
 """
 
 
@@ -204,9 +205,10 @@ def test_workers_end_with_their_parent(tmp_path, number, seconds):
     with subprocess.Popen(
         [sys.executable, "working.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as audit:
-        workers = []
+        workers, deadline = [], time.monotonic() + 60
         while len(workers) < 2:
-            assert audit.poll() is None
+            assert audit.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
             children = psutil.Process(audit.pid).children(recursive=True)
             workers = [c for c in children if "spawn_main" in " ".join(c.cmdline())]
         audit.send_signal(getattr(signal, number))
