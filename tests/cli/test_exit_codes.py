@@ -31,9 +31,13 @@ def asks(database, num_samples):
 
 def slow(database):
     import random, time
-    open("begun", "w").close()
-    time.sleep(0.005)
+    calls.append(database)
+    if len(calls) == 2500:
+        open("begun", "w").close()
+    time.sleep(0.001)
     return database + random.random()
+
+calls = []
 
 def quits_in_jax(key, database):
     sys.exit(0)
@@ -181,7 +185,6 @@ def test_a_signal_stops_an_audit_with_a_sentence(folder, number, code):
         audited = int(process.stdout.readline())
         while not (folder / "begun").exists():
             time.sleep(0.1)
-        time.sleep(4)
         os.kill(audited, number)
         _, error = process.communicate(timeout=60)
     (folder / "begun").unlink()
