@@ -168,7 +168,8 @@ def in_calls(
 def fetched(started: Any) -> Any:
     """`jax.device_get`, during which signals are heard; what computes is not stopped by them."""
     began = time.perf_counter()
-    while not all(leaf.is_ready() for leaf in jax.tree.leaves(started)):
+    arrays = [leaf for leaf in jax.tree.leaves(started) if isinstance(leaf, Array)]
+    while not all(array.is_ready() for array in arrays):
         # A fiftieth of the time at most is lost.
         time.sleep(min(max((time.perf_counter() - began) / 50, 1e-4), 0.05))
     return jax.device_get(started)
