@@ -1,13 +1,18 @@
-"""The ways in which dpjax refuses, and the outcomes that are not numbers.
+"""The ways in which dpjax refuses and is stopped, and the outcomes that are not numbers.
 
 Bad arguments raise the built-in `ValueError` and `TypeError`, on the host and before any compile.
 What can only be seen in the data is a `Status`: an outcome with a full sentence and what to do
-next, never a NaN that travels on.
+next, never a NaN that travels on. An interrupt raises `Stopped`, between two compiled calls.
 """
 
 import enum
 import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import Any
 
 
 class Status(enum.Enum):
@@ -40,6 +45,34 @@ def neutral(text: str) -> str:
         lambda found: repr(found[0])[1:-1],
         text,
     )
+
+
+class Stopped(KeyboardInterrupt):
+    """An interrupt of an audit, with a sentence on what was drawn and what that shows so far."""
+
+
+@contextmanager
+def signals_wait() -> Iterator[None]:
+    """Within it, interrupts and SIGTERM wait for the end of the block.
+
+    What jax or an import does at that moment cannot be left halfway: an exception in one of its
+    callbacks is lost or ends the process. Only Python's own handlers wait, and only in the main
+    thread, where they run; what the system does by itself or ignores stays as it is.
+    """
+    came: list[tuple[int, Any]] = []
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: handler for number, handler in found.items() if callable(handler)}
+    for number in before:
+        signal.signal(number, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number, frame in came[:1]:
+            before[number](number, frame)
 
 
 def nearest(name: str, known: list[str]) -> str:

@@ -2,23 +2,33 @@
 
 The draw happens inside the loop body, so memory is one block, however many samples are asked for.
 A block's key comes from the block's number alone (`fold_in`), so its samples do not depend on how
-blocks are grouped, batched or spread over devices.
+blocks are grouped, batched or spread over devices. So a long stream is cut into several compiled
+calls, between which signals are heard; the counts of the parts add up to those of the whole.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
+from dpjax._errors import signals_wait
 from dpjax._numerics import MAX_BLOCK, WideCount
 
 Carry = TypeVar("Carry")
 
 _LANES = 128
+
+_FIRST_DRAWS = 2**22
+"""Draws of the first compiled call of a stream that is cut: a tenth of a second or less."""
+
+_CALL_SECONDS = 0.5
+"""Seconds of the calls after it, about."""
 
 
 class Reducer(NamedTuple, Generic[Carry]):
@@ -57,11 +67,15 @@ class Blocks:
         size: Of each block.
         number: int32, of blocks.
         in_last: Samples of the last block that count.
+        start: int32, the first block that is drawn now.
+        stop: int32, after the last block that is drawn now; None for all.
     """
 
     size: int = field(metadata={"static": True})
     number: Any
     in_last: Any
+    start: Any = np.int32(0)  # noqa: RUF009 (unchanging)
+    stop: Any = None
 
 
 def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
@@ -112,12 +126,54 @@ def reduce_samples(
 
     block_of = draw if reducer.reads_once else drawn_once(draw)
     carry = reducer.init()
-    start = 0
+    start, stop = blocks.start, blocks.number if blocks.stop is None else blocks.stop
     if first is not None:
-        carry, start = update(carry, first, 0), 1
+        carry, start = update(carry, first, 0), np.int32(1)
     with jax.named_scope("sample_blocks"):
         # The block number is counted, not scanned over: a list of them would grow with the samples.
-        return jax.lax.fori_loop(np.int32(start), blocks.number, step, carry)
+        return jax.lax.fori_loop(start, stop, step, carry)
+
+
+def in_calls(
+    launch: Callable[[Blocks], WideCount], blocks: Blocks, num_streams: int
+) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Counts streams in compiled calls of half a second or so; interrupts are heard between them.
+
+    Args:
+        launch: Blocks -> counts of those from their start to their stop.
+        blocks: Of each stream.
+        num_streams: That are counted side by side.
+
+    Yields:
+        int64 counts of a part, and how many samples of each stream are in it. Their sums are the
+        same for every cut, for counts are integers.
+    """
+    number, in_last = int(blocks.number), int(blocks.in_last)
+    start, size = 0, max(_FIRST_DRAWS // (blocks.size * num_streams), 1)
+    while start < number:
+        stop = min(start + size, number)
+        began = time.perf_counter()
+        # A part has the form of another, so that all of them are one program.
+        part = replace(blocks, start=np.int32(start), stop=np.int32(stop))
+        with signals_wait():
+            counts = jax.device_get(launch(part)).as_int()
+        # The first call compiles, so that its time says nothing.
+        if start:
+            seconds = time.perf_counter() - began
+            size = max(int(size * min(_CALL_SECONDS / seconds, 8.0)), 1)
+        yield counts, (stop - start) * blocks.size - (blocks.size - in_last) * (stop == number)
+        start = stop
+
+
+def fetched(started: Any) -> Any:
+    """`jax.device_get`, during which signals are heard; what computes is not stopped by them."""
+    began = time.perf_counter()
+    # Public, but not in jax's own stubs.
+    arrays: list[Any] = [leaf for leaf in jax.tree.leaves(started) if isinstance(leaf, Array)]
+    while not all(array.is_ready() for array in arrays):
+        # A fiftieth of the time at most is lost.
+        time.sleep(min(max((time.perf_counter() - began) / 50, 1e-4), 0.05))
+    return jax.device_get(started)
 
 
 def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:

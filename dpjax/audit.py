@@ -75,7 +75,13 @@ def audit(
     # A seed that is none is refused before anything is drawn.
     _ = terms.root
     source = source_of(subject)
-    finding = method.run(source, pairs, terms)
+    try:
+        finding = method.run(source, pairs, terms)
+    except SystemExit as error:
+        # Else it would end the caller, as if nothing were wrong.
+        raise ValueError(
+            f"{source.name} called sys.exit({error.code!r}): what is audited must return."
+        ) from error
     return build(finding, source, method, terms, time.perf_counter() - start)
 
 

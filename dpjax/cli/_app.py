@@ -9,11 +9,17 @@ from typing import Any
 import typer
 
 from dpjax.cli import _audit, _empirical, _mechanisms, _plan, _sweep
+from dpjax.cli._stop import lasting_streams, say
 from dpjax.cli._wording import in_options, options_of
 
 _CACHE = "jax_compilation_cache_dir"
 
-_TABLES = {"audit": _audit.TABLE, "plan": _plan.TABLE, "empirical": _empirical.TABLE}
+_TABLES = {
+    "audit": _audit.TABLE,
+    "plan": _plan.TABLE,
+    "empirical": _empirical.TABLE,
+    "sweep": _sweep.TABLE,
+}
 """Command -> its options, in whose words errors speak."""
 
 app = typer.Typer(
@@ -76,13 +82,18 @@ def run() -> None:
     Any other error keeps its traceback and exits with 3: Python's own 1 would read as a violated
     claim.
     """
-    try:
-        app()
-    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        command = next((word for word in sys.argv[1:] if word in _TABLES), None)
-        options = {} if command is None else options_of(_TABLES[command])
-        print(f"error: {in_options(str(error), options)}", file=sys.stderr)
-        sys.exit(2)
-    except Exception:
-        traceback.print_exc()
-        sys.exit(3)
+    with lasting_streams():
+        try:
+            try:
+                app()
+            finally:
+                # Here, where what cannot be written is bad input, and not when Python ends.
+                sys.stdout.flush()
+        except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
+            command = next((word for word in sys.argv[1:] if word in _TABLES), None)
+            options = {} if command is None else options_of(_TABLES[command])
+            say(f"error: {in_options(str(error), options)}")
+            sys.exit(2)
+        except Exception:
+            say(traceback.format_exc().rstrip())
+            sys.exit(3)

@@ -1,8 +1,7 @@
 """`dpjax audit`: a built-in mechanism, a function, a program, or files of outputs."""
 
 import dataclasses
-import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import typer
 from dpjax.cli._audit_options import TABLE, source_of
 from dpjax.cli._notion import claim_of, notion_of
 from dpjax.cli._options import counting, say_written, working
+from dpjax.cli._stop import say
 from dpjax.cli._subject import subject_and_pairs
 from dpjax.cli._table import add_command
 from dpjax.cli._wording import in_options, options_of
@@ -28,8 +28,8 @@ def audit(**given: Any) -> None:
     """Audits a mechanism: a confidence bound on its level of privacy, with a witness.
 
     Exits with 0 if the claim is not refuted or none was given, 1 if it is violated, 2 on bad input
-    (an assumption that the counts refute and a file that cannot be written among it), 3 on an error
-    of dpjax itself.
+    (an assumption that the counts refute among it), 3 on an error of dpjax itself, 130 or 143 where
+    a signal stopped it. A file that cannot be written afterwards changes no exit code.
     """
     written = {name: value for name, value in given.items() if value not in (None, [], ())}
     source = source_of(written)
@@ -45,18 +45,20 @@ def audit(**given: Any) -> None:
     on_host = source in ("host", "command")
     with counting("outputs drawn") if on_host else working("comparing outputs ...") as progress:
         result = _audited(source, written, progress)
-    print(result.to_json() if written["as_json"] else _for_people(result))
+    _hand_over(result, written["as_json"], plot, report)
     from dpjax.results._result import ASSUMPTION_REFUTED, VIOLATED
 
-    unsure = not _wrote(result, plot, report) or result.verdict == ASSUMPTION_REFUTED
-    raise typer.Exit(1 if result.verdict == VIOLATED else 2 if unsure else 0)
+    raise typer.Exit({VIOLATED: 1, ASSUMPTION_REFUTED: 2}.get(result.verdict, 0))
 
 
 def _audited(source: str, written: dict[str, Any], progress: Any) -> Any:
     """The result of the audit that was asked for."""
     from dpjax import _validate
-    from dpjax.audit import audit as run
-    from dpjax.methods import METHODS
+    from dpjax._errors import signals_wait
+
+    with signals_wait():
+        from dpjax.audit import audit as run
+        from dpjax.methods import METHODS
 
     method: Any = METHODS[written["method"]]
     options = _chosen(written, (field.name for field in dataclasses.fields(method)))
@@ -87,20 +89,25 @@ def _write_report(result: Any, path: Path) -> None:
     write_report(result, path)
 
 
-def _wrote(result: Any, plot: Path | None, report: Path | None) -> bool:
-    """Writes figure and report, and returns whether all that was asked for could be.
+def _hand_over(result: Any, as_json: bool, plot: Path | None, report: Path | None) -> None:
+    """Prints the result and writes figure and report; what cannot be written is said.
 
-    The result is printed by then: an audit of hours must not be lost to a folder.
+    The verdict is known by then: it must not be lost to a folder, nor changed by it.
     """
-    written = True
-    for path, write in ((plot, result.plot), (report, partial(_write_report, result))):
-        if path is None:
-            continue
+
+    def show() -> None:
+        print(result.to_json() if as_json else _for_people(result), flush=True)
+
+    ways: list[tuple[str | Path, Callable[[], Any]]] = [("standard output", show)]
+    if plot is not None:
+        ways.append((plot, partial(result.plot, plot)))
+    if report is not None:
+        ways.append((report, partial(_write_report, result, report)))
+    for place, write in ways:
         try:
-            write(path)
-        except (ValueError, OSError) as error:
-            print(f"error: {path} was not written: {error}", file=sys.stderr)
-            written = False
+            write()
+        except Exception as error:
+            say(f"error: {place} was not written: {type(error).__name__}: {error}")
         else:
-            say_written(path)
-    return written
+            if isinstance(place, Path):
+                say_written(place)

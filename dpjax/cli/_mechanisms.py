@@ -5,13 +5,15 @@ import json
 
 import typer
 
+from dpjax.cli._stop import ending_well
+
 _WIDE = 110
 """Columns that the whole table takes."""
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("mechanisms")(mechanisms)
+    app.command("mechanisms")(ending_well(mechanisms))
 
 
 def mechanisms(

@@ -1,10 +1,11 @@
 """What several commands read from their options and say while they work."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from dpjax.cli._stop import say
 
 
 def number_or_text(text: str) -> float | str:
@@ -38,4 +39,4 @@ def say_written(*paths: Path | None) -> None:
     """Names the files that were written, on standard error."""
     for path in paths:
         if path is not None:
-            print(f"wrote {path}", file=sys.stderr)
+            say(f"wrote {path}")

@@ -1,15 +1,24 @@
-"""Signals that ask a long command to stop: what has begun is finished first."""
+"""How a command ends: by its exit code, by a signal, at a closed pipe."""
 
+import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from typing import Any
+
+_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 
 
 class Stop:
     """Whether a signal has asked to stop.
 
     Attributes:
-        exit_code: 0 after SIGTERM, 130 after ctrl-c.
+        signal: Its number, or None.
     """
 
     def __init__(self) -> None:
@@ -21,13 +30,13 @@ class Stop:
 
     @property
     def exit_code(self) -> int:
-        """As shells expect it of a command that was asked to end (SIGTERM) or interrupted."""
-        return 130 if self.signal == signal.SIGINT else 0
+        """As shells have it of a command that a signal ended, also if that was finished first."""
+        return 128 + (self.signal or signal.SIGINT)
 
 
 @contextmanager
 def stopping_on_signals() -> Iterator[Stop]:
-    """Notes the first SIGTERM or ctrl-c; a second one ends the process at once, as usual."""
+    """Notes the first signal that asks to end; a second one ends the process at once, as usual."""
     stop = Stop()
 
     def note(number: int, frame: object) -> None:
@@ -35,11 +44,123 @@ def stopping_on_signals() -> Iterator[Stop]:
         for other, handler in before.items():
             signal.signal(other, handler)
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    for number in before:
-        signal.signal(number, note)
-    try:
+    with _handled(note) as before:
         yield stop
+
+
+def ending_well(run: Callable[..., None]) -> Callable[..., None]:
+    """A command that ends with one of dpjax's exit codes and a sentence, whatever it runs.
+
+    An interrupt, SIGTERM and SIGHUP stop it, with 128 and the signal's number. A sys.exit() of
+    code that it imports or audits is bad input, and no verdict.
+    """
+
+    @wraps(run)
+    def command(**given: Any) -> None:
+        stop = Stop()
+
+        def interrupt(number: int, frame: object) -> None:
+            stop.signal = number
+            raise KeyboardInterrupt
+
+        try:
+            with _handled(interrupt):
+                run(**given)
+        except KeyboardInterrupt as error:
+            say(str(error) or "Stopped before there was an answer.")
+            leave(stop.exit_code)
+        except SystemExit as error:
+            raise ValueError(
+                f"sys.exit({error.code!r}) was called by what dpjax was to run: it must return."
+            ) from error
+        except EOFError as error:
+            raise ValueError("what dpjax was to run asks for input, and there is none.") from error
+
+    return command
+
+
+@contextmanager
+def _handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Any]]:
+    """Signals that ask to end go to the handler; what is ignored, as after nohup, stays so."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    before = {number: old for number, old in before.items() if old is not signal.SIG_IGN}
+    if threading.current_thread() is not threading.main_thread():
+        before = {}
+    for number in before:
+        signal.signal(number, handler)
+    try:
+        yield before
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def say(text: str) -> None:
+    """Writes a line to standard error; where that is closed or full, nothing can be said."""
+    with suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def leave(code: int) -> None:
+    """Ends the process without taking down what may be computing at this moment."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+class _UntilClosed:
+    """A stream that forgets what is written once nobody reads it any more.
+
+    Args:
+        stream: To write to.
+        errors: Those of the system at which it begins to forget.
+    """
+
+    def __init__(self, stream: Any, errors: type[OSError]):
+        self._stream, self._errors = stream, errors
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except self._errors:
+            self.forget()
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except self._errors:
+            self.forget()
+
+    def forget(self) -> None:
+        """Sends what is in its buffer and all that comes nowhere, so that no later flush fails."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
+
+
+@contextmanager
+def lasting_streams() -> Iterator[None]:
+    """Within it a closed standard stream is an empty one, and a closed pipe ends nothing.
+
+    After it no stream holds anything that could fail, for that would change the exit code.
+    """
+    before = sys.stdin, sys.stdout, sys.stderr
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))
+    written = _UntilClosed(sys.stdout, BrokenPipeError), _UntilClosed(sys.stderr, OSError)
+    sys.stdout, sys.stderr = written
+    try:
+        yield
+    finally:
+        for stream in written:
+            try:
+                stream.flush()
+            except OSError:
+                stream.forget()
+        sys.stdin, sys.stdout, sys.stderr = before

@@ -109,8 +109,11 @@ def _import_function(path: str, option: str) -> Any:
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = importlib.import_module(module)
-    except ImportError as error:
-        raise ValueError(f"{option} {path!r}: the module cannot be imported: {error}.") from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit() and input() among them
+        what = str(error) if isinstance(error, ImportError) else repr(error)
+        raise ValueError(f"{option} {path!r}: the module cannot be imported: {what}.") from None
     try:
         return getattr(found, attribute)
     except AttributeError:

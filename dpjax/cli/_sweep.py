@@ -1,7 +1,6 @@
 """`dpjax sweep`: runs a sweep into a store, or says how far one is."""
 
 import os
-import sys
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 import typer
 
-from dpjax.cli._stop import stopping_on_signals
+from dpjax.cli._stop import say, stopping_on_signals
 from dpjax.cli._sweep_progress import showing
 from dpjax.cli._table import Row, Table, add_command, option
 
@@ -31,6 +30,12 @@ TABLE: Table = {
         "--distributed",
         default=False,
     ),
+    "any_processor": option(
+        bool,
+        "Go on where a processor made the store whose numbers end in other bits; rows say which.",
+        "--any-processor",
+        default=False,
+    ),
     "devices": option(
         int,
         "On CPU: part it into so many devices, which share the runs of a block; one a core if not "
@@ -48,8 +53,9 @@ def register(app: typer.Typer) -> None:
 def sweep(**given: Any) -> None:
     """Runs what is missing of a sweep, block by block, and can be interrupted at any time.
 
-    Interrupted by SIGTERM or ctrl-c, it stores the block it is at and exits with 0 or 130; the
-    same command goes on where it stopped.
+    At ctrl-c, SIGTERM or SIGHUP it stores the block it is at; a second signal ends it at once. It
+    exits with 0 only if nothing is missing, with 130, 143 or 129 after a signal; the same command
+    goes on where it stopped.
     """
     folder, out, shard, dask = (given[name] for name in ("folder", "out", "shard", "dask"))
     allow_import = given["allow_import"] or ()
@@ -74,7 +80,8 @@ def sweep(**given: Any) -> None:
 
     from dpjax.sweeps import Store, SweepSpec, run_sweep
 
-    store = Store.create(out, SweepSpec.from_file(given["spec"], allow_import))
+    spec = SweepSpec.from_file(given["spec"], allow_import)
+    store = Store.create(out, spec, any_processor=given["any_processor"])
     with ExitStack() as stack:
         executor = stack.enter_context(_dask(dask)) if dask is not None else None
         stop = stack.enter_context(stopping_on_signals())
@@ -84,18 +91,17 @@ def sweep(**given: Any) -> None:
             executor=executor,
             shard=share,
             progress=progress,
-            report=lambda sentence: print(sentence, file=sys.stderr),
+            report=say,
             should_stop=stop.asked,
         )
     missing = state.total_runs - state.num_runs
     if missing:
-        print(
-            f"stopped with {missing} of {state.total_runs} runs to go; the same command goes on "
-            "from here.",
-            file=sys.stderr,
+        say(
+            f"Stopped with {missing} of {state.total_runs} runs to go; the same command goes on "
+            "from here."
         )
         raise typer.Exit(stop.exit_code)
-    print(f"wrote {out}: {state.num_runs} runs, {state.num_computed} of them now", file=sys.stderr)
+    say(f"wrote {out}: {state.num_runs} runs, {state.num_computed} of them now")
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -155,7 +161,7 @@ def _status(folder: Path | None, allow_import: Collection[str]) -> None:
     from dpjax.sweeps import Store
 
     store = Store.open(folder, allow_import)
-    finished, corrupt = store.finished()
+    finished, corrupt, strange, _ = store.contents()
     table = Table(
         "entry",
         "mechanism",
@@ -174,3 +180,5 @@ def _status(folder: Path | None, allow_import: Collection[str]) -> None:
     Console().print(table)
     total = sum(stored.values())
     print(f"{total} of {store.spec.num_runs} runs are stored; {len(corrupt)} corrupt blocks.")
+    for path, reason in strange.items():
+        print(f"{path} is not used: {reason}.")

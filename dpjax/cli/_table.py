@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import typer
 
+from dpjax.cli._stop import ending_well
+
 
 class Row(NamedTuple):
     """An option or an argument of a command.
@@ -55,7 +57,7 @@ def add_command(app: typer.Typer, name: str, run: Any, table: Table) -> None:
         run: A function (**given) that gets a value for every row; its docstring is the help.
         table: Of its parameters.
     """
-    keyword = inspect.Parameter.KEYWORD_ONLY
+    run, keyword = ending_well(run), inspect.Parameter.KEYWORD_ONLY
     # Where typer looks: the names and defaults, and their types.
     run.__signature__ = inspect.Signature(
         [inspect.Parameter(n, keyword, default=row.info) for n, row in table.items()]

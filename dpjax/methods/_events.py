@@ -19,6 +19,7 @@ from dpjax import _validate
 from dpjax._numerics import finite_or_none
 from dpjax.inference import Event, Rounds, rounds_of, rounds_within
 from dpjax.methods._chains import Plan, plan_chain
+from dpjax.methods._stopped import saying_so_far
 from dpjax.notions import EventCounts, Terms
 from dpjax.partitions import Partition
 from dpjax.partitions._curve import curve_of
@@ -111,7 +112,10 @@ class Events:
         request = Request(
             self.rounds, self.region, partial(_promise, terms), terms.root, terms.layout
         )
-        with source.opened(pairs, request) as opened:
+        with (
+            source.opened(pairs, request) as opened,
+            saying_so_far(opened.tally, terms) as so_far,
+        ):
             searches = opened.search()
             _refuse_empty_region(searches, opened)
             rounds = self.rounds(len(searches))
@@ -125,6 +129,7 @@ class Events:
             scores = promised | {pair: plans[pair].predicted for pair in kept}
             order = sorted(scores, key=lambda pair: (pair not in plans, -scores[pair]))
             search, plan = searches[best], plans[best]
+            so_far.evidence = plan.evidence
             counts = opened.confirm(best, search.partition, plan.marks)
             ranked = tuple(
                 (opened.pairs.labels[pair], finite_or_none(scores[pair])) for pair in order
@@ -198,6 +203,13 @@ def choose(search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> E
     # Before anything is confirmed, so that the words and the counts are of one event.
     cells = search.partition.settled(event.cells, search.halves.sum(axis=(0, 1)) > 0)
     return event._replace(cells=cells if search.allowed is None else cells & search.allowed)
+
+
+def _evidence(event: Event, counts: np.ndarray) -> EventCounts:
+    """Counts [2, marks] of the event, whose mark is 1, and of all outputs."""
+    # Without any cell in the event there is no column of it.
+    inside = counts[:, 1] if counts.shape[1] > 1 else np.zeros(2, np.int64)
+    return EventCounts(event, inside, (int(counts[0].sum()), int(counts[1].sum())))
 
 
 def _finding(

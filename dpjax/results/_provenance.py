@@ -1,17 +1,24 @@
 """Where a result comes from: what was audited, with which seed, versions and machine."""
 
+import hashlib
 import platform
 import subprocess
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import jaxlib.version
 import numpy as np
 import scipy
+from jax import Array
 
 import dpjax
 from dpjax import _random
+
+_PROBED = 1024
+"""Numbers that are computed to know a processor by."""
 
 
 def seed_of(key: Any) -> Any:
@@ -43,6 +50,32 @@ def versions() -> dict[str, str]:
 def device() -> str:
     """The device that computes."""
     return f"{jax.devices()[0].platform}: {jax.devices()[0].device_kind}"
+
+
+@lru_cache(maxsize=8)
+def processor(device: Any = None) -> str:
+    """A device's kind, and a digest of what it computes: two that are the same give the same bits.
+
+    Instruction sets differ in the last bits of floats, for some multiply and add in one rounding.
+    So what sweeps are made of is computed: noise, elementary functions, products and sums.
+
+    Args:
+        device: Of jax; the first of this process if None.
+    """
+    device = jax.local_devices()[0] if device is None else device
+    numbers = np.linspace(0.1, 9.9, _PROBED)
+    with jax.default_device(device):
+        found = jax.device_get(_probe(np.array([1, 2], np.uint32), jnp.asarray(numbers)))
+    digest = hashlib.sha256(b"".join(np.asarray(values).tobytes() for values in found))
+    return f"{device.device_kind} {digest.hexdigest()[:8]}"
+
+
+@jax.jit
+def _probe(words: Array, x: Array) -> list[Array]:
+    noise = _random.laplace(jax.random.wrap_key_data(words, impl="threefry2x32"), _PROBED)
+    bumps = jnp.exp(-0.5 * noise * noise) * x + jnp.log(x)
+    functions = jnp.exp(-x), jnp.log(x), jnp.log1p(x), jnp.sin(x), jnp.sqrt(x)
+    return [noise, *functions, noise / x, x * x + noise, jnp.sum(bumps), jnp.mean(noise)]
 
 
 def revision(package: Path = Path(__file__).parents[1]) -> str | None:

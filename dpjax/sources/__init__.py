@@ -10,3 +10,4 @@ from dpjax.sources._source import Opened as Opened
 from dpjax.sources._source import Request as Request
 from dpjax.sources._source import Search as Search
 from dpjax.sources._source import Source as Source
+from dpjax.sources._source import Tally as Tally

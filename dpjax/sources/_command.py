@@ -18,7 +18,7 @@ from dpjax import _validate
 from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.sources._host import seeds_of_calls
 from dpjax.sources._on_host import OnHost
-from dpjax.sources._process import Ended, Programs, ending_with_us
+from dpjax.sources._process import Ended, Programs
 from dpjax.sources._schedule import in_order
 from dpjax.sources.readers._entries import as_outputs
 
@@ -105,13 +105,12 @@ class CommandMechanism(OnHost):
         """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs."""
         # Threads: each waits for a process of its own.
         programs = Programs()
-        with ThreadPoolExecutor(self.workers) as pool, ending_with_us(programs):
+        with ThreadPoolExecutor(self.workers) as pool:
             try:
                 yield partial(self._batches, pool, programs)
-            except BaseException:
+            finally:
                 # An interrupt reaches this process alone, and the pool would wait for the others.
                 programs.stop()
-                raise
 
     def _batches(
         self,

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax import _random
-from dpjax._streaming import blocks_of
+from dpjax._numerics import WideCount
+from dpjax._streaming import Blocks, blocks_of, in_calls
 from dpjax._types import FiniteSpace, IntegerSpace, VectorSpace
 from dpjax.databases import Pairs
 from dpjax.mechanisms import Mechanism, refuse_repeated
@@ -33,7 +34,7 @@ from dpjax.sources._layouts import (
     stream_words,
 )
 from dpjax.sources._learned import lay_best
-from dpjax.sources._source import AnyPairs, Request, Search, count_halves
+from dpjax.sources._source import AnyPairs, Request, Search, Tally, count_halves
 from dpjax.sources._streams import CONFIRM, SEARCH, SEARCH_AGAIN
 from dpjax.sources._subject import check_shape, mechanism_of, name_of, pairs_of, parameters_of
 
@@ -93,6 +94,7 @@ class _OpenedDrawn:
         self._region = None
         if request.region is not None:
             self._region = as_region(request.region, self._space)
+        self.tally = Tally()
         self.pairs = AnyPairs.of(pairs)
         self._rounds = request.rounds(len(pairs))
         self.num_confirm = self._rounds.num_confirm
@@ -129,6 +131,7 @@ class _OpenedDrawn:
                 ]
                 sides = [chain([p], rest) for p, rest in zip(pilots, rests, strict=True)]
                 halves.append(count_halves(laid[-1], sides))
+                self.tally.searched += 2 * num_samples
         if self._streamed:
             self._table = lookup(laid, self._space, self._first[0].dtype)
             halves = self._search_streamed(SEARCH, num_samples, range(len(laid)))
@@ -148,6 +151,7 @@ class _OpenedDrawn:
         for pair in kept:
             sides = [self._batches(pair, side, SEARCH_AGAIN, num_again) for side in (0, 1)]
             halves.append(count_halves(self._laid[pair], sides))
+            self.tally.searched += 2 * num_again
         return halves
 
     def confirm(
@@ -158,28 +162,36 @@ class _OpenedDrawn:
         block = min(self._block, self.num_confirm)
         self._refuse_repeated(pair, self._draw(pair, 0, CONFIRM, block))
         if not self._streamed:
-            counts = np.zeros((2, num_marks), np.int64)
             for side in (0, 1):
                 for batch in self._batches(pair, side, CONFIRM, self.num_confirm):
-                    cell = partition.index(batch)
-                    counts[side] += np.bincount(marks[cell], minlength=num_marks)
-            return counts
-        counts = confirm_counts_runs(
-            self._mechanism,
-            self._stacked.database,
-            self._stacked.neighbor,
-            self._table,
-            blocks_of(self.num_confirm, self._block),
-            self._request.key,
-            (
-                np.full(1, _RUN, np.int32),
-                np.full(1, pair, np.int32),
-                np.pad(np.asarray(marks, np.int32), (0, self._table.size - len(marks)))[None],
-            ),
-            num_marks=num_marks,
-            execution=self._request.execution,
+                    counts = np.zeros((2, num_marks), np.int64)
+                    counts[side] = np.bincount(marks[partition.index(batch)], minlength=num_marks)
+                    self.tally.confirm(counts)
+            assert self.tally.confirmed is not None
+            return self.tally.confirmed
+        of_run = (
+            np.full(1, _RUN, np.int32),
+            np.full(1, pair, np.int32),
+            np.pad(np.asarray(marks, np.int32), (0, self._table.size - len(marks)))[None],
         )
-        return counts.as_int()[0]
+
+        def launch(blocks: Blocks) -> WideCount:
+            return confirm_counts_runs(
+                self._mechanism,
+                self._stacked.database,
+                self._stacked.neighbor,
+                self._table,
+                blocks,
+                self._request.key,
+                of_run,
+                num_marks=num_marks,
+                execution=self._request.execution,
+            )
+
+        for counts, _ in in_calls(launch, blocks_of(self.num_confirm, self._block), 2):
+            self.tally.confirm(counts[0])
+        assert self.tally.confirmed is not None
+        return self.tally.confirmed
 
     def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:
         return self._request.promise(cells, halves, self._rounds.num_confirm)
@@ -210,17 +222,24 @@ class _OpenedDrawn:
     def _search_streamed(
         self, stage: int, num_samples: int, searched: Sequence[int]
     ) -> list[np.ndarray]:
-        counts = search_counts_runs(
-            self._mechanism,
-            self._stacked.database,
-            self._stacked.neighbor,
-            self._table,
-            np.int32(stage),
-            blocks_of(num_samples, self._block),
-            self._request.key,
-            (np.full(1, _RUN, np.int32), np.array([searched], np.int32)),
-            execution=self._request.execution,
-        ).as_int()[0]
+        streams, counts = 2 * len(searched), np.int64(0)
+
+        def launch(blocks: Blocks) -> WideCount:
+            return search_counts_runs(
+                self._mechanism,
+                self._stacked.database,
+                self._stacked.neighbor,
+                self._table,
+                np.int32(stage),
+                blocks,
+                self._request.key,
+                (np.full(1, _RUN, np.int32), np.array([searched], np.int32)),
+                execution=self._request.execution,
+            )
+
+        for part, size in in_calls(launch, blocks_of(num_samples, self._block), streams):
+            counts = counts + part[0]
+            self.tally.searched += streams * size
         halves = counts.reshape(len(searched), 2, 2, self._table.size).transpose(0, 2, 1, 3)
         return [
             half[..., : self._laid[pair].size] for half, pair in zip(halves, searched, strict=True)

@@ -16,6 +16,7 @@ from dpjax import _validate
 from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview, preview_database
 from dpjax.sources._copies import copier
 from dpjax.sources._on_host import OnHost
+from dpjax.sources._process import end_with_parent
 from dpjax.sources._schedule import batch_sizes, in_order, seed_of_batch
 
 _SEEDS = ("seed", "rng")
@@ -101,8 +102,16 @@ class HostMechanism(OnHost):
         # generator into every worker.
         context = multiprocessing.get_context("spawn")
         # Named in full, it is loaded here and not with dpjax, of whose import it was a tenth.
-        with futures.ProcessPoolExecutor(self.workers, mp_context=context) as pool:
-            yield partial(self._batches, call, pool)
+        with futures.ProcessPoolExecutor(
+            self.workers, mp_context=context, initializer=end_with_parent
+        ) as pool:
+            try:
+                yield partial(self._batches, call, pool)
+            except BaseException:
+                # The pool would wait for calls that may take for ever.
+                for process in list((pool._processes or {}).values()):
+                    process.kill()
+                raise
 
     def _batches(
         self,
@@ -168,7 +177,9 @@ def _draw(
     given = fresh()
     try:
         batch = function(given, num_samples, **_seed_given(kind, seed))
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit() among them, which must end no audit
         raise ValueError(
             f"the function {name} raised {type(error).__name__} when asked for {asked}: {error}. "
             "In a batch it is not known which output failed: with batched=False each exception is "
@@ -200,7 +211,9 @@ def _draw_one(
     database = fresh()
     try:
         return function(database, **_seed_given(kind, int(seed)))
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit() among them, which must end no audit
         if catch:
             # Only its type: a message may hold what no label should, and may not be picklable.
             return Raised(f"error: {type(error).__name__}")

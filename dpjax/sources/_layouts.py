@@ -15,6 +15,7 @@ from jax import Array
 
 from dpjax import _random
 from dpjax._batching import Execution, map_batched
+from dpjax._errors import signals_wait
 from dpjax._jit import jit_by_class
 from dpjax._numerics import MAX_BLOCK, WideCount
 from dpjax._streaming import Blocks, category_counts, drawn_once, reduce_samples
@@ -62,11 +63,13 @@ def first_draws(
         first: Number of the first block.
     """
     blocks = range(first, first - (-num_draws // size))
-    drawn = [
-        sample_block(mechanism, _random.fold_words(words, block), database, size=size)
-        for block in blocks
-    ]
-    return np.concatenate(jax.device_get(drawn))[:num_draws]
+    # As many as are gathered take a second or so.
+    with signals_wait():
+        drawn = [
+            sample_block(mechanism, _random.fold_words(words, block), database, size=size)
+            for block in blocks
+        ]
+        return np.concatenate(jax.device_get(drawn))[:num_draws]
 
 
 @jit_by_class(static_argnames=("size",))

@@ -15,7 +15,7 @@ from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, region_
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
-from dpjax.sources._source import AnyPairs, Request, Search, count_halves
+from dpjax.sources._source import AnyPairs, Request, Search, Tally, count_halves
 from dpjax.sources._time_limit import Pace, Plan
 
 _BEGINNINGS = (100, 1000)
@@ -23,6 +23,9 @@ _BEGINNINGS = (100, 1000)
 
 _REPEAT_NATS = 40.0
 """What is less likely than e^-40 to happen twice by chance did not happen by chance."""
+
+_CUT = 1000
+"""Outputs that are counted at once where each is a call: an interrupt loses no more than these."""
 
 _STAGES = {"search": 0, "confirm": 1, "measure": 2, "search again": 3}
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit")
@@ -74,7 +77,8 @@ class _OpenedOnHost:
         words = tuple(_random.words_of(request.key).tolist())
         self._encoder = source.encoder()
         self._progress = _Progress(source.progress)
-        self._stream = _Watched(draw, self._encoder, pairs, words, self._progress)
+        self.tally = Tally()
+        self._stream = _Watched(draw, self._encoder, pairs, words, self._progress, self.tally)
         self._words, self.pairs = words, pairs
         self._rounds, self._request = request.rounds(len(pairs)), request
         self.num_confirm = self._rounds.num_confirm
@@ -133,7 +137,7 @@ class _OpenedOnHost:
             wanted: Outputs a side of each, if there is time.
             later: Outputs a side of a round that follows.
         """
-        plan = Plan(wanted, None, None)
+        plan = Plan(wanted, None if self._source.batched else _CUT, None)
         if self._pace is not None:
             now = num_pairs * wanted
             share = now / (now + later + self._rounds.num_confirm)
@@ -163,12 +167,17 @@ class _OpenedOnHost:
         """Fresh outputs; see `dpjax.sources.Opened`."""
         # No clock here: which outputs confirm must not depend on how long they took.
         plan = Plan(self.num_confirm, self._cut, None)
-        counts = np.zeros((2, int(marks.max()) + 1), np.int64)
-        for side in (0, 1):
-            for batch in self._stream.batches(pair, side, "confirm", plan):
-                counts[side] += np.bincount(marks[partition.index(batch)], minlength=len(counts[0]))
+        sides = [self._stream.batches(pair, side, "confirm", plan) for side in (0, 1)]
+        # In turns, so that an interrupt leaves counts of both.
+        for batches in zip(*sides, strict=True):
+            counts = [
+                np.bincount(marks[partition.index(batch)], minlength=int(marks.max()) + 1)
+                for batch in batches
+            ]
+            self.tally.confirm(np.stack(counts))
+        assert self.tally.confirmed is not None
         self.notes += self._stream.notes(pair)
-        return counts
+        return self.tally.confirmed
 
     def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:
         return self._request.promise(cells, halves, self._rounds.num_confirm)
@@ -242,10 +251,16 @@ class _Watched:
     """
 
     def __init__(
-        self, draw: Draw, encoder: Encoder, pairs: AnyPairs, words: Any, progress: _Progress
+        self,
+        draw: Draw,
+        encoder: Encoder,
+        pairs: AnyPairs,
+        words: Any,
+        progress: _Progress,
+        tally: Tally,
     ):
         self._draw, self._encoder, self._pairs = draw, encoder, pairs
-        self._words, self._progress = words, progress
+        self._words, self._progress, self._tally = words, progress, tally
         self.taken: dict[tuple[int, int], tuple[int, float]] = {}
         self._seen: set[tuple[int, int, bytes]] = set()
         self._constant: dict[tuple[int, int], bool] = {}
@@ -260,6 +275,7 @@ class _Watched:
             outputs = self._encoder.encode(raw)
             self._watch(outputs, pair, side)
             self._progress.add(len(outputs.labels))
+            self._tally.searched += len(outputs.labels) * (stage != "confirm")
             # Only the time of this stream: the two sides of a pair are drawn in turns.
             spent += time.perf_counter() - last
             count += len(outputs.labels)

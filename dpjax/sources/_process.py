@@ -1,44 +1,57 @@
-"""Runs of programs that end when they must, together with what they have started."""
+"""Processes that end when they must: workers, and programs with what they have started."""
 
+import ctypes
+import multiprocessing
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dpjax import _validate
+
+_PDEATHSIG = 1
+"""Of prctl: the signal that a process gets when its parent ends."""
 
 _LAST_LINES, _LAST_BYTES = 5, 10_000
 _GRACE = 0.5
 """Seconds for the pipe to close once everything that should hold it was killed."""
 
 
-@contextmanager
-def ending_with_us(programs: "Programs") -> Iterator[None]:
-    """Within it, a signal that ends this process ends the programs first, for they have sessions.
-
-    Only where nothing else handles it, and in the main thread, where Python lets handlers be set.
-    """
-    numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-    if threading.current_thread() is not threading.main_thread():
-        numbers = []
-    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
-
-    def end(number: int, frame: object) -> None:
-        programs.stop()
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-
-    for number in numbers:
-        signal.signal(number, end)
+_GUARD = """
+import os, signal, sys
+running = set()
+for line in sys.stdin:
+    (running.add if line[0] == "+" else running.discard)(int(line[1:]))
+for number in running:
     try:
-        yield
-    finally:
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)
+        os.killpg(number, signal.SIGKILL)
+    except OSError:
+        pass
+"""
+"""A process that outlives this one by a moment, to end what it has left running."""
+
+
+def end_with_parent() -> None:
+    """Lets this worker end as soon as its parent does, whatever ends that.
+
+    An interrupt of the terminal is left to the parent, which ends its workers.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    if sys.platform == "linux":
+        # The system does it, also where a call never returns to Python.
+        ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 class Ended(NamedTuple):
@@ -56,12 +69,17 @@ class Ended(NamedTuple):
 
 
 class Programs:
-    """Programs that run at the same time, so that all of them can be stopped."""
+    """Programs that run at the same time, and end with this process, whatever ends it.
+
+    They have sessions of their own, which no signal of a terminal reaches. So a guard is told which
+    of them run, and kills these when its pipe is closed.
+    """
 
     def __init__(self):
         # A signal may come while its own thread stops them.
         self._lock, self._stopped = threading.RLock(), False
         self._running: set[subprocess.Popen] = set()
+        self._guard: subprocess.Popen | None = None
 
     def stop(self) -> None:
         """Kills all that run, and starts no more."""
@@ -70,6 +88,26 @@ class Programs:
             for process in self._running:
                 if process.returncode is None:
                     _kill(process)
+            if self._guard is not None:
+                self._guard.communicate()
+                self._guard = None
+
+    def _start_guard(self) -> None:
+        """Starts the guard, where the system has groups of processes."""
+        if self._guard is None and hasattr(os, "killpg"):
+            self._guard = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _GUARD],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    def _tell(self, sign: str, process: subprocess.Popen) -> None:
+        """Tells the guard that a program has begun or ended."""
+        if self._guard is not None and self._guard.stdin is not None:
+            self._guard.stdin.write(f"{sign}{process.pid}\n".encode())
+            self._guard.stdin.flush()
 
     def run(self, words: Sequence[str], num_lines: int, timeout: float | None) -> Ended:
         """Runs a program to its end, or until it printed too much or took too long.
@@ -87,6 +125,7 @@ class Programs:
             with self._lock:
                 if self._stopped:
                     raise RuntimeError("programs were stopped")
+                self._start_guard()
                 # A session of its own: a kill reaches the children too.
                 process = subprocess.Popen(
                     words,
@@ -96,6 +135,7 @@ class Programs:
                     start_new_session=True,
                 )
                 self._running.add(process)
+                self._tell("+", process)
             try:
                 lines, code = _read(process, num_lines, timeout)
             finally:
@@ -104,6 +144,7 @@ class Programs:
                     process.wait()
                 with self._lock:
                     self._running.discard(process)
+                    self._tell("-", process)
             return Ended(lines, code, " | ".join(errors.lines()))
 
 

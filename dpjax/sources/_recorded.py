@@ -20,7 +20,7 @@ from dpjax.sources._learned import lay_best
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._shared_draws import refuse_same_origin, refuse_shared_draws
 from dpjax.sources._side_values import SideValues
-from dpjax.sources._source import AnyPairs, Request, Search
+from dpjax.sources._source import AnyPairs, Request, Search, Tally
 
 _MIN_SIDE, _MIN_SEARCH = 40, 10
 _LABEL = "recorded pair"
@@ -109,6 +109,7 @@ class _OpenedRecorded:
         ]
         names = " and ".join(part.name for part in self._parts)
         self._encoder = Encoder(names, bits=source.bits)
+        self.tally = Tally()
         self.pairs = AnyPairs((["x"], ["y"]), (_LABEL,))
         self.num_confirm = 0
         self.region = region_text(self._box)
@@ -149,7 +150,7 @@ class _OpenedRecorded:
             discrete=self._source.discrete,
             region=self._box,
         )
-        self._counts = np.stack([part.counts(encoder, cells) for part in parts], axis=1)
+        self._counts = np.stack([part.counts(encoder, cells, self.tally) for part in parts], axis=1)
         self.num_confirm = int(self._counts[2].sum(axis=1).min())
         self.notes += [
             f"{side}: {searched} outputs searched, the other {confirmed} confirmed."
@@ -274,7 +275,7 @@ class _Split:
         self.folds = _fold(words)
         return pilot
 
-    def counts(self, encoder: Encoder, cells: Partition) -> np.ndarray:
+    def counts(self, encoder: Encoder, cells: Partition, tally: Tally) -> np.ndarray:
         """int64 [3, cells]: of both halves of the search part and of the confirm part."""
         counts, number, kept = np.zeros((4, cells.size), np.int64), 0, []
         for chunk, words in self._numbered():
@@ -293,6 +294,7 @@ class _Split:
             room = max(_ORDERED - sum(map(len, kept)), 0)
             kept.append(cell[part == 2][:room].astype(np.min_scalar_type(cells.size)))
             number += len(chunk)
+            tally.searched += int((part < 2).sum())
         self.confirmed = np.concatenate(kept)
         return counts[:3]
 

@@ -117,10 +117,28 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
     return halves
 
 
+@dataclass
+class Tally:
+    """What was counted so far in one audit: all that an interrupt leaves.
+
+    Attributes:
+        searched: Outputs that searched, at both sides of all pairs.
+        confirmed: int64 [2, marks], counts of the fresh outputs; None before the first of them.
+    """
+
+    searched: int = 0
+    confirmed: NDArray[np.int64] | None = None
+
+    def confirm(self, counts: NDArray[np.int64]) -> None:
+        """Adds counts of fresh outputs."""
+        self.confirmed = counts if self.confirmed is None else self.confirmed + counts
+
+
 class Opened(Protocol):
     """A source during one audit.
 
     Attributes:
+        tally: What was counted so far.
         pairs: That are compared.
         num_confirm: N, which may be smaller than asked for once the search is over.
         region: In words.
@@ -128,6 +146,7 @@ class Opened(Protocol):
         notes: What a reader should know besides.
     """
 
+    tally: Tally
     pairs: AnyPairs
     num_confirm: int
     region: str

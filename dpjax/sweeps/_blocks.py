@@ -11,11 +11,12 @@ import numpy as np
 
 from dpjax._batching import Execution
 from dpjax.results._provenance import device
+from dpjax.sweeps._binding import PLACE, binding
 from dpjax.sweeps._compute import compute
 from dpjax.sweeps._devices import Columns
 from dpjax.sweeps._entry import Entry
 
-UNREPEATABLE = ("seconds",)
+UNREPEATABLE = ("seconds", "processor")
 """The columns that differ from one computation of a run to the next."""
 
 
@@ -50,7 +51,7 @@ def start_block(
     def encode() -> bytes:
         columns = {name: values[: stop - first] for name, values in finish().items()}
         seconds = (time.perf_counter() - start) / size
-        return _encode(entry, columns, seconds)
+        return _encode(entry, columns, seconds, binding(entry, first, stop, key))
 
     return encode
 
@@ -73,7 +74,7 @@ def _entry_from_json(text: str) -> Entry:
     return Entry.from_dict(content, [content["mechanism"].partition(":")[0]])
 
 
-def _encode(entry: Entry, columns: Columns, seconds: float) -> bytes:
+def _encode(entry: Entry, columns: Columns, seconds: float, said: dict[str, Any]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -89,8 +90,9 @@ def _encode(entry: Entry, columns: Columns, seconds: float) -> bytes:
             "exact": pa.array(columns["exact"], pa.bool_()),
             "status": pa.array([str(status) for status in columns["status"]], pa.string()),
             "seconds": pa.array(np.full(num_runs, seconds), pa.float64()),
+            "processor": pa.array([said["processor"]] * num_runs, pa.string()),
         },
-        metadata={"device": device()},
+        metadata={PLACE: json.dumps(said), "device": device()},
     )
     content = io.BytesIO()
     pq.write_table(table, content)

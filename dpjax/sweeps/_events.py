@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-import jax
 import numpy as np
 from jax import Array
 
 from dpjax import _random
 from dpjax._batching import Execution
-from dpjax._streaming import blocks_of
+from dpjax._streaming import blocks_of, fetched
 from dpjax.inference import Event
 from dpjax.mechanisms import refuse_repeated
 from dpjax.notions import EventCounts
@@ -61,7 +60,7 @@ def start_events(
 
     def halves(counts: Any) -> np.ndarray:
         """int64 [runs, searched, half, side, cells]."""
-        whole = jax.device_get(counts).as_int()
+        whole = fetched(counts).as_int()
         return whole.reshape(*whole.shape[:3], 2, table.size).swapaxes(2, 3)
 
     every = np.broadcast_to(np.arange(num_pairs, dtype=np.int32), (len(runs), num_pairs))
@@ -89,7 +88,7 @@ def start_events(
                 num_marks=num_marks,
                 execution=execution,
             )
-            return jax.device_get(counts).as_int()
+            return fetched(counts).as_int()
 
         if entry.is_chained:
             return chained(entry, laid, (found, kept), rounds.num_confirm, confirmed)

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -11,6 +10,7 @@ from jax import Array
 from dpjax._batching import Execution
 from dpjax._errors import Status
 from dpjax._numerics import WideCount
+from dpjax._streaming import blocks_of, fetched
 from dpjax.inference._levels import ldp_levels, renyi_levels
 from dpjax.methods.histogram._estimate import all_pairs_of, count_outputs, output_interval_of
 from dpjax.sweeps._devices import Columns, over_devices
@@ -25,19 +25,18 @@ def start_histogram(
     interval = output_interval_of(entry.mechanism, method, None)
     started = over_devices(
         _count_outputs,
-        (entry.mechanism, jnp.asarray(method.inputs), interval),
+        (entry.mechanism, jnp.asarray(method.inputs), interval, blocks_of(method.num_samples)),
         key,
         runs,
         devices,
         execution=execution,
         num_intervals=method.num_intervals,
-        num_samples=method.num_samples,
     )
-    return lambda: _columns(entry, jax.device_get(started))
+    return lambda: _columns(entry, fetched(started))
 
 
-def _count_outputs(mechanism, inputs, interval, key, runs, **static) -> WideCount:
-    return count_outputs(mechanism, inputs, key, runs, interval, **static)
+def _count_outputs(mechanism, inputs, interval, blocks, key, runs, **static) -> WideCount:
+    return count_outputs(mechanism, inputs, key, runs, interval, blocks, **static)
 
 
 def _columns(entry: Entry, counted: WideCount) -> Columns:

@@ -4,13 +4,13 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from dpjax._batching import Execution, default_execution
 from dpjax._errors import Status
+from dpjax._streaming import fetched
 from dpjax.densities import MAX_NODES, find_kernel, finer
 from dpjax.methods.local import (
     Local,
@@ -86,7 +86,7 @@ def _started(
         return over_devices(kernel, drawn, key, runs, devices, execution=execution)
 
     def again(settings: Local) -> Columns:
-        found = columns(entry, settings, jax.device_get(launch(settings)))
+        found = columns(entry, settings, fetched(launch(settings)))
         return _refined(entry, settings, found, again)
 
     # The region is an argument of its own.
@@ -94,7 +94,7 @@ def _started(
     started = launch(settings)
 
     def finish() -> Columns:
-        found = columns(entry, settings, jax.device_get(started))
+        found = columns(entry, settings, fetched(started))
         return _refined(entry, settings, found, again)
 
     return finish

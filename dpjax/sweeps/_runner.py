@@ -75,14 +75,16 @@ def run_sweep(
         RuntimeError: The executor broke down; finished blocks are stored.
     """
     blocks = _share(list(store.spec.blocks()), shard)
-    finished, corrupt = store.finished()
-    if corrupt:
+    contents = store.contents()
+    if contents.broken:
         report(
-            f"{len(corrupt)} stored blocks are truncated or corrupt and are computed anew, first "
-            f"{corrupt[0].name}."
+            f"{len(contents.broken)} stored blocks are truncated or corrupt and are computed anew, "
+            f"first {contents.broken[0].name}."
         )
-    store.clear(corrupt)
-    todo = [block for block in blocks if block.name not in finished]
+    for path, reason in contents.strange.items():
+        report(f"{path} is not used, and left where it is: {reason}.")
+    store.clear(contents)
+    todo = [block for block in blocks if block.name not in contents.finished]
     total = sum(block.stop - block.first for block in blocks)
     left = sum(block.stop - block.first for block in todo)
     state = Progress(None, total - left, 0, total)

@@ -1,28 +1,51 @@
 """The store of a sweep: a folder with a manifest and one Parquet file a finished block.
 
 A block's file carries the hash of its bytes in its name and appears by a rename, so a file is
-either whole or recognisably not. Nothing else is written: what is left to do is the spec's blocks
-without the stored ones, whoever stored them.
+either whole or recognisably not; what is in it says where it belongs (`_binding.py`). Nothing else
+is written: what is left to do is the spec's blocks without the stored ones, whoever stored them.
+Nothing is deleted but what has exactly the name of a block here, and is broken.
 """
 
 import hashlib
 import json
 import os
+import re
 import secrets
+import stat
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpjax import _random
 from dpjax._files import read_document, write_whole
 from dpjax.results import _provenance
+from dpjax.sweeps._binding import DECISIVE, FORMAT, difference, read_binding
 from dpjax.sweeps._blocks import UNREPEATABLE
 from dpjax.sweeps._spec import Block, SweepSpec
 
-FORMAT = 2
 _MANIFEST, _BLOCKS = "manifest.json", "blocks"
 _STALE_SECONDS = 3600
+
+_FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
+_BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
+"""Names of blocks, and of files that become one."""
+
+
+class Contents(NamedTuple):
+    """What lies among the blocks of a store.
+
+    Attributes:
+        finished: Block name -> its file.
+        broken: Files with the name of a block, whose bytes are not what the name says.
+        strange: Anything else -> why it is no block of this sweep. It is left where it is.
+        beginnings: What killed processes left half-written.
+    """
+
+    finished: dict[str, Path]
+    broken: list[Path]
+    strange: dict[Path, str]
+    beginnings: list[Path]
 
 
 class Store:
@@ -31,24 +54,38 @@ class Store:
     Attributes:
         folder: The folder.
         spec: The sweep.
-        manifest: Spec, versions, dtype, generator, device and revision, as in the file.
+        manifest: Spec, versions, dtype, generator, processors, device and revision, as in the file.
+        any_processor: Whether blocks of processors are taken that the manifest does not name yet.
     """
 
-    def __init__(self, folder: Path, manifest: dict[str, Any], allow_import: Collection[str] = ()):
+    def __init__(
+        self,
+        folder: Path,
+        manifest: dict[str, Any],
+        allow_import: Collection[str] = (),
+        any_processor: bool = False,
+    ):
         self.folder = folder
         self.manifest = manifest
         self.spec = SweepSpec.from_dict(manifest["spec"], allow_import)
+        self.any_processor = any_processor
 
     @classmethod
-    def create(cls, folder: str | Path, spec: SweepSpec) -> "Store":
+    def create(cls, folder: str | Path, spec: SweepSpec, *, any_processor: bool = False) -> "Store":
         """Opens the store of a sweep, or makes it.
 
         A store is taken over by a sweep that has all of its entries and finished blocks, and more:
         so entries and runs can be added.
 
+        Args:
+            folder: New, or of a store.
+            spec: The sweep.
+            any_processor: Whether a store is taken over that was made on a processor whose numbers
+                end in other bits. Each row says on which it was computed.
+
         Raises:
-            ValueError: The folder holds another sweep, was made by other versions, or is not a
-                store at all.
+            ValueError: The folder holds another sweep, was made by other versions or on another
+                processor, or is not a store at all.
             OSError: It cannot be written to.
         """
         folder = Path(folder)
@@ -61,9 +98,12 @@ class Store:
             write_whole({folder / _MANIFEST: json.dumps(manifest, indent=1) + "\n"})
         old = cls.open(folder, spec.modules)
         _refuse_others(old, manifest, spec)
+        manifest["processors"] = old.manifest["processors"]
         if old.spec != spec:
             write_whole({folder / _MANIFEST: json.dumps(manifest, indent=1) + "\n"})
-        return cls.open(folder, spec.modules)
+        store = cls(folder, manifest, spec.modules, any_processor)
+        store._allow(_provenance.processor())
+        return store
 
     @classmethod
     def open(cls, folder: str | Path, allow_import: Collection[str] = ()) -> "Store":
@@ -93,39 +133,105 @@ class Store:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{folder / _MANIFEST} holds no sweep: {error}") from error
 
-    def finished(self) -> tuple[dict[str, Path], list[Path]]:
-        """Verifies every file of the sweep.
+    def contents(self) -> Contents:
+        """Looks at everything among the blocks, and into every block.
 
-        Returns:
-            Block name -> its file, and the files whose bytes are not what their names say.
+        Raises:
+            ValueError: A block is there twice, with other rows.
         """
-        whole: dict[str, Path] = {}
-        corrupt = []
-        for path in sorted((self.folder / _BLOCKS).glob("*.parquet")):
-            name, _, digest = path.name.removesuffix(".parquet").rpartition(".")
-            if _digest(path.read_bytes()) == digest:
-                whole.setdefault(name, path)
+        found = Contents({}, [], {}, [])
+        blocks = {block.name: block for block in self.spec.blocks()}
+        for path in sorted((self.folder / _BLOCKS).iterdir()):
+            whole, begun = _FILE.fullmatch(path.name), _BEGINNING.fullmatch(path.name)
+            name = (whole or begun or {"name": None})["name"]
+            if name not in blocks:
+                found.strange[path] = "its name is not that of a block of this sweep"
+            elif not stat.S_ISREG(path.lstat().st_mode):
+                found.strange[path] = "it is no file"
+            elif begun:
+                found.beginnings.append(path)
             else:
-                corrupt.append(path)
-        expected = {block.name for block in self.spec.blocks()}
-        return {name: path for name, path in whole.items() if name in expected}, corrupt
+                self._judge(path, blocks[name], found)
+        return found
 
-    def clear(self, corrupt: Iterable[Path]) -> None:
-        """Removes corrupt files, and what killed processes left half-written."""
-        for path in corrupt:
+    def _judge(self, path: Path, block: Block, found: Contents) -> None:
+        """Says what a file with the name of a block is."""
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            found.strange[path] = f"it cannot be read ({error.strerror})"
+            return
+        if f".{_digest(content)}." not in path.name:
+            found.broken.append(path)
+            return
+        try:
+            other = self._other(block, content)
+        except ValueError as error:
+            other = str(error)
+        first = found.finished.get(block.name)
+        if other is None and first is not None:
+            if not _rows(first).equals(_rows(path)):
+                raise ValueError(
+                    f"{path.name} and {first.name} in {path.parent} hold other rows of the same "
+                    "runs: one of them is wrong. Remove both, and the sweep computes them anew."
+                )
+            other = f"it holds the same rows as {first.name}"
+        if other is None:
+            found.finished[block.name] = path
+        else:
+            found.strange[path] = other
+
+    def _other(self, block: Block, content: bytes) -> str | None:
+        """In what a block differs from one of this store, or None."""
+        said = read_binding(content)
+        expected = {
+            "format": FORMAT,
+            "key": self.spec.key,
+            "entry": block.entry.id,
+            "first": block.first,
+            "stop": block.stop,
+            **{name: self.manifest[name] for name in ("dtype", "generator")},
+            **{name: self.manifest["versions"][name] for name in DECISIVE},
+        }
+        other, allowed = difference(said, expected), self.manifest["processors"]
+        if other is None and said["processor"] not in allowed:
+            other = f"its processor is {said['processor']!r}, and none of {', '.join(allowed)}"
+        return other
+
+    def clear(self, contents: Contents) -> None:
+        """Removes broken blocks, and what killed processes left half-written."""
+        # Another process may be writing just now.
+        now = time.time()
+        old = [p for p in contents.beginnings if now - p.stat().st_mtime > _STALE_SECONDS]
+        for path in (*contents.broken, *old):
             path.unlink(missing_ok=True)
-        for path in (self.folder / _BLOCKS).glob(".*"):
-            # Another process may be writing just now.
-            if time.time() - path.stat().st_mtime > _STALE_SECONDS:
-                path.unlink(missing_ok=True)
+
+    def _allow(self, processor: str) -> None:
+        """Names a processor in the manifest, or refuses it."""
+        known = self.manifest["processors"]
+        if processor in known:
+            return
+        if not self.any_processor:
+            raise ValueError(
+                f"{self.folder} was made on {' and '.join(known)}, but this is {processor}, whose "
+                "numbers end in other bits: go on there, name another folder, or allow it by "
+                "any_processor, which each row then shows."
+            )
+        known.append(processor)
+        write_whole({self.folder / _MANIFEST: json.dumps(self.manifest, indent=1) + "\n"})
 
     def write(self, block: Block, content: bytes) -> None:
         """Stores a block.
 
         Raises:
+            ValueError: It was computed by other versions, or on another processor.
             OSError: The disk is full or gone; nothing half-written stays, and what was stored
                 before is whole.
         """
+        self._allow(read_binding(content)["processor"])
+        other = self._other(block, content)
+        if other is not None:
+            raise ValueError(f"the block {block.name} cannot be stored: {other}.")
         path = self.folder / _BLOCKS / f"{block.name}.{_digest(content)}.parquet"
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
@@ -147,7 +253,7 @@ class Store:
         """All stored rows as one pyarrow table, ordered by entry and run.
 
         Columns: entry (id), run, lower_bound, estimate, pair, output, exact, status, seconds (mean
-        over the block that the run was computed in).
+        over the block that the run was computed in), processor.
 
         Raises:
             ValueError: A file is corrupt, or nothing is stored yet.
@@ -155,10 +261,10 @@ class Store:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        whole, corrupt = self.finished()
-        if corrupt:
+        whole, broken, _, _ = self.contents()
+        if broken:
             raise ValueError(
-                f"{len(corrupt)} blocks of {self.folder} are corrupt, first {corrupt[0].name}: "
+                f"{len(broken)} blocks of {self.folder} are corrupt, first {broken[0].name}: "
                 "run the sweep again, which computes them anew."
             )
         if not whole:
@@ -184,6 +290,13 @@ def rows_equal(first: Store, second: Store) -> bool:
     return tables[0].equals(tables[1])
 
 
+def _rows(path: Path) -> Any:
+    """All of a block that can be repeated."""
+    import pyarrow.parquet as pq
+
+    return pq.read_table(path).drop_columns(list(UNREPEATABLE))
+
+
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
@@ -194,6 +307,7 @@ def _manifest(spec: SweepSpec) -> dict[str, Any]:
         "spec": spec.to_dict(),
         "versions": _provenance.versions(),
         **_random.numbers_of_process(),
+        "processors": [_provenance.processor()],
         "device": _provenance.device(),
     }
     revision = _provenance.revision()
@@ -228,14 +342,14 @@ def _refuse_others(old: Store, new: dict[str, Any], spec: SweepSpec) -> None:
             "folder."
         )
     names = {block.name for block in spec.blocks()}
-    lost = [name for name in old.finished()[0] if name not in names]
+    lost = [name for name in old.contents().finished if name not in names]
     if lost:
         raise ValueError(
             f"{old.folder} holds {len(lost)} finished blocks that are no blocks of this sweep "
             f"(first {lost[0]}): runs can only be added, in whole blocks of {spec.block_runs}."
         )
     # What decides the bits of a row.
-    for name in ("dpjax", "jax", "jaxlib"):
+    for name in DECISIVE:
         before, now = old.manifest["versions"][name], new["versions"][name]
         if before != now:
             raise ValueError(

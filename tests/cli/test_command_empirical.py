@@ -38,7 +38,10 @@ def test_densities_and_noise(run, table):
     np.testing.assert_allclose(row["delta"], expected.delta, rtol=1e-9)
     options = {"epsilon": 0.5, "rule": "smallest", "sensitivity": 9.0}
     noise = dpjax.calibrate_noise(VALUES, "sum", **options, density=density)
-    assert row["noise"] == json.loads(json.dumps(noise.to_dict()))
+    found, expected = row["noise"], json.loads(json.dumps(noise.to_dict()))
+    # The last bit of a sum follows from how a table lies in memory.
+    assert found.pop("hausdorff") == pytest.approx(expected.pop("hausdorff"), rel=1e-12)
+    assert found == expected
 
 
 def test_joint_queries_and_an_adversary(run, tmp_path):

@@ -16,7 +16,7 @@ from dpjax._types import FiniteSpace
 from dpjax.databases import Pairs
 from dpjax.mechanisms import SVT2, Laplace, ReportNoisyMax
 from dpjax.partitions import Encoder, encode_drawn, lay
-from dpjax.sources import AnyPairs, Drawn, Request, Search
+from dpjax.sources import AnyPairs, Drawn, Request, Search, Tally
 
 SMALL = dpjax.Events(num_samples=2_000, num_confirm=4_000)
 ONE = [(0.0, 1.0)]
@@ -36,6 +36,7 @@ class Counted:
         self.pairs = AnyPairs.of([(number, -number) for number in range(len(self._search))])
         self.num_confirm, self.region = int(self._confirm[0].sum()), "all outputs"
         self.settings, self.notes, self.asked = {"generator": "none"}, ["counted."], []
+        self.tally = Tally()
         encoder, space = Encoder("counted"), FiniteSpace(self._search.shape[-1])
         outcomes = np.arange(space.size, dtype=np.int32)
         outputs = encode_drawn(encoder, outcomes, space)

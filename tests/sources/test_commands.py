@@ -1,5 +1,6 @@
 """Programs as mechanisms: every exit is an outcome, and no program outlives its audit."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -132,7 +133,9 @@ def test_a_timeout_ends_a_program_with_its_children(tmp_path, rest):
     trace = tmp_path / "trace"
     command = f"{PYTHON} -S {tmp_path / 'parent.py'} {trace}{rest}"
     start = time.monotonic()
-    ended = Programs().run(command.split(), 1, 2.0)
+    programs = Programs()
+    ended = programs.run(command.split(), 1, 2.0)
+    programs.stop()
     left = [
         process
         for process in psutil.process_iter(["cmdline"])
@@ -170,17 +173,26 @@ def test_an_interrupt_ends_what_runs(interrupts):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of Unix")
-@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
-def test_a_signal_that_ends_the_audit_ends_its_programs(number):
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP", "SIGKILL"])
+def test_what_ends_the_audit_ends_its_programs(number):
     # What nohup starts ignores it, and would hand that on.
-    code = f"import signal; signal.signal(signal.{number}, signal.SIG_DFL); "
+    code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); "
     code += "import dpjax; m = dpjax.CommandMechanism('sleep 4242{database}'); "
     code += "dpjax.audit(m, [(0, 1)])"
     with subprocess.Popen([sys.executable, "-c", code]) as audit:
-        deadline = time.monotonic() + 60
-        while not (children := psutil.Process(audit.pid).children()):
-            assert time.monotonic() < deadline, "the program was not started"
-            time.sleep(0.1)
+        children = started(audit.pid, "sleep")
         audit.send_signal(getattr(signal, number))
         assert audit.wait(30) == -getattr(signal, number)
     assert psutil.wait_procs(children, timeout=30)[1] == []
+
+
+def started(number, word):
+    """All descendants of a process, once one of them has the word in its command line."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        children = psutil.Process(number).children(recursive=True)
+        with contextlib.suppress(psutil.Error):
+            if any(word in " ".join(child.cmdline()) for child in children):
+                return children
+        time.sleep(0.1)
+    raise AssertionError("nothing was started")

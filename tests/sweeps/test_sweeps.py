@@ -345,7 +345,7 @@ def test_another_sweep_or_version_is_refused(tmp_path, monkeypatch):
     for old, new, message in (
         (f'"jax": "{jax.__version__}"', '"jax": "0.0.1"', "made with jax 0.0.1"),
         ('"dtype": "float32"', '"dtype": "float64"', "dtype float64"),
-        ('"format": 2', '"format": 1', "store format 1, but this version of dpjax reads 2"),
+        ('"format": 3', '"format": 1', "store format 1, but this version of dpjax reads 3"),
         ("{", "", "cannot be read"),
     ):
         assert old in good

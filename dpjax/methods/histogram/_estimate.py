@@ -24,10 +24,10 @@ from jax import Array
 
 from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution, map_batched
-from dpjax._errors import Status
+from dpjax._errors import Status, Stopped
 from dpjax._jit import jit_by_class
 from dpjax._numerics import WideCount
-from dpjax._streaming import block_size_for, category_counts, reduce_samples
+from dpjax._streaming import Blocks, blocks_of, category_counts, in_calls, reduce_samples
 from dpjax._types import FiniteSpace, RealSpace
 from dpjax.inference import Plan
 from dpjax.mechanisms import TruncatedLaplace
@@ -136,8 +136,8 @@ def draws_per_second() -> float:
             _random.as_key(repeat),
             jnp.arange(1, dtype=jnp.int32),
             (0.0, 1.0),
+            blocks_of(num_samples),
             num_intervals=100,
-            num_samples=num_samples,
             execution=default_execution(),
         )
         jax.block_until_ready(counts)
@@ -188,17 +188,30 @@ def estimate(
         )
     _validate.positive_int(num_runs=num_runs)
     interval = output_interval_of(mechanism, plan, output_interval)
-    counts = count_outputs(
-        mechanism,
-        inputs,
-        _random.as_key(key),
-        np.arange(num_runs, dtype=np.int32),
-        interval,
-        num_intervals=plan.num_intervals,
-        num_samples=plan.num_samples,
-        execution=execution or default_execution(),
-    ).as_int()[..., :-1]
-    num_draws = num_runs * len(inputs) * plan.num_samples
+    counts = np.zeros((num_runs, len(inputs), plan.num_intervals), np.int64)
+    drawn, num_draws = 0, num_runs * len(inputs) * plan.num_samples
+
+    def launch(blocks: Blocks) -> WideCount:
+        return count_outputs(
+            mechanism,
+            inputs,
+            _random.as_key(key),
+            np.arange(num_runs, dtype=np.int32),
+            interval,
+            blocks,
+            num_intervals=plan.num_intervals,
+            execution=execution or default_execution(),
+        )
+
+    streams = num_runs * len(inputs)
+    try:
+        for part, size in in_calls(launch, blocks_of(plan.num_samples), streams):
+            counts += part[..., :-1]
+            drawn += streams * size
+    except KeyboardInterrupt:
+        raise Stopped(
+            f"Stopped after {drawn} of {num_draws} outputs, which are too few for an answer."
+        ) from None
     num_outside = num_draws - int(counts.sum())
     if num_outside:
         where = "the finite space" if interval is None else f"[{interval[0]:g}, {interval[1]:g}]"
@@ -211,16 +224,16 @@ def estimate(
     return HistogramResult(inputs, compared, levels(counts, compared), counts, plan, order)
 
 
-@jit_by_class(static_argnames=("num_intervals", "num_samples", "execution"))
+@jit_by_class(static_argnames=("num_intervals", "execution"))
 def count_outputs(
     mechanism: Any,
     inputs: Array,
     key: Array,
     runs: Array,
     interval: tuple[float, float] | None,
+    blocks: Blocks,
     *,
     num_intervals: int,
-    num_samples: int,
     execution: Execution,
 ) -> WideCount:
     """Counts n outputs at every input, in independent runs.
@@ -231,8 +244,8 @@ def count_outputs(
         key: Typed key of all runs.
         runs: int32 [num_runs], run numbers; each key is folded from (run, input, block).
         interval: Ends of the output interval, or None for outputs 0..m - 1.
+        blocks: Of n outputs, or a part of them.
         num_intervals: m.
-        num_samples: n.
         execution: Layout on the machine; never changes the counts.
 
     Returns:
@@ -243,15 +256,14 @@ def count_outputs(
         reducer = category_counts(num_intervals)
     else:
         reducer = interval_counts(*interval, num_intervals)
-    block_size = block_size_for(num_samples)
 
     def one_input(run_key: Array, index: Array) -> WideCount:
         stream = _random.fold_in(run_key, index)
 
         def draw(block: Array) -> Array:
-            return mechanism.sample(_random.fold_in(stream, block), inputs[index], block_size)
+            return mechanism.sample(_random.fold_in(stream, block), inputs[index], blocks.size)
 
-        return reduce_samples(draw, reducer, num_samples)
+        return reduce_samples(draw, reducer, blocks)
 
     def one_run(run: Array) -> WideCount:
         run_key = _random.fold_in(key, run)

@@ -7,9 +7,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax._errors import Status
+from dpjax._errors import Status, Stopped, signals_wait
 from dpjax._numerics import FIXED_POINT, finite_or_none
 from dpjax._random import numbers_of_process
+from dpjax._streaming import fetched
 from dpjax.densities import MAX_NODES, find_kernel, finer
 from dpjax.methods.local._bounds import KernelSums, LocalBounds, local_bounds
 from dpjax.methods.local._loss import privacy_loss
@@ -37,7 +38,14 @@ def refine_lattice(run: Any, settings: Local) -> tuple[LocalStatistics, Local]:
     """
     kernel = find_kernel(settings.kernel)
     while True:
-        statistics = jax.device_get(run(settings))
+        try:
+            with signals_wait():
+                started = run(settings)
+            statistics = fetched(started)
+        except KeyboardInterrupt:
+            raise Stopped(
+                "Stopped in the compiled call that searches and confirms, so nothing was shown."
+            ) from None
         nodes = float(np.min(statistics.found.nodes_per_bandwidth))
         if nodes >= kernel.min_nodes:
             return statistics, settings

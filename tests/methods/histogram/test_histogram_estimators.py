@@ -10,7 +10,7 @@ from dpjax import _random
 from dpjax._batching import Execution
 from dpjax._errors import Status
 from dpjax._numerics import WideCount
-from dpjax._streaming import block_size_for
+from dpjax._streaming import block_size_for, blocks_of
 from dpjax.inference import (
     ldp_levels,
     plan,
@@ -115,8 +115,8 @@ def test_memory_does_not_grow_with_the_number_of_samples():
             key,
             jnp.arange(1, dtype=jnp.int32),
             (0.0, 1.0),
+            blocks_of(10**10),
             num_intervals=91,
-            num_samples=10**10,
             execution=Execution(1, 2),
         )
 

@@ -1,0 +1,58 @@
+"""What an interrupted audit says: how far it came, and what its evidence shows until there."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from dpjax._errors import Stopped
+from dpjax.notions import Evidence, Terms
+from dpjax.sources import Tally
+
+
+class SoFar:
+    """What is known when an interrupt comes.
+
+    Attributes:
+        tally: Of the source.
+        evidence: Of the counts that confirm, once an event was chosen; None before, and for methods
+            whose evidence is only complete at the end.
+    """
+
+    def __init__(self, tally: Tally):
+        self.tally = tally
+        self.evidence: Callable[[np.ndarray], Evidence] | None = None
+
+
+@contextmanager
+def saying_so_far(tally: Tally, terms: Terms) -> Iterator[SoFar]:
+    """Within it, an interrupt becomes `Stopped`, with a sentence.
+
+    Args:
+        tally: Of the source that is drawn.
+        terms: Of the audit.
+    """
+    so_far = SoFar(tally)
+    try:
+        yield so_far
+    except KeyboardInterrupt:
+        raise Stopped(_sentence(so_far, terms)) from None
+
+
+def _sentence(so_far: SoFar, terms: Terms) -> str:
+    searched, counts = so_far.tally.searched, so_far.tally.confirmed
+    if not searched:
+        return "Stopped before any output was counted, so nothing was shown."
+    drawn = f"Stopped after {searched} outputs that search"
+    if counts is None:
+        return f"{drawn} and none that confirm, so nothing was shown."
+    sides = counts.sum(axis=1)
+    drawn += f", and {sides[0]} at the database and {sides[1]} at the neighbor that confirm"
+    if so_far.evidence is None:
+        return f"{drawn}, which are too few for an answer."
+    evidence, sure = so_far.evidence(counts), terms.own_confidence
+    bound = terms.notion.state(evidence, sure, distance=terms.distance).lower_bound
+    return (
+        f"{drawn}. So far, with confidence {terms.confidence:g}, {terms.notion.symbol} is at least "
+        f"{bound:.4f}, if the moment of the stop did not depend on the outputs."
+    )

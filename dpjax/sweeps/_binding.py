@@ -1,0 +1,70 @@
+"""What a stored block says of itself: of which sweep, entry and runs it is, and what made it.
+
+It is written into the file. A name and a hash say that a file is whole; they do not say that it
+belongs where it lies.
+"""
+
+import json
+from typing import Any
+
+from dpjax import _random
+from dpjax.results import _provenance
+from dpjax.sweeps._entry import Entry
+
+FORMAT = 3
+"""Of stores and their blocks."""
+
+PLACE = b"dpjax"
+"""Name of the entry in a Parquet file's metadata."""
+
+DECISIVE = ("dpjax", "jax", "jaxlib")
+"""Packages whose versions decide the bits of a row."""
+
+
+def binding(entry: Entry, first: int, stop: int, key: int) -> dict[str, Any]:
+    """What a block of this process says, as plain words and numbers.
+
+    Args:
+        entry: That was run.
+        first: First run.
+        stop: After the last run.
+        key: Integer seed of the sweep.
+    """
+    versions = _provenance.versions()
+    return {
+        "format": FORMAT,
+        "key": key,
+        "entry": entry.id,
+        "first": first,
+        "stop": stop,
+        **_random.numbers_of_process(),
+        **{name: versions[name] for name in DECISIVE},
+        "processor": _provenance.processor(),
+    }
+
+
+def read_binding(content: bytes) -> dict[str, Any]:
+    """What the bytes of a block say.
+
+    Raises:
+        ValueError: They are no block, or do not hold the runs that they say.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(pa.BufferReader(content))
+        said = json.loads((file.schema_arrow.metadata or {})[PLACE])
+        if file.metadata.num_rows != said["stop"] - said["first"]:
+            raise ValueError("its rows are not as many as its runs")
+        return said
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"it is no block of a sweep ({error!r})") from None
+
+
+def difference(said: dict[str, Any], expected: dict[str, Any]) -> str | None:
+    """In words, the first entry in which a block is not what is expected; None if there is none."""
+    for name, value in expected.items():
+        if said.get(name) != value:
+            return f"its {name} is {said.get(name)!r}, and not {value!r}"
+    return None

@@ -1,0 +1,202 @@
+"""Every exit code of the README's table, end to end through a shell, pipes included."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+CODE = """
+import sys
+
+def noisy(database, num_samples, seed):
+    import numpy as np
+    return database + np.random.default_rng(seed).laplace(size=num_samples)
+
+def quits(database, num_samples):
+    sys.exit(0)
+
+def quits_at_one(database):
+    if database:
+        sys.exit(1)
+    return 0
+
+def asks(database, num_samples):
+    return input()
+
+def slow(database):
+    import random, time
+    calls.append(database)
+    if len(calls) == 2500:
+        open("begun", "w").close()
+    time.sleep(0.001)
+    return database + random.random()
+
+calls = []
+
+def quits_in_jax(key, database):
+    sys.exit(0)
+"""
+BUG = """
+import sys
+import dpjax.audit
+from dpjax.cli import main
+sys.modules["dpjax.audit"].audit = lambda *_, **__: 1 / 0
+main()
+"""
+SWEEP = """
+[[entries]]
+mechanism = "laplace"
+options = {num_samples = 300, num_confirm = 700}
+runs = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("codes")
+    for name, text in (
+        ("mine.py", CODE),
+        ("gone.py", "import sys; sys.exit(0)"),
+        ("asking.py", "input()"),
+        ("bug.py", BUG),
+        ("pairs.json", "[[0, 1]]"),
+        ("sweep.toml", SWEEP),
+    ):
+        (folder / name).write_text(text)
+    rng = np.random.default_rng(0)
+    for name in "xy":
+        np.save(folder / f"{name}.npy", rng.laplace(name == "y", size=5000))
+    return folder
+
+
+def environment(folder):
+    root = str(Path(__file__).parents[2])
+    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{folder}"}
+
+
+def shell(folder, command):
+    """Exit code and both streams of a command as people type it, in bash."""
+    words = {
+        "DPJAX": f"{sys.executable} -m dpjax",
+        "AUDIT": f"{sys.executable} -m dpjax audit --num-samples 500 --num-confirm 1000",
+        "HOST": "--pairs pairs.json --host mine",
+        "FILES": f"{sys.executable} -m dpjax audit --samples x.npy y.npy",
+    }
+    for word, text in words.items():
+        command = re.sub(rf"\b{word}\b", text, command)
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+# The level of the outputs in x and y, and of `noisy`, is 1.
+FAST = [
+    ("FILES --claim 5", 0, "NOT REFUTED"),
+    ("FILES --claim 0.3 --json | head -1", 1, "{"),
+    ("FILES --claim 5 --json | head -1", 0, "{"),
+    ("AUDIT HOST:quits", 2, "the function quits raised SystemExit"),
+    ("AUDIT laplace --epsilon -1", 2, "--epsilon must be a number > 0"),
+]
+SLOW = [
+    ("FILES", 0, "NO CLAIM"),
+    ("FILES --claim 0.3", 1, "VIOLATED"),
+    ("AUDIT HOST:noisy --claim 5", 0, "NOT REFUTED"),
+    ("AUDIT HOST:noisy --claim 0.1", 1, "VIOLATED"),
+    # An outcome like any other: it tells the two databases apart.
+    ("AUDIT HOST:quits_at_one --one-by-one --claim 1", 1, "VIOLATED"),
+    ("AUDIT HOST:quits_at_one --one-by-one --claim 1 --workers 1", 1, "VIOLATED"),
+    ("AUDIT HOST:asks < /dev/null", 2, "the function asks raised EOFError"),
+    ("AUDIT HOST:asks <&-", 2, "the function asks raised EOFError"),
+    ("AUDIT --pairs pairs.json --function mine:quits_in_jax", 2, "quits_in_jax called sys.exit(0)"),
+    ("AUDIT --pairs pairs.json --host gone:f", 2, "cannot be imported: SystemExit(0)"),
+    ("AUDIT --pairs pairs.json --host asking:f < /dev/null", 2, "cannot be imported: EOFError"),
+    (
+        "DPJAX audit truncated-laplace --param scale=0.3 --method histogram --lipschitz 0.3 "
+        "--precision 0.3",
+        2,
+        "ASSUMPTION REFUTED",
+    ),
+    ("PYTHON bug.py audit laplace", 3, "ZeroDivisionError"),
+    ("DPJAX sweep sweep.toml --out store", 0, "2 runs"),
+    ("DPJAX sweep nowhere.toml --out other", 2, "nowhere.toml does not exist"),
+    # What becomes of the output changes no verdict.
+    ("FILES --claim 0.3 | true", 1, ""),
+    ("FILES --claim 5 | true", 0, ""),
+    ("FILES --claim 0.3 2>&1 >/dev/null | true", 1, ""),
+    ("FILES --claim 0.3 > /dev/full", 1, "standard output was not written: OSError"),
+    ("FILES --claim 5 > /dev/full", 0, "standard output was not written: OSError"),
+    ("FILES --claim 0.3 2> /dev/full", 1, "VIOLATED"),
+    ("FILES --claim 0.3 >&- 2>&- <&-", 1, ""),
+    ("FILES --claim 0.3 --report /proc/report.md", 1, "/proc/report.md was not written"),
+    ("FILES --claim 5 --plot /proc/plot.png", 0, "/proc/plot.png was not written"),
+    ("DPJAX audit --help | head -1", 0, ""),
+    ("DPJAX mechanisms --json | head -1", 0, "{"),
+    ("DPJAX mechanisms > /dev/full", 2, "No space left"),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "text"),
+    [*FAST, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)],
+)
+def test_a_code_means_what_the_table_says(folder, command, code, text):
+    if ("/dev/full" in command or "/proc" in command) and not Path("/dev/full").exists():
+        pytest.skip("a file of Linux")
+    command = command.replace("PYTHON", sys.executable)
+    found, output, error = shell(folder, command)
+    assert (found, text in output + error) == (code, True), (found, output, error)
+    assert code == 3 or "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGINT, 130),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow),
+    ],
+)
+def test_a_signal_stops_an_audit_with_a_sentence(folder, number, code):
+    """The shell's own code is that of the audit, which it waits for."""
+    audit = f"{sys.executable} -m dpjax audit --pairs pairs.json --host mine:slow --one-by-one"
+    script = f"{audit} & echo $!; wait $!; exit $?"
+    with subprocess.Popen(
+        # Without it a shell lets what it starts in the background ignore interrupts.
+        ["bash", "-c", f"set -m; {script}"],
+        cwd=folder,
+        env=environment(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        audited = int(process.stdout.readline())
+        while not (folder / "begun").exists():
+            time.sleep(0.1)
+        os.kill(audited, number)
+        _, error = process.communicate(timeout=60)
+    (folder / "begun").unlink()
+    assert process.returncode == code
+    assert re.search(r"Stopped after \d+ outputs that search and none that confirm", error), error
+
+
+def test_the_table_of_the_readme_holds_every_code():
+    text = (Path(__file__).parents[2] / "README.md").read_text()
+    table = re.search(r"\| exit code .*?\n\n", text, re.S)
+    assert table is not None
+    assert re.findall(r"\b\d+\b", " ".join(re.findall(r"^\| ([\d, ]+) \|", table[0], re.M))) == [
+        *("0", "1", "2", "3"),
+        *("129", "130", "143"),
+    ]

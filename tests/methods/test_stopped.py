@@ -1,0 +1,216 @@
+"""Audits that are stopped: signals wait for compiled calls, and a sentence says what was drawn."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+import dpjax
+from dpjax import Events, Execution, HostMechanism, Local
+from dpjax import _streaming as streaming
+from dpjax._errors import Stopped, signals_wait
+from dpjax.mechanisms import Laplace, TruncatedLaplace
+
+SIZES = Events(num_samples=1000, num_confirm=10_000)
+PAIR = [(0.0, 1.0)]
+
+
+@pytest.fixture(autouse=True)
+def interrupts():
+    """Python's own handler: what a shell starts in the background ignores interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupted():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_signals_wait_for_the_end_of_a_block():
+    done = []
+    with pytest.raises(KeyboardInterrupt), signals_wait():
+        with signals_wait():
+            interrupted()
+            done.append("inner")
+        done.append("outer")
+    assert done == ["inner", "outer"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_is_ignored_stays_ignored():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with signals_wait():
+        interrupted()
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def after_calls(number, function):
+    """A function that is interrupted at its call of this number."""
+    calls = []
+
+    def counted(database, num_samples, seed):
+        calls.append(seed)
+        if len(calls) == number:
+            interrupted()
+        return function(database, num_samples, seed)
+
+    return counted
+
+
+def noisy(database, num_samples, seed):
+    return database + np.random.default_rng(seed).laplace(size=num_samples)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (1, "before any output was counted"),
+        (3, "after 1000 outputs that search and none that confirm, so nothing was shown"),
+        # Sides are drawn in turns: of the two calls that confirmed, each was of one side.
+        (7, "after 2000 outputs that search, and 500 at the database and 500 at the neighbor"),
+    ],
+)
+def test_a_stop_says_what_was_drawn(call, sentence):
+    mechanism = HostMechanism(after_calls(call, noisy), batch_size=500)
+    with pytest.raises(Stopped, match=sentence):
+        dpjax.audit(mechanism, PAIR, method=SIZES)
+
+
+def test_a_stop_says_what_is_shown_so_far():
+    """Of 20 batches a side 18 were counted; the level is 1."""
+    mechanism = HostMechanism(after_calls(5 + 36, noisy), batch_size=500)
+    with pytest.raises(Stopped) as stopped:
+        dpjax.audit(mechanism, PAIR, method=SIZES)
+    found = re.search(
+        r"with confidence 0.999, epsilon is at least ([\d.]+), if", str(stopped.value)
+    )
+    assert "9000 at the database and 9000 at the neighbor" in str(stopped.value)
+    # Half the width of the bound is about 3.3 / sqrt(9000 * 0.16), and a search may miss a little.
+    assert found is not None and 0.8 < float(found[1]) < 1
+
+
+@pytest.fixture
+def small_calls(monkeypatch):
+    """Streams are cut into calls of one block, and an interrupt comes in the third of them."""
+
+    def launch(number):
+        monkeypatch.setattr(streaming, "_FIRST_DRAWS", 1)
+        monkeypatch.setattr(streaming, "_CALL_SECONDS", 0.0)
+        calls, wait = [], streaming.signals_wait
+
+        def counted():
+            calls.append(None)
+            if len(calls) == number:
+                interrupted()
+            return wait()
+
+        monkeypatch.setattr(streaming, "signals_wait", counted)
+        return calls
+
+    return launch
+
+
+STREAMED = {"execution": Execution(layout="streamed"), "key": 5}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "method"),
+    [
+        (Laplace(1.0), Events(20_000, 50_000)),
+        (TruncatedLaplace(2.0), dpjax.Histogram(lipschitz=0.64, num_samples=50_000)),
+    ],
+)
+def test_cutting_changes_no_bit(small_calls, mechanism, method):
+    whole = dpjax.audit(mechanism, PAIR, method=method, **STREAMED)
+    calls = small_calls(0)
+    cut = dpjax.audit(mechanism, PAIR, method=method, **STREAMED)
+    assert len(calls) > 6
+    for result in (whole, cut):
+        object.__setattr__(result, "seconds", 0.0)
+    assert cut == whole
+
+
+def test_a_stop_between_compiled_calls_says_what_was_drawn(small_calls):
+    """Blocks are of 4096 draws: five a stream search, of which two were counted."""
+    small_calls(3)
+    with pytest.raises(Stopped, match=f"after {2 * 2 * 4096} outputs that search and none"):
+        dpjax.audit(Laplace(1.0), PAIR, method=Events(20_000, 50_000), **STREAMED)
+
+
+def test_a_stop_of_a_histogram_says_how_many_outputs_are_missing(small_calls):
+    small_calls(3)
+    method = dpjax.Histogram(lipschitz=0.64, num_samples=50_000)
+    with pytest.raises(Stopped, match=r"after \d+ of 100000 outputs, which are too few"):
+        dpjax.audit(TruncatedLaplace(2.0), [(0.0, 1.0)], method=method)
+
+
+def test_an_interrupt_of_the_local_approach_is_heard(monkeypatch):
+    monkeypatch.setattr(streaming.time, "sleep", lambda seconds: interrupted())
+    with pytest.raises(Stopped, match="Stopped in the compiled call"):
+        dpjax.audit(Laplace(1.0), method=Local())
+
+
+def quits(database, num_samples):
+    sys.exit(0)
+
+
+def quits_at_one(database):
+    if database:
+        sys.exit(0)
+    return "stays"
+
+
+def quits_in_jax(key, database):
+    sys.exit(3)
+
+
+def test_sys_exit_is_an_outcome_or_an_error():
+    mechanism = HostMechanism(quits_at_one, batched=False)
+    result = dpjax.audit(mechanism, [(0, 1)], method=Events(200, 400), claim=1.0)
+    assert result.verdict == "violated" and result.witness.event_counts in ((0, 400), (400, 0))
+    with pytest.raises(ValueError, match="the function quits raised SystemExit"):
+        dpjax.audit(HostMechanism(quits), [(0, 1)])
+    with pytest.raises(ValueError, match=r"quits_in_jax called sys.exit\(3\)"):
+        dpjax.audit(quits_in_jax, PAIR)
+
+
+WORKING = """
+import sys, time
+import dpjax
+
+def slow(database):
+    time.sleep({seconds})
+    return database
+
+if __name__ == "__main__":
+    print("begun", flush=True)
+    mechanism = dpjax.HostMechanism(slow, batched=False, workers=2)
+    dpjax.audit(mechanism, [(0, 1)], method=dpjax.Events(4000, 4000))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "seconds"),
+    [("SIGKILL", 100), pytest.param("SIGINT", 100, marks=pytest.mark.slow)],
+)
+def test_workers_end_with_their_parent(tmp_path, number, seconds):
+    (tmp_path / "working.py").write_text(WORKING.format(seconds=seconds))
+    with subprocess.Popen(
+        [sys.executable, "working.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as audit:
+        workers, deadline = [], time.monotonic() + 60
+        while len(workers) < 2:
+            assert audit.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+            children = psutil.Process(audit.pid).children(recursive=True)
+            workers = [c for c in children if "spawn_main" in " ".join(c.cmdline())]
+        audit.send_signal(getattr(signal, number))
+        audit.communicate(timeout=30)
+    assert psutil.wait_procs(children, timeout=5)[1] == []

@@ -1,0 +1,212 @@
+"""Stores that cannot lie: what is not a block of the sweep is found, left alone, and said."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from dpjax import Events
+from dpjax.mechanisms import Laplace, RandomizedResponse
+from dpjax.results import _provenance
+from dpjax.sweeps import Entry, Store, SweepSpec, rows_equal, run_sweep
+
+SMALL = Events(num_samples=300, num_confirm=700)
+ENTRIES = (
+    Entry(Laplace(0.5), SMALL, [(0.0, 1.0)], num_runs=4),
+    Entry(RandomizedResponse(1.0), SMALL, [(0, 1)], num_runs=4),
+)
+SPEC = SweepSpec("test", ENTRIES, key=3, block_runs=2)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    store = Store.create(tmp_path_factory.mktemp("store") / "whole", SPEC)
+    run_sweep(store)
+    return store
+
+
+@pytest.fixture
+def copy(whole, tmp_path):
+    """A copy of the whole store, and its blocks in the order of their names."""
+    folder = shutil.copytree(whole.folder, tmp_path / "s")
+    return folder, sorted((folder / "blocks").iterdir())
+
+
+def resumed(folder, **options):
+    """What a resume computes, what it says, and the store."""
+    said = []
+    store = Store.create(folder, SPEC, **options)
+    state = run_sweep(store, report=said.append)
+    return state.num_computed, " ".join(said), store
+
+
+def test_a_block_of_another_seed_is_found(whole, copy, tmp_path):
+    folder, blocks = copy
+    other = Store.create(tmp_path / "other", dataclasses.replace(SPEC, key=4))
+    run_sweep(other)
+    theirs = sorted((tmp_path / "other" / "blocks").iterdir())[0]
+    assert theirs.name.partition(".")[0] == blocks[0].name.partition(".")[0]
+    blocks[0].unlink()
+    shutil.copy(theirs, folder / "blocks")
+    computed, said, store = resumed(folder)
+    assert computed == 2 and "its key is 4, and not 3" in said
+    assert rows_equal(store, whole) and (folder / "blocks" / theirs.name).exists()
+
+
+def test_a_renamed_block_is_found(whole, copy):
+    folder, blocks = copy
+    first, second = (path.name.partition(".") for path in blocks[:2])
+    blocks[1].unlink()
+    shutil.copy(blocks[0], folder / "blocks" / f"{second[0]}.{first[2]}")
+    computed, said, store = resumed(folder)
+    assert computed == 2 and "its first is 0, and not 2" in said
+    assert rows_equal(store, whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("jax", "0.0.1"), ("dtype", "float64"), ("processor", "TPU v9"), ("format", 2)],
+)
+def test_a_block_made_otherwise_is_found(whole, copy, name, value):
+    """Its bytes and its name agree; what is in it does not."""
+    folder, blocks = copy
+    table = pq.read_table(blocks[0])
+    said = json.loads(table.schema.metadata[b"dpjax"]) | {name: value}
+    forged = folder / "blocks" / "forged"
+    pq.write_table(table.replace_schema_metadata({"dpjax": json.dumps(said)}), forged)
+    digest = hashlib.sha256(forged.read_bytes()).hexdigest()[:32]
+    forged.rename(folder / "blocks" / f"{blocks[0].name.partition('.')[0]}.{digest}.parquet")
+    blocks[0].unlink()
+    computed, sentence, store = resumed(folder)
+    assert computed == 2 and f"its {name} is {value!r}" in sentence
+    assert rows_equal(store, whole)
+
+
+def forge(path, change):
+    """A second file of the same block, in which the numbers of one column are others."""
+    table = pq.read_table(path)
+    column = table.column_names.index(change)
+    doubled = pq.ParquetFile(path).read().column(change).to_numpy() + 1
+    table = table.set_column(column, table.field(column), [doubled])
+    pq.write_table(table, path.with_name("forged"))
+    digest = hashlib.sha256(path.with_name("forged").read_bytes()).hexdigest()[:32]
+    return path.with_name("forged").rename(
+        path.with_name(f"{path.name.partition('.')[0]}.{digest}.parquet")
+    )
+
+
+def test_a_doubled_block_counts_once(whole, copy):
+    folder, blocks = copy
+    forge(blocks[0], "seconds")
+    computed, said, store = resumed(folder)
+    assert computed == 0 and "it holds the same rows as" in said
+    assert rows_equal(store, whole)
+
+
+def test_two_blocks_of_other_rows_are_refused(copy):
+    folder, blocks = copy
+    second = forge(blocks[0], "lower_bound")
+    with pytest.raises(ValueError, match="hold other rows of the same runs") as refused:
+        resumed(folder)
+    assert blocks[0].name in str(refused.value) and second.name in str(refused.value)
+
+
+def old(path):
+    """Long ago, as what a killed process left."""
+    os.utime(path, (1e9, 1e9), follow_symlinks=False)
+
+
+def test_strangers_are_left_and_said(whole, copy):
+    """Files, folders and links, old ones and such with nearly the names of blocks."""
+    folder, blocks = copy
+    place, name = folder / "blocks", blocks[0].name
+    written = [
+        place / "my-analysis.parquet",
+        place / ".hidden",
+        place / f"x{name}",
+        place / f".{name}.notes",
+        place / f"{name}.bak",
+    ]
+    for path in written:
+        path.write_text("mine")
+        old(path)
+    (place / "folder").mkdir()
+    blocks[0].rename(place / "kept")
+    (place / name).mkdir()
+    (place / f".{name}.0123abcd").mkdir()
+    (place / blocks[1].name.replace(".parquet", ".0123abcd")).symlink_to("nowhere")
+    for path in ("folder", name, f".{name}.0123abcd"):
+        old(place / path)
+    before = set(place.iterdir())
+    computed, said, store = resumed(folder)
+    assert computed == 2 and rows_equal(store, whole)
+    assert before <= set(place.iterdir())
+    assert [path.read_text() for path in written] == ["mine"] * len(written)
+    for path in written:
+        assert f"{path} is not used, and left where it is" in said
+
+
+def test_what_a_killed_process_left_goes_after_a_while(copy):
+    folder, blocks = copy
+    beginnings = [folder / "blocks" / f".{blocks[0].name}.{n}" for n in ("00000000", "11111111")]
+    for path in beginnings:
+        path.write_text("half")
+    old(beginnings[0])
+    assert resumed(folder)[:2] == (0, "")
+    assert [path.exists() for path in beginnings] == [False, True]
+
+
+def test_files_behind_a_linked_folder_are_kept(whole, copy, tmp_path):
+    folder, blocks = copy
+    elsewhere = (folder / "blocks").rename(tmp_path / "elsewhere")
+    (folder / "blocks").symlink_to(elsewhere)
+    for name in ("thesis.parquet", ".notes"):
+        (elsewhere / name).write_text("mine")
+        old(elsewhere / name)
+    (elsewhere / blocks[0].name).write_bytes(b"broken")
+    computed, said, store = resumed(folder)
+    assert computed == 2 and "1 stored blocks are truncated or corrupt" in said
+    assert {"thesis.parquet", ".notes"} <= {path.name for path in elsewhere.iterdir()}
+    assert rows_equal(store, whole)
+
+
+def test_another_processor_is_refused_or_noted_in_the_rows(whole, copy, monkeypatch):
+    folder, blocks = copy
+    here = _provenance.processor()
+    blocks[0].unlink()
+    monkeypatch.setattr(_provenance, "processor", lambda: "cpu 01234567")
+    with pytest.raises(ValueError, match=f"was made on {here}, but this is cpu 01234567"):
+        resumed(folder)
+    computed, _, store = resumed(folder, any_processor=True)
+    assert computed == 2 and rows_equal(store, whole)
+    column = store.table()["processor"].to_pylist()
+    assert sorted(set(column)) == sorted({here, "cpu 01234567"})
+    assert column.count("cpu 01234567") == 2
+    # What was allowed once is known to the store.
+    assert resumed(folder)[0] == 0
+
+
+PROCESSOR = "from dpjax.results._provenance import processor; print(processor())"
+
+
+def test_an_older_instruction_set_is_another_processor():
+    """It rounds products before they are added, where a newer one does both in one step."""
+    found = []
+    for flags in ("--xla_cpu_max_isa=SSE4_2", ""):
+        environment = {**os.environ, "XLA_FLAGS": flags, "JAX_COMPILATION_CACHE_DIR": ""}
+        done = subprocess.run(
+            [sys.executable, "-c", PROCESSOR], env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(done.stdout.strip())
+    features = Path("/proc/cpuinfo")
+    if not features.exists() or "fma" not in features.read_text():
+        pytest.skip("this processor has no newer one")
+    assert found[0] != found[1]
