@@ -278,8 +278,8 @@ def programs(folder: Path) -> Iterator[Callable[[Random], Case]]:
             outputs = as_outputs(ended.lines)
             for output, line in zip(outputs, wanted, strict=True):
                 number = isinstance(output, int | float | np.number)
-                hold(number == isinstance(line, float), (output, line))
-                hold(not number or float(output) == line or line != line, (output, line))
+                hold(number == isinstance(line, int | float), (output, line))
+                hold(not number or output == line or line != line, (output, line))
             apart = {(repr(o), isinstance(o, str)) for o in outputs if isinstance(o, str | tuple)}
             lines = {line for line in wanted if isinstance(line, bytes)}
             # Vectors may be written in two ways.

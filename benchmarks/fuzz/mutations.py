@@ -1,5 +1,6 @@
 """Changes of the bytes of a file, and of the values of a table."""
 
+import copy
 import json
 import random
 import re
@@ -99,8 +100,10 @@ def mutated_values(content: Any, source: random.Random) -> Any:
                 case 0:
                     del place[key]
                 case 1 if isinstance(place, dict):
-                    place[source.choice(["x", "", "grid", "pairs", "options"])] = inner
+                    place[source.choice(["x", "", "grid", "pairs", "options"])] = copy.deepcopy(
+                        inner
+                    )
                 case _:
-                    place[key] = source.choice(VALUES)
+                    place[key] = copy.deepcopy(source.choice(VALUES))
             break
     return changed

@@ -93,13 +93,17 @@ def num_entries(path: Path) -> int:
 
 
 def lines(content: bytes) -> list[Any]:
-    """What a program printed, line by line: a float where it is one in plain ASCII, else bytes."""
-    found: list[Any] = []
+    """What a program printed, line by line: a number where it is one in plain ASCII, else bytes."""
     parts = content.split(b"\n")
-    for line in parts if parts[-1] else parts[:-1]:
-        plain = all(byte in b"\t\v\f\r" or 32 <= byte < 127 for byte in line) and b"_" not in line
+    return [_line(line) for line in (parts if parts[-1] else parts[:-1])]
+
+
+def _line(line: bytes) -> Any:
+    if not all(byte in b"\t\v\f\r" or 32 <= byte < 127 for byte in line) or b"_" in line:
+        return line
+    for kind in (int, float):
         try:
-            found.append(float(line) if plain else line)
+            return kind(line)
         except ValueError:
-            found.append(line)
-    return found
+            continue
+    return line

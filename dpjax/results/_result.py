@@ -189,7 +189,7 @@ class AuditResult:
             scores = tuple((label, value) for label, value in content.pop("pair_scores"))
             notes = tuple(content.pop("notes"))
             return cls(witness=Witness(**witness), pair_scores=scores, notes=notes, **content)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise ValueError(f"text is not an audit result of dpjax: {error!r}.") from error
 
     def row(self) -> dict[str, Any]:

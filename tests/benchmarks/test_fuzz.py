@@ -34,7 +34,7 @@ def test_a_wrong_result_and_a_foreign_error_are_seen(tmp_path, monkeypatch):
     for wrong in (one_too_many, foreign):
         monkeypatch.setattr(kinds, "read_samples", wrong)
         _, good = run("recordings", 20, 5, tmp_path / wrong.__name__)
-        assert not good and len(list((tmp_path / wrong.__name__).iterdir())) > 2
+        assert not good and any((tmp_path / wrong.__name__).iterdir())
 
 
 def test_errors_of_others_are_not_own():

@@ -131,9 +131,9 @@ def test_sentences_speak_of_options(run):
         (("laplace", "--report", "x.pdf"), "report file must end in"),
         ((), "name one thing to audit"),
         (("laplace", "--samples", "x.npy", "y.npy"), "name one thing to audit"),
-        (("--function", "nothing", "--pairs", "p.json"), "--pairs p.json is not a file"),
+        (("--function", "nothing", "--pairs", "p.json"), "--pairs p.json does not exist"),
         (("--function", "math:sin"), "--function needs --pairs, a file with [[database"),
-        (("laplace", "--pairs", "none.json"), "is not a file"),
+        (("laplace", "--pairs", "none.json"), "none.json does not exist"),
         (("laplace", "--pairs", "."), "--pairs . is a folder"),
     ],
 )

@@ -133,7 +133,9 @@ def test_what_a_result_prints(results, name):
             assert result.smallest_error >= 0.98 * (1 - result.confidence)
 
 
-@pytest.mark.parametrize("text", ['{"a": 1}', "[]", "1", "not JSON", '{"witness": {}}'])
+@pytest.mark.parametrize(
+    "text", ['{"a": 1}', "[]", "1", "not JSON", '{"witness": {}}', "[" * 100_000]
+)
 def test_what_is_no_result_is_refused(text):
     with pytest.raises(ValueError, match="not an audit result"):
         dpjax.AuditResult.from_json(text)

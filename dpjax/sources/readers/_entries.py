@@ -30,7 +30,7 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
 
     Returns:
         int64 or uint64 [n] where all were written as integers, else float64 [n]. None where one is
-        no number, or where integers are too large.
+        no number, or where an integer is too large for its type.
     """
     if any(map(_NO_NUMBER.search, entries)):
         return None
@@ -41,7 +41,7 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
     # Integers as they were written stay integers: outcomes, not reals. Past 2^53 a float would
     # merge neighbours.
     if not (np.all(values == np.floor(values)) and all(map(is_integer, entries))):
-        return values
+        return values if first_inexact(values, entries) is None else None
     # 2^53 may have been written as 2^53 + 1.
     if np.all(np.abs(values) < _EXACT):
         return values.astype(np.int64)
@@ -78,6 +78,14 @@ def too_large(entries: Sequence[str]) -> int | None:
     largest = _LARGEST if min(integers) < 0 else 2 * _LARGEST + 1
     places = (i for i, value in enumerate(integers) if not _SMALLEST <= value <= largest)
     return next(places, None)
+
+
+def first_inexact(values: np.ndarray, entries: Sequence[str]) -> int | None:
+    """The place of the first integer that is not its float, which merges neighbours, or None."""
+    for place in np.flatnonzero(np.abs(values) >= _EXACT).tolist():
+        if is_integer(entry := entries[place]) and Decimal(entry) != Decimal(values[place]):
+            return place
+    return None
 
 
 def has_decimal_comma(entry: str) -> bool:
@@ -134,9 +142,9 @@ def as_outputs(lines: Sequence[str]) -> np.ndarray | list[Any]:
 
 
 def _output(line: str) -> Any:
+    _validate.within_limit("label_length", len(line), "a line of too many characters")
     parts = line.split(",")
     if not all(map(is_number, parts)):
-        _validate.within_limit("label_length", len(line), "a line of too many characters")
         return line
     numbers = tuple(int(part) if is_integer(part) else float(part) for part in parts)
     return numbers[0] if len(numbers) == 1 else numbers

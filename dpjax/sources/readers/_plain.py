@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dpjax.sources.readers._entries import is_integer
+from dpjax.sources.readers._entries import first_inexact, is_integer
 
 _SMALL = 2**20
 """Bytes that are read carefully in the time that importing pyarrow takes."""
@@ -18,6 +18,9 @@ _SMALL = 2**20
 _READ = 2**22
 _WIDEST = 512
 """Bytes a line, on average, that a chunk may hold in memory at once."""
+
+_EXACT = 2**53
+"""Integers below it are floats without loss."""
 
 _LONGEST = 131_072
 """Bytes in one line: the csv module refuses longer entries."""
@@ -129,14 +132,23 @@ def _numbers(entries: Any) -> np.ndarray | None:
         # Arrow also takes nan(1).
         values[strange] = [float(text) for text in texts]
         if len(strange) or np.any(values != np.floor(values)):
-            return values
+            return _exact(values, entries)
         # What is a finite number and has none of these is written as an integer.
         reals = pc.call_function(
             "match_substring_regex", [entries], pc.MatchSubstringOptions("[.eE]")
         )
         if reals.to_numpy(zero_copy_only=False).any():
-            return values
+            return _exact(values, entries)
         # Larger ones are left to the careful reader.
         return entries.cast(pa.int64()).to_numpy().copy()
     except ValueError:
         return None
+
+
+def _exact(values: np.ndarray, entries: Any) -> np.ndarray | None:
+    """The values, unless an integer among the reals is too large for a real."""
+    import pyarrow as pa
+
+    large = np.flatnonzero(np.abs(values) >= _EXACT)
+    texts = entries.take(pa.array(large)).to_pylist()
+    return values if first_inexact(values[large], texts) is None else None

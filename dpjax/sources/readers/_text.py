@@ -19,6 +19,7 @@ from dpjax.sources.readers._entries import (
     as_labels,
     as_numbers,
     decimal_comma_text,
+    first_inexact,
     has_decimal_comma,
     is_number,
     too_large,
@@ -247,7 +248,9 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
         return values if width == 1 else values.reshape(-1, width)
     first = [is_number(entry) for entry in entries]
     if all(first):
-        where = too_large(entries) or 0
+        where = too_large(entries)
+        if where is None:
+            where = first_inexact(np.array([float(entry) for entry in entries]), entries) or 0
         raise ValueError(
             "has an integer that 64 bits do not hold beside the others, "
             f"{entries[where].strip(SPACE)[:_DIGITS]} in row {read + 1 + where // width}: write "

@@ -11,6 +11,7 @@ import pytest
 import dpjax
 from dpjax import Recorded, Recording
 from dpjax.sources.readers import read_samples
+from dpjax.sources.readers._entries import as_outputs
 
 MEGABYTE = 2**20
 
@@ -252,6 +253,20 @@ def test_a_number_and_what_only_looks_like_it(tmp_path, odd):
     (tmp_path / "x.txt").write_text(f"1\n{odd}\n1\n", encoding="utf-8")
     with pytest.raises(ValueError, match="mixes numbers and other entries"):
         read_samples(tmp_path / "x.txt")
+
+
+@pytest.mark.parametrize("real", ["1.5", "nan", "1e300", "7.0"])
+def test_large_integers_beside_reals(tmp_path, real, monkeypatch):
+    """A real holds integers up to 2^53, and would merge these two."""
+    monkeypatch.setattr("dpjax.sources.readers._plain._SMALL", 0)
+    lines = [str(2**53 + 1), real, str(2**53)]
+    (tmp_path / "x.txt").write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=f"has an integer .* {2**53 + 1} in row 1: write reals"):
+        read_samples(tmp_path / "x.txt")
+    outputs = as_outputs(lines)
+    assert (outputs[0], outputs[2]) == (2**53 + 1, 2**53)
+    (tmp_path / "y.txt").write_text("1e300\n-2.5e17\n3\n")
+    assert read_samples(tmp_path / "y.txt").tolist() == [1e300, -2.5e17, 3]
 
 
 def told_apart(x, y):
