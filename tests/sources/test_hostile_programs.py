@@ -23,7 +23,11 @@ def program(folder, code):
 
 def ran(command, num_lines=10, timeout=60.0):
     words = command.replace("{database}", "0").replace("{num_samples}", str(num_lines)).split()
-    return Programs().run(words, num_lines, timeout)
+    programs = Programs()
+    try:
+        return programs.run(words, num_lines, timeout)
+    finally:
+        programs.stop()
 
 
 @pytest.mark.parametrize("text", ["b'x' * 65536", "b'1.5' * 65536", "b'\\0' * 65536"])
