@@ -73,7 +73,7 @@ def plot_audit(result: Any, path: str | Path | None = None) -> Any:
         shade_event(below, strip, "event that was counted")
         name_places(below, strip)
         if "score" in found["settings"]:
-            below.set_xlabel(found["settings"]["score"]["words"])
+            below.set_xlabel(plain(found["settings"]["score"]["words"]))
     if not discrete:
         density_panel(
             axes[0, 0], curve["points"], curve["density"], curve["neighbor_density"], discrete=False

@@ -9,7 +9,7 @@ import scipy
 
 from dpjax.inference import Band, band, epsilon_of, largest, profile, renyi, trade_off
 from dpjax.plotting._audit import CLAIM, as_plain
-from dpjax.plotting._canvas import check_figure_path, new_figure, save_figure
+from dpjax.plotting._canvas import check_figure_path, new_figure, plain, save_figure
 from dpjax.plotting._outcomes import DATABASE, NEIGHBOR
 
 _ORDERS = np.geomspace(1.1, 64, 40)
@@ -53,7 +53,8 @@ def plot_notions(result: Any, path: str | Path | None = None) -> Any:
     _trade_off_panel(axes[1], shown, claim)
     _renyi_panel(axes[2], shown, claim)
     sure = f"confidence {found['confidence']:g}, all of them together"
-    figure.suptitle(f"{found['mechanism']} ({found['witness']['pair']}): bounds with {sure}")
+    title = f"{found['mechanism']} ({found['witness']['pair']}): bounds with {sure}"
+    figure.suptitle(plain(title))
     if path is not None:
         save_figure(figure, path)
     return figure

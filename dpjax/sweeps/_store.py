@@ -130,9 +130,11 @@ class Store:
                 f"{folder} has the store format {found}, but this version of dpjax reads {FORMAT}."
             )
         try:
-            return cls(folder, manifest, allow_import)
+            store = cls(folder, manifest, allow_import)
+            _refuse_damaged(manifest)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{folder / _MANIFEST} holds no sweep: {error}") from error
+        return store
 
     def contents(self) -> Contents:
         """Looks at everything among the blocks, and into every block.
@@ -326,6 +328,16 @@ def _manifest(spec: SweepSpec) -> dict[str, Any]:
     }
     revision = _provenance.revision()
     return manifest if revision is None else {**manifest, "revision": revision}
+
+
+def _refuse_damaged(manifest: dict[str, Any]) -> None:
+    """Refuses a manifest that does not say what made the rows, in texts."""
+    versions, processors = manifest.get("versions"), manifest.get("processors")
+    texts = [manifest.get("dtype"), manifest.get("generator")]
+    texts += [versions.get(name) for name in DECISIVE] if isinstance(versions, dict) else [None]
+    texts += processors if isinstance(processors, list) else [None]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("it does not say the versions, dtype, generator and processors.")
 
 
 def _refuse_strangers(folder: Path) -> None:
