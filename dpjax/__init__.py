@@ -105,4 +105,4 @@ else:
         "databases densities empirical inference mechanisms methods sources testing".split(),
     )
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"

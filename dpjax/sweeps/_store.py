@@ -68,7 +68,6 @@ class Store:
         self.folder = folder
         self.manifest = manifest
         self.spec = SweepSpec.from_dict(manifest["spec"], allow_import)
-        _check_manifest(manifest)
         self.any_processor = any_processor
 
     @classmethod
@@ -302,19 +301,6 @@ def _rows(path: Path) -> Any:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
-
-
-def _check_manifest(manifest: dict[str, Any]) -> None:
-    """Refuses one without what every block is compared with.
-
-    Raises:
-        KeyError, TypeError: Something is missing, or of another kind.
-    """
-    texts = [manifest["dtype"], manifest["generator"], *manifest["processors"]]
-    texts += [manifest["versions"][name] for name in DECISIVE]
-    for text in texts:
-        if not isinstance(text, str):
-            raise TypeError(f"{text!r} must be a text.")
 
 
 def _manifest(spec: SweepSpec) -> dict[str, Any]:
