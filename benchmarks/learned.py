@@ -214,12 +214,11 @@ def oracle(law: Law, seed: int) -> float:
     )  # fmt: skip
     counts = [int(event.cells[part].sum()) for part in cells[1]]
     larger = int(event.larger)
-    return float(
-        event_lower_bound(
-            counts[larger], counts[1 - larger], CONFIRM, CONFIRM, CONFIDENCE, event.share,
-            law.delta,
-        )
-    )  # fmt: skip
+    hypothesis = dpjax.Epsilon(law.delta).hypothesis()
+    bound = event_lower_bound(
+        counts[larger], counts[1 - larger], CONFIRM, CONFIRM, CONFIDENCE, hypothesis
+    )
+    return float(bound)
 
 
 def main() -> None:
