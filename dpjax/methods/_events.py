@@ -205,13 +205,6 @@ def choose(search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> E
     return event._replace(cells=cells if search.allowed is None else cells & search.allowed)
 
 
-def _evidence(event: Event, counts: np.ndarray) -> EventCounts:
-    """Counts [2, marks] of the event, whose mark is 1, and of all outputs."""
-    # Without any cell in the event there is no column of it.
-    inside = counts[:, 1] if counts.shape[1] > 1 else np.zeros(2, np.int64)
-    return EventCounts(event, inside, (int(counts[0].sum()), int(counts[1].sum())))
-
-
 def _finding(
     opened: Opened,
     search: Search,

@@ -18,7 +18,7 @@ _STEPS, _TAILS = 48, range(6, 12)
 _FEWEST, _MANY = 500, 5000
 """Outputs a side that a linear score needs, and any other one."""
 
-MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
+_MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
 """Numbers of an output; and numbers of all outputs that are fitted to."""
 
 
@@ -104,10 +104,10 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
     """
     outputs = Outputs(*(np.concatenate(column) for column in zip(*pilot, strict=True)))
     columns_given = outputs.values.shape[1]
-    if columns_given > MAX_COLUMNS or outputs.values.size > _MAX_ENTRIES:
+    if columns_given > _MAX_COLUMNS or outputs.values.size > _MAX_ENTRIES:
         raise ValueError(
-            f"outputs must have at most {MAX_COLUMNS} numbers, and {_MAX_ENTRIES:g} of them in all "
-            f"that search, but had {columns_given} and {outputs.values.size:g}: audit a function "
+            f"outputs must have at most {_MAX_COLUMNS} numbers, and {_MAX_ENTRIES:g} of them in "
+            f"all that search, but had {columns_given} and {outputs.values.size:g}: audit a function "
             "of them, or search with fewer."
         )
     side = np.repeat([0, 1], [len(part.labels) for part in pilot])

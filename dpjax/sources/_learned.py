@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from dpjax.partitions import Outputs, Partition, lay, score_partitions
 from dpjax.partitions._scored import entry_partition
+from dpjax.sources._source import halves_of
 
 _ENOUGH = 0.97
 """A simpler score is taken that promises this part of the largest bound."""
@@ -51,14 +52,14 @@ def lay_best(
         others.insert(1, lay(pilots, names, **options))
 
     def promised(cells: Partition) -> float:
-        halves = np.zeros((2, 2, cells.size), np.int64)
-        for side, (outputs, fold) in enumerate(zip(pilots, folds, strict=True)):
-            half = np.arange(len(fold)) % 2
-            place = cells.index_held_out(outputs, fold) + cells.size * half
-            halves[:, side] = np.bincount(place, minlength=2 * cells.size).reshape(2, -1)
-        return promise(cells, halves)
+        halves = [
+            halves_of(cells, outputs, fold, np.arange(len(fold)))
+            for outputs, fold in zip(pilots, folds, strict=True)
+        ]
+        return promise(cells, np.stack(halves, axis=1))
 
-    best = max(entries, key=promised)
-    found = [(cells, promised(cells)) for cells in (best, *others)]
+    bounds = [promised(cells) for cells in entries]
+    best = int(np.argmax(bounds))
+    found = [(entries[best], bounds[best]), *((cells, promised(cells)) for cells in others)]
     largest = max(bound for _, bound in found)
     return next(cells for cells, bound in found if bound >= _ENOUGH * largest)

@@ -287,9 +287,10 @@ class _Split:
                 chosen = (words >> np.uint64(1)) % np.uint64(self._block)
                 part[(part == 2) & (place != chosen)] = 3
             outputs = encoder.encode(chunk)
-            cell, search = cells.index(outputs), part < 2
-            seen = Outputs(*(column[search] for column in outputs))
+            search, cell = part < 2, np.empty(len(part), np.int64)
+            seen, fresh = (Outputs(*(c[rows] for c in outputs)) for rows in (search, ~search))
             cell[search] = cells.index_held_out(seen, _fold(words[search]))
+            cell[~search] = cells.index(fresh)
             counts += np.bincount(cell + cells.size * part, minlength=4 * cells.size).reshape(4, -1)
             room = max(_ORDERED - sum(map(len, kept)), 0)
             kept.append(cell[part == 2][:room].astype(np.min_scalar_type(cells.size)))

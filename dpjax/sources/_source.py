@@ -111,8 +111,7 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
         number = 0
         for batch in batches:
             numbers = number + np.arange(len(batch.labels))
-            place = cells.index_held_out(batch, fold_of(numbers)) + cells.size * (numbers % 2)
-            halves[:, side] += np.bincount(place, minlength=2 * cells.size).reshape(2, -1)
+            halves[:, side] += halves_of(cells, batch, fold_of(numbers), numbers)
             number += len(batch.labels)
     return halves
 
@@ -132,6 +131,21 @@ class Tally:
     def confirm(self, counts: NDArray[np.int64]) -> None:
         """Adds counts of fresh outputs."""
         self.confirmed = counts if self.confirmed is None else self.confirmed + counts
+
+
+def halves_of(
+    cells: Partition, outputs: Outputs, fold: NDArray[np.int64], numbers: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Counts of outputs of one side, int64 [2, cells], of even numbers and of odd ones.
+
+    Args:
+        cells: In which is counted, by what was learned without each output's fold.
+        outputs: n of them.
+        fold: int [n].
+        numbers: int [n].
+    """
+    place = cells.index_held_out(outputs, fold) + cells.size * (numbers % 2)
+    return np.bincount(place, minlength=2 * cells.size).reshape(2, -1)
 
 
 class Opened(Protocol):
