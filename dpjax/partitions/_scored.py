@@ -107,8 +107,8 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
     if columns_given > _MAX_COLUMNS or outputs.values.size > _MAX_ENTRIES:
         raise ValueError(
             f"outputs must have at most {_MAX_COLUMNS} numbers, and {_MAX_ENTRIES:g} of them in "
-            f"all that search, but had {columns_given} and {outputs.values.size:g}: audit a function "
-            "of them, or search with fewer."
+            f"all that search, but had {columns_given} and {outputs.values.size:g}: audit a "
+            "function of them, or search with fewer."
         )
     side = np.repeat([0, 1], [len(part.labels) for part in pilot])
     fold, fewest = np.concatenate(folds), min(len(part.labels) for part in pilot)
