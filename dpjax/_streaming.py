@@ -6,8 +6,10 @@ blocks are grouped, batched or spread over devices. So a long stream is cut into
 calls, between which signals are heard; the counts of the parts add up to those of the whole.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -167,12 +169,17 @@ def in_calls(
 
 def fetched(started: Any) -> Any:
     """`jax.device_get`, during which signals are heard; what computes is not stopped by them."""
-    began = time.perf_counter()
-    # Public, but not in jax's own stubs.
-    arrays: list[Any] = [leaf for leaf in jax.tree.leaves(started) if isinstance(leaf, Array)]
-    while not all(array.is_ready() for array in arrays):
-        # A fiftieth of the time at most is lost.
-        time.sleep(min(max((time.perf_counter() - began) / 50, 1e-4), 0.05))
+    ready = threading.Event()
+
+    def wait() -> None:
+        # What went wrong is raised by device_get, to the caller.
+        with suppress(Exception):
+            jax.block_until_ready(started)
+        ready.set()
+
+    # jax waits deaf to signals. Another thread does it, for asking again and again costs more.
+    threading.Thread(target=wait).start()
+    ready.wait()
     return jax.device_get(started)
 
 

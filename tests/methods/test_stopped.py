@@ -5,8 +5,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
+import jax
 import numpy as np
 import psutil
 import pytest
@@ -49,6 +51,26 @@ def test_what_is_ignored_stays_ignored():
     with signals_wait():
         interrupted()
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+class Computing:
+    """Stands for an array that jax still computes."""
+
+    def __init__(self):
+        self.finished = threading.Event()
+
+    def block_until_ready(self):
+        self.finished.wait(60)
+        return self
+
+
+def test_an_interrupt_is_heard_while_a_compiled_call_computes():
+    array = Computing()
+    threading.Timer(0.2, interrupted).start()
+    with pytest.raises(KeyboardInterrupt):
+        streaming.fetched([array])
+    assert not array.finished.is_set()
+    array.finished.set()
 
 
 def after_calls(number, function):
@@ -152,7 +174,11 @@ def test_a_stop_of_a_histogram_says_how_many_outputs_are_missing(small_calls):
 
 
 def test_an_interrupt_of_the_local_approach_is_heard(monkeypatch):
-    monkeypatch.setattr(streaming.time, "sleep", lambda seconds: interrupted())
+    def long_call(started):
+        interrupted()
+        time.sleep(0.5)
+
+    monkeypatch.setattr(jax, "block_until_ready", long_call)
     with pytest.raises(Stopped, match="Stopped in the compiled call"):
         dpjax.audit(Laplace(1.0), method=Local())
 
