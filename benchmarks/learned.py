@@ -208,13 +208,13 @@ def oracle(law: Law, seed: int) -> float:
     halves = [
         np.stack([np.bincount(part[h::2], minlength=size) for part in cells[0]]) for h in (0, 1)
     ]
+    hypothesis = dpjax.Epsilon(law.delta).hypothesis()
     event = choose_event(
-        halves[0], CONFIRM, CONFIDENCE, judge=halves[1], delta=law.delta,
+        halves[0], CONFIRM, CONFIDENCE, judge=halves[1], hypothesis=hypothesis,
         positions=[np.arange(size)], coarser=[np.arange(size) // 3],
     )  # fmt: skip
     counts = [int(event.cells[part].sum()) for part in cells[1]]
     larger = int(event.larger)
-    hypothesis = dpjax.Epsilon(law.delta).hypothesis()
     bound = event_lower_bound(
         counts[larger], counts[1 - larger], CONFIRM, CONFIRM, CONFIDENCE, hypothesis
     )

@@ -117,7 +117,7 @@ def test_functions_of_every_kind():
     # Shares 0.7 and 0.2 of 4000: the log ratio has an error of 0.033; 4.5 of them are 7e-6.
     assert abs(result.estimate - np.log(3.5)) < 4.5 * np.sqrt((0.3 / 0.7 + 0.8 / 0.2) / 4000)
     result = dpjax.audit(plane, [(np.zeros(2), np.ones(2))], method=SMALL)
-    assert 1 < result.lower_bound and "x0" in result.witness.event
+    assert 1 < result.lower_bound and "the output is a vector with" in result.witness.event
 
 
 def test_a_gaussian_at_its_delta():

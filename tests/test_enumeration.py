@@ -182,7 +182,7 @@ def table(trials, confidence, *, delta=0.0, swap=False):
     counts = np.stack(np.indices([size + 1 for size in trials]), -1)
     found = []
     for pair in counts.reshape(-1, 2):
-        event = Event(np.ones(1, bool), np.int64(0), np.float64(0.5), np.float64(0))
+        event = Event(np.ones(1, bool), np.int64(0), np.float64(0))
         told = trials[::-1] if swap else trials
         evidence = EventCounts(event, np.minimum(pair, told), told)
         found.append(float(Epsilon(delta).bound(evidence, confidence)))

@@ -18,14 +18,12 @@ from dpjax.inference._chain import MOST_SETS as MOST_SETS
 from dpjax.inference._chain import Chain as Chain
 from dpjax.inference._chain import Way as Way
 from dpjax.inference._chain import chain_of as chain_of
-from dpjax.inference._chain import choose_from_chain as choose_from_chain
 from dpjax.inference._chain import expected_bands as expected_bands
 from dpjax.inference._choice import choose_event as choose_event
 from dpjax.inference._divergences import renyi as renyi
 from dpjax.inference._divergences import zcdp as zcdp
 from dpjax.inference._events import Event as Event
 from dpjax.inference._events import event_lower_bound as event_lower_bound
-from dpjax.inference._events import predicted_bound as predicted_bound
 from dpjax.inference._hypotheses import Difference as Difference
 from dpjax.inference._hypotheses import Hypothesis as Hypothesis
 from dpjax.inference._hypotheses import Ratio as Ratio

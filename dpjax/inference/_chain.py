@@ -7,12 +7,10 @@ References:
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from dpjax.inference._band import Band, radius
-from dpjax.inference._events import Event, wilson
-from dpjax.inference._hypotheses import Hypothesis
+from dpjax.inference._events import wilson
 
 _PARTS, _TAIL_SETS, _FEWEST = 32, 12, 4.0
 """Sets of even shares; sets of smaller ones at each end; and the fresh draws of the smallest."""
@@ -152,54 +150,6 @@ def expected_bands(
         upper = wilson(out, num_confirm, r * np.sin(angle[1:]))[1]
         found.append(Band.of(lower, upper, chain.usable))
     return found
-
-
-def choose_from_chain(
-    halves: NDArray[np.int64],
-    num_confirm: int,
-    confidence: float,
-    hypothesis: Hypothesis,
-    allowed: NDArray[np.bool_] | None = None,
-    way: Way = Way(),  # noqa: B008 (immutable)
-) -> Event:
-    """The set of the chain, or the complement of one, whose bound is expected to be largest.
-
-    Sets of both halves are held against each other's draws, and the place along the chain that does
-    best there is taken of the chain of all draws. With m the normal lower bound at shares that are
-    moved by errors of the search, and s its standard error in the confirm stage alone, the bound is
-    expected to be m Phi(m / s) + s phi(m / s), the mean of what is above 0.
-
-    Args:
-        halves: As in `expected_bands`, as the number of draws and the allowed cells.
-        num_confirm: N.
-        confidence: Of the bound.
-        hypothesis: Whose level is bounded.
-        allowed: Of cells.
-        way: To order cells.
-    """
-    quantile = max(-float(scipy.special.ndtri(1 - confidence)), 0.5)
-    trials, total = (num_confirm, num_confirm), halves.sum(axis=0)
-    whole = chain_of(total, num_confirm, allowed, way)
-    middle = whole.tally(total).sum(axis=0) / total.sum()
-    expected = np.zeros((2, whole.num_sets))
-    for chain, (first, second) in _judged(halves, num_confirm, allowed, way):
-        # Sets of one half stand for those of all draws with about their share.
-        at = np.minimum(np.searchsorted((first + second) / 2, middle), chain.num_sets - 1)
-        for larger, (p, q) in enumerate([(first, second), (1 - second, 1 - first)]):
-            counts = p[at] * num_confirm, q[at] * num_confirm
-            bound = hypothesis.order(*counts, trials, quantile)
-            error = np.maximum(hypothesis.error(*counts, trials, quantile), 1e-300)
-            z = bound / error
-            density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-            expected[larger] += (bound * scipy.special.ndtr(z) + error * density) / 2
-    expected[0, whole.usable[0] :] = expected[1, : whole.usable[1]] = -1.0
-    larger, number = np.unravel_index(np.argmax(expected), expected.shape)
-    return Event(
-        cells=whole.event(int(number), int(larger)),
-        larger=np.array(larger),
-        share=np.array(0.5),
-        predicted=np.array(max(float(expected[larger, number]), 0.0)),
-    )
 
 
 def _judged(

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpjax import _validate
 from dpjax.inference._events import Event, expected_bound, wilson
+from dpjax.inference._hypotheses import Hypothesis, Ratio
 
 _CELL_SHRINKAGE, _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 1.0, 2.0, 0.75, 0.45
 """Standard errors of the search by which ratios are shrunk: of a cell, of a set made by position.
@@ -36,7 +37,7 @@ def choose_event(
     confidence: float,
     *,
     allowed: ArrayLike | None = None,
-    delta: float = 0.0,
+    hypothesis: Hypothesis = Ratio(),  # noqa: B008 (frozen)
     judge: ArrayLike | None = None,
     coarser: Sequence[ArrayLike] = (),
     positions: Sequence[ArrayLike] = (),
@@ -55,7 +56,7 @@ def choose_event(
         num_confirm: N, fresh draws a side that will be counted.
         confidence: Of the bound.
         allowed: bool [cells], the cells that an event may hold; all if None.
-        delta: As in `event_lower_bound`.
+        hypothesis: Whose level is bounded, as in `event_lower_bound`.
         judge: Integers of the shape of `counts`, from other draws of the search stage, as the
             second half. If None, counts are split in two at random, with a fixed seed.
         coarser: Integers [cells] that number groups of cells. Each is another way to sort: a cell
@@ -77,7 +78,6 @@ def choose_event(
     """
     _validate.open_unit(confidence=confidence)
     _validate.positive_int(num_confirm=num_confirm, num_rivals=num_rivals)
-    _validate.non_negative(delta=delta)
     halves = _halves(counts, judge)
     batch, cells = halves.shape[:-3], halves.shape[-1]
     halves = halves.reshape(-1, 2, 2, cells)
@@ -90,8 +90,8 @@ def choose_event(
     parts = [halves[i : i + rows] for i in range(0, len(halves), rows)]
     inside = np.concatenate([_judged(part, ways) for part in parts], axis=1)
     total, side = halves.sum(axis=1), candidates.direction
-    # Cells without a draw are in no set, so they do not count.
-    num_seen = np.count_nonzero(total.sum(axis=1), axis=-1)[:, None]
+    # A cell that one half has not seen is in no set of it, or adds nothing where it is judged.
+    num_seen = np.count_nonzero(halves.sum(axis=2).all(axis=1), axis=-1)[:, None]
     by_ratio = _SET_SHRINKAGE * np.log(np.maximum(num_seen, 2))
     draws = total.sum(axis=-1).T
     shares = _shrunk(
@@ -101,20 +101,17 @@ def choose_event(
         draws[1 - side, :, None],
         np.where(candidates.by_ratio[:, None, None], by_ratio, by_position),
     )
-    bound, share = (
-        x.transpose(1, 0, 2).reshape(len(halves), -1)
-        for x in expected_bound(*shares, num_confirm, confidence, delta)
-    )
+    bound = expected_bound(*shares, num_confirm, confidence, hypothesis)
+    bound = bound.transpose(1, 0, 2).reshape(len(halves), -1)
     best = np.argmax(bound, axis=-1)
-    predicted, share = (x[np.arange(best.size), best] for x in (bound, share))
     candidate, end = np.divmod(best, _MASSES.size)
     inside = _cells(total, ways, candidates.order[candidate], end)
-    some = predicted > -np.inf
+    predicted = bound[np.arange(best.size), best]
+    some = predicted > 0
     return Event(
         cells=(inside & some[:, None]).reshape(*batch, cells),
         larger=np.where(some, candidates.direction[candidate], 0).reshape(batch),
-        share=share.reshape(batch),
-        predicted=np.maximum(predicted, 0.0).reshape(batch),
+        predicted=predicted.reshape(batch),
     )
 
 

@@ -16,9 +16,6 @@ from dpjax import _validate
 from dpjax.inference._buehler import buehler_bound
 from dpjax.inference._hypotheses import Hypothesis, Ratio
 
-_SHARES = np.array([0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
-"""Shares of the error that are tried for the likelier side's bound."""
-
 
 class Event(NamedTuple):
     """A set of cells whose counts will be confirmed; leading axes are those of the counts.
@@ -26,75 +23,42 @@ class Event(NamedTuple):
     Attributes:
         cells: bool [..., cells], the cells in it.
         larger: int [...], the side that is expected to be likelier: 0 the database, 1 the neighbor.
-        share: Float [...], the part of the error that the likelier side's bound may use where
-            delta > 0; see `event_lower_bound`.
         predicted: Float [...], the lower bound that is to be expected of the confirm stage.
     """
 
     cells: NDArray[np.bool_]
     larger: NDArray[np.int64]
-    share: NDArray[np.float64]
     predicted: NDArray[np.float64]
 
 
-def predicted_bound(
+def expected_bound(
     larger: ArrayLike,
     smaller: ArrayLike,
     num_confirm: int,
     confidence: float,
-    delta: float = 0.0,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """About the lower bound to be expected of an event with known probabilities.
+    hypothesis: Hypothesis,
+) -> NDArray[np.float64]:
+    """About the mean of the exact lower bound of an event with known probabilities.
+
+    With m the hypothesis's order of the expected counts, which is about the median bound, and s its
+    standard error, it is the mean of what a normal law of them has above 0: m Phi(m / s) + s phi(m
+    / s). So an event that is nearly sure, and shows nothing, is worth less than a rare one that may
+    show something.
 
     Args:
         larger: p, probabilities at the likelier side.
-        smaller: q, at the other side.
+        smaller: q, at the other side, of the same shape.
         num_confirm: N, draws a side.
         confidence: Of the bound.
-        delta: As in `event_lower_bound`.
-
-    Returns:
-        The bound, possibly below 0, and the share of the error at which it is largest (0.5 where
-        delta is 0); both of the common shape of the probabilities.
-
-    Raises:
-        TypeError: An argument is not a number, or `num_confirm` not an integer.
-        ValueError: A probability is not in [0, 1], the confidence not strictly between 0 and 1, or
-            delta not at least 0.
+        hypothesis: Whose level is bounded.
     """
-    _validate.open_unit(confidence=confidence)
-    _validate.positive_int(num_confirm=num_confirm)
-    _validate.non_negative(delta=delta)
-    _validate.shares(larger=larger, smaller=smaller)
-    return expected_bound(larger, smaller, num_confirm, confidence, delta)
-
-
-def expected_bound(
-    larger: ArrayLike, smaller: ArrayLike, num_confirm: int, confidence: float, delta: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    n = num_confirm
-    p, q = np.broadcast_arrays(*(np.asarray(x, np.float64) * n for x in (larger, smaller)))
-    significance = 1 - confidence
-    if delta == 0:
-        bound = _log_order(p, q, n, max(-float(scipy.special.ndtri(significance)), 0.5))
-        return bound, np.full(bound.shape, 0.5)
-    best, share = np.full(p.shape, -np.inf), np.full(p.shape, 0.5)
-    with np.errstate(divide="ignore"):
-        for tried in _SHARES:
-            low, _ = wilson(p, n, -scipy.special.ndtri(tried * significance))
-            _, high = wilson(q, n, -scipy.special.ndtri((1 - tried) * significance))
-            bound = np.log(np.maximum(low - delta, 0)) - np.log(high)
-            share = np.where(bound > best, tried, share)
-            best = np.maximum(bound, best)
-    return best, share
-
-
-def _log_order(p: NDArray, q: NDArray, trials: int, quantile: float) -> NDArray[np.float64]:
-    """The normal lower bound on a ratio's logarithm, by Agresti and Coull's probabilities."""
-    added = quantile**2
-    first, second = (np.minimum(count, trials) + added / 2 for count in (p, q))
-    error = np.sqrt(1 / first + 1 / second - 2 / (trials + added))
-    return np.log(first / second) - quantile * error
+    quantile = max(-float(scipy.special.ndtri(1 - confidence)), 0.5)
+    counts = np.multiply(larger, num_confirm), np.multiply(smaller, num_confirm)
+    middle = hypothesis.order(*counts, (num_confirm, num_confirm), quantile)
+    error = hypothesis.error(*counts, (num_confirm, num_confirm), quantile)
+    z = np.clip(middle / np.maximum(error, 1e-300), -1e3, 1e3)
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    return np.maximum(middle * scipy.special.ndtr(z) + error * density, 0.0)
 
 
 def event_lower_bound(

@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax import _validate
-from dpjax.inference import Band, Event, Hypothesis, Ratio, choose_event, epsilon_of, largest
+from dpjax.inference import Band, Hypothesis, Ratio, epsilon_of, largest
 from dpjax.notions import _claims
 from dpjax.notions._claims import Claim
-from dpjax.notions._notion import Notion, merged_counts
-from dpjax.partitions import Partition
+from dpjax.notions._notion import Notion
 
 _LARGEST, _HALVINGS = 60.0, 60
 """Epsilon from which on nothing is looked for, and steps to it."""
@@ -42,60 +41,6 @@ class Epsilon(Notion):
     def symbol(self) -> str:
         """The level in words."""
         return f"epsilon at delta = {self.delta:g}" if self.delta else "epsilon"
-
-    def choose(
-        self,
-        partition: Partition,
-        halves: NDArray[np.int64],
-        allowed: NDArray[np.bool_] | None,
-        num_confirm: int,
-        confidence: float,
-        num_rivals: int = 1,
-    ) -> Event:
-        """The event with the largest bound to be expected, of fine cells or of coarser ones.
-
-        Args:
-            partition: Of the search.
-            halves: int64 [..., 2, 2, cells], counts of two halves of the search at both sides: one
-                makes sets of cells, the other judges them.
-            allowed: bool [cells] that events may hold, or None.
-            num_confirm: N, fresh outputs a side.
-            confidence: Of the bound.
-            num_rivals: How many pairs are searched.
-        """
-        return choose_event(
-            halves[..., 0, :, :],
-            num_confirm,
-            confidence,
-            allowed=allowed,
-            delta=self.delta,
-            judge=halves[..., 1, :, :],
-            coarser=partition.coarser(),
-            positions=partition.positions(),
-            num_rivals=num_rivals,
-        )
-
-    def promise(
-        self,
-        partition: Partition,
-        halves: NDArray[np.int64],
-        allowed: NDArray[np.bool_] | None,
-        num_confirm: int,
-        confidence: float,
-        num_rivals: int,
-    ) -> NDArray[np.float64]:
-        """See `Notion`."""
-        merged, may, positions = merged_counts(partition, halves, allowed)
-        return choose_event(
-            merged[..., 0, :, :],
-            num_confirm,
-            confidence,
-            allowed=may,
-            delta=self.delta,
-            judge=merged[..., 1, :, :],
-            positions=positions,
-            num_rivals=num_rivals,
-        ).predicted
 
     def hypothesis(self, distance: int = 1) -> Hypothesis:
         """See `Notion`."""

@@ -103,7 +103,7 @@ def evidence_from_plain(content: dict[str, Any]) -> Evidence:
     if "event" in content:
         held = content["event"]
         larger = np.array(held["larger"])
-        unknown = Event(np.zeros(0, bool), larger, np.array(0.5), np.array(0.0))
+        unknown = Event(np.zeros(0, bool), larger, np.array(0.0))
         first, second = held["trials"]
         event = EventCounts(unknown, np.array(held["inside"], np.int64), (first, second))
     if "chain" in content:

@@ -11,17 +11,14 @@ from dpjax import _validate
 from dpjax.inference import (
     Band,
     Difference,
-    Event,
     Hypothesis,
     Shift,
-    choose_from_chain,
     gdp_of,
     largest,
     renyi,
     zcdp,
 )
-from dpjax.notions._notion import Notion, ways_of
-from dpjax.partitions import Partition
+from dpjax.notions._notion import Notion
 
 
 class _OfAnEvent(Notion):
@@ -30,30 +27,6 @@ class _OfAnEvent(Notion):
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
         return largest(band, self.value) / distance
-
-    def choose(
-        self,
-        partition: Partition,
-        halves: NDArray[np.int64],
-        allowed: NDArray[np.bool_] | None,
-        num_confirm: int,
-        confidence: float,
-        num_rivals: int = 1,
-    ) -> Event:
-        """The set of the search's chain with the largest bound to be expected."""
-        if halves.ndim > 3:
-            events = [
-                self.choose(partition, of_run, allowed, num_confirm, confidence, num_rivals)
-                for of_run in halves
-            ]
-            return Event(*(np.stack(column) for column in zip(*events, strict=True)))
-        hypothesis = self.hypothesis()
-        assert hypothesis is not None
-        events = [
-            choose_from_chain(halves, num_confirm, confidence, hypothesis, allowed, way)
-            for way in ways_of(partition)
-        ]
-        return max(events, key=lambda event: float(event.predicted))
 
 
 @dataclass(frozen=True)

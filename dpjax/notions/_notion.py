@@ -18,6 +18,7 @@ from dpjax.inference import (
     Hypothesis,
     Way,
     chain_of,
+    choose_event,
     epsilon_of,
     event_lower_bound,
     expected_bands,
@@ -98,8 +99,38 @@ class Notion:
         confidence: float,
         num_rivals: int = 1,
     ) -> Event:
-        """The event to confirm, for a notion with a hypothesis; see `Epsilon.choose`."""
-        raise NotImplementedError
+        """The event with the largest bound to be expected, of fine cells or of coarser ones.
+
+        Args:
+            partition: Of the search.
+            halves: int64 [..., 2, 2, cells], counts of two halves of the search at both sides: one
+                makes sets of cells, the other judges them.
+            allowed: bool [cells] that events may hold, or None.
+            num_confirm: N, fresh outputs a side.
+            confidence: Of the bound.
+            num_rivals: How many pairs are searched.
+
+        Raises:
+            ValueError: The notion has no hypothesis, for it needs more than one event.
+        """
+        return choose_event(
+            halves[..., 0, :, :],
+            num_confirm,
+            confidence,
+            allowed=allowed,
+            hypothesis=self._of_an_event(),
+            judge=halves[..., 1, :, :],
+            coarser=partition.coarser(),
+            positions=partition.positions(),
+            num_rivals=num_rivals,
+        )
+
+    def _of_an_event(self, distance: int = 1) -> Hypothesis:
+        """The hypothesis of a notion that has one."""
+        found = self.hypothesis(distance)
+        if found is None:
+            raise ValueError(f"{self.symbol} cannot be bounded by the counts of one event.")
+        return found
 
     def promise(
         self,
@@ -123,8 +154,19 @@ class Notion:
         Returns:
             Of the leading shape of the counts.
         """
-        merged, may, _ = merged_counts(partition, halves, allowed)
-        found = []
+        merged, may, positions = merged_counts(partition, halves, allowed)
+        hypothesis, found = self.hypothesis(), []
+        if hypothesis is not None:
+            return choose_event(
+                merged[..., 0, :, :],
+                num_confirm,
+                confidence,
+                allowed=may,
+                hypothesis=hypothesis,
+                judge=merged[..., 1, :, :],
+                positions=positions,
+                num_rivals=num_rivals,
+            ).predicted
         for counts in merged.reshape(-1, *merged.shape[-3:]):
             bands = expected_bands(counts, num_confirm, 1 - confidence, may)
             found.append(sum(min(self.of_band(b), _HUGE) for b in bands) / max(len(bands), 1))
@@ -170,9 +212,7 @@ class Notion:
         """
         if isinstance(evidence, ChainCounts):
             return np.array(self.of_band(evidence.band(confidence), distance))
-        hypothesis = self.hypothesis(distance)
-        if hypothesis is None:
-            raise ValueError(f"{self.symbol} cannot be bounded by the counts of one event.")
+        hypothesis = self._of_an_event(distance)
         larger, smaller = evidence.sided()
         trials = np.asarray(evidence.trials)
         side = np.asarray(evidence.event.larger)
@@ -253,9 +293,7 @@ class Notion:
         larger = int(np.argmax(best))
         number = int(np.argmax(found[larger])) if found[larger].size else 0
         number += counts.usable[1] if larger == 1 else 0
-        return Event(
-            chain.event(number, larger), np.array(larger), np.array(0.5), np.array(max(best))
-        )
+        return Event(chain.event(number, larger), np.array(larger), np.array(max(best)))
 
 
 def merged_counts(

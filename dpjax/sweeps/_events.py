@@ -182,8 +182,8 @@ def _best(
     """
     num_runs, num_kept = kept.shape
     cells = np.zeros((num_runs, found.shape[-1]), bool)
-    larger, share = np.zeros(num_runs, np.int64), np.zeros(num_runs)
-    predicted, best = np.full(num_runs, -1.0), np.zeros(num_runs, np.int64)
+    larger, best = np.zeros(num_runs, np.int64), np.zeros(num_runs, np.int64)
+    predicted = np.full(num_runs, -1.0)
     for pair, part in enumerate(laid):
         runs, place = np.nonzero(kept == pair)
         if not len(runs):
@@ -193,12 +193,11 @@ def _best(
         (better,) = np.nonzero(event.predicted > predicted[runs])
         runs = runs[better]
         best[runs], cells[runs] = pair, False
-        for name, column in (("larger", larger), ("share", share), ("predicted", predicted)):
-            column[runs] = getattr(event, name)[better]
+        larger[runs], predicted[runs] = event.larger[better], event.predicted[better]
         allowed = part.inside(entry.region)
         for run, row in zip(runs, better, strict=True):
             mask = part.settled(
                 event.cells[row], counts[row, ..., : part.size].sum(axis=(0, 1)) > 0
             )
             cells[run, : part.size] = mask if allowed is None else mask & allowed
-    return best, Event(cells, larger, share, predicted)
+    return best, Event(cells, larger, predicted)

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from dpjax import _random
 from dpjax._numerics import MAX_BLOCK
-from dpjax.inference import predicted_bound
+from dpjax.inference import Ratio
 from dpjax.results._result import AuditResult
 
 _SEARCH_SHARE = 0.4
@@ -145,12 +146,8 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
     rarer = max(min(result.witness.densities or (0.0,)), 1 / result.num_confirm)
     error = (1 - result.confidence) / result.num_claims
     tried = np.linspace(0.0, -np.log(rarer), 2000)
-    expected, _ = predicted_bound(
-        np.minimum(rarer * np.exp(tried) + delta, 1.0),
-        np.full(tried.shape, rarer),
-        result.num_confirm,
-        1 - error,
-        delta,
-    )
+    counts = np.minimum(rarer * np.exp(tried) + delta, 1.0), np.full(tried.shape, rarer)
+    trials, quantile = (result.num_confirm, result.num_confirm), -float(ndtri(error))
+    expected = Ratio(delta).order(*(trials[0] * p for p in counts), trials, quantile)
     enough = np.flatnonzero(expected >= claim)
     return float(tried[enough[0]]) if enough.size else float("inf")

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from dpjax.inference import choose_event
+from dpjax.inference import Ratio, choose_event
 
 CELLS = 60
 
@@ -65,5 +65,5 @@ def test_equal_cells_are_taken_in_their_order():
 
 def test_delta_leaves_nothing_to_choose():
     counts = np.array([[50, 50], [50, 50]])
-    event = choose_event(counts, 1_000, 0.95, judge=counts, delta=0.9)
+    event = choose_event(counts, 1_000, 0.95, judge=counts, hypothesis=Ratio(0.9))
     assert not event.cells.any() and event.predicted == 0 and event.larger == 0

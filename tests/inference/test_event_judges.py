@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpjax.inference import choose_event
+from dpjax.inference import Ratio, choose_event
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
@@ -15,7 +15,7 @@ def test_chance_alone_promises_nothing(delta):
     """
     for seed in range(20):
         halves = np.random.default_rng(seed).multinomial(1000, np.full(200, 1 / 200), (2, 2))
-        event = choose_event(halves[0], 50_000, 0.999, judge=halves[1], delta=delta)
+        event = choose_event(halves[0], 50_000, 0.999, judge=halves[1], hypothesis=Ratio(delta))
         assert event.predicted < 0.1
 
 

@@ -19,7 +19,6 @@ from dpjax.inference import (
     kernel_exact_standard_error,
     kernel_standard_error,
     ldp_levels,
-    predicted_bound,
     renyi_levels,
     safety_check,
     unseen_log_rarity,
@@ -53,8 +52,6 @@ TAKES_A_COUNT = {
 
 # Each takes a probability.
 TAKES_A_SHARE = {
-    "predicted, larger": lambda p: predicted_bound(p, 0.5, 10, 0.9),
-    "predicted, smaller": lambda p: predicted_bound([0.5, 0.6], [0.5, p], 10, 0.9),
     "frequencies": lambda p: frequency_standard_error([p, 0.5], 10),
     "mean": lambda p: kernel_exact_standard_error([p, 0.5], [0.3, 0.3], 10),
     "mean_square": lambda p: kernel_exact_standard_error([0.3, 0.3], [p, 0.3], 10),
@@ -66,7 +63,6 @@ TAKES_DRAWS = {
     "event, larger": lambda n: event_lower_bound(0, 0, n, 10, 0.9),
     "event, smaller": lambda n: event_lower_bound(0, 0, 10, n, 0.9),
     "choose_event": lambda n: choose_event([[5, 5], [5, 5]], n, 0.9),
-    "predicted_bound": lambda n: predicted_bound(0.5, 0.5, n, 0.9),
     "local_bounds": lambda n: local_bounds([0.5, 0.4], 0.01, [0, 0], None, n, 0.9),
     "frequencies": lambda n: frequency_standard_error([0.5, 0.5], n),
     "kernel": lambda n: kernel_standard_error([0.5, 0.5], n, 0.1, 0.28, 1),
@@ -79,7 +75,6 @@ TAKES_A_CONFIDENCE = {
     "binomial": lambda c: binomial_lower_bound(1, 1, 10, c),
     "event": lambda c: event_lower_bound(1, 1, 10, 10, c),
     "choose_event": lambda c: choose_event([[5, 5], [5, 5]], 10, c),
-    "predicted_bound": lambda c: predicted_bound(0.5, 0.5, 10, c),
     "local_bounds": lambda c: local_bounds([0.5, 0.4], 0.01, [1, 1], None, 10, c),
 }
 

@@ -15,13 +15,12 @@ TRIALS = 14
 SURE = 0.9
 
 
-def evidence(counts: Any, larger: int = 0, trials: Any = (TRIALS, TRIALS), share: float = 0.4):
+def evidence(counts: Any, larger: int = 0, trials: Any = (TRIALS, TRIALS)):
     counts = np.asarray(counts)
     shape = counts.shape[:-1]
     event = Event(
         np.zeros((*shape, 3), bool),
         np.full(shape, larger),
-        np.full(shape, share),
         np.zeros(shape),
     )
     return EventCounts(event, counts, trials)

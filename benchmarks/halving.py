@@ -1,0 +1,117 @@
+"""Ten pairs at a fixed total of draws: exact bounds beside the paper's MPL and beside an oracle.
+
+The oracle knows the law: it spends its draws on the best pair and event. Prints a Markdown table.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from benchmarks.guarantees import allowed_from, audits
+from benchmarks.presets.experiments import LEVELS, experiment
+from dpjax import Events, Pairs, mechanisms, reference
+from dpjax.inference import Ratio
+from dpjax.sweeps import run_bounds
+
+TOTAL = 250_000
+"""Draws a side of the laws that are no experiment of the paper."""
+
+LAWS = {
+    "report noisy max, six queries": (experiment("b", 1.0).mechanism, experiment("b", 1.0).pairs),
+    "SVT2 at 0.7": (experiment("e", 0.7).mechanism, experiment("e", 0.7).pairs),
+    "SVT4 at 1": (experiment("f", 1.0).mechanism, experiment("f", 1.0).pairs),
+    "Laplace, shifts of 0.1 to 1": (
+        mechanisms.Laplace(1.0),
+        Pairs(np.zeros(10), np.arange(1, 11) / 10),
+    ),
+    "Laplace, one pair of ten differs": (
+        mechanisms.Laplace(1.0),
+        Pairs(np.zeros(10), np.eye(10)[4]),
+    ),
+}
+"""Name -> mechanism and ten pairs."""
+
+
+def oracle(mechanism: Any, pairs: Pairs, num_confirm: int, points: int = 200_000) -> float:
+    """The largest expected bound of an event of one pair, at confidence 0.95.
+
+    The event holds the outputs of the largest loss. Its probability at the side with more of it is
+    that of drawn points, at the other that of the same points, weighted by the exact loss.
+
+    Args:
+        mechanism: Of which `reference` has the log density.
+        pairs: To choose from.
+        num_confirm: N.
+        points: That are drawn for each pair and side.
+    """
+    best = 0.0
+    for number, sides in enumerate(zip(pairs.database, pairs.neighbor, strict=True)):
+        for larger, smaller in (sides, sides[::-1]):
+            key = jax.random.fold_in(jax.random.key(7), number)
+            drawn = np.asarray(mechanism.sample(key, larger, points))
+            drawn, counts = np.unique(drawn, axis=0, return_counts=True)
+            loss = reference.log_density(mechanism, larger, drawn) - reference.log_density(
+                mechanism, smaller, drawn
+            )
+            order = np.argsort(-loss)
+            p = np.cumsum(counts[order]) / points
+            q = np.cumsum(counts[order] * np.exp(-loss[order])) / points
+            trials = num_confirm, num_confirm
+            bounds = Ratio().order(p * num_confirm, q * num_confirm, trials, 1.6449)
+            best = max(best, float(bounds.max()))
+    return best
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--only", default="+abcdef", help="letters of the paper; + for the others")
+    parser.add_argument("--seed", type=int, default=2025)
+    parser.add_argument("--out", type=Path, default=None, help="a Markdown file")
+    arguments = parser.parse_args()
+    runs, lines = arguments.runs, []
+
+    def say(line: str) -> None:
+        lines.append(line)
+        print(line, flush=True)
+        if arguments.out is not None:
+            arguments.out.write_text("\n".join(lines) + "\n")
+
+    def row(name: str, mechanism: Any, pairs: Pairs, level: float, total: int, mpl: float | None):
+        """`mpl` is the median of the paper's algorithm, of which the total is."""
+        bounds, _ = audits(mechanism, Events(num_draws=total), pairs, runs, arguments.seed)
+        median = np.median(bounds)
+        at_most = [oracle(mechanism, pairs, part) for part in (round(0.56 * total), total)]
+        paper = "| " if mpl is None else f"{mpl:.4f} | {(level - median) / (level - mpl):.2f}"
+        say(
+            f"| {name} | {total} | {level:.4f} | {np.mean(bounds <= level):.4f} | {median:.4f} | "
+            f"{at_most[0]:.4f} | {at_most[1]:.4f} | {paper} |"
+        )
+
+    say(f"{runs} audits a row, confidence 0.95, coverage allowed from {allowed_from(runs):.4f}.\n")
+    say(
+        "| law | draws a side | exact level | coverage | median | oracle, 56% of the draws | "
+        "oracle, all draws | MPL | distance to the level, over MPL's |"
+    )
+    say("|---|---|---|---|---|---|---|---|---|")
+    for name, (mechanism, pairs) in LAWS.items() if "+" in arguments.only else ():
+        plain = isinstance(mechanism, mechanisms.Laplace)
+        region = None if plain else mechanism.standard_region
+        level = reference.best_level(mechanism, pairs, region)
+        row(name, mechanism, pairs, level, TOTAL, None)
+    for letter in arguments.only.replace("+", ""):
+        for epsilon in LEVELS:
+            entry = experiment(letter, epsilon)
+            mechanism, pairs, local = entry.mechanism, entry.pairs, entry.method
+            level = reference.best_level(mechanism, pairs, mechanism.standard_region)
+            mpl = run_bounds(entry, range(runs), key=arguments.seed).lower_bound
+            total = len(pairs) * local.num_samples + local.num_confirm
+            row(f"{letter} at {epsilon:g}", mechanism, pairs, level, total, float(np.median(mpl)))
+
+
+if __name__ == "__main__":
+    main()
