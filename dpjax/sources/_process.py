@@ -3,13 +3,14 @@
 import ctypes
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dpjax import _validate
 
@@ -33,6 +34,12 @@ for number in running:
         pass
 """
 """A process that outlives this one by a moment, to end what it has left running."""
+
+_ANNOUNCED = ["/bin/sh", "-c", 'echo "+$$" >&0; exec "$@" </dev/null', "sh"]
+"""Runs a program that has told the guard its number before it begins, through its input.
+
+Told by this process, it would be left running where a signal came just before.
+"""
 
 
 def end_with_parent() -> None:
@@ -71,8 +78,8 @@ class Ended(NamedTuple):
 class Programs:
     """Programs that run at the same time, and end with this process, whatever ends it.
 
-    They have sessions of their own, which no signal of a terminal reaches. So a guard is told which
-    of them run, and kills these when its pipe is closed.
+    They have sessions of their own, which no signal of a terminal reaches. So each tells a guard
+    that it begins, and the guard kills those that still run when its pipe is closed.
     """
 
     def __init__(self):
@@ -92,21 +99,29 @@ class Programs:
                 self._guard.communicate()
                 self._guard = None
 
-    def _start_guard(self) -> None:
-        """Starts the guard, where the system has groups of processes."""
-        if self._guard is None and hasattr(os, "killpg"):
-            self._guard = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _GUARD],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+    def _start(self, words: Sequence[str], errors: int) -> subprocess.Popen:
+        """Starts a program, guarded where the system has groups of processes."""
+        stdin: Any = subprocess.DEVNULL
+        # What cannot be found is started as it is, to fail with the system's own error.
+        if hasattr(os, "killpg") and shutil.which(words[0]) is not None:
+            if self._guard is None:
+                self._guard = subprocess.Popen(
+                    [sys.executable, "-I", "-S", "-c", _GUARD],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            words, stdin = [*_ANNOUNCED, *words], self._guard.stdin
+        # A session of its own: a kill reaches the children too.
+        return subprocess.Popen(
+            words, stdin=stdin, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+        )
 
-    def _tell(self, sign: str, process: subprocess.Popen) -> None:
-        """Tells the guard that a program has begun or ended."""
+    def _forget(self, process: subprocess.Popen) -> None:
+        """Tells the guard that a program has ended."""
         if self._guard is not None and self._guard.stdin is not None:
-            self._guard.stdin.write(f"{sign}{process.pid}\n".encode())
+            self._guard.stdin.write(f"-{process.pid}\n".encode())
             self._guard.stdin.flush()
 
     def run(self, words: Sequence[str], num_lines: int, timeout: float | None) -> Ended:
@@ -125,26 +140,17 @@ class Programs:
             with self._lock:
                 if self._stopped:
                     raise RuntimeError("programs were stopped")
-                self._start_guard()
-                # A session of its own: a kill reaches the children too.
-                process = subprocess.Popen(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=errors.fileno(),
-                    start_new_session=True,
-                )
+                process = self._start(words, errors.fileno())
                 self._running.add(process)
-                self._tell("+", process)
             try:
-                lines, code = _read(process, num_lines, timeout)
+                lines, code = _read(process, words[0], num_lines, timeout)
             finally:
                 if process.poll() is None:
                     _kill(process)
                     process.wait()
                 with self._lock:
                     self._running.discard(process)
-                    self._tell("-", process)
+                    self._forget(process)
             return Ended(lines, code, " | ".join(errors.lines()))
 
 
@@ -186,7 +192,7 @@ class _Tail:
 
 
 def _read(
-    process: subprocess.Popen, num_lines: int, timeout: float | None
+    process: subprocess.Popen, name: str, num_lines: int, timeout: float | None
 ) -> tuple[list[str], int | None]:
     """Lines and exit status; None for a status that did not come in time."""
     raw: list[bytes] = []
@@ -220,7 +226,7 @@ def _read(
         process.wait()
         reader.join(_GRACE)
     # Of a copy, where the reader could not be stopped.
-    taken, name = list(raw), str(process.args[0])  # pyright: ignore[reportIndexIssue]
+    taken = list(raw)
     _validate.within_limit("program_bytes", size, f"the program {name!r} printed too many bytes")
     # Bytes that are no UTF-8 stay apart from each other, and on most systems \r is of the line.
     end = os.linesep.encode()
