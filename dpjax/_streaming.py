@@ -89,11 +89,19 @@ def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
     Args:
         num_samples: How many samples, or their blocks, which are returned as they are.
         size: Of a block; that of `block_size_for` if None.
+
+    Raises:
+        ValueError: There are more blocks than an int32 can number.
     """
     if isinstance(num_samples, Blocks):
         return num_samples
     size = size or block_size_for(num_samples)
     number = -(-num_samples // size)
+    if number >= 2**31:
+        raise ValueError(
+            f"num_samples must be below {2**31 * size} (2^31 blocks of {size}), but was "
+            f"{num_samples}."
+        )
     return Blocks(size, np.int32(number), num_samples - (number - 1) * size)
 
 

@@ -267,3 +267,9 @@ def test_vectors_keep_their_shape_when_drawn_once():
     np.testing.assert_array_equal(
         jax.jit(jax.vmap(drawn_once(draw)))(jnp.arange(2)), jax.vmap(draw)(jnp.arange(2))
     )
+
+
+def test_more_blocks_than_can_be_numbered_are_refused():
+    with pytest.raises(ValueError, match=r"num_samples must be below 17592186044416 \(2\^31"):
+        blocks_of(2**44)
+    assert int(blocks_of(2**44 - 2**13).number) == 2**31 - 1

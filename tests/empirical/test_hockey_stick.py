@@ -219,6 +219,13 @@ def test_differenced_distribution_function(seed):
     np.testing.assert_allclose(delta, truth, atol=1e-10)
 
 
+def test_masses_of_a_sample_with_ties_by_hand():
+    """Knots 0, 0, 1, 5, 8 at shares 0, 4, 8, 12, 15 of 15: an atom of 4, then 4, 4 and 3 spread."""
+    tied = np.array([0.0] * 8 + list(range(1, 9)))
+    masses = np.sort(ecdf_pieces(tied, np.array([20.0])).mass_p[0])
+    np.testing.assert_allclose(masses[masses > 0] * 15, [3, 4, 4, 4])
+
+
 def test_ties_are_atoms_of_the_differenced_distribution_function():
     def delta(a, b):
         return hockey_stick(ecdf_pieces(np.array(a), np.array(b)), np.array([0.0]))[0, 0]
