@@ -146,8 +146,9 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
     rarer = max(min(result.witness.densities or (0.0,)), 1 / result.num_confirm)
     error = (1 - result.confidence) / result.num_claims
     tried = np.linspace(0.0, -np.log(rarer), 2000)
-    counts = np.minimum(rarer * np.exp(tried) + delta, 1.0), np.full(tried.shape, rarer)
-    trials, quantile = (result.num_confirm, result.num_confirm), -float(ndtri(error))
-    expected = Ratio(delta).order(*(trials[0] * p for p in counts), trials, quantile)
+    draws, quantile = result.num_confirm, -float(ndtri(error))
+    larger = draws * np.minimum(rarer * np.exp(tried) + delta, 1.0)
+    smaller = np.full(tried.shape, draws * rarer)
+    expected = Ratio(delta).order(larger, smaller, (draws, draws), quantile)
     enough = np.flatnonzero(expected >= claim)
     return float(tried[enough[0]]) if enough.size else float("inf")
