@@ -11,7 +11,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-GROUPS = ("build", "test", "lint", "libraries")
+GROUPS = ("build", "docs", "test", "lint", "libraries")
 
 
 def wanted():

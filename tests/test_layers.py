@@ -9,7 +9,7 @@ ROOT = Path(dpjax.__file__).parent
 LAYERS = {
     "_types": 0, "_errors": 0, "_validate": 0, "_random": 0, "_numerics": 0, "_batching": 0,
     "_files": 0, "_jit": 0, "_lazy": 0, "_streaming": 0,
-    "databases": 1,
+    "databases": 1, "guides": 1,
     "mechanisms": 2, "densities": 2, "partitions": 2,
     "inference": 3,
     "notions": 4, "plotting": 4,

@@ -3,45 +3,24 @@
 import os
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from scripts.site.blocks import blocks_of, run, same
+
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"^```(bash|python|text)\n(.*?)^```", TEXT, re.S | re.M)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("readme")
-
-
-def environment():
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PYTHONWARNINGS": "error", "DPJAX_CACHE_DIR": ""}
-
-
-def test_the_blocks_run(folder):
-    shown = ""
-    for language, code in BLOCKS:
-        if language == "text":
-            # What the block before it printed, to the last digit.
-            assert code == shown
-            continue
-        lines = code.splitlines()
-        scripts = [line.split()[0] for line in lines if line.startswith("scripts/")]
-        for script in scripts:
+def test_the_blocks_run(tmp_path):
+    for block in blocks_of(TEXT):
+        lines = block.code.splitlines()
+        for script in (line.split()[0] for line in lines if line.startswith("scripts/")):
             assert os.access(ROOT / script, os.X_OK), script
-        code = "\n".join(line for line in lines if not line.startswith("scripts/"))
-        command = ["bash", "-euo", "pipefail"] if language == "bash" else [sys.executable]
-        done = subprocess.run(
-            [*command, "-c", code], cwd=folder, env=environment(), capture_output=True, text=True
-        )
-        assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
-        shown = done.stdout
+        printed = run(block, tmp_path)
+        assert block.shown is None or same(block.shown, printed), printed
 
 
 def test_scripts_and_extras_that_it_names_exist():

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from dpjax.cli import _audit, _empirical, _mechanisms, _plan, _sweep
+from dpjax.cli import _audit, _empirical, _guide, _mechanisms, _plan, _sweep
 from dpjax.cli._stop import lasting_streams, say
 from dpjax.cli._wording import in_options, options_of
 
@@ -35,6 +35,7 @@ _audit.register(app)
 _plan.register(app)
 _empirical.register(app)
 _sweep.register(app)
+_guide.register(app)
 
 
 def _version(asked: bool) -> None:

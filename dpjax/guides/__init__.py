@@ -1,0 +1,51 @@
+"""Guides that travel with the package, in Markdown, and how to cite it (`dpjax guide`)."""
+
+from importlib.resources import files
+
+from dpjax._errors import nearest
+
+NAMES = (
+    "first-audit",
+    "any-language",
+    "recorded-outputs",
+    "in-ci",
+    "verdict",
+    "how-many-samples",
+    "sweeps",
+    "empirical-privacy",
+    "notions",
+    "local-approach",
+    "speed",
+    "how-it-works",
+    "citing",
+    "changelog",
+)
+"""Of all guides, in the order in which a newcomer reads them."""
+
+
+def read_guide(name: str) -> str:
+    """The text of a guide, in Markdown; its first line is its title.
+
+    Args:
+        name: One of `NAMES`.
+
+    Raises:
+        ValueError: There is no such guide; the message offers the nearest.
+    """
+    if name not in NAMES:
+        raise ValueError(f"guide {name!r} is not known; {nearest(name, list(NAMES))}.")
+    return (files(__name__) / f"{name}.md").read_text(encoding="utf-8")
+
+
+def title_of(name: str) -> str:
+    """The title of a guide.
+
+    Raises:
+        ValueError: There is no such guide.
+    """
+    return read_guide(name).partition("\n")[0].removeprefix("# ")
+
+
+def citation() -> str:
+    """How to cite dpjax, in the Citation File Format that tools read."""
+    return (files("dpjax") / "CITATION.cff").read_text(encoding="utf-8")

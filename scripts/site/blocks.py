@@ -1,0 +1,156 @@
+"""The blocks of a Markdown file: running them, and comparing what they print with what is shown.
+
+`scripts/docs --update [NAME ...]` calls this file; the tests of README and guides import it.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDES = ROOT / "dpjax" / "guides"
+
+_FENCES = re.compile(
+    r"^```(?P<language>bash|python)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?",
+    re.S | re.M,
+)
+
+_SECONDS = re.compile(
+    r"\d+(?:\.\d+)? ?(?:s|seconds)\b|\d+\.\d(?= +(?:not refuted|violated)$)", re.M
+)
+"""What takes longer on another machine; in the pytest plugin's table it stands before a verdict."""
+
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.(?P<decimals>\d+))?(?:e(?P<power>[+-]?\d+))?")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of code in a Markdown file.
+
+    Attributes:
+        language: "bash" or "python".
+        code: What is run.
+        shown: The text block right below it, or None.
+        start: Where it begins in the file.
+        stop: Where it ends, with what is shown.
+    """
+
+    language: str
+    code: str
+    shown: str | None
+    start: int
+    stop: int
+
+
+def blocks_of(text: str) -> Iterator[Block]:
+    """The blocks of bash and Python in a Markdown text, in their order."""
+    for found in _FENCES.finditer(text):
+        yield Block(found["language"], found["code"], found["shown"], *found.span())
+
+
+def run(block: Block, folder: Path) -> str:
+    """What a block prints to standard output, with no spaces at the ends of lines.
+
+    Args:
+        block: To be run, by the Python that runs this. Lines that call a script of the repository
+            are left out.
+        folder: Where it runs; what earlier blocks wrote is still there.
+
+    Raises:
+        RuntimeError: It failed.
+    """
+    lines = [line for line in block.code.splitlines() if not line.startswith("scripts/")]
+    # What pytest says of the outer run is none of the business of a pytest in a block.
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    environment = kept | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONWARNINGS": "error",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "DPJAX_CACHE_DIR": "",
+        "COLUMNS": "98",
+        "NO_COLOR": "1",
+    }
+    command = ["bash", "-euo", "pipefail"] if block.language == "bash" else [sys.executable]
+    command += ["-c", "\n".join(lines)]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{block.code}\n{done.stdout}\n{done.stderr}")
+    return "".join(line.rstrip() + "\n" for line in done.stdout.rstrip("\n").splitlines())
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether both texts say the same.
+
+    Seconds are not compared, nor is how many spaces there are. Numbers with decimals may differ by
+    one in the last one that is written, for processors round differently; whole numbers may not.
+    """
+    texts = [" ".join(_SECONDS.sub("TIME", text).split()) for text in (shown, printed)]
+    if len({_NUMBER.sub("NUMBER", text) for text in texts}) > 1:
+        return False
+    pairs = zip(*(_NUMBER.finditer(text) for text in texts), strict=True)
+    return all(_close(*pair) for pair in pairs)
+
+
+def _close(one: re.Match[str], other: re.Match[str]) -> bool:
+    if one[0] == other[0]:
+        return True
+    forms = {(len(number["decimals"] or ""), number["power"]) for number in (one, other)}
+    if len(forms) > 1 or not one["decimals"]:
+        return False
+    unit = 10.0 ** (int(one["power"] or 0) - len(one["decimals"]))
+    return abs(float(one[0]) - float(other[0])) < 1.5 * unit
+
+
+def updated(path: Path, *, all_shown: bool) -> str:
+    """The text of a file with what its blocks print now.
+
+    Args:
+        path: Of the file.
+        all_shown: Whether every block that prints shows it; else only those that do already.
+    """
+    text, parts, end = _read(path), [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        for block in blocks_of(text):
+            printed = run(block, Path(folder))
+            parts.append(text[end : block.start])
+            end = block.stop
+            if (all_shown and printed != "") or block.shown is not None:
+                if block.shown is not None and same(block.shown, printed):
+                    printed = block.shown
+                shown = f"\n```text\n{printed}```\n"
+            else:
+                shown = ""
+            parts.append(f"```{block.language}\n{block.code}```\n{shown}")
+    return "".join([*parts, text[end:]])
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def main(names: list[str]) -> None:
+    """Writes what the blocks of README (as `README`) and guides print; of all if none is named.
+
+    The citation file gets the version that the package has.
+    """
+    version = re.search(r'^__version__ = "(.+)"$', _read(ROOT / "dpjax" / "__init__.py"), re.M)
+    assert version is not None
+    cited = ROOT / "dpjax" / "CITATION.cff"
+    cited.write_text(re.sub(r"(?m)^version: .*$", f"version: {version[1]}", _read(cited)))
+    known = {"README": ROOT / "README.md"} | {path.stem: path for path in GUIDES.glob("*.md")}
+    for name in names or sorted(known):
+        if name not in known:
+            sys.exit(f"error: {name} is no guide; known: {', '.join(sorted(known))}")
+        text = updated(known[name], all_shown=name != "README")
+        changed = text != _read(known[name])
+        known[name].write_text(text, encoding="utf-8")
+        print(f"{name}: {'changed' if changed else 'as it was'}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

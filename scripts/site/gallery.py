@@ -1,0 +1,167 @@
+"""The figures of the gallery: each is made by the code that is shown below it."""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture with what made it.
+
+    Attributes:
+        name: Of its file, without the ending.
+        title: Of its section.
+        description: A sentence, which is also read to people who do not see it.
+        language: Of the code.
+        code: What makes it.
+        content: A png.
+    """
+
+    name: str
+    title: str
+    description: str
+    language: str
+    code: str
+    content: bytes
+
+
+_DRAWN = (
+    (
+        "numbers",
+        "Numbers and the event that was counted",
+        "Densities of Laplace noise at two databases, the loss of each cell, and the event in "
+        "which they differ most, as a band.",
+        """import dpjax
+from dpjax.mechanisms import Laplace
+
+result = dpjax.audit(Laplace(1.25), [(0.0, 1.0)], claim=1.0)
+result.plot("figure.png")""",
+    ),
+    (
+        "outcomes",
+        "Outcomes",
+        "Shares of the four answers of randomised response at two true answers, with the losses.",
+        """import dpjax
+from dpjax.mechanisms import RandomizedResponse
+
+result = dpjax.audit(RandomizedResponse(1.0, num_categories=4), claim=1.0)
+result.plot("figure.png")""",
+    ),
+    (
+        "mixed",
+        "Numbers and labels in one",
+        "Densities of the numbers and shares of the label: the function answers with a number, or "
+        "refuses, and refuses more often at one of the databases.",
+        """import dpjax
+import numpy as np
+
+
+def release(count, num_samples, seed):
+    rng = np.random.default_rng(seed)
+    answers = list(count + rng.laplace(size=num_samples))
+    for i in np.flatnonzero(rng.random(num_samples) < 0.1 + 0.1 * count):
+        answers[i] = "refused"
+    return answers
+
+
+result = dpjax.audit(dpjax.HostMechanism(release), [(0.0, 1.0)], claim=1.0)
+result.plot("figure.png")""",
+    ),
+    (
+        "vectors",
+        "Vectors",
+        "Outputs of two numbers with noise that belongs together: they differ along one direction, "
+        "which the search found.",
+        """import dpjax
+import numpy as np
+
+
+def release(count, num_samples, seed):
+    noise = np.random.default_rng(seed).laplace(size=(num_samples, 2))
+    return count * np.array([1.0, -1.0]) + noise @ np.array([[1.0, 0.9], [0.9, 1.0]])
+
+
+result = dpjax.audit(dpjax.HostMechanism(release), [(0.0, 0.3)], claim=1.0)
+result.plot("figure.png")""",
+    ),
+    (
+        "notions",
+        "Every notion of one audit",
+        "Privacy profile, trade-off curve and Renyi divergences of Gaussian noise, each with its "
+        "lower bound.",
+        """import dpjax
+from dpjax.mechanisms import Gaussian
+
+result = dpjax.audit(Gaussian(1.0), [(0.0, 1.0)], notion=dpjax.Profile())
+result.plot("figure.png")""",
+    ),
+    (
+        "local",
+        "The local approach",
+        "Estimated densities of Laplace noise at two databases, and the loss at each output with "
+        "the witness.",
+        """import dpjax
+from dpjax.mechanisms import Laplace
+
+result = dpjax.audit(Laplace(1.0), [(0.0, 1.0)], method=dpjax.Local(), claim=1.0)
+result.plot("figure.png")""",
+    ),
+    (
+        "empirical",
+        "Empirical privacy",
+        "Delta of the worst individual and the total risk against epsilon, for the mean of 41 "
+        "years.",
+        """import dpjax
+import numpy as np
+from dpjax.empirical import plot_empirical_curves
+
+places = np.random.default_rng(0).gamma(2.0, 480.0, 300)
+years = places * np.exp(0.15 * np.random.default_rng(1).normal(size=(41, 300)))
+result = dpjax.empirical_privacy(years, "mean", epsilon=np.linspace(0, 3, 31), uncertainty=True)
+plot_empirical_curves(result).savefig("figure.png")""",
+    ),
+    (
+        "noise",
+        "Noise that is enough",
+        "A histogram of the noise that makes the mean empirically private, with its density.",
+        """import dpjax
+import numpy as np
+from dpjax.empirical import plot_empirical_noise
+
+places = np.random.default_rng(0).gamma(2.0, 480.0, 300)
+years = places * np.exp(0.15 * np.random.default_rng(1).normal(size=(41, 300)))
+noise = dpjax.calibrate_noise(years, "mean", epsilon=0.5)
+plot_empirical_noise(noise).savefig("figure.png")""",
+    ),
+)
+"""(name, title, description, code that writes figure.png)."""
+
+_MEASURED = (
+    (
+        "figure4",
+        "Figure 4 of the local approach",
+        "Empirical distribution functions of the lower bounds of eight algorithms at three levels, "
+        "from 24,000 audits.",
+        "scripts/reproduce fig4",
+        "2026-11-22-figure4.png",
+    ),
+)
+"""(name, title, description, command, file of benchmarks/results)."""
+
+
+def figures(root: Path) -> Iterator[Figure]:
+    """All of them; those of the package are drawn now.
+
+    Args:
+        root: Of the repository.
+    """
+    for name, title, description, code in _DRAWN:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "figure.png"
+            exec(compile(code.replace('"figure.png"', repr(str(path))), name, "exec"), {})
+            yield Figure(name, title, description, "python", code, path.read_bytes())
+    for name, title, description, command, file in _MEASURED:
+        content = (root / "benchmarks" / "results" / file).read_bytes()
+        yield Figure(name, title, description, "bash", command, content)

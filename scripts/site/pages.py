@@ -1,0 +1,188 @@
+"""Pages of the site that are made of the package: home, mechanisms, API and gallery.
+
+MkDocs calls the functions that begin with `on_`; see mkdocs.yml.
+"""
+
+import dataclasses
+import importlib
+import inspect
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+import dpjax  # noqa: E402
+from dpjax.guides import NAMES, title_of  # noqa: E402
+from dpjax.mechanisms import CATALOGUE, BuiltIn  # noqa: E402
+from dpjax.reference import best_level  # noqa: E402
+from scripts.site.gallery import figures  # noqa: E402
+
+_ASIDE = ("changelog", "citing")
+"""Guides that have a place of their own in the navigation."""
+
+_PACKAGES = (
+    ("dpjax", "The front door"),
+    ("dpjax.mechanisms", "Mechanisms"),
+    ("dpjax.databases", "Databases"),
+    ("dpjax.testing", "Testing"),
+    ("dpjax.notions", "Notions"),
+    ("dpjax.results", "Results"),
+    ("dpjax.sources.readers", "Recordings"),
+    ("dpjax.sweeps", "Sweeps"),
+    ("dpjax.empirical", "Empirical privacy"),
+    ("dpjax.densities", "Densities"),
+    ("dpjax.methods.histogram", "Histograms"),
+    ("dpjax.methods.local", "Local approach"),
+    ("dpjax.inference", "Inference"),
+    ("dpjax.reference", "Exact levels"),
+    ("dpjax.guides", "Guides"),
+)
+"""Those with names for users -> what the navigation calls them."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Sets the navigation."""
+    config.nav = [
+        {"Home": "index.md"},
+        {"Guides": [{title_of(name): f"{name}.md"} for name in NAMES if name not in _ASIDE]},
+        {
+            "Mechanisms": [
+                "mechanisms/index.md",
+                *({name: f"mechanisms/{name}.md"} for name in CATALOGUE),
+            ]
+        },
+        {"API": [{title: f"api/{name}.md"} for name, title in _PACKAGES]},
+        {"Gallery": "gallery/index.md"},
+        {"About": [{title_of(name): f"{name}.md"} for name in _ASIDE]},
+    ]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the pages that are made, with their figures."""
+    pages: dict[str, str | bytes] = {
+        "site.css": (ROOT / "scripts" / "site" / "site.css").read_text(),
+        "index.md": _home(),
+        "mechanisms/index.md": _catalogue(),
+    }
+    pages |= {f"mechanisms/{name}.md": _mechanism(name, kind) for name, kind in CATALOGUE.items()}
+    pages |= {f"api/{name}.md": _package(name, title) for name, title in _PACKAGES}
+    gallery = ["# Gallery", "Figures that dpjax draws, and how each is made.", ""]
+    for figure in figures(ROOT):
+        pages[f"gallery/{figure.name}.png"] = figure.content
+        gallery += [
+            f"## {figure.title}\n\n![{figure.description}]({figure.name}.png)\n",
+            f"{figure.description}\n\n```{figure.language}\n{figure.code}\n```\n",
+        ]
+    pages["gallery/index.md"] = "\n".join(gallery)
+    shown = "benchmarks/results/2026-11-22-first-audit.png"
+    pages[shown] = (ROOT / shown).read_bytes()
+    for path, content in pages.items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files) -> str:
+    """What a guide says of another becomes a link to it."""
+    if page.file.src_uri.removesuffix(".md") not in NAMES:
+        return markdown
+
+    def link(found: re.Match[str]) -> str:
+        return f"[{title_of(found[1])}]({found[1]}.md)" if found[1] in NAMES else found[0]
+
+    return re.sub(r"`dpjax guide ([a-z-]+)`", link, markdown)
+
+
+def _home() -> str:
+    """README up to its first sections, and the list of the guides."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lead = text.partition("\n## What do you have?")[0]
+    guides = [f"- [{title_of(name)}]({name}.md)" for name in NAMES if name not in _ASIDE]
+    more = "- [All built-in mechanisms](mechanisms/index.md)\n- [Gallery](gallery/index.md)"
+    return "\n".join([lead, "\n## Guides\n", *guides, more, ""])
+
+
+def _catalogue() -> str:
+    lines = [
+        f"# {len(CATALOGUE)} mechanisms",
+        "Levels are the exact epsilon at the parameters that a mechanism has by default.\n",
+        "| name | outputs | exact epsilon | source |",
+        "|---|---|---|---|",
+    ]
+    for name, kind in CATALOGUE.items():
+        default = kind()
+        lines.append(
+            f"| [{name}]({name}.md) | {default.output_space} | {_level(default.level)} | "
+            f"{kind.source} |"
+        )
+    return "\n".join(lines)
+
+
+def _mechanism(name: str, kind: type[BuiltIn]) -> str:
+    default = kind()
+    parameters = {f.name: getattr(default, f.name) for f in dataclasses.fields(kind)}
+    written = " ".join(f"--param {key}={value:g}" for key, value in parameters.items())
+    given = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
+    claim = default.level if default.level < float("inf") else 1.0
+    pairs = default.standard_pairs()
+    facts = [
+        ("Outputs", str(default.output_space)),
+        ("Exact epsilon", f"{_level(default.level)} at {given}"),
+        ("Largest at the standard pairs", _level(best_level(default, pairs))),
+        ("Standard pairs", f"{len(pairs.labels)}, such as {pairs.labels[0]}"),
+        ("Source", kind.source),
+    ]
+    return "\n".join(
+        [
+            f"# {name}\n",
+            f"::: {kind.__module__}.{kind.__qualname__}",
+            "    options: {members: false, show_root_heading: false, heading_level: 3}\n",
+            "## Facts\n",
+            "| | |",
+            "|---|---|",
+            *(f"| {key} | {value} |" for key, value in facts),
+            "\n## Audit it\n",
+            f"```bash\ndpjax audit {name} {written} --claim {claim:.6g}\n```\n",
+            "```python",
+            f"import dpjax\nfrom dpjax.mechanisms import {kind.__name__}\n",
+            f"print(dpjax.audit({kind.__name__}({given}), claim={claim:.6g}))\n```",
+        ]
+    )
+
+
+def _level(level: float) -> str:
+    return "infinite" if level == float("inf") else f"{level:.4g}"
+
+
+def _package(name: str, title: str) -> str:
+    """Each public name of a package, from where it is defined, under the name that users import."""
+    module = importlib.import_module(name)
+    lines = [f"# {title}", f"`{name}`: {(inspect.getdoc(module) or '').partition(chr(10))[0]}\n"]
+    for public in _public(module):
+        value = getattr(module, public)
+        lines += [
+            f"::: {value.__module__}.{value.__qualname__}",
+            f"    options: {{heading: {name}.{public}, toc_label: {public}}}\n",
+        ]
+    return "\n".join(lines)
+
+
+def _public(module: ModuleType) -> list[str]:
+    """Its classes and functions; a mechanism of the catalogue has its own page."""
+    named = getattr(module, "__all__", None) or dir(module)
+    return [
+        name
+        for name in sorted(named)
+        if not name.startswith("_")
+        and (inspect.isclass(value := getattr(module, name)) or inspect.isfunction(value))
+        and value.__module__.startswith("dpjax")
+        and value not in CATALOGUE.values()
+        and (module is dpjax or getattr(dpjax, name, None) is not value)
+    ]

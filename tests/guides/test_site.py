@@ -1,0 +1,47 @@
+"""The site: MkDocs makes it without a warning, and it asks no other host for anything."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpjax.guides import NAMES
+from dpjax.mechanisms import CATALOGUE
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    config = ROOT / "scripts" / "site" / "mkdocs.yml"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", config, "-d", folder]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_every_page_is_there(site):
+    pages = [f"{name}.html" for name in NAMES] + ["index.html", "gallery/index.html"]
+    pages += [f"mechanisms/{name}.html" for name in CATALOGUE]
+    assert [page for page in pages if not (site / page).exists()] == []
+    assert len(list((site / "gallery").glob("*.png"))) >= 8
+
+
+def test_no_page_loads_anything_of_another_host(site):
+    tags = r"<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)=\"?(?:https?:)?//[^\">]*"
+    for page in [*site.rglob("*.html"), *site.rglob("*.css")]:
+        text = page.read_text()
+        assert not re.findall(tags, text), page
+        assert not re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//", text), page
+
+
+def test_links_between_guides_and_to_search(site):
+    page = (site / "first-audit.html").read_text()
+    assert 'href="verdict.html"' in page and "dpjax guide verdict" not in page
+    assert "calibrate_noise" in (site / "search" / "search_index.json").read_text()
+    assert "dpjax.HostMechanism" in (site / "api" / "dpjax.html").read_text()
