@@ -80,7 +80,7 @@ import numpy as np
 
 def release(count, num_samples, seed):
     noise = np.random.default_rng(seed).laplace(size=(num_samples, 2))
-    return count * np.array([1.0, -1.0]) + noise @ np.array([[1.0, 0.9], [0.9, 1.0]])
+    return count * np.array([1.0, -1.0]) + noise @ [[1.0, 0.9], [0.9, 1.0]]
 
 
 result = dpjax.audit(dpjax.HostMechanism(release), [(0.0, 0.3)], claim=1.0)
@@ -119,7 +119,8 @@ from dpjax.empirical import plot_empirical_curves
 
 places = np.random.default_rng(0).gamma(2.0, 480.0, 300)
 years = places * np.exp(0.15 * np.random.default_rng(1).normal(size=(41, 300)))
-result = dpjax.empirical_privacy(years, "mean", epsilon=np.linspace(0, 3, 31), uncertainty=True)
+levels = np.linspace(0, 3, 31)
+result = dpjax.empirical_privacy(years, "mean", epsilon=levels, uncertainty=True)
 plot_empirical_curves(result).savefig("figure.png")""",
     ),
     (

@@ -74,14 +74,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }
     pages |= {f"mechanisms/{name}.md": _mechanism(name, kind) for name, kind in CATALOGUE.items()}
     pages |= {f"api/{name}.md": _package(name, title) for name, title in _PACKAGES}
-    gallery = ["# Gallery", "Figures that dpjax draws, and how each is made.", ""]
-    for figure in figures(ROOT):
-        pages[f"gallery/{figure.name}.png"] = figure.content
-        gallery += [
-            f"## {figure.title}\n\n![{figure.description}]({figure.name}.png)\n",
-            f"{figure.description}\n\n```{figure.language}\n{figure.code}\n```\n",
-        ]
-    pages["gallery/index.md"] = "\n".join(gallery)
+    pages |= _gallery()
     shown = "benchmarks/results/2026-11-22-first-audit.png"
     pages[shown] = (ROOT / shown).read_bytes()
     for path, content in pages.items():
@@ -106,7 +99,22 @@ def _home() -> str:
     lead = text.partition("\n## What do you have?")[0]
     guides = [f"- [{title_of(name)}]({name}.md)" for name in NAMES if name not in _ASIDE]
     more = "- [All built-in mechanisms](mechanisms/index.md)\n- [Gallery](gallery/index.md)"
-    return "\n".join([lead, "\n## Guides\n", *guides, more, ""])
+    alone = "---\nhide: [navigation]\n---\n"
+    return "\n".join([alone + lead, "\n## Guides\n", *guides, more, ""])
+
+
+def _gallery() -> dict[str, str | bytes]:
+    """The page of all figures, and each of them."""
+    lines = ["# Gallery\n", "Figures that dpjax draws, and how. A click shows the full size.\n"]
+    pages: dict[str, str | bytes] = {}
+    for figure in figures(ROOT):
+        file = f"{figure.name}.png"
+        pages[f"gallery/{file}"] = figure.content
+        lines += [
+            f"## {figure.title}\n\n[![{figure.description}]({file})]({file})\n",
+            f"{figure.description}\n\n```{figure.language}\n{figure.code}\n```\n",
+        ]
+    return pages | {"gallery/index.md": "\n".join(lines)}
 
 
 def _catalogue() -> str:
@@ -143,9 +151,9 @@ def _mechanism(name: str, kind: type[BuiltIn]) -> str:
         [
             f"# {name}\n",
             f"::: {kind.__module__}.{kind.__qualname__}",
-            "    options: {members: false, show_root_heading: false, heading_level: 3}\n",
+            "    options: {members: false, show_root_heading: false, show_root_toc_entry: false}\n",
             "## Facts\n",
-            "| | |",
+            "| what | here |",
             "|---|---|",
             *(f"| {key} | {value} |" for key, value in facts),
             "\n## Audit it\n",
@@ -175,11 +183,11 @@ def _package(name: str, title: str) -> str:
 
 
 def _public(module: ModuleType) -> list[str]:
-    """Its classes and functions; a mechanism of the catalogue has its own page."""
+    """Its functions and classes; a mechanism of the catalogue has its own page."""
     named = getattr(module, "__all__", None) or dir(module)
     return [
         name
-        for name in sorted(named)
+        for name in sorted(named, key=lambda name: (inspect.isclass(getattr(module, name)), name))
         if not name.startswith("_")
         and (inspect.isclass(value := getattr(module, name)) or inspect.isfunction(value))
         and value.__module__.startswith("dpjax")
