@@ -45,3 +45,5 @@ def test_links_between_guides_and_to_search(site):
     assert 'href="verdict.html"' in page and "dpjax guide verdict" not in page
     assert "calibrate_noise" in (site / "search" / "search_index.json").read_text()
     assert "dpjax.HostMechanism" in (site / "api" / "dpjax.html").read_text()
+    # Stars of a formula, which Markdown would take for emphasis.
+    assert "h ln(q* (1 - p*) / (p* (1 - q*)))" in (site / "mechanisms/rappor.html").read_text()
