@@ -12,6 +12,7 @@ from dpjax.mechanisms import CATALOGUE
 
 ROOT = Path(__file__).parents[2]
 
+pytest.importorskip("mkdocs", reason="scripts/test --lowest installs no tools of the site")
 pytestmark = pytest.mark.slow
 
 
