@@ -1,19 +1,20 @@
 """The front door: one audit of a source, by a method, for a notion of privacy."""
 
 import time
-from dataclasses import fields
+from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpjax._batching import Execution
 from dpjax.databases import Pairs
-from dpjax.mechanisms import CATALOGUE
 from dpjax.methods import METHODS, Events, Method
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import AuditResult, build
 from dpjax.results._plain import notion_from_plain, options_from_plain
 from dpjax.results._provenance import key_of
+from dpjax.results._subjects import subject_from_plain
 from dpjax.sources import AnyPairs, Drawn, Source
 
 
@@ -90,44 +91,67 @@ def source_of(subject: Any) -> Source:
     return subject if isinstance(subject, Source) else Drawn(subject)
 
 
-def rerun(result: AuditResult, subject: Any = None) -> AuditResult:
+def rerun(
+    result: AuditResult | str | Path,
+    subject: Any = None,
+    *,
+    allow_import: Collection[str] = (),
+    allow_command: bool = False,
+) -> AuditResult:
     """Runs an audit again from its recipe: the same draws, so the same numbers.
 
     Args:
-        result: Of `audit`, also one that was read back from JSON.
-        subject: What was audited; not needed for a built-in mechanism.
+        result: Of `audit`, or the file of one: JSON, or a report in HTML.
+        subject: What was audited; not needed where the recipe names it: a mechanism of the
+            catalogue, recorded files, and what the following two allow.
+        allow_import: Modules that may be imported, each with those inside it, for a function of
+            theirs. Without one nothing that the recipe names is imported.
+        allow_command: Whether the program that the recipe names may be run.
 
     Returns:
         The new result; it equals the old one but for seconds, device and versions, as far as those
         compute alike.
 
     Raises:
-        ValueError: The subject is needed and was not given, or the recipe could not hold the pairs.
+        ValueError: The subject is needed and was not given or allowed, the recipe could not hold
+            the pairs, or it is damaged.
+        TypeError: Something in the recipe is of another kind.
     """
-    recipe = dict(result.recipe)
+    if not isinstance(result, AuditResult):
+        result = AuditResult.from_file(result)
+    try:
+        source, arguments = _recipe_of(result, subject, allow_import, allow_command)
+    except (KeyError, AttributeError, IndexError) as error:
+        raise ValueError(f"the recipe of the result is damaged: {error!r}.") from error
+    return audit(source, **arguments)
+
+
+def _recipe_of(
+    result: AuditResult, subject: Any, allow_import: Collection[str], allow_command: bool
+) -> tuple[Source, dict[str, Any]]:
+    """The source, and all other arguments of `audit`."""
+    recipe = result.recipe
     if subject is None:
-        kind = CATALOGUE.get(result.mechanism)
-        # A function may have the name of a built-in mechanism, but has no parameters.
-        if kind is None or {f.name for f in fields(kind)} != set(result.parameters):
+        if recipe["subject"] is None:
             raise ValueError(
                 f"subject must be given, for the result is of {result.mechanism!r}, which is not "
                 "built in: its recipe holds how it was audited, and not what."
             )
-        subject = kind(**result.parameters)
+        first = recipe["pairs"] and recipe["pairs"]["database"][0]
+        subject = subject_from_plain(recipe["subject"], first, allow_import, allow_command)
     options = dict(recipe["method"])
     method = METHODS[options.pop("name")]
     source = source_of(subject)
-    return audit(
-        source,
-        _pairs_of(recipe, source, method.name),
-        method=options_from_plain(method, options),
-        notion=notion_from_plain(recipe["notion"]),
-        claim=result.claim,
-        confidence=result.confidence,
-        num_claims=result.num_claims,
-        distance=recipe["distance"],
-        key=key_of(recipe["key"]),
-    )
+    return source, {
+        "pairs": _pairs_of(recipe, source, method.name),
+        "method": options_from_plain(method, options),
+        "notion": notion_from_plain(recipe["notion"]),
+        "claim": result.claim,
+        "confidence": result.confidence,
+        "num_claims": result.num_claims,
+        "distance": recipe["distance"],
+        "key": key_of(recipe["key"]),
+    }
 
 
 def _pairs_of(recipe: dict[str, Any], source: Source, method: str) -> Any:
@@ -146,7 +170,8 @@ def _pairs_of(recipe: dict[str, Any], source: Source, method: str) -> Any:
     databases, neighbors = pairs["database"], pairs["neighbor"]
     labels = tuple(pairs["labels"])
     if isinstance(source, Drawn):
-        return Pairs(databases, neighbors, labels)
+        made = Pairs.of(list(zip(databases, neighbors, strict=True)))
+        return Pairs(made.database, made.neighbor, labels)
     if "dtype" in pairs:
         databases, neighbors = (
             [np.asarray(row, pairs["dtype"]) for row in side] for side in (databases, neighbors)

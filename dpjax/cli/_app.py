@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from dpjax.cli import _audit, _empirical, _guide, _mechanisms, _plan, _sweep
+from dpjax.cli import _audit, _empirical, _guide, _mechanisms, _plan, _rerun, _sweep
 from dpjax.cli._stop import lasting_streams, say
 from dpjax.cli._wording import in_options, options_of
 
@@ -16,6 +16,7 @@ _CACHE = "jax_compilation_cache_dir"
 
 _TABLES = {
     "audit": _audit.TABLE,
+    "rerun": _rerun.TABLE,
     "plan": _plan.TABLE,
     "empirical": _empirical.TABLE,
     "sweep": _sweep.TABLE,
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 _mechanisms.register(app)
 _audit.register(app)
+_rerun.register(app)
 _plan.register(app)
 _empirical.register(app)
 _sweep.register(app)

@@ -34,21 +34,11 @@ def audit(**given: Any) -> None:
     written = {name: value for name, value in given.items() if value not in (None, [], ())}
     source = source_of(written)
     plot, report = written.get("plot"), written.get("report")
-    if plot is not None:
-        from dpjax.plotting import check_figure_path
-
-        check_figure_path(plot)
-    if report is not None:
-        from dpjax.report import check_report_path
-
-        check_report_path(report)
+    check_places(plot, report)
     on_host = source in ("host", "command")
     with counting("outputs drawn") if on_host else working("comparing outputs ...") as progress:
         result = _audited(source, written, progress)
-    _hand_over(result, written["as_json"], plot, report)
-    from dpjax.results._result import ASSUMPTION_REFUTED, VIOLATED
-
-    raise typer.Exit({VIOLATED: 1, ASSUMPTION_REFUTED: 2}.get(result.verdict, 0))
+    finish(result, written["as_json"], plot, report)
 
 
 def _audited(source: str, written: dict[str, Any], progress: Any) -> Any:
@@ -89,11 +79,25 @@ def _write_report(result: Any, path: Path) -> None:
     write_report(result, path)
 
 
-def _hand_over(result: Any, as_json: bool, plot: Path | None, report: Path | None) -> None:
-    """Prints the result and writes figure and report; what cannot be written is said.
+def check_places(plot: Path | None, report: Path | None) -> None:
+    """Refuses files that cannot be written, before anything is drawn."""
+    if plot is not None:
+        from dpjax.plotting import check_figure_path
 
-    The verdict is known by then: it must not be lost to a folder, nor changed by it.
+        check_figure_path(plot)
+    if report is not None:
+        from dpjax.report import check_report_path
+
+        check_report_path(report)
+
+
+def finish(result: Any, as_json: bool, plot: Path | None, report: Path | None) -> None:
+    """Prints the result and writes figure and report, and exits with the verdict's code.
+
+    What cannot be written is said: the verdict is known by then, and must not be lost to a folder,
+    nor changed by it.
     """
+    from dpjax.results._result import ASSUMPTION_REFUTED, VIOLATED
 
     def show() -> None:
         print(result.to_json() if as_json else _for_people(result), flush=True)
@@ -111,3 +115,4 @@ def _hand_over(result: Any, as_json: bool, plot: Path | None, report: Path | Non
         else:
             if isinstance(place, Path):
                 say_written(place)
+    raise typer.Exit({VIOLATED: 1, ASSUMPTION_REFUTED: 2}.get(result.verdict, 0))

@@ -1,12 +1,14 @@
 """A stack of pairs of neighbouring databases."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
 from dpjax import _validate
+from dpjax.databases._trees import as_tree, length, nth, shape_of, stack
 
 _DISTANCE_ERROR = 1e-3
 """Part of the distance of two sides that may be lost to a narrower float type."""
@@ -18,16 +20,17 @@ class Pairs:
     """B pairs (database, neighbor), stacked along a leading axis.
 
     A "database" is whatever the mechanism takes: the database itself, a statistic of it, or its
-    vector of query answers.
+    vector of query answers. It may be a pytree, such as a dict of arrays, and the two sides may
+    differ in shape, as where a record is added or removed.
 
     Attributes:
-        database: Numbers of shape [B, ...].
-        neighbor: Numbers of the same shape and dtype.
+        database: Numbers of shape [B, ...], or a pytree of such.
+        neighbor: The same at the other side.
         labels: B names for people; pair numbers where none are given.
 
     Raises:
-        ValueError: The shapes differ, there is no pair, a value is not finite, or two sides are so
-            close for their size that their difference is another in jax's float type.
+        ValueError: There are not as many of both, there is no pair, a value is not finite, or two
+            sides are so close for their size that their difference is another in jax's float type.
         TypeError: The entries are not numbers.
     """
 
@@ -38,49 +41,42 @@ class Pairs:
     def __post_init__(self):
         if _validate.is_traced(self.database) or _validate.is_traced(self.neighbor):
             return
-        database, neighbor = (
-            _numbers("database", self.database),
-            _numbers("neighbor", self.neighbor),
+        sides = tuple(
+            jax.tree.map(partial(_numbers, name), as_tree(side))
+            for name, side in (("database", self.database), ("neighbor", self.neighbor))
         )
-        if database.ndim == 0 or database.shape != neighbor.shape or len(database) == 0:
+        lengths = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(sides)}
+        if len(lengths) != 1 or lengths <= {(), (0,)}:
+            shapes = " and ".join(shape_of(side) for side in sides)
             raise ValueError(
-                "pairs must have database and neighbor of one shape [num_pairs, ...] with at least "
-                f"one pair, but the shapes were {database.shape} and {neighbor.shape}."
+                "pairs must have database and neighbor of a shape [num_pairs, ...] with at least "
+                f"one pair, but the shapes were {shapes}."
             )
-        dtype = np.int32 if database.dtype.kind == neighbor.dtype.kind == "i" else np.float32
-        limit = np.iinfo(np.int32).max
-        for name, side in (("database", database), ("neighbor", neighbor)):
-            if dtype is np.int32 and np.any(np.abs(side) > limit):
-                raise ValueError(
-                    f"pairs.{name} must hold integers that fit an int32, at most {limit} in size: "
-                    "write larger ones as reals."
-                )
-        # The library follows jax's default float type, which is float64 where x64 is on.
-        if dtype is np.float32 and jax.config.read("jax_enable_x64"):
-            dtype = np.float64
-        sides = database.astype(dtype), neighbor.astype(dtype)
-        _refuse_other_distances((database, neighbor), sides)
-        object.__setattr__(self, "database", sides[0])
-        object.__setattr__(self, "neighbor", sides[1])
-        labels = tuple(str(x) for x in self.labels) or tuple(
-            f"pair {i}" for i in range(len(database))
-        )
-        if len(labels) != len(database):
+        alike = jax.tree.structure(sides[0]) == jax.tree.structure(sides[1])
+        if alike:
+            found = jax.tree.map(lambda *leaves: _cast(leaves), *sides)
+            database, neighbor = (
+                jax.tree.map(lambda both, n=n: both[n], found, is_leaf=_is_both) for n in (0, 1)
+            )
+        else:
+            database, neighbor = (jax.tree.map(lambda x: _cast((x,))[0], side) for side in sides)
+        object.__setattr__(self, "database", database)
+        object.__setattr__(self, "neighbor", neighbor)
+        count = length(database)
+        labels = tuple(str(x) for x in self.labels) or tuple(f"pair {i}" for i in range(count))
+        if len(labels) != count:
             raise ValueError(
-                f"labels must name each of the {len(database)} pairs, but there were {len(labels)}."
+                f"labels must name each of the {count} pairs, but there were {len(labels)}."
             )
         object.__setattr__(self, "labels", labels)
 
     def __len__(self) -> int:
-        return len(self.database)
+        return length(self.database)
 
     def one(self, index: int) -> "Pairs":
         """The pair at `index`, as a stack of one."""
-        return Pairs(
-            self.database[index : index + 1],
-            self.neighbor[index : index + 1],
-            (self.labels[index],),
-        )
+        only = slice(index, index + 1)
+        return Pairs(nth(self.database, only), nth(self.neighbor, only), (self.labels[index],))
 
     @classmethod
     def of(cls, pairs: Any) -> "Pairs":
@@ -95,14 +91,8 @@ class Pairs:
         rows = rows_of(pairs)
         if not rows:
             raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
-        shapes = sorted({np.shape(side) for row in rows for side in row})
-        if len(shapes) > 1:
-            raise ValueError(
-                f"pairs must all have databases of one shape, but the shapes were {shapes}."
-            )
-        return cls(
-            np.stack([np.asarray(d) for d, _ in rows]), np.stack([np.asarray(n) for _, n in rows])
-        )
+        names = ("database", "neighbor")
+        return cls(*(stack([as_tree(r[n]) for r in rows], names[n]) for n in (0, 1)))
 
 
 def rows_of(pairs: Any) -> list[tuple[Any, Any]]:
@@ -130,6 +120,35 @@ def rows_of(pairs: Any) -> list[tuple[Any, Any]]:
             raise TypeError(f"{accepted}, but entry {number} was {shown}.") from None
         rows.append((database, neighbor))
     return rows
+
+
+def _is_both(value: Any) -> bool:
+    return type(value) is _Both
+
+
+class _Both(tuple):
+    """Two arrays of one place."""
+
+    __slots__ = ()
+
+
+def _cast(given: tuple[np.ndarray, ...]) -> _Both:
+    """Arrays of one place of both sides, or of one side, in jax's types."""
+    dtype = np.int32 if all(side.dtype.kind == "i" for side in given) else np.float32
+    limit = np.iinfo(np.int32).max
+    for name, side in zip(("database", "neighbor"), given, strict=False):
+        if dtype is np.int32 and np.any(np.abs(side) > limit):
+            raise ValueError(
+                f"pairs.{name} must hold integers that fit an int32, at most {limit} in size: "
+                "write larger ones as reals."
+            )
+    # The library follows jax's default float type, which is float64 where x64 is on.
+    if dtype is np.float32 and jax.config.read("jax_enable_x64"):
+        dtype = np.float64
+    cast = _Both(side.astype(dtype) for side in given)
+    if len(given) == 2 and given[0].shape == given[1].shape:
+        _refuse_other_distances(given, cast)
+    return cast
 
 
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:

@@ -1,6 +1,9 @@
 """How much noise is enough: the scale, the noise, and what it achieves."""
 
+import json
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +21,11 @@ from dpjax.empirical._samples import sample_query
 _BLOCK = 1024
 """Individuals per block of closed-form log ratios."""
 
+_FEW_DRAWS = 100_000
+"""Of a figure that shall be there at once."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class NoiseCalibration:
     """Noise for a query, with the figures it rests on.
 
@@ -76,6 +82,64 @@ class NoiseCalibration:
         """Plain numbers and strings under the names of the attributes, as strict JSON has them."""
         values = plain({k: v for k, v in vars(self).items() if k != "noise"})
         return values | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The calibration as strict JSON."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draws of the noise with its density (needs matplotlib); returns the figure.
+
+        Args:
+            path: A file to write (png, svg or pdf), or None.
+        """
+        from dpjax.empirical._figures import plot_empirical_noise
+        from dpjax.plotting import save_figure
+
+        figure = plot_empirical_noise(self)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+    def report(self, path: str | Path) -> Path:
+        """Writes a page that can be handed on (html or md; needs jinja2); returns the path."""
+        from dpjax.empirical._report import write_noise_report
+
+        return write_noise_report(self, path)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Names and texts of the numbers."""
+        enough = "suffices" if self.hausdorff_suffices else "does NOT suffice"
+        which = "largest change seen" if self.sensitivity_observed else "sensitivity"
+        numbers = {
+            f"Scale, by the rule {self.rule}": self.scale,
+            "Largest log ratio of what is released": self.achieved_log_ratio,
+            "Expected absolute error": self.expected_error,
+            f"That of the classical Laplace mechanism, {which} {self.sensitivity:.6g}": (
+                self.classical_error
+            ),
+            "Wasserstein distance W_inf, the largest": self.wasserstein_infinity,
+            "Hausdorff distance, the largest": self.hausdorff,
+            f"Log ratio at the paper's scale, Hausdorff / epsilon ({enough})": (
+                self.hausdorff_log_ratio
+            ),
+        }
+        return [(name, f"{value:.6g}") for name, value in numbers.items()]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the noise, the numbers and, with matplotlib, a figure."""
+        from dpjax.empirical._figures import plot_empirical_noise
+        from dpjax.plotting import svg_if_possible
+        from dpjax.report import notebook_html
+
+        title, sentence = f"Noise for the {self.query}", f"{self.noise}."
+        svg = svg_if_possible(
+            partial(plot_empirical_noise, num_draws=_FEW_DRAWS), self, title, sentence
+        )
+        return notebook_html("estimate", title, sentence, self.rows(), svg)
+
+    def __repr__(self) -> str:
+        return neutral(f"NoiseCalibration({self.query}, epsilon={self.epsilon:g}: {self.noise})")
 
     def __str__(self) -> str:
         """The calibration in sentences."""

@@ -3,6 +3,7 @@
 matplotlib is imported only when a figure is made, and never its global state.
 """
 
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from dpjax.empirical._calibrate import NoiseCalibration
 from dpjax.empirical._ecdf import ecdf_knots
 from dpjax.empirical._mixture import Mixture
 from dpjax.empirical._result import EmpiricalPrivacy
-from dpjax.plotting._canvas import new_figure, plain
+from dpjax.plotting._canvas import WIDTH, legend_above, new_figure, plain
 from dpjax.plotting._outcomes import DATABASE, NEIGHBOR
 
 _WITH, _WITHOUT = DATABASE, NEIGHBOR
@@ -29,7 +30,7 @@ def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:
     References:
         Burchard, Daoud, Dotterrer 2020, Figures 3 and 4.
     """
-    figure, panels = new_figure(1, 2, size=(9, 3.4))
+    figure, panels = new_figure(2, 1, size=(WIDTH, 6))
     order = np.argsort(result.epsilons)
     shown = ((result.delta, "delta (worst individual)"), (result.total_risk, "total risk"))
     for axes, (values, name) in zip(panels, shown, strict=True):
@@ -39,14 +40,14 @@ def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:
             low, high = np.maximum(values[order] - error, 0), values[order] + error
             x, style = result.epsilons[order], {"alpha": 0.2, "linewidth": 0}
             axes.fill_between(x, low, high, color=_WITH, label="2 standard errors", **style)
-            axes.legend(frameon=False)
         if np.isfinite(result.epsilon_at_zero) and result.epsilon_at_zero <= result.epsilons.max():
             zero = result.epsilon_at_zero
             axes.axvline(zero, color="0.5", linestyle=":", label=f"delta vanishes at {zero:.3g}")
-            axes.legend(frameon=False)
         axes.set(xlabel="epsilon", ylabel=name, ylim=(0, None))
+        legend_above(axes)
         _tidy(axes)
-    figure.suptitle(plain(f"Empirical privacy of {' and '.join(result.queries)}"))
+    title = plain(f"Empirical privacy of {' and '.join(result.queries)}")
+    figure.suptitle(fill(title, 54), fontsize="medium")
     return figure
 
 
@@ -70,7 +71,7 @@ def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
             "result must be of one query and without an adversary to draw one density, but had "
             f"{len(result.queries)} queries and {len(result.buckets)} buckets."
         )
-    figure, axes = new_figure(size=(7, 3.6))
+    figure, axes = new_figure(size=(WIDTH, 3.4))
     without = result.results_without_worst[:, 0]
     samples = (
         (result.results[:, 0], _WITH, "-", "with everybody"),
@@ -99,9 +100,9 @@ def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
             axes.plot(x, np.exp(mixture.log_density(x)), style, color=color, lw=1.4, label=label)
         ticks = np.full(len(sample), 0.055 - 0.035 * row)
         axes.plot(sample, ticks, "|", color=color, transform=axes.get_xaxis_transform(), ms=7)
-    axes.set(xlabel=plain(result.queries[0]), ylabel="density")
+    axes.set(xlabel=fill(plain(result.queries[0]), 54), ylabel="density")
     axes.set_ylim(-0.1 * axes.get_ylim()[1], None)
-    axes.legend(frameon=False)
+    legend_above(axes, columns=1)
     _tidy(axes)
     return figure
 
@@ -123,7 +124,7 @@ def plot_empirical_noise(
         Burchard, Daoud, Dotterrer 2020, Figure 1.
     """
     noise = calibration.noise
-    figure, axes = new_figure(size=(7, 3.6))
+    figure, axes = new_figure(size=(WIDTH, 3.4))
     draws = calibration.sample(num_draws, key)
     moved = draws[draws != 0]
     title = f"{num_draws:,} draws of the noise"
@@ -136,13 +137,30 @@ def plot_empirical_noise(
         axes.stairs(heights, edges, fill=True, color=_WITH, alpha=0.35, label="draws")
         x = np.linspace(-reach, reach, 1601)
         axes.plot(x, noise.density(x), color=_WITHOUT, lw=1.2, label="density")
-        axes.legend(frameon=False)
+        legend_above(axes)
     axes.set(
-        xlabel=plain(f"noise added to the {calibration.query}"), ylabel="density", ylim=(0, None)
+        xlabel=fill(plain(f"noise added to the {calibration.query}"), 54),
+        ylabel="density",
+        ylim=(0, None),
     )
-    axes.set_title(title, fontsize=10)
+    figure.suptitle(fill(title, 54), fontsize="medium")
     _tidy(axes)
     return figure
+
+
+def plot_empirical(result: EmpiricalPrivacy) -> Any:
+    """The curves, or of a single epsilon the densities where there is one density.
+
+    Args:
+        result: The result.
+
+    Returns:
+        A matplotlib Figure.
+    """
+    alone = len(result.queries) == 1 and result.density is not None
+    if len(result.epsilons) == 1 and alone:
+        return plot_empirical_densities(result)
+    return plot_empirical_curves(result)
 
 
 def _widths(result: EmpiricalPrivacy, sample: np.ndarray) -> np.ndarray:

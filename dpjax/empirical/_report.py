@@ -1,8 +1,7 @@
 """The report of an empirical privacy estimate, with its figures where matplotlib is there."""
 
-import base64
+import datetime
 import io
-import json
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,16 @@ from dpjax._files import write_whole
 from dpjax.empirical._calibrate import NoiseCalibration
 from dpjax.empirical._result import EmpiricalPrivacy
 from dpjax.inference import blind_spot
-from dpjax.report._files import check_report_path, render
+from dpjax.report import (
+    Figure,
+    Page,
+    Section,
+    Table,
+    Verdict,
+    check_report_path,
+    render,
+    result_text,
+)
 
 _CURVE_ROWS = 15
 _RANKING_ROWS = 10
@@ -25,12 +33,23 @@ CAPTIONS = {
 }
 """What each figure shows."""
 
+_NOT_TESTED = (
+    "Other databases than those that were given, and individuals who are in none of them.",
+    "Other queries, and what several answers give away together.",
+)
+
+_MEANING = (
+    "delta is the chance that an individual's presence shows by more than a factor e^epsilon; the "
+    "total risk is that of somebody's, were the individuals independent. Both hold as far as the "
+    "databases are independent draws and the density estimate is right."
+)
+
 
 def render_empirical_report(
     result: EmpiricalPrivacy,
     noise: NoiseCalibration | None = None,
     kind: str = ".html",
-    figures: dict[str, str] | None = None,
+    figures: dict[str, Figure] | None = None,
 ) -> str:
     """The text of a report.
 
@@ -38,7 +57,7 @@ def render_empirical_report(
         result: What to report.
         noise: The noise for the same query, if any.
         kind: ".html" or ".md".
-        figures: Name of each figure of `CAPTIONS` that there is -> where the page finds it.
+        figures: Name of each figure of `CAPTIONS` that there is -> the figure.
 
     Returns:
         The file's content.
@@ -46,22 +65,97 @@ def render_empirical_report(
     Raises:
         ModuleNotFoundError: jinja2 is missing; the message says how to get it.
     """
-    return render(
-        "empirical",
-        kind,
-        r=result,
-        title=f"Empirical privacy of {' and '.join(result.queries)}",
-        curve=result.curve(_CURVE_ROWS),
-        first=float(result.epsilons.min()),
-        column=int(np.argmin(result.epsilons)),
-        ranking=result.ranking()[:_RANKING_ROWS],
-        noise=noise,
-        figures=figures or {},
-        captions=CAPTIONS,
-        blind_spot=blind_spot(result.num_databases, "databases"),
-        without_figures=figures is None,
-        settings=json.dumps(result.to_dict()["settings"], indent=2),
+    query = " and ".join(result.queries)
+    who = f"{len(result.individuals)} individuals, {result.num_databases} databases"
+    asked = (
+        f"Nothing. The {query} was asked of {result.num_databases} databases, with everybody and "
+        "without each individual."
     )
+    without = (
+        () if figures is not None else ("The figures need matplotlib, which is not installed.",)
+    )
+    settings = result_text(result.to_dict()["settings"])
+    return render(
+        Page(
+            f"Empirical privacy of {query}",
+            Verdict(
+                "estimate", "An estimate, and no proof", f"{who}. {result.vanishing_sentence()}"
+            ),
+            (
+                Section("What was claimed", (asked,)),
+                *_sections(result, noise, figures or {}),
+                Section("Checks of the premises", without, items=_checks(result)),
+                Section(
+                    "What was not tested",
+                    (blind_spot(result.num_databases, "databases"),),
+                    items=_NOT_TESTED,
+                ),
+                Section("How to do it again", codes=(("The settings", settings),)),
+            ),
+            f"Written on {datetime.date.today().isoformat()} by dpjax.",
+            result.to_dict(),
+        ),
+        kind,
+    )
+
+
+def _sections(
+    result: EmpiricalPrivacy, noise: NoiseCalibration | None, figures: dict[str, Figure]
+) -> list[Section]:
+    """What was shown."""
+
+    def pictures(name: str) -> tuple[Figure, ...]:
+        return (figures[name],) if name in figures else ()
+
+    rows = [
+        (
+            f"{epsilon:.4g}",
+            f"{delta:.3e}" + ("" if error is None else f" +- {error:.1e}"),
+            f"{risk:.3e}",
+            f"{touched}",
+        )
+        for epsilon, delta, error, risk, touched in result.curve(_CURVE_ROWS)
+    ]
+    head = ("epsilon", "delta", "total risk", "individuals with delta > 0")
+    column, at = int(np.argmin(result.epsilons)), f"delta at epsilon = {result.epsilons.min():.4g}"
+    ranking = [(str(name), f"{delta:.3e}") for name, delta in result.ranking()[:_RANKING_ROWS]]
+    meaning = _MEANING
+    if result.delta_error is not None:
+        meaning += (
+            " What follows the sign in the column of delta is its standard error over the choice "
+            "of databases (jackknife)."
+        )
+    found = [
+        Section("Privacy", (meaning,), pictures("curves"), Table(rows, head)),
+        Section("Individuals", (), pictures("densities"), Table(ranking, ("individual", at))),
+    ]
+    if result.buckets:
+        buckets = [
+            (b.label, f"{b.num_databases}", f"{b.delta[column]:.3e}") for b in result.buckets
+        ]
+        found.append(Section("Adversary", table=Table(buckets, ("bucket", "databases", at))))
+    if noise is not None:
+        found.append(noise_section(noise, pictures("noise")))
+    integrals = "The integrals are in closed form."
+    if result.integration_error:
+        integrals = f"Error of the integrals in each delta: about {result.integration_error:.1e}."
+    density = result.density or "one for each bucket of the adversary"
+    method = f"{len(result.results)} query results. Density: {density}. {integrals}"
+    return [*found, Section("Method", (method,))]
+
+
+def noise_section(noise: NoiseCalibration, figures: tuple[Figure, ...] = ()) -> Section:
+    """The calibration of noise.
+
+    Args:
+        noise: What was calibrated.
+        figures: Of its draws.
+    """
+    said = (
+        f"To reach epsilon = {noise.epsilon:g} with delta = 0, add to the {noise.query}: "
+        f"{noise.noise}."
+    )
+    return Section("Noise", (said,), figures, Table(noise.rows()))
 
 
 def write_empirical_report(
@@ -81,31 +175,81 @@ def write_empirical_report(
         ValueError, OSError, ModuleNotFoundError: As `check_report_path`.
     """
     path = check_report_path(path)
-    kind = path.suffix.lower()
-    files: dict[Path, str | bytes] = {}
-    places = None
-    if find_spec("matplotlib"):
-        pictures = _pictures(result, noise)
-        places = {name: f"{path.stem}-{name}.png" for name in pictures}
-        if kind == ".html":
-            encoded = {name: base64.b64encode(png).decode() for name, png in pictures.items()}
-            places = {name: f"data:image/png;base64,{text}" for name, text in encoded.items()}
-        else:
-            files = {path.with_name(places[name]): png for name, png in pictures.items()}
-    write_whole({**files, path: render_empirical_report(result, noise, kind, places)})
+    drawn = _pictures(result, noise) if find_spec("matplotlib") else None
+    files, figures = beside(drawn, path)
+    text = render_empirical_report(result, noise, path.suffix.lower(), figures)
+    write_whole({**files, path: text})
     return path
 
 
-def _pictures(result: EmpiricalPrivacy, noise: NoiseCalibration | None) -> dict[str, bytes]:
+def write_noise_report(noise: NoiseCalibration, path: str | Path) -> Path:
+    """Writes a report of calibrated noise alone; arguments, returns and raises as above."""
+    from dpjax.empirical._figures import plot_empirical_noise
+
+    path = check_report_path(path)
+    drawn = {"noise": plot_empirical_noise(noise)} if find_spec("matplotlib") else None
+    files, figures = beside(drawn, path)
+    enough = (
+        f"With this noise the largest log ratio of what is released is "
+        f"{noise.achieved_log_ratio:.4g}, for the databases that were given."
+    )
+    page = Page(
+        f"Noise for the {noise.query}",
+        Verdict("estimate", "Noise for these databases, and no proof", enough),
+        (
+            noise_section(noise, tuple((figures or {}).values())),
+            Section("What was not tested", items=_NOT_TESTED),
+        ),
+        f"Written on {datetime.date.today().isoformat()} by dpjax.",
+        noise.to_dict(),
+    )
+    write_whole({**files, path: render(page, path.suffix.lower())})
+    return path
+
+
+def beside(
+    drawn: dict[str, Any] | None, path: Path
+) -> tuple[dict[Path, str | bytes], dict[str, Figure] | None]:
+    """Figures as a page wants them: inside it, or as files beside it.
+
+    Args:
+        drawn: Name -> matplotlib figure; None without matplotlib.
+        path: Of the page.
+
+    Returns:
+        The files, and the figures by name; None without matplotlib.
+    """
+    from dpjax.plotting import figure_svg
+
+    if drawn is None:
+        return {}, None
+    if path.suffix.lower() == ".html":
+        return {}, {
+            name: Figure(CAPTIONS[name], figure_svg(figure, name, CAPTIONS[name], CAPTIONS[name]))
+            for name, figure in drawn.items()
+        }
+    places = {name: f"{path.stem}-{name}.png" for name in drawn}
+    files: dict[Path, str | bytes] = {
+        path.with_name(places[name]): _png(figure) for name, figure in drawn.items()
+    }
+    return files, {name: Figure(CAPTIONS[name], path=places[name]) for name in drawn}
+
+
+def _checks(result: EmpiricalPrivacy) -> tuple[str, ...]:
+    independence = [f"Independence, {check}" for check in result.independence]
+    return (*independence, f"Coverage: {result.coverage}", *result.notes)
+
+
+def _pictures(result: EmpiricalPrivacy, noise: NoiseCalibration | None) -> dict[str, Any]:
     from dpjax.empirical import _figures
 
     pictures = {}
     if len(result.epsilons) > 1:
-        pictures["curves"] = _png(_figures.plot_empirical_curves(result))
+        pictures["curves"] = _figures.plot_empirical_curves(result)
     if len(result.queries) == 1 and result.density is not None:
-        pictures["densities"] = _png(_figures.plot_empirical_densities(result))
+        pictures["densities"] = _figures.plot_empirical_densities(result)
     if noise is not None:
-        pictures["noise"] = _png(_figures.plot_empirical_noise(noise))
+        pictures["noise"] = _figures.plot_empirical_noise(noise)
     return pictures
 
 

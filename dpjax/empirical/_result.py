@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Bucket:
     delta: tuple[float, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EmpiricalPrivacy:
     """Empirical differential privacy of a query on given databases.
 
@@ -155,6 +156,53 @@ class EmpiricalPrivacy:
         for name in ("queries", "individuals", "notes"):
             data[name] = tuple(data[name])
         return cls(**data)
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draws delta and the total risk, or of one epsilon the densities (needs matplotlib).
+
+        Args:
+            path: A file to write (png, svg or pdf), or None.
+
+        Returns:
+            The matplotlib figure.
+        """
+        from dpjax.empirical._figures import plot_empirical
+        from dpjax.plotting import save_figure
+
+        figure = plot_empirical(self)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+    def report(self, path: str | Path) -> Path:
+        """Writes a page that can be handed on (html or md; needs jinja2); returns the path."""
+        from dpjax.empirical._report import write_empirical_report
+
+        return write_empirical_report(self, path)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the numbers and, with matplotlib, a figure."""
+        from dpjax.empirical._figures import plot_empirical
+        from dpjax.plotting import svg_if_possible
+        from dpjax.report import notebook_html
+
+        title, sentence = (
+            f"Empirical privacy of {' and '.join(self.queries)}",
+            self.vanishing_sentence(),
+        )
+        rows = [
+            (f"delta at epsilon = {epsilon:.4g}", f"{delta:.3e}, total risk {risk:.3e}")
+            for epsilon, delta, _, risk, _ in self.curve(5)
+        ]
+        svg = svg_if_possible(plot_empirical, self, title, sentence)
+        return notebook_html("estimate", title, sentence, rows, svg)
+
+    def __repr__(self) -> str:
+        return neutral(
+            f"EmpiricalPrivacy({' and '.join(self.queries)}: {len(self.individuals)} individuals, "
+            f"{self.num_databases} databases, delta at {self.epsilons.min():g} "
+            f"{float(self.delta[int(np.argmin(self.epsilons))]):.3e})"
+        )
 
     def __str__(self) -> str:
         """A page: the table over epsilon, the ranking, the checks and the notes."""

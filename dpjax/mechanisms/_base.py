@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
+from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from dpjax import _random, _validate
 from dpjax._types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
 from dpjax.databases import Pairs, all_pairs, query_patterns
+from dpjax.databases._trees import as_tree
 from dpjax.mechanisms._checks import refuse_impure, trace
 
 _Class = TypeVar("_Class", bound=type)
@@ -128,6 +129,9 @@ def draw_dtype(*parameters: Any) -> Any:
 class FromFunction:
     """A user's one-draw function (key, database) -> output, batched.
 
+    An output of several parts (a dict, a tuple, an array) is a vector of all its numbers, in the
+    order of `jax.tree.leaves`.
+
     Attributes:
         function: Pure and traceable by JAX; the key is a scalar typed key.
         output_space: What it returns; see `from_function`, which finds it out.
@@ -138,7 +142,7 @@ class FromFunction:
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """One key a draw, vmapped; shape [num_samples] or [num_samples, dimension]."""
-        draws = jax.vmap(self.function, in_axes=(0, None))(
+        draws = jax.vmap(partial(_flat, self.function), in_axes=(0, None))(
             _random.sample_keys(key, num_samples), database
         )
         if isinstance(self.output_space, FiniteSpace | IntegerSpace):
@@ -156,8 +160,9 @@ def from_function(
     """Wraps a one-draw function after looking at it, on the host, at one database.
 
     Args:
-        function: (key, database) -> scalar or vector, pure, traceable by JAX.
-        database: A database of the shape that will be used.
+        function: (key, database) -> a number, an array, or a pytree of them; pure, traceable by
+            JAX.
+        database: A database of the structure that will be used: numbers, or a pytree of them.
         num_outcomes: Where the outputs are categories 0..num_outcomes - 1. Otherwise integer
             outputs are taken as integers without bound, floats as reals.
 
@@ -165,22 +170,38 @@ def from_function(
         The mechanism.
 
     Raises:
-        TypeError: `function` is not callable, cannot be traced, or returns something else than one
-            number or one vector.
+        TypeError: `function` is not callable, cannot be traced, or returns something else than
+            numbers.
         ValueError: It gives different answers to the same key.
     """
     if not callable(function):
         raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")
     label = f"the function {getattr(function, '__name__', repr(function))}"
-    database = np.asarray(database)
-    _, shape = trace(function, label, database)
-    if not hasattr(shape, "shape") or len(shape.shape) > 1:
-        raise TypeError(f"{label} must return one number or one vector, but returned {shape}.")
+    database = as_tree(database)
+    _, shape = trace(partial(_flat, function), label, database)
+    if shape is None:
+        raise TypeError(f"{label} must return a number, an array or a pytree of them.")
     if not any(jnp.issubdtype(shape.dtype, kind) for kind in (jnp.floating, jnp.integer, jnp.bool)):
         raise TypeError(f"{label} must return numbers, but returned {shape.dtype}.")
     mechanism = FromFunction(function, _space(shape, num_outcomes, label))
     refuse_impure(mechanism.sample, label, database)
     return mechanism
+
+
+def _flat(function: Callable[[Array, Any], Any], key: Array, database: Any) -> Any:
+    """One number or vector: all parts of an output one after the other, in the order of jax.
+
+    That is the order of keys in dicts, of places elsewhere, and row by row in arrays. None where
+    there is no number.
+    """
+    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(function(key, database))]
+    if len(leaves) == 1 and leaves[0].ndim < 2:
+        return leaves[0]
+    if not sum(leaf.size for leaf in leaves):
+        return None
+    dtype = draw_dtype(*leaves)
+    whole = jnp.concatenate([leaf.ravel().astype(dtype) for leaf in leaves])
+    return whole[0] if len(whole) == 1 else whole
 
 
 def _space(shape: Any, num_outcomes: int | None, label: str) -> OutputSpace:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpjax import _random
 from dpjax._types import FiniteSpace, IntegerSpace, MixedSpace, OutputSpace, VectorSpace
+from dpjax.databases._trees import as_tree, shape_of
 from dpjax.mechanisms._traces import same_program
 
 _LOOK = 256
@@ -28,7 +29,7 @@ def trace(function: Callable[..., Any], label: str, database: Any) -> Any:
     Args:
         function: To be traced.
         label: What it is called in errors.
-        database: An array.
+        database: An array, or a pytree of them.
 
     Raises:
         TypeError: It cannot be traced, or fails.
@@ -50,7 +51,7 @@ def trace(function: Callable[..., Any], label: str, database: Any) -> Any:
         ) from error
     except Exception as error:
         raise TypeError(
-            f"{label} failed for (key, database of shape {np.shape(database)}): "
+            f"{label} failed for (key, database of shape {shape_of(database)}): "
             f"{type(error).__name__}: {error}"
         ) from error
 
@@ -128,8 +129,9 @@ def check_mechanism(mechanism: Any, database: Any) -> None:
             f"mechanism must be a pytree, but {kind} is not registered as one: make it a frozen "
             "dataclass under @jax.tree_util.register_dataclass."
         )
-    label, space, database = f"{kind}.sample", mechanism.output_space, np.asarray(database)
-    passed, look = _PASSED.setdefault(type(mechanism), set()), (space, database.shape)
+    label, space, database = f"{kind}.sample", mechanism.output_space, as_tree(database)
+    look = (space, jax.tree.structure(database), shape_of(database))
+    passed = _PASSED.setdefault(type(mechanism), set())
     if look in passed:
         return
     _, shape = trace(lambda k, d: mechanism.sample(k, d, _LOOK), label, database)

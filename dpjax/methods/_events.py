@@ -22,7 +22,7 @@ from dpjax.methods._chains import Plan, plan_chain
 from dpjax.methods._stopped import saying_so_far
 from dpjax.notions import EventCounts, Terms
 from dpjax.partitions import Partition
-from dpjax.partitions._curve import curve_of
+from dpjax.partitions._curve import curve_of, ranked_bounds
 from dpjax.results import Finding, Witness, plain_database
 from dpjax.sources import Opened, Request, Search, Source
 
@@ -280,11 +280,9 @@ def _finding(
     )
 
 
-def _curve(search: Search, event: np.ndarray) -> dict[str, list] | None:
-    """For a plot: labels that came with numbers are taken without them. None for vectors."""
+def _curve(search: Search, event: np.ndarray) -> dict[str, list]:
+    """For a plot: labels that came with numbers are taken without them, and boxes by their rank."""
     cells, counts = search.partition, search.halves.sum(axis=0)
-    if len(cells.shape) > 1:
-        return None
     if cells.boxed.tolist() not in ([], [0]):
         # In the event are the labels of which all that happened is.
         label, alone = cells.labels(), cells.without_numbers()
@@ -292,4 +290,6 @@ def _curve(search: Search, event: np.ndarray) -> dict[str, list] | None:
         cells, counts = alone, np.stack([np.bincount(label, c, alone.size) for c in counts])
         event = (outside == 0) & counts.any(axis=0)
     names = [*cells.names, "some other label"]
-    return curve_of(counts, event, cells.bounds(), names.__getitem__)
+    boxes = len(cells.shape) > 1
+    bounds = ranked_bounds(counts, cells.num_alone) if boxes else cells.bounds()
+    return curve_of(counts, event, bounds, names.__getitem__)

@@ -16,9 +16,10 @@ from dpjax import _random, _validate
 from dpjax._batching import Execution, default_execution
 from dpjax._types import MixedSpace
 from dpjax.databases import Pairs
+from dpjax.databases._trees import nth
 from dpjax.methods.local import Local, dpl_runs
 from dpjax.partitions import as_region
-from dpjax.sources._subject import check_shape, mechanism_of
+from dpjax.sources._subject import check_shape, mechanism_at
 
 _STAGE = "search of pairs"
 _FEWEST = 128
@@ -86,7 +87,7 @@ def search_pairs(
     _validate.positive_int(at_least=2, factor=factor)
     root = _random.fold_in(_random.as_key(key), _random.stable_hash(_STAGE))
     pairs = Pairs.of(pairs)
-    mechanism = mechanism_of(mechanism, pairs.database[0])
+    mechanism = mechanism_at(mechanism, pairs)
     check_shape(mechanism, pairs)
     if isinstance(mechanism.output_space, MixedSpace):
         raise ValueError(
@@ -108,8 +109,8 @@ def search_pairs(
     for number, (size, num_samples) in enumerate(rungs):
         found = dpl_runs(
             mechanism,
-            pairs.database[alive],
-            pairs.neighbor[alive],
+            nth(pairs.database, alive),
+            nth(pairs.neighbor, alive),
             region,
             # num_confirm only sets the penalty of the search.
             Local(num_samples=num_samples, num_confirm=num_samples + 1),
@@ -123,7 +124,9 @@ def search_pairs(
         alive, losses = alive[best], losses[best]
     return FoundPairs(
         pairs=Pairs(
-            pairs.database[alive], pairs.neighbor[alive], tuple(pairs.labels[i] for i in alive)
+            nth(pairs.database, alive),
+            nth(pairs.neighbor, alive),
+            tuple(pairs.labels[i] for i in alive),
         ),
         estimates=tuple(float(loss) for loss in losses),
         rungs=tuple(rungs),

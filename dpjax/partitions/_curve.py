@@ -52,6 +52,25 @@ def curve_of(
     }
 
 
+def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
+    """Where boxes lie on a line of all outputs, ordered by how much likelier they are at a side.
+
+    Args:
+        counts: Integers [2, cells], at the database and at its neighbor.
+        num_alone: The first so many cells are labels.
+
+    Returns:
+        [cells, 2], shares of the outputs before each box and with it; NaN for labels.
+    """
+    ratio = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
+    shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)
+    order = num_alone + np.argsort(-ratio[num_alone:], kind="stable")
+    ends = np.cumsum(shares[order])
+    bounds = np.full((counts.shape[1], 2), np.nan)
+    bounds[order] = np.stack([np.append(0.0, ends[:-1]), ends], axis=1)
+    return bounds
+
+
 def _point(bound: np.ndarray, name_of: Callable[[int], str], cell: int) -> float | str:
     low, high = bound.tolist()
     if np.isnan(low):

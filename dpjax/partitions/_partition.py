@@ -14,6 +14,9 @@ from dpjax.partitions._outputs import Outputs
 from dpjax.partitions._region import Box, Region
 from dpjax.partitions._words import describe, is_simpler
 
+RANK = "share of outputs, likelier at the database first"
+"""The line along which boxes are drawn."""
+
 GROUPS = (3, 9, 27)
 """Numbers of neighbouring bins that are tried as one."""
 
@@ -232,8 +235,8 @@ class Partition:
         return "a number" if len(self.shape) == 1 else "a vector with"
 
     def plain(self) -> dict[str, Any] | None:
-        """What was learned, for a recipe; None if nothing was."""
-        return None
+        """What was learned, and the line of a plot; None of what lies on a line of its own."""
+        return {"words": RANK, "kind": "boxes"} if len(self.shape) > 1 else None
 
     def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:
         """The event that the output lies in one of the cells of bool [size], in words.

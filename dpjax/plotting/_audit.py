@@ -6,11 +6,19 @@ References:
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
-from dpjax.plotting._canvas import check_figure_path, new_figure, plain, save_figure
+from dpjax.plotting._canvas import (
+    WIDTH,
+    check_figure_path,
+    legend_above,
+    new_figure,
+    plain,
+    save_figure,
+)
 from dpjax.plotting._outcomes import (
     DATABASE,
     LOSS,
@@ -24,8 +32,12 @@ from dpjax.plotting._outcomes import (
 )
 
 CLAIM = "#2e8b57"
-BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False}
-"""Where a legend hides no data."""
+
+_PANEL = 2.7
+"""Inches of a panel's height, legend included."""
+
+_LINE = 54
+"""Characters of a line of the title."""
 
 
 def as_plain(result: Any) -> Mapping[str, Any]:
@@ -44,7 +56,7 @@ def plot_audit(result: Any, path: str | Path | None = None) -> Any:
         The matplotlib figure.
 
     Raises:
-        ValueError: The outputs were vectors, or the file has another ending.
+        ValueError: There are densities of vectors or a histogram, or the file has another ending.
         ModuleNotFoundError: matplotlib is missing.
 
     References:
@@ -53,52 +65,48 @@ def plot_audit(result: Any, path: str | Path | None = None) -> Any:
     found = as_plain(result)
     curve, witness = found["curve"], found["witness"]
     if curve is None:
-        raise ValueError(
-            "this audit compared boxes of vectors, or labels beside numbers, which have no curve "
-            "to plot."
-        )
+        raise ValueError("this audit has no curve to plot: densities of vectors, and histograms.")
     if path is not None:
         check_figure_path(path)
     discrete = witness["bandwidth"] is None
     strips = strips_of(curve, found["num_samples"]) if discrete else []
-    columns = max(len(strips), 1)
-    # Labels beside numbers need less room.
-    figure, axes = new_figure(2, columns, size=(7, 6.4), widths=[3, 1][:columns])
-    axes = np.reshape(axes, (2, columns))
-    right = 1.01
-    for (above, below), strip in zip(axes.T, strips, strict=discrete):
-        right = 1.2 if share_panel(above, strip) else 1.01
+    rows = 2 * max(len(strips), 1)
+    figure, axes = new_figure(rows, 1, size=(WIDTH, _PANEL * rows))
+    panels = axes.reshape(-1, 2)
+    for (above, below), strip in zip(panels, strips, strict=discrete):
+        share_panel(above, strip)
         strip_loss_panel(below, strip)
         shade_event(above, strip)
         shade_event(below, strip, "event that was counted")
         name_places(below, strip)
         if "score" in found["settings"]:
-            below.set_xlabel(plain(found["settings"]["score"]["words"]))
+            below.set_xlabel(fill(plain(found["settings"]["score"]["words"]), _LINE))
     if not discrete:
+        above, below = panels[0]
         density_panel(
-            axes[0, 0], curve["points"], curve["density"], curve["neighbor_density"], discrete=False
+            above, curve["points"], curve["density"], curve["neighbor_density"], discrete=False
         )
-        loss_panel(axes[1, 0], curve["points"], curve["loss"], discrete=False)
-        axes[1, 0].locator_params(axis="x", nbins=7)
-    for panel in axes[1]:
-        _mark_witness(panel, found, strips)
-    # Both panels have the same outputs.
-    for above, below in axes.T:
+        loss_panel(below, curve["points"], curve["loss"], discrete=False)
+        below.locator_params(axis="x", nbins=7)
+    for above, below in panels:
+        _mark_witness(below, found, strips)
+        # Both panels have the same outputs.
         ends = [*above.get_xlim(), *below.get_xlim()]
+        if max(ends) - min(ends) < 1.5 and any(strip.names for strip in strips):
+            ends = [-1, 1]  # a single bar would be as wide as the panel
         above.set_xlabel("")
         above.set_xticks(below.get_xticks(), [])
-        above.set_xlim(min(ends), max(ends))
-        below.set_xlim(min(ends), max(ends))
         for panel in (above, below):  # last, since a fixed limit stops the automatic ones
+            panel.set_xlim(min(ends), max(ends))
             panel.set_ylim(bottom=0)
-    for row in axes:
+    for column in panels.T:
         shown: dict[str, Any] = {}
-        for panel in row:
+        for panel in column:
             handles, labels = panel.get_legend_handles_labels()
             shown = dict(zip(labels, handles, strict=True)) | shown
-        beside = BESIDE | {"bbox_to_anchor": (right, 1)}
-        row[-1].legend(shown.values(), shown.keys(), **beside)
-    figure.suptitle(plain(f"{found['mechanism']}: {found['verdict']} ({witness['pair']})"))
+        legend_above(column[0], shown)
+    title = f"{found['mechanism']}: {found['verdict']} ({witness['pair']})"
+    figure.suptitle(fill(plain(title), _LINE), fontsize="medium")
     if path is not None:
         save_figure(figure, path)
     return figure
@@ -130,7 +138,7 @@ def density_panel(
         axes.plot(points, neighbor_density, color=NEIGHBOR, label="neighbor")
         axes.set_xlabel("output")
         axes.set_ylabel("density")
-    axes.legend(**BESIDE)
+    legend_above(axes)
 
 
 def loss_panel(

@@ -1,7 +1,6 @@
 """Figures without a display, and files that are written whole or not at all."""
 
 import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +10,22 @@ from dpjax._files import write_whole
 _LONGEST = 100
 """Characters of a text that leave room for the figure."""
 
+_LABEL = 40
+"""Characters of a label in a legend."""
+
 _FORMATS = (".png", ".svg", ".pdf")
 
+WIDTH = 4.6
+"""Inches of a figure that can be read at 400 pixels."""
 
-def new_figure(
-    num_rows: int = 1,
-    num_columns: int = 1,
-    *,
-    size: tuple[float, float],
-    widths: Sequence[float] | None = None,
-) -> tuple:
+
+def new_figure(num_rows: int = 1, num_columns: int = 1, *, size: tuple[float, float]) -> tuple:
     """A figure and its axes, independent of any display.
 
     Args:
         num_rows: Rows of panels.
         num_columns: Columns of panels.
         size: Width and height in inches.
-        widths: Of the columns, in relation to each other; equal if None.
 
     Returns:
         (figure, axes), as `matplotlib.figure.Figure.subplots` shapes them.
@@ -40,14 +38,52 @@ def new_figure(
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("figures need matplotlib: pip install 'dpjax[plot]'.") from error
     figure = Figure(figsize=size, layout="constrained", dpi=150)
-    return figure, figure.subplots(num_rows, num_columns, width_ratios=widths)
+    return figure, figure.subplots(num_rows, num_columns)
+
+
+def legend_above(
+    axes: Any, entries: dict[str, Any] | None = None, title: str = "", columns: int = 2
+) -> None:
+    """A legend between a panel and what is above it, where it hides no data and nothing cuts it.
+
+    Args:
+        axes: The panel.
+        entries: Label -> what is drawn; all that has a label in the panel if None.
+        title: Of the panel, in words.
+        columns: Entries side by side.
+    """
+    if entries is None:
+        handles, labels = axes.get_legend_handles_labels()
+        entries = dict(zip(labels, handles, strict=True))
+    if not entries:
+        axes.set_title(title, fontsize="medium", loc="left")
+        return
+    axes.legend(
+        entries.values(),
+        [shorten(label, _LABEL) for label in entries],
+        title=title or None,
+        title_fontproperties={"weight": "bold"},
+        alignment="left",
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        borderaxespad=0.2,
+        ncols=columns,
+        columnspacing=1.0,
+        handlelength=1.5,
+        fontsize=9,
+        frameon=False,
+    )
+
+
+def shorten(text: str, most: int) -> str:
+    """A text, or its beginning."""
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def plain(text: str) -> str:
     """A text of somebody else's, or its beginning: no formula, and no control characters."""
     text = neutral(text)
-    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    return text.replace("$", r"\$")
+    return shorten(text, _LONGEST).replace("$", r"\$")
 
 
 def save_figure(figure: Any, path: str | Path) -> Path:

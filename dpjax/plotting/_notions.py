@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,21 @@ import scipy
 
 from dpjax.inference import Band, band, epsilon_of, largest, profile, renyi, trade_off
 from dpjax.plotting._audit import CLAIM, as_plain
-from dpjax.plotting._canvas import check_figure_path, new_figure, plain, save_figure
+from dpjax.plotting._canvas import (
+    WIDTH,
+    check_figure_path,
+    legend_above,
+    new_figure,
+    plain,
+    save_figure,
+)
 from dpjax.plotting._outcomes import DATABASE, NEIGHBOR
 
 _ORDERS = np.geomspace(1.1, 64, 40)
 """Of Renyi divergences."""
+
+_HEIGHT = 4.0
+"""Inches of a panel with its legend."""
 
 _LEAST_DELTA = 1e-7
 """Smaller ones are not drawn."""
@@ -22,7 +33,7 @@ _TOP = 1.15
 """Room to the right of the largest epsilon."""
 
 
-def plot_notions(result: Any, path: str | Path | None = None) -> Any:
+def plot_notions(result: Any, path: str | Path | None = None, *, stacked: bool = False) -> Any:
     """The privacy profile, the trade-off curve and Renyi divergences with their bounds.
 
     Everything is of the pair as it is, whatever its distance, and all bounds hold at once.
@@ -30,6 +41,7 @@ def plot_notions(result: Any, path: str | Path | None = None) -> Any:
     Args:
         result: A `dpjax.AuditResult` whose evidence is a chain of sets, or its `to_dict()`.
         path: File to write (.png, .svg, .pdf), or None.
+        stacked: Whether the panels lie below each other, for a narrow page, or in a row.
 
     Returns:
         The matplotlib figure.
@@ -47,14 +59,15 @@ def plot_notions(result: Any, path: str | Path | None = None) -> Any:
     if path is not None:
         check_figure_path(path)
     shown = _band_of(found)
-    figure, axes = new_figure(1, 3, size=(13.5, 4.4))
+    size = (WIDTH, 3 * _HEIGHT) if stacked else (3 * WIDTH, _HEIGHT)
+    figure, axes = new_figure(*((3, 1) if stacked else (1, 3)), size=size)
     claim = _Claim(found)
     _profile_panel(axes[0], shown, claim)
     _trade_off_panel(axes[1], shown, claim)
     _renyi_panel(axes[2], shown, claim)
     sure = f"confidence {found['confidence']:g}, all of them together"
-    title = f"{found['mechanism']} ({found['witness']['pair']}): bounds with {sure}"
-    figure.suptitle(plain(title))
+    title = plain(f"{found['mechanism']} ({found['witness']['pair']}): bounds with {sure}")
+    figure.suptitle(fill(title, 54) if stacked else title, fontsize="medium")
     if path is not None:
         save_figure(figure, path)
     return figure
@@ -139,8 +152,8 @@ def _profile_panel(axes: Any, shown: Band, claim: _Claim) -> None:
         at = max(claim.delta, _LEAST_DELTA)
         axes.plot([claim.level], [at], "o", color=CLAIM, clip_on=False, label="claim")
     axes.set(xlim=(0, right), ylim=(_LEAST_DELTA, 1.5), yscale="log")
-    axes.set(xlabel="epsilon", ylabel="delta", title="privacy profile")
-    axes.legend(frameon=False, loc="lower left", fontsize="small")
+    axes.set(xlabel="epsilon", ylabel="delta")
+    legend_above(axes, title="privacy profile", columns=1)
 
 
 def _trade_off_panel(axes: Any, shown: Band, claim: _Claim) -> None:
@@ -155,8 +168,8 @@ def _trade_off_panel(axes: Any, shown: Band, claim: _Claim) -> None:
     if (errors := claim.errors(x)) is not None:
         axes.plot(x, errors, color=CLAIM, label="claim: no test below")
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="level of the test", aspect="equal")
-    axes.set(ylabel="error of the second kind, at most", title="trade-off of errors")
-    axes.legend(frameon=False, loc="upper right", fontsize="small")
+    axes.set(ylabel="error of the second kind, at most")
+    legend_above(axes, title="trade-off of errors", columns=1)
 
 
 def _renyi_panel(axes: Any, shown: Band, claim: _Claim) -> None:
@@ -176,5 +189,5 @@ def _renyi_panel(axes: Any, shown: Band, claim: _Claim) -> None:
     ticks = [2, 4, 8, 16, 32, 64]
     axes.set_xticks(ticks, [str(order) for order in ticks])
     axes.minorticks_off()
-    axes.set(xlabel="order", ylabel="divergence", title="Renyi divergence")
-    axes.legend(frameon=False, loc="upper left", fontsize="small")
+    axes.set(xlabel="order", ylabel="divergence")
+    legend_above(axes, title="Renyi divergence", columns=1)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import commonprefix
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ _SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
 _ENOUGH = 100
 """Draws of both sides together of which the loss is known to about 0.2."""
 
-_MANY, _TICKS = 40, 30
+_MANY, _TICKS = 40, 20
 """More numbers than this are drawn as steps and not as bars; and so many labels are named."""
 
 
@@ -145,15 +146,15 @@ def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarra
     )
 
 
-def share_panel(axes: Any, strip: Strip) -> bool:
-    """Probabilities or densities of both sides; True if there is a second axis at the right."""
+def share_panel(axes: Any, strip: Strip) -> None:
+    """Probabilities or densities of both sides; single values have an axis at the right."""
     widths = strip.high - strip.low
     if strip.few:
         for number, (color, label) in enumerate(_SIDES):
             place = strip.low + widths * (0.3 + 0.4 * number)
             axes.bar(place, strip.shares[number], 0.4 * widths, color=color, label=label)
         axes.set_ylabel("probability")
-        return False
+        return
     single = strip.single
     for values, (color, label) in zip(strip.shares, _SIDES, strict=True):
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -169,8 +170,7 @@ def share_panel(axes: Any, strip: Strip) -> bool:
             beside.vlines(place, 0, strip.shares[number, single], color=color)
             beside.plot(place, strip.shares[number, single], "o", color=color, markersize=4)
         beside.set_ylim(bottom=0)
-        beside.set_ylabel("probability of a single value (dots)")
-    return bool(single.any())
+        beside.set_ylabel("probability of a value (dots)")
 
 
 def strip_loss_panel(axes: Any, strip: Strip, *, label: str = "loss (search)") -> None:
@@ -205,7 +205,7 @@ def name_places(axes: Any, strip: Strip) -> None:
     common = commonprefix(strip.names) if len(strip.names) > 1 else ""  # noqa: RUF071
     common = common[: common.rfind(" ") + 1]
     kind = "label" if strip.per == "label" else "output"
-    axes.set_xlabel(plain(f"{kind}: {common}..." if common else kind))
+    axes.set_xlabel(fill(plain(f"{kind}: {common}..." if common else kind), 54))
     names = [name.removeprefix(common) for name in strip.names]
     names = [name if len(name) <= 24 else f"{name[:23]}…" for name in names]
     places = range(0, len(names), -(-len(names) // _TICKS))

@@ -1,5 +1,14 @@
 """Reports that can be handed on: one self-contained HTML file, or Markdown."""
 
+from dpjax.report._audit import render_report as render_report
+from dpjax.report._audit import write_report as write_report
 from dpjax.report._files import check_report_path as check_report_path
-from dpjax.report._report import render_report as render_report
-from dpjax.report._report import write_report as write_report
+from dpjax.report._files import render as render
+from dpjax.report._notebook import notebook_html as notebook_html
+from dpjax.report._page import Figure as Figure
+from dpjax.report._page import Page as Page
+from dpjax.report._page import Section as Section
+from dpjax.report._page import Table as Table
+from dpjax.report._page import Verdict as Verdict
+from dpjax.report._page import result_of_page as result_of_page
+from dpjax.report._page import result_text as result_text

@@ -1,4 +1,4 @@
-"""How a report reaches its file: a path that can be written, and a template."""
+"""How a report reaches its file: a path that can be written, and a page filled in."""
 
 import re
 from importlib.util import find_spec
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dpjax._errors import neutral
+from dpjax.report._page import CLOSING, OPENING, Page, result_text
 
 KINDS = (".html", ".md")
 
@@ -28,13 +29,12 @@ def check_report_path(path: str | Path) -> Path:
     return path
 
 
-def render(name: str, kind: str, **content: Any) -> str:
-    """A template filled in.
+def render(page: Page, kind: str) -> str:
+    """A page as text.
 
     Args:
-        name: Of the template, without its ending.
+        page: Its content.
         kind: ".html" or ".md"; in both everything that comes from the data is escaped.
-        **content: What the template names; leaving one out is an error.
 
     Returns:
         The file's content.
@@ -44,34 +44,38 @@ def render(name: str, kind: str, **content: Any) -> str:
     """
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
+        from markupsafe import Markup
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("reports need jinja2: pip install 'dpjax[report]'.") from error
     environment = Environment(
         loader=PackageLoader("dpjax.report", "templates"),
         autoescape=kind == ".html",
-        finalize=None if kind == ".html" else _in_markdown,
+        finalize=_in_html if kind == ".html" else _in_markdown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["code"] = _code
-    return environment.get_template(f"{name}{kind}").render(pretty=_pretty, **content)
-
-
-def _pretty(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    environment.filters["code"] = _Code if kind == ".html" else _code
+    marks = {"opening": Markup(OPENING), "closing": Markup(CLOSING)}
+    data = _Code(result_text(page.result))
+    return environment.get_template(f"page{kind}").render(p=page, data=data, **marks)
 
 
 class _Code(str):
-    """JSON between fences."""
+    """JSON or a command, which may have lines."""
 
     __slots__ = ()
 
 
-def _code(json_text: str) -> _Code:
+def _code(text: str) -> _Code:
     """No line of it can be a fence, and what could be a tag is written in JSON's other way."""
-    return _Code(json_text.replace("<", r"\u003c"))
+    return _Code(text.replace("<", r"\u003c"))
+
+
+def _in_html(value: Any) -> Any:
+    """A text without control characters, which is escaped after this."""
+    return neutral(value) if type(value) is str else value
 
 
 def _in_markdown(value: Any) -> Any:

@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 
 from dpjax.notions import Claim, Statement, Terms
-from dpjax.results._plain import notion_to_plain, options_to_plain, plain_database
+from dpjax.results._plain import (
+    holds_arrays,
+    notion_to_plain,
+    options_to_plain,
+    plain_database,
+)
 from dpjax.results._provenance import device, seed_of, versions
 from dpjax.results._result import (
     NO_CLAIM,
@@ -15,7 +20,8 @@ from dpjax.results._result import (
     AuditResult,
     Witness,
 )
-from dpjax.sources import AnyPairs, Source
+from dpjax.results._subjects import subject_to_plain
+from dpjax.sources import AnyPairs, Drawn, Source
 
 _MOST_PAIRS = 10_000
 """Pairs that a recipe holds."""
@@ -87,10 +93,11 @@ def build(
         settings=finding.settings,
         assumption=finding.assumption,
         recipe={
+            "subject": subject_to_plain(source),
             "method": {"name": method.name, **options_to_plain(method)},
             "notion": notion_to_plain(terms.notion),
             "distance": terms.distance,
-            "pairs": _plain_pairs(finding.pairs),
+            "pairs": _plain_pairs(finding.pairs, isinstance(source, Drawn)),
             "key": seed_of(terms.key),
         },
         notes=tuple(finding.notes),
@@ -131,14 +138,19 @@ def _plain_claim(claim: Claim | None) -> Any:
     return [list(point) for point in claim] if isinstance(claim, tuple) else claim
 
 
-def _plain_pairs(pairs: AnyPairs) -> dict[str, Any] | None:
-    """Databases and labels; None where they are too many, or not all as JSON holds them."""
+def _plain_pairs(pairs: AnyPairs, drawn: bool) -> dict[str, Any] | None:
+    """Databases and labels; None where they are too many, or not all as JSON holds them.
+
+    Args:
+        pairs: That were compared.
+        drawn: Whether JAX is given them, which makes arrays of lists again.
+    """
     if len(pairs) > _MOST_PAIRS:
         return None
     sides = [side if isinstance(side, np.ndarray) else list(side) for side in pairs.sides]
     # A function that is given arrays may do another thing with lists.
     types = {d.dtype if isinstance(d, np.ndarray) else None for side in sides for d in side}
-    if len(types) > 1:
+    if len(types) > 1 or (not drawn and any(holds_arrays(d) for side in sides for d in side)):
         return None
     found: dict[str, Any] = {"labels": list(pairs.labels)}
     for name, side in zip(("database", "neighbor"), sides, strict=True):

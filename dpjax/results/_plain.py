@@ -90,7 +90,7 @@ def mechanism_from_plain(
         cls = mechanisms.find_mechanism(name)
         check_names(f"the mechanism {name}", parameters, tuple(f.name for f in fields(cls)))
         return cls(**parameters)
-    found = _imported(name, allow_import)
+    found = imported(name, allow_import)
     known = tuple(f.name for f in fields(found)) if isinstance(found, type) else ("num_outcomes",)
     check_names(f"the mechanism {name}", parameters, known)
     if isinstance(found, type):
@@ -100,8 +100,17 @@ def mechanism_from_plain(
     return mechanisms.from_function(found, database, **parameters)
 
 
-def _imported(name: str, allow_import: Collection[str]) -> Any:
-    """The class or function of MODULE:NAME, which was looked at and not called."""
+def imported(name: str, allow_import: Collection[str]) -> Any:
+    """The class or function of MODULE:NAME, which was looked at and not called.
+
+    Args:
+        name: MODULE:NAME.
+        allow_import: Modules that may be imported, each with those inside it.
+
+    Raises:
+        ValueError: It is not allowed, or cannot be imported.
+        TypeError: It is neither a class of mechanisms nor a function.
+    """
     module, _, attribute = name.partition(":")
     if not _allowed(module, allow_import):
         raise ValueError(
@@ -143,19 +152,28 @@ def pairs_to_plain(pairs: Pairs, mechanism: Any) -> Any:
 
 
 def _plain_pairs(pairs: Pairs) -> dict[str, Any]:
-    sides = {side: np.asarray(getattr(pairs, side)).tolist() for side in ("database", "neighbor")}
+    sides = {name: _plain_side(getattr(pairs, name)) for name in ("database", "neighbor")}
     return {**sides, "labels": list(pairs.labels)}
+
+
+def _plain_side(stacked: Any) -> Any:
+    """Arrays, and dicts of them, as lists."""
+    if isinstance(stacked, dict):
+        return {name: _plain_side(part) for name, part in stacked.items()}
+    if not isinstance(stacked, np.ndarray):
+        raise ValueError(
+            "pairs must hold arrays, or dicts of arrays, for a sweep, which writes them down, but "
+            f"held {type(stacked).__name__}."
+        )
+    return stacked.tolist()
 
 
 def pairs_from_plain(content: Any) -> Pairs:
     """What `pairs_to_plain` wrote, or a list of (database, neighbor)."""
     if isinstance(content, Mapping):
         check_names("pairs", content, ("database", "neighbor", "labels"))
-        return Pairs(
-            np.asarray(content["database"]),
-            np.asarray(content["neighbor"]),
-            tuple(content.get("labels", ())),
-        )
+        sides = (content["database"], content["neighbor"])
+        return Pairs(*sides, tuple(content.get("labels", ())))
     return Pairs.of(content)
 
 
@@ -224,17 +242,32 @@ def _plain_value(value: Any) -> Any:
 
 def plain_database(database: Any) -> Any:
     """A database as JSON can hold it, or the beginning of its text."""
-    if isinstance(database, np.ndarray | np.generic):
-        database = database.tolist()
+    database = _listed(database)
     text = repr(database)
     if len(text) > _SHOWN:
         return f"{text[:_SHOWN]}..."
     return database if _is_plain(database) else text
 
 
+def _listed(database: Any) -> Any:
+    """Arrays as lists, also those in dicts."""
+    if isinstance(database, dict):
+        return {name: _listed(part) for name, part in database.items()}
+    return database.tolist() if isinstance(database, np.ndarray | np.generic) else database
+
+
+def holds_arrays(database: Any) -> bool:
+    """Whether a dict has arrays in it, of which lists would be something else to a function."""
+    if isinstance(database, dict):
+        return any(isinstance(p, np.ndarray) or holds_arrays(p) for p in database.values())
+    return False
+
+
 def _is_plain(value: Any) -> bool:
     if isinstance(value, list):
         return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(type(name) is str and _is_plain(part) for name, part in value.items())
     if isinstance(value, float):
         return bool(np.isfinite(value))
     return value is None or isinstance(value, str | int)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpjax._errors import neutral
+from dpjax._files import read_document
 from dpjax.inference import searched_text
 from dpjax.notions import Evidence, Notion, Statement, evidence_from_plain
 from dpjax.results._plain import notion_from_plain
@@ -49,7 +50,7 @@ class Witness:
     bandwidth: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AuditResult:
     """What an audit found. Plain numbers and texts: it serialises to JSON and back.
 
@@ -83,7 +84,8 @@ class AuditResult:
         settings: All that changes the answer besides the recipe, or follows from it.
         assumption: Of a histogram: "text", "p_value" by the counts of this run (Theorem 3, or
             None), "status", "plan", "num_pairs" and "num_failed"; None for other methods.
-        recipe: Method, notion, pairs and key as plain words and numbers, for `dpjax.rerun`.
+        recipe: What was audited ("subject", or None where nothing names it), method, notion, pairs
+            and key as plain words and numbers, for `dpjax.rerun`.
         notes: What a reader should know besides.
         evidence: Counts of fresh outputs: of the "event" of the named notion, of a "chain" of sets
             that answers for every notion, or of both; None for methods without events.
@@ -192,6 +194,30 @@ class AuditResult:
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise ValueError(f"text is not an audit result of dpjax: {error!r}.") from error
 
+    @classmethod
+    def from_file(cls, path: str | Path) -> "AuditResult":
+        """The result of a JSON file that `to_json` wrote, or of a page that `report` wrote.
+
+        Nothing in the file is run.
+
+        Args:
+            path: Of the file; a page ends in .html.
+
+        Raises:
+            FileNotFoundError: There is none.
+            ValueError: It is no file, too large, or holds no result.
+        """
+        path = Path(path)
+        text = read_document("result file", path)
+        try:
+            if path.suffix.lower() in (".html", ".htm"):
+                from dpjax.report import result_of_page
+
+                text = result_of_page(text)
+            return cls.from_json(text)
+        except ValueError as error:
+            raise ValueError(f"result file {path} cannot be read: {error}") from None
+
     def row(self) -> dict[str, Any]:
         """One row of a table: the numbers without the settings."""
         names = (
@@ -210,7 +236,8 @@ class AuditResult:
         """Draws what was found (needs matplotlib).
 
         After a chain of sets that is the profile, the trade-off curve and Renyi divergences, with
-        their bounds; otherwise densities and loss over the region, with the witness.
+        their bounds; otherwise densities and loss over the region, with the witness; and where
+        there are no such, the bounds, the estimate and the claim alone.
 
         Args:
             path: A file to write (png, svg or pdf), or None.
@@ -218,10 +245,9 @@ class AuditResult:
         Returns:
             The matplotlib figure.
         """
-        from dpjax.plotting import has_chain, plot_audit, plot_notions
+        from dpjax.plotting import plot_result
 
-        draw = plot_notions if has_chain(self.to_dict()) else plot_audit
-        return draw(self, path)
+        return plot_result(self, path)
 
     def report(self, path: str | Path) -> Path:
         """Writes a page that can be handed on (needs jinja2, and matplotlib for html).
@@ -235,6 +261,21 @@ class AuditResult:
         from dpjax.report import write_report
 
         return write_report(self, path)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, the numbers and, with matplotlib, a figure."""
+        from dpjax.plotting import plot_levels, svg_if_possible
+        from dpjax.report import notebook_html
+
+        svg = svg_if_possible(plot_levels, self, f"Audit of {self.mechanism}", self.sentence)
+        headline = f"{self.mechanism}: {self.verdict}"
+        return notebook_html(self.verdict, headline, self.sentence, self._lines(), svg)
+
+    def __repr__(self) -> str:
+        return neutral(
+            f"AuditResult({self.mechanism}: {self.verdict}, {self.level} >= {self.lower_bound:.4f} "
+            f"with confidence {self.confidence:g})"
+        )
 
     def __str__(self) -> str:
         lines = [

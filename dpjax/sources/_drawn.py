@@ -14,6 +14,7 @@ from dpjax._numerics import WideCount
 from dpjax._streaming import Blocks, blocks_of, in_calls
 from dpjax._types import FiniteSpace, IntegerSpace, VectorSpace
 from dpjax.databases import Pairs
+from dpjax.databases._trees import nth
 from dpjax.mechanisms import Mechanism, refuse_repeated
 from dpjax.partitions import (
     PILOT,
@@ -36,7 +37,7 @@ from dpjax.sources._layouts import (
 from dpjax.sources._learned import lay_best
 from dpjax.sources._source import AnyPairs, Request, Search, Tally, count_halves
 from dpjax.sources._streams import CONFIRM, SEARCH, SEARCH_AGAIN
-from dpjax.sources._subject import check_shape, mechanism_of, name_of, pairs_of, parameters_of
+from dpjax.sources._subject import check_shape, mechanism_at, name_of, pairs_of, parameters_of
 
 _STREAMED_FROM = 2**25
 """Draws of an audit that NumPy counts in about the time that a kernel takes to compile."""
@@ -75,7 +76,7 @@ class Drawn:
             TypeError, ValueError: They do not fit, or the mechanism is none.
         """
         pairs = pairs_of(self.mechanism, pairs)
-        mechanism = mechanism_of(self.mechanism, pairs.database[0])
+        mechanism = mechanism_at(self.mechanism, pairs)
         check_shape(mechanism, pairs)
         return mechanism, pairs
 
@@ -205,7 +206,7 @@ class _OpenedDrawn:
     def _draw(self, pair: int, side: int, stage: int, num_draws: int, first: int = 0) -> np.ndarray:
         """So many draws of a stream from a block on, on the host."""
         stream = stream_words(_random.words_of(self._request.key), _RUN, pair, side, stage)
-        database = (self._stacked.database, self._stacked.neighbor)[side][pair]
+        database = nth((self._stacked.database, self._stacked.neighbor)[side], pair)
         return first_draws(self._mechanism, stream, database, num_draws, self._block, first=first)
 
     def _batches(

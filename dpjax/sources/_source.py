@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpjax._batching import Execution
 from dpjax.databases import Pairs
 from dpjax.databases._pairs import rows_of
+from dpjax.databases._trees import rows
 from dpjax.inference import Rounds
 from dpjax.partitions import Outputs, Partition
 from dpjax.partitions._scored import fold_of
@@ -46,12 +47,12 @@ class AnyPairs(NamedTuple):
         if isinstance(pairs, AnyPairs):
             return pairs
         if isinstance(pairs, Pairs):
-            return cls((pairs.database, pairs.neighbor), pairs.labels)
-        rows = rows_of(pairs)
-        if not rows:
+            return cls((rows(pairs.database), rows(pairs.neighbor)), pairs.labels)
+        written = rows_of(pairs)
+        if not written:
             raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
-        names = tuple(f"pair {number}" for number in range(len(rows)))
-        return cls(([row[0] for row in rows], [row[1] for row in rows]), names)
+        names = tuple(f"pair {number}" for number in range(len(written)))
+        return cls(([row[0] for row in written], [row[1] for row in written]), names)
 
     def equal_notes(self) -> list[str]:
         """Says where both databases are the same, so that nothing can tell them apart."""

@@ -13,6 +13,7 @@ from jax import Array
 
 from dpjax import _random
 from dpjax._streaming import Blocks, blocks_of, stored_blocks
+from dpjax.databases._trees import length
 
 SEARCH, CONFIRM, LAY, SEARCH_AGAIN = range(4)
 """Stages of a run: they never share a sample. What lays the cells of all runs is a stage, too."""
@@ -53,7 +54,7 @@ class DrawnStreams:
     @property
     def num_pairs(self) -> int:
         """How many pairs there are."""
-        return self.database.shape[0]
+        return length(self.database)
 
     def draw(
         self, pair: Array, side: int, stage: Any, num_samples: int | Blocks
@@ -62,7 +63,9 @@ class DrawnStreams:
         key = self.key
         for part in (pair, side, stage):
             key = _random.fold_in(key, part)
-        database = jnp.asarray(self.neighbor if side else self.database)[pair]
+        # The two sides may differ in shape, for which is drawn is known as this is traced.
+        stacked = self.neighbor if side else self.database
+        database = jax.tree.map(lambda leaf: jnp.asarray(leaf)[pair], stacked)
         size = blocks_of(num_samples).size
         # One trace for all that read the stream, for a user's mechanism may be slow to trace.
         return jax.jit(

@@ -9,6 +9,7 @@ import numpy as np
 from dpjax import _random
 from dpjax._jit import jit_by_class
 from dpjax.databases import Pairs
+from dpjax.databases._trees import nth, shape_of
 from dpjax.mechanisms import FromFunction, Mechanism, check_mechanism, from_function, is_built_in
 
 PILOT_NOTE = "The region was set from the range of a pilot's outputs."
@@ -49,6 +50,24 @@ def _refuse_outputs(mechanism: Any) -> None:
         )
 
 
+def mechanism_at(mechanism: Any, pairs: Pairs) -> Mechanism:
+    """The mechanism, looked at on the first database, and on its neighbor if that has other parts.
+
+    Raises:
+        ValueError: It has outputs of another kind there.
+    """
+    sides = [nth(side, 0) for side in (pairs.database, pairs.neighbor)]
+    found = mechanism_of(mechanism, sides[0])
+    if shape_of(sides[0]) != shape_of(sides[1]):
+        space = mechanism_of(mechanism, sides[1]).output_space
+        if space != found.output_space:
+            raise ValueError(
+                f"{name_of(mechanism)} has outputs that are {found.output_space} at the database "
+                f"and {space} at its neighbor: one that has any is wrapped as dpjax.HostMechanism."
+            )
+    return found
+
+
 def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
     """A mechanism, or a function made into one, that was looked at on a database if it is new."""
     if isinstance(mechanism, Mechanism):
@@ -61,13 +80,21 @@ def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
 def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
     """A clear sentence where the databases do not fit the mechanism, before anything compiles."""
     expected = getattr(mechanism, "num_queries", None)
+    if expected is None and not hasattr(mechanism, "standard_pairs"):
+        return
+    shapes = {shape_of(nth(side, 0)) for side in (pairs.database, pairs.neighbor)}
+    if len(shapes) > 1 or not isinstance(pairs.database, np.ndarray):
+        raise ValueError(
+            "pairs must hold databases of one shape for this mechanism, but had "
+            f"{' and '.join(sorted(shapes))}."
+        )
     shape = pairs.database.shape[1:]
     if expected is not None and shape != (expected,):
         raise ValueError(
             f"pairs must hold databases of {expected} query answers for this mechanism "
             f"(num_queries), but had the shape {shape}."
         )
-    if expected is None and hasattr(mechanism, "standard_pairs") and shape != ():
+    if expected is None and shape != ():
         raise ValueError(f"pairs must hold single numbers for this mechanism, but had {shape}.")
 
 

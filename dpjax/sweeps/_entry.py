@@ -11,6 +11,7 @@ from jax import Array
 
 from dpjax import _random, _validate
 from dpjax._types import MixedSpace
+from dpjax.databases._trees import nth
 from dpjax.methods import Events, Local
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import as_region
@@ -191,7 +192,7 @@ class Entry:
         method = options_from_plain(METHODS[name], content.get("options", {}))
         pairs = content.get("pairs", STANDARD)
         pairs = None if pairs == STANDARD else pairs_from_plain(pairs)
-        database = None if pairs is None else pairs.database[0]
+        database = None if pairs is None else nth(pairs.database, 0)
         if isinstance(method, HistogramEstimate):
             database = method.inputs[0]
         return cls(

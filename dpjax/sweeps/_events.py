@@ -10,6 +10,7 @@ from jax import Array
 from dpjax import _random
 from dpjax._batching import Execution
 from dpjax._streaming import blocks_of, fetched
+from dpjax.databases._trees import nth
 from dpjax.inference import Event
 from dpjax.mechanisms import refuse_repeated
 from dpjax.notions import EventCounts
@@ -125,7 +126,7 @@ def _laid(entry: Entry, words: tuple[int, int], size: int) -> tuple[tuple[Partit
     space, key = mechanism.output_space, np.array(words, np.uint32)
 
     def draw(pair: int, side: int, stage: int, number: int) -> np.ndarray:
-        database = (entry.pairs.database, entry.pairs.neighbor)[side][pair]
+        database = nth((entry.pairs.database, entry.pairs.neighbor)[side], pair)
         stream = stream_words(key, _RUN, pair, side, stage)
         return first_draws(mechanism, stream, database, number, size)
 

@@ -176,6 +176,7 @@ def test_a_result_is_not_lost_to_a_file_that_cannot_be_written(run, tmp_path):
     files = ("audit", "--samples", tmp_path / "x.npy", tmp_path / "y.npy")
     report = tmp_path / "report.md"
     asked = ("--plot", tmp_path / "vectors.png", "--report", report)
+    (tmp_path / "vectors.png").mkdir()
     done = run(*files, "--claim", 0.5, *asked)
     assert done.exit_code == 1 and "VIOLATED" in done.output
     assert "vectors.png was not written: " in done.error and f"wrote {report}" in done.error

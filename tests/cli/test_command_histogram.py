@@ -130,6 +130,6 @@ def test_report_of_a_failed_run(kind, tmp_path):
     failed = dpjax.audit(RandomizedResponse(30.0, 2), method=method, claim=1.0)
     path = write_report(failed, tmp_path / f"r{kind}")
     text = path.read_text()
-    assert text == render_report(failed, kind)
+    assert text == render_report(failed, kind, f"r{kind}")
     assert "none: the run failed" in text and "received no sample" in text
     assert "Interval, confidence" not in text

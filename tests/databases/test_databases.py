@@ -114,6 +114,19 @@ def test_pairs_are_a_pytree_with_two_leaves():
     np.testing.assert_array_equal(traced, pairs.neighbor - pairs.database)
 
 
+def test_databases_of_any_structure():
+    """A record more at one side, and dicts: each part is stacked by itself."""
+    longer = Pairs.of([([1.0, 2.0], [1.0]), ([3, 4], [3])])
+    assert longer.database.tolist() == [[1, 2], [3, 4]] and longer.neighbor.tolist() == [[1], [3]]
+    assert longer.one(1).neighbor.tolist() == [[3]] and len(longer) == 2
+    tables = [({"age": [30.0, n], "n": 2}, {"age": [30.0], "n": 1}) for n in (40.0, 50.0)]
+    stacked = Pairs.of(tables)
+    assert stacked.database["age"].tolist() == [[30, 40], [30, 50]]
+    assert stacked.neighbor["n"].tolist() == [1, 1] and stacked.neighbor["n"].dtype == np.int32
+    ragged = Pairs.of([(([1.0], [2.0, 3.0]), ([1.0], [2.0, 3.5]))])
+    assert [part.tolist() for part in ragged.neighbor] == [[[1.0]], [[2.0, 3.5]]]
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
@@ -122,13 +135,19 @@ def test_pairs_are_a_pytree_with_two_leaves():
         (lambda: Pairs.of([1.0, 2.0]), TypeError, r"a list of \(database, neighbor\)"),
         (lambda: Pairs.of([(0, 1, 2)]), TypeError, r"a list of \(database, neighbor\)"),
         (lambda: Pairs.of([]), ValueError, "pairs must hold at least one .* but was empty"),
-        (lambda: Pairs.of([(0, [1, 2])]), ValueError, r"one shape, but the shapes were \[\(\), "),
+        (
+            lambda: Pairs.of([(0, [1, 2]), ([1, 2], 0)]),
+            ValueError,
+            r"one shape at each side, but the shapes of database were \(\), \(2,\).*HostMechanism",
+        ),
+        (lambda: Pairs.of([({"a": 1}, 0), ({"b": 1}, 0)]), ValueError, r"\['a'\] \(\), \['b'\]"),
         (lambda: Pairs.of([([0], [1]), ([0, 0], [1, 1])]), ValueError, "pairs must all have"),
         (lambda: Pairs.of([("a", "b")]), TypeError, "pairs.database must hold numbers"),
         (lambda: Pairs.of([(0, np.nan)]), ValueError, "pairs.neighbor must be finite"),
         (lambda: Pairs.of([(-np.inf, 0)]), ValueError, "pairs.database must be finite"),
         (lambda: Pairs(0.0, 1.0), ValueError, re.escape("shapes were () and ()")),
         (lambda: Pairs([0.0], [1.0, 2.0]), ValueError, re.escape("were (1,) and (2,)")),
+        (lambda: Pairs.of([(0, {"a": np.nan})]), ValueError, "pairs.neighbor must be finite"),
         (lambda: Pairs([], []), ValueError, "at least one pair"),
         (lambda: Pairs([0.0], [1.0], ("a", "b")), ValueError, "labels must name each of the 1"),
         (lambda: query_patterns(1), ValueError, "num_queries must be an integer >= 2, but was 1"),

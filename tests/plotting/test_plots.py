@@ -172,13 +172,34 @@ def test_vectors_have_the_picture_of_their_score():
     assert result.plot().axes[1].get_xlabel() == "entry 0"
 
 
-def test_boxes_have_no_picture():
+def test_boxes_lie_on_a_line_of_all_outputs():
+    sides = RNG.normal(size=(2, 3000, 2)) + np.array([0, 1])[:, None, None]
     result = dpjax.audit(
-        dpjax.Recorded(*RNG.normal(size=(2, 500, 2))),
-        method=dpjax.Events(region=([-1, -1], [1, 1])),
+        dpjax.Recorded(*sides), method=dpjax.Events(region=([-1, -1], [3, 3]))
+    )  # fmt: skip
+    bounds = np.array(result.curve["bounds"], float)
+    order = np.argsort(bounds[:, 0])
+    np.testing.assert_allclose(bounds[order[1:], 0], bounds[order[:-1], 1])
+    assert bounds.min() == 0 and bounds.max() == pytest.approx(1)
+    first, second = (
+        np.array(result.curve[name])[order] for name in ("density", "neighbor_density")
     )
-    with pytest.raises(ValueError, match="compared boxes of vectors"):
-        result.plot()
+    np.testing.assert_allclose((first + second) / 2, np.diff(bounds[order], axis=1)[:, 0])
+    # Half an output more at each side; the sides differ by a few in their number.
+    n = result.num_samples
+    assert np.all(np.diff(np.log((n * first + 0.5) / (n * second + 0.5))) < 0.05)
+    assert result.plot().axes[1].get_xlabel() == "share of outputs, likelier at the database first"
+
+
+def test_what_has_no_curve_has_a_picture_of_its_levels():
+    pytest.importorskip("matplotlib")
+    sides = RNG.normal(size=(2, 900, 2))
+    result = dpjax.audit(dpjax.Recorded(*sides), method=LOCAL, claim=0.5)
+    with pytest.raises(ValueError, match="has no curve to plot"):
+        plot_audit(result)
+    (axes,) = result.plot().axes
+    (legend,) = [t.get_text() for t in axes.get_legend().get_texts() if "claim" in t.get_text()]
+    assert legend == "claim 0.5" and axes.get_xlabel() == "epsilon"
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,8 @@ def test_results(base, tmp_path, text):
         pages[kind] = path.read_text(encoding="utf-8")
         assert "<script>alert" not in pages[kind] and "<img src=x" not in pages[kind]
     words, code, rest = pages[".md"].split("```")
-    assert "](" not in words and rest == "\n" and "\x1b" not in words
+    assert "](" not in words and "\x1b" not in words
+    assert re.fullmatch(r"\n\nWritten on [-\d]+ by dpjax [.\d]+\n", rest)
     assert not re.search(r"(?<!\\)(\\\\)*[$`]", words)
     assert json.loads(code.removeprefix("json"))[text] == text
 

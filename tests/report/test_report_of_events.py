@@ -44,4 +44,6 @@ def test_a_report_of_a_chain_has_an_answer_for_every_notion(kind):
     for notion in (dpjax.Epsilon(1e-5), dpjax.Gdp(), dpjax.Zcdp(), dpjax.Renyi(8)):
         stated = result.bound(notion)
         assert notion.symbol in text and f"at least {stated.lower_bound:.4f}" in text
-    assert "a curve" in text and text.count("<svg") == (2 if kind == ".html" else 0)
+    assert "That the privacy profile of noisy is within the curve below." in text
+    # A sign, the outputs, and the notions.
+    assert text.count("<svg") == (3 if kind == ".html" else 0)

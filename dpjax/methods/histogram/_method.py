@@ -127,6 +127,13 @@ class Histogram:
                 "in."
             )
         stacked = mechanism.standard_pairs() if pairs is None else Pairs.of(pairs)
+        if not isinstance(stacked.database, np.ndarray) or stacked.database.shape != (
+            stacked.neighbor.shape
+        ):
+            raise ValueError(
+                "pairs must hold arrays of one shape for a histogram, which compares all of them "
+                "with each other: use method=Events()."
+            )
         # Every database once, in increasing order.
         return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)
 

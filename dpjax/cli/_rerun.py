@@ -1,0 +1,66 @@
+"""`dpjax rerun`: an audit again, from its JSON file or its report."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from dpjax.cli._audit import check_places, finish
+from dpjax.cli._options import working
+from dpjax.cli._stop import say
+from dpjax.cli._table import Row, Table, add_command, option
+
+_CLOSE = 1e-9
+"""By which bounds of two machines may differ in their last bits."""
+
+TABLE: Table = {
+    "file": Row(Path, typer.Argument(help="A JSON file of `--json`, or a report in HTML.")),
+    "allow_import": option(
+        list[str],
+        "A module whose function the file may name; importing it runs its code. Repeatable; none "
+        "if not given.",
+        metavar="MODULE",
+    ),
+    "allow_command": option(
+        bool, "Run the program that the file names.", "--allow-command", default=False
+    ),
+    "as_json": option(bool, "Print one JSON object instead.", "--json", default=False),
+    "report": option(Path, "Write a report (html or md)."),
+    "plot": option(Path, "Write a figure (png, svg, pdf)."),
+}
+"""The options."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    add_command(app, "rerun", rerun, TABLE)
+
+
+def rerun(**given: Any) -> None:
+    """Runs an audit again from its file, and says whether it shows the same bound.
+
+    Nothing that the file names is imported or run unless an option allows it. Exits as `dpjax
+    audit` does.
+    """
+    check_places(given["plot"], given["report"])
+    from dpjax._errors import signals_wait
+
+    with signals_wait():
+        from dpjax.audit import rerun as run
+        from dpjax.results import AuditResult
+
+    old = AuditResult.from_file(given["file"])
+    allowed = given["allow_import"] or []
+    if allowed:
+        sys.path.insert(0, str(Path.cwd()))
+    with working("comparing outputs ..."):
+        new = run(old, allow_import=allowed, allow_command=given["allow_command"])
+    if abs(new.lower_bound - old.lower_bound) <= _CLOSE:
+        say(f"The same bound as in {given['file']}: {old.lower_bound:.4f}.")
+    else:
+        say(
+            f"Another bound than in {given['file']}: {new.lower_bound:.6g}, and not "
+            f"{old.lower_bound:.6g}."
+        )
+    finish(new, given["as_json"], given["plot"], given["report"])
