@@ -17,6 +17,15 @@ from dpjax.results._provenance import key_of
 from dpjax.results._subjects import subject_from_plain
 from dpjax.sources import AnyPairs, Drawn, Source
 
+_RECIPE: dict[str, Any] = {
+    "method": dict,
+    "notion": dict,
+    "pairs": dict | None,
+    "distance": int,
+    "key": int | list,
+}
+"""Kinds of the entries of a recipe."""
+
 
 def audit(
     subject: Any,
@@ -131,6 +140,9 @@ def _recipe_of(
 ) -> tuple[Source, dict[str, Any]]:
     """The source, and all other arguments of `audit`."""
     recipe = result.recipe
+    for name, kinds in _RECIPE.items():
+        if not isinstance(recipe[name], kinds):
+            raise ValueError(f"the recipe of the result is damaged: {name} = {recipe[name]!r}.")
     if subject is None:
         if recipe["subject"] is None:
             raise ValueError(

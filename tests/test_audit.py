@@ -34,6 +34,37 @@ def test_verdicts_do_not_overclaim(laplace):
     assert fair.lower_bound == silent.lower_bound == laplace.lower_bound
 
 
+def mean_age(key, records):
+    return jnp.sum(records["age"]) + jax.random.laplace(key)
+
+
+def sums(key, records):
+    return {"sum": jnp.sum(records) + jax.random.laplace(key), "first": records[0]}
+
+
+@pytest.mark.parametrize("layout", ["gathered", "streamed"])
+@pytest.mark.parametrize(
+    ("function", "pair"),
+    [
+        (mean_age, ({"age": [1.0, 2.0, 0.5], "n": 3}, {"age": [1.0, 2.5], "n": 2})),
+        (sums, ([1.0, 2.0, 0.5], [1.0, 2.5])),
+    ],
+)
+def test_databases_of_any_structure_and_of_two_shapes(function, pair, layout):
+    """A record is added, and the sums are 0 and 0.5 apart from it: the level is the distance."""
+    options = {"method": SMALL, "execution": dpjax.Execution(layout=layout)}
+    alike = dpjax.audit(function, [pair], **options)
+    assert alike.lower_bound < 0.1  # the sums are both 3.5
+    first = {"age": [4.0, 1.0], "n": 2} if function is mean_age else [1.0, 4.0]
+    result = dpjax.audit(function, [(first, pair[1])], **options)
+    assert 1.2 < result.lower_bound < 1.5  # 5 and 3.5; exact at 1e-3, and 2000 draws search
+    assert result.witness.neighbor == pair[1]
+    again = dpjax.rerun(dpjax.AuditResult.from_json(result.to_json()), function)
+    assert again.lower_bound == result.lower_bound
+    if function is sums:
+        assert result.witness.output.startswith("a vector with")
+
+
 def test_what_no_sampler_sees_is_not_refuted():
     result = dpjax.audit(mechanisms.TwoPoint(log_rarity=25.0, ratio=6.0), method=SMALL, claim=0.1)
     assert result.verdict == "not refuted" and result.lower_bound == 0 == result.estimate
@@ -193,7 +224,7 @@ REFUSED = [
         r"region must hold .*0\.\.5",
     ),
     (lambda: dpjax.audit(Laplace(), []), r"pairs must hold at least one"),
-    (lambda: dpjax.audit(Laplace(), [(0, [1, 2])]), r"pairs must all have .* one shape"),
+    (lambda: dpjax.audit(Laplace(), [(0, [1, 2])]), r"pairs must hold databases of one shape"),
     (lambda: dpjax.audit(Laplace(), [([0], [1])]), r"pairs must hold single numbers"),
     (
         lambda: dpjax.audit(mechanisms.SVT2(), [([0.0, 1], [1, 1])]),
@@ -208,9 +239,16 @@ REFUSED = [
         r"cannot be traced by JAX .*HostMechanism",
     ),
     (
-        lambda: dpjax.audit(lambda key, x: jnp.zeros((2, 2)), ONE),
-        r"must return one number or one vector",
+        lambda: dpjax.audit(lambda key, x: jax.random.normal(key, x.shape), [([0.0], [0.0, 1.0])]),
+        r"vector of length 1",
     ),
+    (
+        lambda: dpjax.audit(
+            lambda key, x: jax.random.normal(key, x.shape), [([0.0] * 3, [0.0, 1.0])]
+        ),
+        r"real vectors \(3\) at the database and real vectors \(2\) .*HostMechanism",
+    ),
+    (lambda: dpjax.audit(Laplace(1.0), [([0.0], 1.0)]), r"one shape for this mechanism"),
     (
         lambda: dpjax.audit(lambda key, x: x + np.random.normal(), ONE),
         r"different outputs .* for the same key",

@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpjax import _validate
-
-_EXACT = 2**53
-"""Integers up to here are floats without loss."""
+from dpjax.partitions._nested import LARGEST, Nested, usual
 
 _SHOWN = 80
 
@@ -55,13 +53,15 @@ class Encoder:
         self._numbers: dict[Any, int] = {}
         self.names: list[str] = ["a number"]
         self.dimension: int | None = None
+        self.usual: Nested | None = None
 
     def encode(self, raw: Any) -> Outputs:
         """One batch.
 
         Args:
             raw: An array of shape [n] or [n, d], or a sequence of outputs: numbers, tuples or
-                lists of numbers, labels, None, `Raised`.
+                lists of numbers, labels, None, `Raised`, or dicts, lists and tuples of such inside
+                each other, whose numbers are a vector. What is not built as usual has a label.
 
         Raises:
             ValueError: The outputs are of another length than those before, or a special outcome
@@ -93,7 +93,7 @@ class Encoder:
             )
         rows = raw.reshape(len(raw), -1)
         self._check_dimension(rows.shape[1])
-        if raw.dtype.kind in "iu" and np.any(np.abs(rows.astype(np.float64)) > _EXACT):
+        if raw.dtype.kind in "iu" and np.any(np.abs(rows.astype(np.float64)) > LARGEST):
             if rows.shape[1] > 1:
                 raise ValueError(f"{self.source} gave vectors of integers above 2^53.")
             return self._encode_objects([int(value) for value in rows[:, 0]])
@@ -112,12 +112,16 @@ class Encoder:
     def _encode_objects(self, items: list[Any]) -> Outputs:
         labels = np.zeros(len(items), np.int32)
         rows: list[Any] = [None] * len(items)
+        nested: dict[int, Nested] = {}
         for place, item in enumerate(items):
             kind = self._classify(item)
             if isinstance(kind, int):
                 labels[place] = kind
+            elif isinstance(kind, Nested):
+                nested[place] = kind
             else:
                 rows[place] = kind
+        self._place_nested(nested, rows, labels)
         numeric = np.array([row is not None for row in rows], bool)
         lengths = sorted({len(row) for row in rows if row is not None})
         if len(lengths) > 1:
@@ -130,28 +134,53 @@ class Encoder:
         numbers = self._encode_numbers(np.array([row for row in rows if row is not None]))
         values = np.zeros((len(items), lengths[0]))
         alone = ~numeric
-        labels[numeric], values[numeric], alone[numeric] = numbers
+        own = labels[numeric]
+        beside, values[numeric], alone[numeric] = numbers
+        for first, second in set(zip(own[own > 0].tolist(), beside[own > 0].tolist(), strict=True)):
+            text = self.names[first]
+            both = self.named(f"{text} with {self.names[second]}") if second else first
+            beside[(own == first) & (beside == second)] = both
+        labels[numeric] = beside
         return Outputs(labels, values, alone)
 
-    def _classify(self, item: Any) -> int | tuple[float, ...]:
-        """The number of a label, or the entries of a number or vector."""
+    def _place_nested(self, nested: dict[int, Nested], rows: list[Any], labels: np.ndarray) -> None:
+        """Numbers and labels of outputs of several parts, as most of the first batch are built."""
+        with_numbers = [one for one in nested.values() if one.numbers]
+        if self.usual is None and with_numbers:
+            self.usual = usual(with_numbers)
+        width = self.dimension or next((len(row) for row in rows if row is not None), None)
+        if width is None and self.usual is not None:
+            width = len(self.usual.numbers)
+        for place, one in nested.items():
+            if one.numbers and len(one.numbers) == width:
+                rows[place] = one.numbers
+                if self.usual is not None and one.structure == self.usual.structure and one.numeric:
+                    continue
+            labels[place] = self._label_of(_Special(one.structure), _short(one.structure))
+
+    def _classify(self, item: Any) -> "int | tuple[float, ...] | Nested":
+        """The number of a label, the entries of a number or vector, or an output of parts."""
         if isinstance(item, Raised):
             return self._special_label(str(item))
         if isinstance(item, np.ndarray):
             item = item.item() if item.ndim == 0 else tuple(item.tolist())
         if item is None or (hasattr(item, "__len__") and len(item) == 0):
             return self._special_label("empty")
-        if isinstance(item, Integral) and abs(int(item)) > _EXACT:
+        if isinstance(item, Integral) and abs(int(item)) > LARGEST:
             return self._label_of(int(item))
         if isinstance(item, Real):
             return (float(item),)
         if isinstance(item, list):
             item = tuple(item)
         if isinstance(item, tuple) and all(isinstance(entry, Real) for entry in item):
-            if any(isinstance(entry, Integral) and abs(int(entry)) > _EXACT for entry in item):
+            if any(isinstance(entry, Integral) and abs(int(entry)) > LARGEST for entry in item):
                 raise ValueError(f"{self.source} gave vectors of integers above 2^53.")
             return tuple(float(entry) for entry in item)
         try:
+            if isinstance(item, dict | tuple):
+                found = Nested.of(item)
+                if found.numbers or isinstance(item, dict):
+                    return found
             hash(item)
         except TypeError:
             raise TypeError(

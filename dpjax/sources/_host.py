@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpjax import _validate
+from dpjax.partitions._nested import rows_of
 from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview, preview_database
 from dpjax.sources._copies import copier
 from dpjax.sources._on_host import OnHost
@@ -27,15 +28,17 @@ class HostMechanism(OnHost):
     """A Python function as a mechanism: NumPy, a library, a remote service.
 
     `dpjax.audit` takes it where it takes a mechanism. Outputs may be numbers, vectors of numbers,
-    or labels; NaN, infinities, empty answers (None, "", an empty list) and, where
-    it is called once an output, exceptions are outcomes of their own.
+    labels, or dicts, lists and tuples of such inside each other, whose numbers are taken as one
+    vector, in the order of keys and places, and all else as a label beside it. NaN, infinities,
+    empty answers (None, "", an empty list) and, where it is called once an output, exceptions are
+    outcomes of their own.
 
     Attributes:
-        function: (database, num_samples) -> num_samples outputs, an array or a list; or, with
-            `batched=False`, (database) -> one output. If it has a parameter `seed` (an integer) or
-            `rng` (a `numpy.random.Generator`) it is given one, and the audit can be replayed;
-            otherwise it must draw its own fresh randomness at every call. Every call is handed a
-            database of its own, so it may change it.
+        function: (database, num_samples) -> num_samples outputs: an array, a list, or a dict whose
+            values hold a part of each; or, with `batched=False`, (database) -> one output. If it
+            has a parameter `seed` (an integer) or `rng` (a `numpy.random.Generator`) it is given
+            one, and the audit can be replayed; otherwise it must draw its own fresh randomness at
+            every call. Every call is handed a database of its own, so it may change it.
         batched: Whether it returns many outputs at a call.
         workers: Processes that call it, each a fresh Python; 0 for this one. The function must
             then be picklable: at the top level of a module.
@@ -185,6 +188,14 @@ def _draw(
             "In a batch it is not known which output failed: with batched=False each exception is "
             "an outcome of its own."
         ) from error
+    if isinstance(batch, dict):
+        try:
+            batch = rows_of(batch)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"the function {name} was asked for {asked} but returned a dict whose values are "
+                f"not {num_samples} each: {error}."
+            ) from None
     if not isinstance(batch, np.ndarray | list | tuple):
         # Arrays of other libraries (JAX, PyTorch, pandas) become NumPy's.
         if isinstance(batch, str | bytes) or not hasattr(batch, "__array__"):

@@ -177,6 +177,9 @@ class _OpenedOnHost:
             self.tally.confirm(np.stack(counts))
         assert self.tally.confirmed is not None
         self.notes += self._stream.notes(pair)
+        if self._encoder.usual is not None:
+            entries = ", ".join(self._encoder.usual.entries)
+            self.notes.append(f"Outputs have several parts; their numbers in order: {entries}.")
         return self.tally.confirmed
 
     def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:

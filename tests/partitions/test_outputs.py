@@ -66,3 +66,42 @@ def test_the_bits_of_a_float32_are_its_own():
     values = np.array([1.0, 1.0 + 2.0**-23, 1.0 + 2.0**-22], np.float32)
     assert names_of(encoder, values) == [f"lowest 2 bits {bits}" for bits in ("00", "01", "10")]
     assert set(names_of(encoder, values.astype(float))) == {"lowest 2 bits 00"}
+
+
+# Several parts.
+
+
+def test_parts_are_a_vector_and_a_label():
+    encoder = Encoder("it")
+    rows = [
+        {"n": 3, "mean": [0.5, (1.0, 2)]},
+        {"mean": np.array([0.25, 7.0]), "n": 4},  # built in another way
+        {"mean": (1.5, [2.5, 3.5]), "n": True},
+    ]
+    outputs = encoder.encode(rows)
+    assert encoder.usual.entries == ("['mean'][0]", "['mean'][1][0]", "['mean'][1][1]", "['n']")
+    other = "{'mean': (number, number), 'n': number}"
+    assert [encoder.names[label] for label in outputs.labels] == ["a number", other, "a number"]
+    assert outputs.values.tolist() == [[0.5, 1, 2, 3], [0] * 4, [1.5, 2.5, 3.5, 1]]
+    assert outputs.alone.tolist() == [False, True, False]
+    # Later batches are told by the first, whatever they hold most of.
+    assert encoder.encode(rows[1:2] * 2).alone.all()
+
+
+def test_labels_beside_numbers():
+    encoder = Encoder("it")
+    rows = [("ok", 1.5), ("bad", 2), ("ok", np.nan), "no answer", ("ok", None), ("ok", 2**60)]
+    outputs = encoder.encode(rows)
+    assert [encoder.names[label] for label in outputs.labels] == [
+        "('ok', number)", "('bad', number)", "('ok', number) with NaN", "'no answer'",
+        "('ok', None)", f"('ok', {2**60})",
+    ]  # fmt: skip
+    assert outputs.values[:, 0].tolist() == [1.5, 2, 0, 0, 0, 0]
+    assert outputs.alone.tolist() == [False, False, True, True, True, True]
+
+
+def test_parts_that_are_neither_numbers_nor_labels():
+    with pytest.raises(
+        TypeError, match=r"must give numbers, vectors or labels, but gave \{'a': \{"
+    ):
+        Encoder("it").encode([{"a": {1, 2}}])

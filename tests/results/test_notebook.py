@@ -1,0 +1,68 @@
+"""What a notebook and a prompt show of results, with and without the extras."""
+
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.mechanisms import Laplace
+from dpjax.plotting import _svg
+
+VALUES = np.random.default_rng(0).gamma(2.0, size=(12, 6))
+
+
+@pytest.fixture(scope="module")
+def results():
+    audited = dpjax.audit(Laplace(1.0), [(0.0, 1.0)], method=dpjax.Events(2000, 4000), claim=0.5)
+    return {
+        "audit": audited,
+        "empirical": dpjax.empirical_privacy(VALUES, "mean", epsilon=[0.0, 0.5]),
+        "noise": dpjax.calibrate_noise(VALUES, "mean", epsilon=0.5),
+    }
+
+
+NAMES = ("audit", "empirical", "noise")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("drawn", [True, False])
+def test_a_notebook_shows_the_numbers_with_or_without_matplotlib(results, monkeypatch, name, drawn):
+    if drawn:
+        pytest.importorskip("matplotlib")
+    else:
+        monkeypatch.setattr(_svg, "find_spec", lambda name: None)
+    text = results[name]._repr_html_()
+    assert text.count("<svg") == drawn and "<script" not in text
+    assert ("<title" in text and 'role="img"' in text) == drawn
+    if name == "audit":
+        assert f"{results[name].lower_bound:.4f}" in text and "violated" in text
+
+
+def test_two_figures_of_one_page_share_no_id(results):
+    pytest.importorskip("matplotlib")
+    first, second = (results["audit"]._repr_html_() for _ in range(2))
+    ids = [
+        set(text.split('aria-labelledby="')[1].split('"')[0].split()) for text in (first, second)
+    ]
+    assert len(ids[0] | ids[1]) == 4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_prompt_shows_one_short_line(results, name):
+    text = repr(results[name])
+    assert len(text) < 160 and "\n" not in text and text.startswith(type(results[name]).__name__)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_has_a_page_a_figure_and_json(results, name, tmp_path):
+    assert json.loads(results[name].to_json())
+    for needed in ("jinja2", "matplotlib"):
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"no {needed}")
+    page = results[name].report(tmp_path / "x.html").read_text()
+    assert page.startswith("<!doctype html>") and "not tested" in page
+    results[name].plot(tmp_path / "x.png")
+    assert (tmp_path / "x.png").stat().st_size > 5000
+    assert results[name].report(tmp_path / "x.md").exists()
