@@ -37,6 +37,8 @@ from dpjax.inference._normal import normal_lower_bound as normal_lower_bound
 from dpjax.inference._planner import Plan as Plan
 from dpjax.inference._planner import plan as plan
 from dpjax.inference._planner import plan_finite as plan_finite
+from dpjax.inference._ranges import WORTH as WORTH
+from dpjax.inference._ranges import simpler as simpler
 from dpjax.inference._rounds import Rounds as Rounds
 from dpjax.inference._rounds import rounds_of as rounds_of
 from dpjax.inference._rounds import rounds_within as rounds_within

@@ -321,6 +321,20 @@ def _cells(
     return inside
 
 
+def shrunk_along_a_line(
+    counts: NDArray, draws: NDArray, num_rivals: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Probabilities of sets that were made by position, as they are to be expected again.
+
+    Args:
+        counts: Integers [2, sets], at the side that shall be likelier first.
+        draws: [2].
+        num_rivals: How many pairs are searched.
+    """
+    quantile = _LINE_SHRINKAGE + _RIVAL_SHRINKAGE * np.log(num_rivals)
+    return _shrunk(counts[0], draws[0], counts[1], draws[1], quantile)
+
+
 def _shrunk(
     larger: NDArray, draws: NDArray, smaller: NDArray, others: NDArray, quantile: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

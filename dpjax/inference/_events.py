@@ -6,7 +6,8 @@ that event alone then bound epsilon from below, exactly.
 Notation: p and q are the event's probabilities on its likelier and on its other side.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -29,6 +30,17 @@ class Event(NamedTuple):
     cells: NDArray[np.bool_]
     larger: NDArray[np.int64]
     predicted: NDArray[np.float64]
+
+    def at(self, place: tuple[int, ...]) -> "Event":
+        """One of them."""
+        columns: Any = (np.asarray(column)[place] for column in self)
+        return Event(*columns)
+
+    @classmethod
+    def stacked(cls, events: "Sequence[Event]", batch: tuple[int, ...]) -> "Event":
+        """Events of single runs with the leading axes of all of them."""
+        columns: Any = (np.stack(column) for column in zip(*events, strict=True))
+        return cls(*(column.reshape((*batch, *column.shape[1:])) for column in columns))
 
 
 def expected_bound(

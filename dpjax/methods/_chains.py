@@ -67,7 +67,7 @@ def plan_chain(search: Search, terms: Terms, num_confirm: int, event: Event | No
         search.partition, search.halves, search.allowed, num_confirm, terms.own_confidence
     )
     seen = search.halves.sum(axis=(0, 1)) > 0
-    place = search.partition.spread(chain.place, seen)
+    place = search.partition.spread(chain.place, seen, chain.num_sets)
     if search.allowed is not None:
         place = np.where(search.allowed, place, chain.place)
     chain = chain._replace(place=place)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpjax._numerics import finite_or_none
 from dpjax.inference import (
+    WORTH,
     Band,
     Chain,
     Event,
@@ -25,6 +26,7 @@ from dpjax.inference import (
     gdp_of,
     largest,
     of_sets,
+    simpler,
 )
 from dpjax.notions import _claims
 from dpjax.notions._claims import Claim
@@ -99,7 +101,7 @@ class Notion:
         confidence: float,
         num_rivals: int = 1,
     ) -> Event:
-        """The event with the largest bound to be expected, of fine cells or of coarser ones.
+        """The event with the largest bound to be expected, or one that is easier to say.
 
         Args:
             partition: Of the search.
@@ -113,17 +115,28 @@ class Notion:
         Raises:
             ValueError: The notion has no hypothesis, for it needs more than one event.
         """
-        return choose_event(
+        hypothesis, lines = self._of_an_event(), partition.positions()
+        event = choose_event(
             halves[..., 0, :, :],
             num_confirm,
             confidence,
             allowed=allowed,
-            hypothesis=self._of_an_event(),
+            hypothesis=hypothesis,
             judge=halves[..., 1, :, :],
             coarser=partition.coarser(),
-            positions=partition.positions(),
+            positions=lines,
             num_rivals=num_rivals,
         )
+        # Of the sum of several numbers nothing is easy to say.
+        lines, batch = lines[: len(partition.shape)], event.larger.shape
+        found = [
+            simpler(
+                event.at(at), halves[at], lines, allowed, num_confirm, confidence, hypothesis,
+                num_rivals,
+            )
+            for at in np.ndindex(batch)
+        ]  # fmt: skip
+        return Event.stacked(found, batch)
 
     def _of_an_event(self, distance: int = 1) -> Hypothesis:
         """The hypothesis of a notion that has one."""
@@ -197,7 +210,11 @@ class Notion:
         # What is near the middle shows in mu, and what is far out in epsilon; both cost little.
         shifts = [sum(largest(b, gdp_of) for b in bands) for bands in tried]
         tails = [sum(largest(b, epsilon_of(0.0)) for b in bands) for bands in tried]
-        best = max(range(len(ways)), key=lambda i: (shifts[i] + tails[i], -i))
+        scores = [shift + tail for shift, tail in zip(shifts, tails, strict=True)]
+        # Sets along a number are half-lines, which are easy to say.
+        worth = [i for i, way in enumerate(ways) if way.line is not None or len(ways) == 1]
+        worth = [i for i in worth if scores[i] >= WORTH * max(scores)]
+        best = max(worth or range(len(ways)), key=lambda i: (scores[i], -i))
         chain = chain_of(halves.sum(axis=0), num_confirm, allowed, ways[best])
         found = [min(self.of_band(b), _HUGE) for b in tried[best]]
         return chain, sum(found) / max(len(found), 1), shifts[best] / max(len(found), 1)

@@ -207,15 +207,19 @@ class Partition:
             return without
         return together if is_simpler(self, ~together, without) else without
 
-    def spread(self, places: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    def spread(self, places: np.ndarray, seen: np.ndarray, last: int) -> np.ndarray:
         """Places along a chain, with bins that never happened as late as one of their neighbours.
 
-        Sets of the chain are then in fewer parts, and hold the same outputs of the search.
+        Labels that never happened come last. Sets of the chain are then in fewer parts, and hold
+        the same outputs of the search.
 
         Args:
             places: int64 [size].
             seen: bool [size], the cells that happened in the search.
+            last: The place of what is in no set.
         """
+        never = ~seen & (np.arange(self.size) < self.num_alone)
+        places = np.where(never, last, places)
         if len(self.shape) != 1:
             return places
         found = [

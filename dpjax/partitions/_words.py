@@ -1,7 +1,7 @@
 """Events made of cells, in words that a reader can act on."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 4
 """Parts of a union that are named before the others are only counted."""
+
+_BOXES_SHOWN = 2
+"""The same of boxes, which have many words each."""
 
 _LONGER = 10
 """Letters by which a text must be longer than what is said of its complement to be given up."""
@@ -39,6 +42,13 @@ def is_simpler(cells: "Partition", mask: np.ndarray, other: np.ndarray) -> bool:
     return len(words.text(mask)) + _LONGER < len(words.text(other))
 
 
+class _Part(NamedTuple):
+    """Some cells of an event in words, and how many they are."""
+
+    text: str
+    cells: int = 1
+
+
 class _Words:
     """Lists, numbers and cells of a partition, in short or in whole."""
 
@@ -49,53 +59,58 @@ class _Words:
         """The parts of an event, which is what the output is not where that is `inverted`."""
         cells = self.cells
         parts = [
-            "some other label" if number == len(cells.names) else cells.names[number]
+            _Part("some other label" if number == len(cells.names) else cells.names[number])
             for number in np.flatnonzero(mask[: cells.num_alone])
         ]
-        described: dict[str, list[str]] = {}
+        described: dict[_Part, list[str]] = {}
         for number, chosen in zip(cells.boxed, cells.boxes(mask), strict=True):
             if chosen.any():
                 described.setdefault(self._boxes(chosen), []).append(cells.names[number])
-        for text, names in described.items():
+        for (text, count), names in described.items():
             only = names == [cells.names[0]]
             kind = f"{cells.kind(self.whole)} "
             if inverted and only and kind == "a number " and text != "of any size":
                 kind = ""
-            parts.append(f"{kind}{text}" + ("" if only else f" with {self.listed(names)}"))
+            beside = "" if only else f" with {self.listed([_Part(name) for name in names])}"
+            parts.append(_Part(f"{kind}{text}{beside}", count * len(names)))
         return self.listed(parts)
 
-    def _boxes(self, chosen: np.ndarray) -> str:
+    def _boxes(self, chosen: np.ndarray) -> "_Part":
         """The numbers beside one label; of vectors one entry after the other."""
         shape = self.cells.shape
         axis = len(shape) - chosen.ndim
         entry = "" if len(shape) == 1 else f"entry {axis} "
         if chosen.ndim == 1:
-            return entry + self.listed(self._runs(axis, chosen))
+            return _Part(entry + self.listed(self._runs(axis, chosen)), int(chosen.sum()))
         # Bins of the first entry that go with the same boxes of the others.
         rows = chosen.reshape(len(chosen), -1)
         texts = []
         for pattern in np.unique(rows[rows.any(axis=1)], axis=0):
             same = np.all(rows == pattern, axis=1)
             first = self.listed(self._runs(axis, same))
-            others = self._boxes(pattern.reshape(chosen.shape[1:]))
-            texts.append(f"{entry}{first} and {others}")
-        return self.listed(texts, "; or ")
+            others, count = self._boxes(pattern.reshape(chosen.shape[1:]))
+            texts.append(_Part(f"{entry}{first} and {others}", count * int(same.sum())))
+        return _Part(self.listed(texts, "; or "), int(chosen.sum()))
 
-    def _runs(self, axis: int, chosen: np.ndarray) -> list[str]:
+    def _runs(self, axis: int, chosen: np.ndarray) -> "list[_Part]":
         """Neighbouring bins of one number, and values of their own."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
-        texts, values = [], []
+        texts: list[_Part] = []
+        values: list[_Part] = []
         for start, stop in zip(change[::2], change[1::2], strict=True):
             low = None if start == 0 else float(edges[start - 1])
             high = None if stop == len(edges) + 1 else float(edges[stop - 1])
             if low is None and high is None:
-                texts.append("of any size")
+                texts.append(_Part("of any size", int(stop - start)))
             elif stop - start == 1 and low is not None and low in atoms:
-                values.append(self.number(low, edges))
+                values.append(_Part(self.number(low, edges)))
             else:
-                texts.append(self._interval(low, high, axis))
-        return texts + ([f"equal to {self.listed(values, rest='values')}"] if values else [])
+                texts.append(_Part(self._interval(low, high, axis), int(stop - start)))
+        if values:
+            equal = f"equal to {self.listed(values, rest='values')}"
+            texts.append(_Part(equal, len(values)))
+        return texts
 
     def _interval(self, low: float | None, high: float | None, axis: int) -> str:
         """The numbers from one edge to below another."""
@@ -134,11 +149,16 @@ class _Words:
                 return text
         return f"{value:.9g}"
 
-    def listed(self, parts: Sequence[str], joint: str = " or ", *, rest: str = "such sets") -> str:
-        """Parts with commas and "or" between them."""
-        parts = list(parts)
-        if len(parts) > _SHOWN + 1 and not self.whole:
-            parts = [*parts[:_SHOWN], f"{len(parts) - _SHOWN} more {rest}"]
-        if len(parts) == 1 or joint != " or ":
-            return joint.join(parts)
-        return f"{', '.join(parts[:-1])} or {parts[-1]}"
+    def listed(
+        self, parts: "Sequence[_Part]", joint: str = " or ", *, rest: str = "such sets"
+    ) -> str:
+        """Parts with commas and "or" between them; what is left out is counted."""
+        texts = [part.text for part in parts]
+        shown = _SHOWN if joint == " or " else _BOXES_SHOWN
+        if len(parts) > shown + 1 and not self.whole:
+            left = sum(part.cells for part in parts[shown:])
+            cells = f" ({left} cells)" if left > len(parts) - shown else ""
+            texts = [*texts[:shown], f"{len(parts) - shown} more {rest}{cells}"]
+        if len(texts) == 1 or joint != " or ":
+            return joint.join(texts)
+        return f"{', '.join(texts[:-1])} or {texts[-1]}"

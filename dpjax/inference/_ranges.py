@@ -1,0 +1,143 @@
+"""Events that are easy to say: a half-line or a range in place of a union of many."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.inference._choice import shrunk_along_a_line
+from dpjax.inference._events import Event, expected_bound
+from dpjax.inference._hypotheses import Hypothesis
+
+WORTH = 0.98
+"""Part of the predicted bound of a union that makes a half-line or a range better than it."""
+
+_ENDS = 64
+"""Places where ranges may begin and end."""
+
+
+def simpler(
+    event: Event,
+    halves: NDArray[np.int64],
+    lines: Sequence[NDArray[np.float64]],
+    allowed: NDArray[np.bool_] | None,
+    num_confirm: int,
+    confidence: float,
+    hypothesis: Hypothesis,
+    num_rivals: int,
+) -> Event:
+    """The event, or one of fewer parts of which nearly the same bound is to be expected.
+
+    A half-line is taken if it is worth it, or else a range, or all outside of one, each with the
+    labels of the event beside it. As for other sets, each half of the search finds one that the
+    other half judges, and the one of all draws is taken.
+
+    Args:
+        event: Of one run: what `choose_event` chose.
+        halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
+        lines: Places of the cells along each number, NaN for a cell without one.
+        allowed: bool [cells], cells that an event may hold; None for all.
+        num_confirm: N, fresh draws a side.
+        confidence: Of the bound.
+        hypothesis: Whose level is bounded.
+        num_rivals: How many pairs are searched.
+    """
+    total = halves.sum(axis=0)
+    seen = total.any(axis=0)
+    may = np.ones(len(seen), bool) if allowed is None else allowed
+    if not event.cells.any() or any(_parts(event.cells, line, seen & may) < 2 for line in lines):
+        return event
+    sides = [int(event.larger), 1 - int(event.larger)]
+
+    def predicted(inside: NDArray, counts: NDArray) -> NDArray[np.float64]:
+        """Of sets [side, sets] among the draws of these counts."""
+        shares = shrunk_along_a_line(inside[sides], counts.sum(axis=-1)[sides], num_rivals)
+        return expected_bound(*shares, num_confirm, confidence, hypothesis)
+
+    found = []
+    for line in lines:
+        placed = np.isfinite(line) & may
+        ends = _ends(line, placed & seen, event.cells, total)
+        if len(ends) < 3:
+            continue
+        ranges = _Ranges(line, placed, event.cells & ~np.isfinite(line), ends)
+        for half_line in (True, False):
+            chosen = []
+            for counts in (*halves, total):
+                value = predicted(ranges.counts(counts), counts)
+                value = np.where(ranges.half_lines == half_line, value, -np.inf)
+                chosen.append(ranges.cells(int(np.argmax(value))))
+            first, second, cells = chosen
+            judged = halves[1][:, first].sum(axis=1) + halves[0][:, second].sum(axis=1)
+            found.append((half_line, float(predicted(judged[:, None], total)[0]), cells))
+    for kind in (True, False):
+        best = max((f for f in found if f[0] == kind), key=lambda f: f[1], default=None)
+        if best is not None and best[1] >= WORTH * event.predicted:
+            return event._replace(cells=best[2], predicted=np.minimum(best[1], event.predicted))
+    return event
+
+
+class _Ranges:
+    """All sets of cells between two ends along a line, and outside of them.
+
+    Attributes:
+        half_lines: bool [sets], which have one end alone.
+    """
+
+    def __init__(
+        self,
+        line: NDArray[np.float64],
+        placed: NDArray[np.bool_],
+        alone: NDArray[np.bool_],
+        ends: NDArray[np.float64],
+    ):
+        self._line, self._placed, self._alone, self._ends = line, placed, alone, ends
+        low, high = np.triu_indices(len(ends), 1)
+        some = high - low < len(ends) - 1
+        self._low, self._high = low[some], high[some]
+        half = (self._low == 0) | (self._high == len(ends) - 1)
+        self.half_lines = np.concatenate([half, half])
+
+    def counts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[2, sets], draws in them."""
+        number = np.searchsorted(self._ends, self._line[self._placed], side="right")
+        size = len(self._ends) + 1
+        bins = np.stack([np.bincount(number, c, size) for c in counts[:, self._placed]])
+        below = np.cumsum(bins, axis=1)[:, : len(self._ends)]
+        between = below[:, self._high] - below[:, self._low]
+        sets = np.concatenate([between, below[:, -1:] - between], axis=1)
+        return sets + counts[:, self._alone].sum(axis=1)[:, None]
+
+    def cells(self, number: int) -> NDArray[np.bool_]:
+        """Bool [cells] of a set."""
+        outside, number = divmod(number, len(self._low))
+        low, high = self._ends[self._low[number]], self._ends[self._high[number]]
+        inner = (self._line >= low) & (self._line < high)
+        return self._placed & (inner != bool(outside)) | self._alone
+
+
+def _parts(cells: NDArray[np.bool_], line: NDArray[np.float64], seen: NDArray[np.bool_]) -> int:
+    """Runs along a line of the cells that happened, in the event or outside of it."""
+    placed = np.flatnonzero(seen & np.isfinite(line))
+    held = cells[placed[np.argsort(line[placed], kind="stable")]].astype(int)
+    changes = int(np.count_nonzero(np.diff(held)))
+    # A range has two changes, and so has all outside of one.
+    return (changes + 1) // 2 if changes > 2 else min(changes, 1)
+
+
+def _ends(
+    line: NDArray[np.float64],
+    placed: NDArray[np.bool_],
+    cells: NDArray[np.bool_],
+    counts: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Where ranges may begin and end: at parts of the event, and at even shares of the draws."""
+    places, number = np.unique(line[placed], return_inverse=True)
+    if len(places) > _ENDS:
+        mass = np.cumsum(np.bincount(number, counts[:, placed].sum(axis=0)))
+        even = np.searchsorted(mass, np.linspace(0, mass[-1], _ENDS // 2)[1:-1])
+        held = np.bincount(number, cells[placed]) > 0
+        edges = np.flatnonzero(np.diff(held)) + 1
+        kept = np.unique(np.concatenate([[0], even, edges[: _ENDS // 2]]))
+        places = places[kept]
+    return np.concatenate([[-np.inf], places[1:], [np.inf]])

@@ -1,0 +1,82 @@
+"""Half-lines and ranges before unions, where a union gains too little for its words."""
+
+import numpy as np
+import pytest
+
+from dpjax.inference import Ratio, choose_event
+from dpjax.inference._ranges import WORTH, simpler
+
+CELLS = 40
+LINE = np.arange(CELLS, dtype=float)
+
+
+def halves_of(first, second, size=20_000):
+    """Counts of two halves without chance, [half, side, cells]."""
+    laws = np.array([first, second], float)
+    return np.rint(size * np.stack([laws / laws.sum(axis=1, keepdims=True)] * 2)).astype(int)
+
+
+def chosen(halves, cells, larger, line=LINE, allowed=None, predicted=None, num_confirm=20_000):
+    event = choose_event(halves[0], num_confirm, 0.95, judge=halves[1])
+    event = event._replace(cells=np.asarray(cells), larger=np.array(larger))
+    if predicted is not None:
+        event = event._replace(predicted=np.array(predicted))
+    return event, simpler(event, halves, [line], allowed, num_confirm, 0.95, Ratio(), 1)
+
+
+def falling():
+    """Likelier at the database below 20, by 2 to 1."""
+    return np.where(LINE < 20, 2.0, 1.0), np.where(LINE < 20, 1.0, 2.0)
+
+
+def test_a_half_line_takes_the_place_of_a_union_with_holes():
+    halves = halves_of(*falling())
+    union = (LINE < 20) & (LINE != 3) & (LINE != 11)
+    before, after = chosen(halves, union, 0)
+    assert after.cells.tolist() == (LINE < 20).tolist() and after.larger == 0
+    assert WORTH * before.predicted <= after.predicted <= before.predicted
+
+
+def test_a_range_takes_the_place_of_a_union_inside():
+    first = np.where((LINE >= 15) & (LINE < 25), 3.0, 1.0)
+    halves = halves_of(first, np.ones(CELLS))
+    union = (LINE >= 15) & (LINE < 25) & (LINE != 18) & (LINE != 21)
+    _, after = chosen(halves, union, 0)
+    assert after.cells.tolist() == ((LINE >= 15) & (LINE < 25)).tolist()
+
+
+def test_a_union_that_gains_more_than_its_words_cost_stays():
+    first = np.where((LINE % 20 < 10), 3.0, 1.0)
+    halves = halves_of(first, first[::-1])
+    union = LINE % 20 < 10
+    before, after = chosen(halves, union, 0, num_confirm=400)
+    assert after.cells.tolist() == union.tolist() and after.predicted == before.predicted
+
+
+@pytest.mark.parametrize("cells", [LINE < 12, LINE >= 30, (LINE > 4) & (LINE < 9), LINE == 7])
+def test_what_is_simple_stays(cells):
+    before, after = chosen(halves_of(*falling()), cells, 0)
+    assert after is before
+
+
+def test_labels_stay_beside_the_numbers_and_regions_are_kept():
+    """Two cells without a place: one of the event, and one that is not."""
+    line = np.where(LINE < 2, np.nan, LINE)
+    first, second = falling()
+    first[0], second[0] = 8.0, 0.1
+    union = (LINE < 20) & (LINE != 1) & (LINE != 6) & (LINE != 11)
+    allowed = LINE != 25
+    halves = halves_of(first, second)
+    _, after = chosen(halves, union, 0, line, allowed, predicted=0.1)
+    assert after.cells[0] and not after.cells[1] and not after.cells[25]
+    inside = np.flatnonzero(after.cells[2:]) + 2
+    assert inside.tolist() == list(range(2, inside.max() + 1))
+
+
+def test_ranges_are_judged_by_other_draws():
+    """Of equal laws, what looks best in one half is worth nothing in the other."""
+    rng = np.random.default_rng(0)
+    halves = rng.multinomial(300, np.full(CELLS, 1 / CELLS), (2, 2))
+    event = choose_event(halves[0], 20_000, 0.95, judge=halves[1])
+    union = event._replace(cells=LINE % 3 == 0, predicted=np.array(0.05))
+    assert simpler(union, halves, [LINE], None, 20_000, 0.95, Ratio(), 1) is union
