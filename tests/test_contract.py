@@ -358,7 +358,7 @@ def test_what_does_not_fit_is_refused_and_what_would_is_named(subject, pairs, op
 
 def test_a_result_of_ones_own_mechanism_needs_it_to_run_again(audits):
     result = audits("events, function of reals, delta 0", claim=0.2)
-    with pytest.raises(ValueError, match="subject must be given"):
+    with pytest.raises(ValueError, match="would import code"):
         dpjax.rerun(result)
     built_in = audits("events, built in, delta 0", claim=0.2)
     assert dpjax.rerun(built_in).witness == built_in.witness
