@@ -11,3 +11,4 @@ from dpjax.sweeps._spec import Block as Block
 from dpjax.sweeps._spec import SweepSpec as SweepSpec
 from dpjax.sweeps._store import Store as Store
 from dpjax.sweeps._store import rows_equal as rows_equal
+from dpjax.sweeps._summary import SweepSummary as SweepSummary

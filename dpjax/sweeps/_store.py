@@ -23,6 +23,7 @@ from dpjax.results import _provenance
 from dpjax.sweeps._binding import DECISIVE, FORMAT, difference, read_binding
 from dpjax.sweeps._blocks import UNREPEATABLE
 from dpjax.sweeps._spec import Block, SweepSpec
+from dpjax.sweeps._summary import SweepSummary
 
 _MANIFEST, _BLOCKS = "manifest.json", "blocks"
 _STALE_SECONDS = 3600
@@ -284,6 +285,10 @@ class Store:
             if rows.any():
                 found[entry.id] = {name: values[rows] for name, values in columns.items()}
         return found
+
+    def summary(self) -> SweepSummary:
+        """What the stored runs show, entry by entry, with a page, a figure and JSON."""
+        return SweepSummary.of(self)
 
 
 def rows_equal(first: Store, second: Store) -> bool:

@@ -9,21 +9,35 @@ import pytest
 import dpjax
 from dpjax.mechanisms import Laplace
 from dpjax.plotting import _svg
+from dpjax.sweeps import Entry, Store, SweepSpec, run_sweep
 
 VALUES = np.random.default_rng(0).gamma(2.0, size=(12, 6))
 
 
 @pytest.fixture(scope="module")
-def results():
+def results(tmp_path_factory):
+    pytest.importorskip("pyarrow")
     audited = dpjax.audit(Laplace(1.0), [(0.0, 1.0)], method=dpjax.Events(2000, 4000), claim=0.5)
     return {
         "audit": audited,
         "empirical": dpjax.empirical_privacy(VALUES, "mean", epsilon=[0.0, 0.5]),
         "noise": dpjax.calibrate_noise(VALUES, "mean", epsilon=0.5),
+        "sweep": swept(tmp_path_factory.mktemp("sweep")),
     }
 
 
-NAMES = ("audit", "empirical", "noise")
+def swept(folder):
+    method = dpjax.Events(num_samples=200, num_confirm=200)
+    entries = [
+        Entry(Laplace(level), method, num_runs=5, label=f"at {level}") for level in (1.0, 3.0)
+    ]
+    store = Store.create(folder / "s", SweepSpec("levels", tuple(entries)))
+    assert store.summary().entries[0].quantiles() == (None, None, None)
+    run_sweep(store)
+    return store.summary()
+
+
+NAMES = ("audit", "empirical", "noise", "sweep")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -62,7 +76,18 @@ def test_each_has_a_page_a_figure_and_json(results, name, tmp_path):
         if importlib.util.find_spec(needed) is None:
             pytest.skip(f"no {needed}")
     page = results[name].report(tmp_path / "x.html").read_text()
-    assert page.startswith("<!doctype html>") and "not tested" in page
+    assert page.startswith("<!doctype html>")
+    assert "not tested" in page or name == "sweep"
     results[name].plot(tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size > 5000
     assert results[name].report(tmp_path / "x.md").exists()
+
+
+def test_a_sweep_shows_the_bounds_of_its_runs(results):
+    summary = results["sweep"]
+    assert summary.sentence == "10 of 10 runs have a bound."
+    for entry in summary.entries:
+        assert entry.quantiles()[1] == pytest.approx(np.median(entry.bounds))
+        assert f"{np.median(entry.bounds):.4f}" in str(summary)
+    first, second = (entry.quantiles()[1] for entry in summary.entries)
+    assert first < second
