@@ -102,7 +102,7 @@ def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
         axes.plot(sample, ticks, "|", color=color, transform=axes.get_xaxis_transform(), ms=7)
     axes.set(xlabel=fill(plain(result.queries[0]), 54), ylabel="density")
     axes.set_ylim(-0.1 * axes.get_ylim()[1], None)
-    legend_above(axes, columns=1)
+    legend_above(axes)
     _tidy(axes)
     return figure
 

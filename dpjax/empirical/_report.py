@@ -110,7 +110,7 @@ def _sections(
     rows = [
         (
             f"{epsilon:.4g}",
-            f"{delta:.3e}" + ("" if error is None else f" +- {error:.1e}"),
+            f"{delta:.3e}" + ("" if error is None else f" ± {error:.1e}"),
             f"{risk:.3e}",
             f"{touched}",
         )

@@ -13,6 +13,9 @@ _LONGEST = 100
 _LABEL = 40
 """Characters of a label in a legend."""
 
+_BESIDE = 24
+"""Characters of labels that have room beside each other."""
+
 _FORMATS = (".png", ".svg", ".pdf")
 
 WIDTH = 4.6
@@ -41,16 +44,13 @@ def new_figure(num_rows: int = 1, num_columns: int = 1, *, size: tuple[float, fl
     return figure, figure.subplots(num_rows, num_columns)
 
 
-def legend_above(
-    axes: Any, entries: dict[str, Any] | None = None, title: str = "", columns: int = 2
-) -> None:
+def legend_above(axes: Any, entries: dict[str, Any] | None = None, title: str = "") -> None:
     """A legend between a panel and what is above it, where it hides no data and nothing cuts it.
 
     Args:
         axes: The panel.
         entries: Label -> what is drawn; all that has a label in the panel if None.
         title: Of the panel, in words.
-        columns: Entries side by side.
     """
     if entries is None:
         handles, labels = axes.get_legend_handles_labels()
@@ -67,7 +67,7 @@ def legend_above(
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
         borderaxespad=0.2,
-        ncols=columns,
+        ncols=2 if max(map(len, entries)) <= _BESIDE else 1,
         columnspacing=1.0,
         handlelength=1.5,
         fontsize=9,

@@ -153,7 +153,7 @@ def _profile_panel(axes: Any, shown: Band, claim: _Claim) -> None:
         axes.plot([claim.level], [at], "o", color=CLAIM, clip_on=False, label="claim")
     axes.set(xlim=(0, right), ylim=(_LEAST_DELTA, 1.5), yscale="log")
     axes.set(xlabel="epsilon", ylabel="delta")
-    legend_above(axes, title="privacy profile", columns=1)
+    legend_above(axes, title="privacy profile")
 
 
 def _trade_off_panel(axes: Any, shown: Band, claim: _Claim) -> None:
@@ -169,7 +169,7 @@ def _trade_off_panel(axes: Any, shown: Band, claim: _Claim) -> None:
         axes.plot(x, errors, color=CLAIM, label="claim: no test below")
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="level of the test", aspect="equal")
     axes.set(ylabel="error of the second kind, at most")
-    legend_above(axes, title="trade-off of errors", columns=1)
+    legend_above(axes, title="trade-off of errors")
 
 
 def _renyi_panel(axes: Any, shown: Band, claim: _Claim) -> None:
@@ -190,4 +190,4 @@ def _renyi_panel(axes: Any, shown: Band, claim: _Claim) -> None:
     axes.set_xticks(ticks, [str(order) for order in ticks])
     axes.minorticks_off()
     axes.set(xlabel="order", ylabel="divergence")
-    legend_above(axes, title="Renyi divergence", columns=1)
+    legend_above(axes, title="Renyi divergence")

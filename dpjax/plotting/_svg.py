@@ -56,7 +56,8 @@ def figure_svg(figure: Any, name: str, title: str, description: str) -> str:
 def _of_page(tag: str, name: str) -> str:
     """A tag with ids of its own and colors of the page."""
     tag = re.sub(r'(?<=\sid=")|(?<=url\(#)|(?<=href="#)', f"{name}-", tag)
-    # The family is said once.
+    # The family is said once; matplotlib 3.11 writes it apart from the size.
+    tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
     tag = re.sub(r"font: (?:(bold) )?([\d.]+)px [^;\"]*", _font, tag)
     for color, changed in COLORS.items():
         tag = tag.replace(color, changed)

@@ -115,7 +115,7 @@ class SweepSummary:
         for entry in [entry for entry in self.entries if entry.bounds][:_LINES]:
             axes.ecdf(entry.bounds, label=plain(entry.label))
         axes.set(xlabel="lower bound", ylabel="share of the runs")
-        legend_above(axes, columns=1)
+        legend_above(axes)
         if path is not None:
             save_figure(figure, path)
         return figure
