@@ -63,6 +63,8 @@ def test_databases_of_any_structure_and_of_two_shapes(function, pair, layout):
     assert again.lower_bound == result.lower_bound
     if function is sums:
         assert result.witness.output.startswith("a vector with")
+        note = "Outputs have several parts; their numbers in order: ['first'] [], ['sum'] []."
+        assert note in result.notes
 
 
 def test_what_no_sampler_sees_is_not_refuted():

@@ -169,7 +169,10 @@ def _refuse_other_distances(given: tuple, cast: tuple) -> None:
 def _numbers(name: str, values: Any) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"pairs.{name} must hold numbers, but had dtype {array.dtype}.")
+        raise TypeError(
+            f"pairs.{name} must hold numbers, but had dtype {array.dtype}: a function of other "
+            "databases is wrapped as dpjax.HostMechanism."
+        )
     if not np.all(np.isfinite(array)):
         raise ValueError(f"pairs.{name} must be finite, but held NaN or an infinity.")
     return array.astype(np.int64) if array.dtype.kind in "biu" else array

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
-from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform, runtime_checkable
 
 import jax
@@ -135,15 +134,17 @@ class FromFunction:
     Attributes:
         function: Pure and traceable by JAX; the key is a scalar typed key.
         output_space: What it returns; see `from_function`, which finds it out.
+        parts: Where the parts of an output are, and their shapes; none of a number or vector.
     """
 
     function: Callable[[Array, Array], Array] = field(metadata={"static": True})
     output_space: OutputSpace = field(metadata={"static": True})
+    parts: tuple[str, ...] = field(default=(), metadata={"static": True})
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """One key a draw, vmapped; shape [num_samples] or [num_samples, dimension]."""
-        draws = jax.vmap(partial(_flat, self.function), in_axes=(0, None))(
-            _random.sample_keys(key, num_samples), database
+        draws = jax.vmap(lambda key: _flat(self.function(key, database)))(
+            _random.sample_keys(key, num_samples)
         )
         if isinstance(self.output_space, FiniteSpace | IntegerSpace):
             return draws.astype(jnp.int32)
@@ -178,23 +179,42 @@ def from_function(
         raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")
     label = f"the function {getattr(function, '__name__', repr(function))}"
     database = as_tree(database)
-    _, shape = trace(partial(_flat, function), label, database)
+    _, returned = trace(function, label, database)
+    if not all(map(_is_number, jax.tree.leaves(returned))):
+        raise TypeError(f"{label} must return numbers, but returned {_first(returned)}.")
+    shape = jax.eval_shape(_flat, returned)
     if shape is None:
         raise TypeError(f"{label} must return a number, an array or a pytree of them.")
-    if not any(jnp.issubdtype(shape.dtype, kind) for kind in (jnp.floating, jnp.integer, jnp.bool)):
-        raise TypeError(f"{label} must return numbers, but returned {shape.dtype}.")
-    mechanism = FromFunction(function, _space(shape, num_outcomes, label))
+    mechanism = FromFunction(function, _space(shape, num_outcomes, label), _parts(returned))
     refuse_impure(mechanism.sample, label, database)
     return mechanism
 
 
-def _flat(function: Callable[[Array, Any], Any], key: Array, database: Any) -> Any:
+def _is_number(leaf: Any) -> bool:
+    kinds = (jnp.floating, jnp.integer, jnp.bool)
+    return any(jnp.issubdtype(leaf.dtype, kind) for kind in kinds)
+
+
+def _first(returned: Any) -> Any:
+    """The first type that is none of numbers."""
+    return next(leaf.dtype for leaf in jax.tree.leaves(returned) if not _is_number(leaf))
+
+
+def _parts(returned: Any) -> tuple[str, ...]:
+    """Places and shapes of the parts of an output, in their order."""
+    if hasattr(returned, "shape") and len(returned.shape) < 2:
+        return ()
+    named = jax.tree_util.tree_flatten_with_path(returned)[0]
+    return tuple(f"{jax.tree_util.keystr(path)} {list(leaf.shape)}" for path, leaf in named)
+
+
+def _flat(output: Any) -> Any:
     """One number or vector: all parts of an output one after the other, in the order of jax.
 
     That is the order of keys in dicts, of places elsewhere, and row by row in arrays. None where
     there is no number.
     """
-    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(function(key, database))]
+    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(output)]
     if len(leaves) == 1 and leaves[0].ndim < 2:
         return leaves[0]
     if not sum(leaf.size for leaf in leaves):

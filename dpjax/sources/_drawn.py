@@ -15,7 +15,7 @@ from dpjax._streaming import Blocks, blocks_of, in_calls
 from dpjax._types import FiniteSpace, IntegerSpace, VectorSpace
 from dpjax.databases import Pairs
 from dpjax.databases._trees import nth
-from dpjax.mechanisms import Mechanism, refuse_repeated
+from dpjax.mechanisms import FromFunction, Mechanism, refuse_repeated
 from dpjax.partitions import (
     PILOT,
     Encoder,
@@ -35,7 +35,7 @@ from dpjax.sources._layouts import (
     stream_words,
 )
 from dpjax.sources._learned import lay_best
-from dpjax.sources._source import AnyPairs, Request, Search, Tally, count_halves
+from dpjax.sources._source import AnyPairs, Request, Search, Tally, count_halves, parts_note
 from dpjax.sources._streams import CONFIRM, SEARCH, SEARCH_AGAIN
 from dpjax.sources._subject import check_shape, mechanism_at, name_of, pairs_of, parameters_of
 
@@ -101,6 +101,8 @@ class _OpenedDrawn:
         self.num_confirm = self._rounds.num_confirm
         self.region = region_text(self._region)
         self.notes: list[str] = []
+        if isinstance(mechanism, FromFunction) and mechanism.parts:
+            self.notes.append(parts_note(mechanism.parts))
         # One a pair, so that its cells do not depend on what other pairs gave.
         self._encoders = [Encoder("the mechanism") for _ in range(len(pairs))]
         self._first: list[np.ndarray] = []

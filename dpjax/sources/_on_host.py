@@ -15,7 +15,7 @@ from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, region_
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
-from dpjax.sources._source import AnyPairs, Request, Search, Tally, count_halves
+from dpjax.sources._source import AnyPairs, Request, Search, Tally, count_halves, parts_note
 from dpjax.sources._time_limit import Pace, Plan
 
 _BEGINNINGS = (100, 1000)
@@ -178,8 +178,7 @@ class _OpenedOnHost:
         assert self.tally.confirmed is not None
         self.notes += self._stream.notes(pair)
         if self._encoder.usual is not None:
-            entries = ", ".join(self._encoder.usual.entries)
-            self.notes.append(f"Outputs have several parts; their numbers in order: {entries}.")
+            self.notes.append(parts_note(self._encoder.usual.entries))
         return self.tally.confirmed
 
     def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:

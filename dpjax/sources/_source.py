@@ -96,6 +96,11 @@ class Search(NamedTuple):
     allowed: NDArray[np.bool_] | None
 
 
+def parts_note(entries: Sequence[str]) -> str:
+    """Says in which order the parts of an output are the entries of a vector."""
+    return f"Outputs have several parts; their numbers in order: {', '.join(entries)}."
+
+
 def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArray[np.int64]:
     """Counts of both halves of what searches, those of an even number and of an odd one.
 

@@ -129,6 +129,8 @@ def test_parts_of_an_output_are_one_vector():
 
     mechanism = from_function(parts, 0.5)
     assert mechanism.output_space == VectorSpace(8)
+    places = ("['a'] [2, 2]", "['b'][0] [2]", "['b'][1] []", "['c'] []")
+    assert mechanism.parts == places
     (drawn,) = mechanism.sample(jax.random.key(0), 0.5, 1)
     assert drawn.tolist() == [0, 1, 2, 3, 1.5, 2.5, 0.5, 1]
     square = from_function(matrix, 0.0)
