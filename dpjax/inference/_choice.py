@@ -90,11 +90,9 @@ def choose_event(
     parts = [halves[i : i + rows] for i in range(0, len(halves), rows)]
     inside = np.concatenate([_judged(part, ways) for part in parts], axis=1)
     total, side = halves.sum(axis=1), candidates.direction
-    # A cell that one half has not seen is in no set of it, or adds nothing where it is judged.
-    num_seen = np.count_nonzero(halves.sum(axis=2).all(axis=1), axis=-1)[:, None]
-    by_ratio = _SET_SHRINKAGE * np.log(np.maximum(num_seen, 2))
+    by_ratio = errors_by_ratio(halves)[:, None]
     draws = total.sum(axis=-1).T
-    shares = _shrunk(
+    shares = shrunk(
         inside[side, :, candidates.order],
         draws[side, :, None],
         inside[1 - side, :, candidates.order],
@@ -321,21 +319,16 @@ def _cells(
     return inside
 
 
-def shrunk_along_a_line(
-    counts: NDArray, draws: NDArray, num_rivals: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Probabilities of sets that were made by position, as they are to be expected again.
+def errors_by_ratio(halves: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Standard errors by which a set made by ratios is shrunk, [...] of halves [..., 2, 2, cells].
 
-    Args:
-        counts: Integers [2, sets], at the side that shall be likelier first.
-        draws: [2].
-        num_rivals: How many pairs are searched.
+    A cell that one half has not seen is in no set of it, or adds nothing where it is judged.
     """
-    quantile = _LINE_SHRINKAGE + _RIVAL_SHRINKAGE * np.log(num_rivals)
-    return _shrunk(counts[0], draws[0], counts[1], draws[1], quantile)
+    num_seen = np.count_nonzero(halves.sum(axis=-2).all(axis=-2), axis=-1)
+    return _SET_SHRINKAGE * np.log(np.maximum(num_seen, 2))
 
 
-def _shrunk(
+def shrunk(
     larger: NDArray, draws: NDArray, smaller: NDArray, others: NDArray, quantile: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Two probabilities whose ratio is smaller by so many standard errors of its logarithm.

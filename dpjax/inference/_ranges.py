@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.inference._choice import shrunk_along_a_line
+from dpjax.inference._choice import errors_by_ratio, shrunk
 from dpjax.inference._events import Event, expected_bound
 from dpjax.inference._hypotheses import Hypothesis
 
@@ -24,13 +24,12 @@ def simpler(
     num_confirm: int,
     confidence: float,
     hypothesis: Hypothesis,
-    num_rivals: int,
 ) -> Event:
     """The event, or one of fewer parts of which nearly the same bound is to be expected.
 
     A half-line is taken if it is worth it, or else a range, or all outside of one, each with the
     labels of the event beside it. As for other sets, each half of the search finds one that the
-    other half judges, and the one of all draws is taken.
+    other half judges, and the one of all draws is taken. Its shares are shrunk as the event's were.
 
     Args:
         event: Of one run: what `choose_event` chose.
@@ -40,18 +39,19 @@ def simpler(
         num_confirm: N, fresh draws a side.
         confidence: Of the bound.
         hypothesis: Whose level is bounded.
-        num_rivals: How many pairs are searched.
     """
     total = halves.sum(axis=0)
     seen = total.any(axis=0)
     may = np.ones(len(seen), bool) if allowed is None else allowed
     if not event.cells.any() or any(_parts(event.cells, line, seen & may) < 2 for line in lines):
         return event
-    sides = [int(event.larger), 1 - int(event.larger)]
+    larger, smaller = int(event.larger), 1 - int(event.larger)
+    errors = errors_by_ratio(halves)
 
     def predicted(inside: NDArray, counts: NDArray) -> NDArray[np.float64]:
         """Of sets [side, sets] among the draws of these counts."""
-        shares = shrunk_along_a_line(inside[sides], counts.sum(axis=-1)[sides], num_rivals)
+        draws = counts.sum(axis=-1)
+        shares = shrunk(inside[larger], draws[larger], inside[smaller], draws[smaller], errors)
         return expected_bound(*shares, num_confirm, confidence, hypothesis)
 
     found = []

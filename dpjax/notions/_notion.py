@@ -130,12 +130,9 @@ class Notion:
         # Of the sum of several numbers nothing is easy to say.
         lines, batch = lines[: len(partition.shape)], event.larger.shape
         found = [
-            simpler(
-                event.at(at), halves[at], lines, allowed, num_confirm, confidence, hypothesis,
-                num_rivals,
-            )
+            simpler(event.at(at), halves[at], lines, allowed, num_confirm, confidence, hypothesis)
             for at in np.ndindex(batch)
-        ]  # fmt: skip
+        ]
         return Event.stacked(found, batch)
 
     def _of_an_event(self, distance: int = 1) -> Hypothesis:

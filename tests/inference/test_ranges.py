@@ -21,7 +21,7 @@ def chosen(halves, cells, larger, line=LINE, allowed=None, predicted=None, num_c
     event = event._replace(cells=np.asarray(cells), larger=np.array(larger))
     if predicted is not None:
         event = event._replace(predicted=np.array(predicted))
-    return event, simpler(event, halves, [line], allowed, num_confirm, 0.95, Ratio(), 1)
+    return event, simpler(event, halves, [line], allowed, num_confirm, 0.95, Ratio())
 
 
 def falling():
@@ -79,4 +79,4 @@ def test_ranges_are_judged_by_other_draws():
     halves = rng.multinomial(300, np.full(CELLS, 1 / CELLS), (2, 2))
     event = choose_event(halves[0], 20_000, 0.95, judge=halves[1])
     union = event._replace(cells=LINE % 3 == 0, predicted=np.array(0.05))
-    assert simpler(union, halves, [LINE], None, 20_000, 0.95, Ratio(), 1) is union
+    assert simpler(union, halves, [LINE], None, 20_000, 0.95, Ratio()) is union
