@@ -9,10 +9,14 @@ import enum
 import re
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
+from importlib.util import find_spec
 from typing import Any
+
+_MOST_NAMED = 8
+"""Known names in a message about one that is unlike all of them."""
 
 
 class Status(enum.Enum):
@@ -75,8 +79,36 @@ def signals_wait() -> Iterator[None]:
             before[number](number, frame)
 
 
-def nearest(name: str, known: list[str]) -> str:
-    """Ends a message about an unknown name with the nearest known ones."""
-    close = get_close_matches(name, known, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(repr(c) for c in close)}? " if close else ""
-    return f"{hint}known: {', '.join(sorted(known))}"
+def needs(what: str, extra: str, *modules: str) -> None:
+    """Refuses what cannot be done without a package that is not installed, before any work.
+
+    Args:
+        what: Needs it, in the plural.
+        extra: Of dpjax, that brings it.
+        *modules: That must be there.
+
+    Raises:
+        ModuleNotFoundError: One is missing; the message has the command that installs it.
+    """
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        raise ModuleNotFoundError(
+            f"{what} need {' and '.join(missing)}: pip install 'dpjax[{extra}]'."
+        )
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Ends a message about an unknown name with the nearest known ones, or with the known ones.
+
+    Of many that are all unlike it, only some are named.
+    """
+    names = sorted(known)
+    close = get_close_matches(name, names, n=3, cutoff=0.4)
+    if close:
+        # None that is much farther than the best.
+        best = SequenceMatcher(None, close[0], name).ratio()
+        close = get_close_matches(name, close, n=3, cutoff=0.8 * best)
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    if len(names) <= _MOST_NAMED:
+        return f"known: {', '.join(names)}."
+    return f"known: {', '.join(names[:_MOST_NAMED])}, ... ({len(names)} in all)."

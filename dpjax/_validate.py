@@ -28,6 +28,7 @@ LIMITS = {
     "line_bytes": 2**20,
     "pairs": 2**18,
     "panel_cells": 2**25,
+    "piped_bytes": 2**30,
     "program_bytes": 2**26,
     "runs": 10**9,
     "sizes": 10**4,
@@ -207,7 +208,7 @@ def one_of(accepted: Collection[str], **arguments: Any) -> None:
     for name, value in arguments.items():
         if value not in accepted:
             known = sorted(accepted)
-            raise ValueError(f"{name} {value!r} is not known; {nearest(str(value), known)}.")
+            raise ValueError(f"{name} {value!r} is not known; {nearest(str(value), known)}")
 
 
 def increasing(low: Any, high: Any, *, name: str) -> None:

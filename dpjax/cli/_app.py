@@ -8,8 +8,18 @@ from typing import Any
 
 import typer
 
-from dpjax.cli import _audit, _empirical, _guide, _mechanisms, _plan, _rerun, _sweep
+from dpjax.cli import (
+    _audit,
+    _empirical,
+    _guide,
+    _mechanisms,
+    _plan,
+    _rerun,
+    _search_pairs,
+    _sweep,
+)
 from dpjax.cli._stop import lasting_streams, say
+from dpjax.cli._table import examples_text
 from dpjax.cli._wording import in_options, options_of
 
 _CACHE = "jax_compilation_cache_dir"
@@ -17,6 +27,7 @@ _CACHE = "jax_compilation_cache_dir"
 _TABLES = {
     "audit": _audit.TABLE,
     "rerun": _rerun.TABLE,
+    "search-pairs": _search_pairs.TABLE,
     "plan": _plan.TABLE,
     "empirical": _empirical.TABLE,
     "sweep": _sweep.TABLE,
@@ -26,14 +37,19 @@ _TABLES = {
 app = typer.Typer(
     name="dpjax",
     help="How private is it really? Audits differential privacy from outputs alone.",
+    epilog=examples_text(
+        "dpjax mechanisms",
+        "dpjax audit laplace --epsilon 1 --claim 1 --report audit.html",
+        "dpjax --install-completion",
+    ),
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _mechanisms.register(app)
 _audit.register(app)
 _rerun.register(app)
+_search_pairs.register(app)
 _plan.register(app)
 _empirical.register(app)
 _sweep.register(app)
@@ -88,7 +104,7 @@ def run() -> None:
     with lasting_streams():
         try:
             try:
-                app()
+                app(prog_name="dpjax")
             finally:
                 # Here, where what cannot be written is bad input, and not when Python ends.
                 sys.stdout.flush()
@@ -98,5 +114,6 @@ def run() -> None:
             say(f"error: {in_options(str(error), options)}")
             sys.exit(2)
         except Exception:
-            say(traceback.format_exc().rstrip())
+            for line in traceback.format_exc().rstrip().split("\n"):
+                say(line)
             sys.exit(3)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,22 @@ from dpjax.cli._subject import subject_and_pairs
 from dpjax.cli._table import add_command
 from dpjax.cli._wording import in_options, options_of
 
+EXAMPLES = (
+    "dpjax audit laplace --epsilon 1 --claim 1 --report audit.html",
+    "dpjax audit --function release.py:release --pairs '[[0, 1]]' --claim 1",
+    "dpjax audit --host release.py:mean_age --pairs pairs.json --time-limit 60",
+    "dpjax audit --command 'python noise.py {database} {num_samples}' --pairs '[[0, 1]]'",
+    "dpjax audit --samples x.csv.gz y.csv.gz --claim 0.5 --json",
+    "ssh host cat y.csv | dpjax audit --samples x.csv -",
+    "dpjax audit gaussian --notion gdp --claim 1",
+    "dpjax audit truncated-laplace --param scale=2 --method histogram --lipschitz 0.64",
+)
 _TERMS = ("confidence", "num_claims", "distance", "key")
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    add_command(app, "audit", audit, TABLE)
+    add_command(app, "audit", audit, TABLE, *EXAMPLES)
 
 
 def audit(**given: Any) -> None:
@@ -57,9 +68,10 @@ def _audited(source: str, written: dict[str, Any], progress: Any) -> Any:
         options["input_interval"] = (0.0, written["input_width"])
     notion, claim = notion_of(written), claim_of(written)
     chosen = method(**options)
-    subject, pairs = subject_and_pairs(source, written, progress)
-    terms = _chosen(written, _TERMS)
-    return run(subject, pairs, method=chosen, notion=notion, claim=claim, **terms)
+    with ExitStack() as stack:
+        subject, pairs = subject_and_pairs(source, written, progress, stack)
+        terms = _chosen(written, _TERMS)
+        return run(subject, pairs, method=chosen, notion=notion, claim=claim, **terms)
 
 
 def _chosen(written: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from dpjax.cli._options import integer_or_text, number_or_text
-from dpjax.cli._table import Row, Table, listed, option, option_of
+from dpjax.cli._table import Row, Table, completing, listed, option, option_of
 
 SOURCES = {
     "mechanism": "NAME",
@@ -20,6 +20,7 @@ SOURCES = {
 METHODS = {name: f"--method {name}" for name in ("events", "local", "histogram")}
 """Method -> how it is written."""
 
+_FUNCTION = "MODULE:NAME|FILE.py:NAME"
 _OWNERS = SOURCES, METHODS
 _DRAWN = ("mechanism", "function", "host", "command")
 _HOST = ("host", "command")
@@ -34,17 +35,27 @@ def _option(kind: Any, text: str, *flags: str, owners: tuple[str, ...] = (), **m
     return option(kind, text, *flags, owners=owners, rich_help_panel=panel, **more)
 
 
+def mechanisms_like(incomplete: str) -> list[str]:
+    """What a shell offers for a mechanism."""
+    from dpjax.mechanisms import CATALOGUE
+
+    return [name for name in CATALOGUE if name.startswith(incomplete)]
+
+
 # Without a default of their own: what is not given is left to `dpjax.audit` and its objects.
 TABLE: Table = {
     "mechanism": Row(
         str,
         typer.Argument(
-            None, metavar="NAME", help="A built-in mechanism; `dpjax mechanisms` lists them."
+            None,
+            metavar="NAME",
+            help="A built-in mechanism; `dpjax mechanisms` lists them.",
+            autocompletion=mechanisms_like,
         ),
     ),
-    "function": _option(str, "A JAX function (key, database) -> output.", metavar="MODULE:NAME"),
+    "function": _option(str, "A JAX function (key, database) -> output.", metavar=_FUNCTION),
     "host": _option(
-        str, "Any Python function (database, num_samples) -> outputs.", metavar="MODULE:NAME"
+        str, "Any Python function (database, num_samples) -> outputs.", metavar=_FUNCTION
     ),
     "command": _option(
         str,
@@ -53,8 +64,9 @@ TABLE: Table = {
     ),
     "samples": _option(
         tuple[str, str],
-        "Recorded outputs at both databases (npy, npz, csv, tsv, txt, parquet): a file each, or "
-        "several with commas or a pattern.",
+        "Recorded outputs at both databases (npy, npz, parquet, csv, tsv, txt, and these three "
+        "packed, as in csv.gz): a file each, several with commas or a pattern, or - for standard "
+        "input.",
         metavar="X Y",
     ),
     "method": _option(
@@ -63,6 +75,7 @@ TABLE: Table = {
         "output; local: one from densities, asymptotic; histogram: an interval for densities that "
         "are assumed smooth.",
         default="events",
+        autocompletion=completing(*METHODS),
     ),
     "claim": _option(
         str,
@@ -75,6 +88,9 @@ TABLE: Table = {
         str,
         "What is bounded: epsilon (if not given), gdp, total-variation, zcdp, renyi:ORDER, profile "
         "or trade-off.",
+        autocompletion=completing(
+            "epsilon", "gdp", "total-variation", "zcdp", "renyi:", "profile", "trade-off"
+        ),
     ),
     "also": _option(
         bool,
@@ -105,8 +121,9 @@ TABLE: Table = {
     ),
     "num_outcomes": _option(int, "It returns outcomes 0..NUM_OUTCOMES - 1.", owners=("function",)),
     "pairs": _option(
-        Path,
-        "File of neighbouring databases: JSON pairs (database, neighbor), or npz.",
+        str,
+        "Neighbouring databases: JSON such as '[[0, 1]]', or a file of such JSON, or npz.",
+        metavar="JSON|FILE",
         owners=_DRAWN,
     ),
     "num_samples": _option(
@@ -135,6 +152,7 @@ TABLE: Table = {
         "What NaN, infinities, empty answers and exceptions are: outcomes or error. Default: "
         "outcomes.",
         owners=_HOST,
+        autocompletion=completing("outcomes", "error"),
     ),
     "column": _option(
         list[str],
@@ -192,6 +210,7 @@ TABLE: Table = {
         str,
         "gaussian, laplace, epanechnikov or biweight. Default: gaussian.",
         owners=("local",),
+        autocompletion=completing("gaussian", "laplace", "epanechnikov", "biweight"),
     ),
     "density": _option(
         str,
@@ -260,7 +279,7 @@ def source_of(written: dict[str, Any]) -> str:
     if method not in METHODS:
         from dpjax._errors import nearest
 
-        raise ValueError(f"--method {method!r} is not known; {nearest(method, list(METHODS))}.")
+        raise ValueError(f"--method {method!r} is not known; {nearest(method, list(METHODS))}")
     for name in written:
         for known, ours in zip(_OWNERS, (chosen[0], method), strict=True):
             owners = [owner for owner in TABLE[name].owners if owner in known]

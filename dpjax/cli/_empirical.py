@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from dpjax.cli._options import counting, number_or_text, say_written, working
-from dpjax.cli._table import Row, Table, add_command, option
+from dpjax.cli._table import Row, Table, add_command, completing, option
 
 _NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
 """Option of --noise -> argument of `calibrate_noise`."""
@@ -16,7 +16,7 @@ _PANEL = ("database", "individual", "missing")
 _DENSITY = ("kernel", "bandwidth")
 
 TABLE: Table = {
-    "data": Row(Path, typer.Argument(help="A csv or Parquet file of records.")),
+    "data": Row(Path, typer.Argument(help="A csv, csv.gz or Parquet file of records.")),
     "database": option(str, "Column that names the database.", default="database"),
     "individual": option(str, "Column that names the individual.", default="individual"),
     "value": option(list[str], "Column of values; may be repeated."),
@@ -26,7 +26,12 @@ TABLE: Table = {
         "quantile:LEVEL, regression:Y~X; repeat it for a joint query. Default: mean.",
     ),
     "epsilon": option(list[str], "A level, or FROM:TO:COUNT; may be repeated. Default: 0:1:51."),
-    "kernel": option(str, "laplace, gaussian, likelihood or ecdf.", default="laplace"),
+    "kernel": option(
+        str,
+        "laplace, gaussian, likelihood or ecdf.",
+        default="laplace",
+        autocompletion=completing("laplace", "gaussian", "likelihood", "ecdf"),
+    ),
     "bandwidth": option(
         str,
         "A number, likelihood, silverman, scott or variable.",
@@ -42,7 +47,12 @@ TABLE: Table = {
         "--uncertainty",
         default=False,
     ),
-    "missing": option(str, "Records with a missing value: error or drop.", default="error"),
+    "missing": option(
+        str,
+        "Records with a missing value: error or drop.",
+        default="error",
+        autocompletion=completing("error", "drop"),
+    ),
     "noise": option(float, "Also calibrate noise that reaches this epsilon."),
     "noise_kind": option(str, "With --noise: laplace (default) or deconvolution."),
     "noise_rule": option(
@@ -62,7 +72,15 @@ TABLE: Table = {
 
 def register(app: typer.Typer) -> None:
     """Adds the command to an application."""
-    add_command(app, "empirical", empirical, TABLE)
+    add_command(
+        app,
+        "empirical",
+        empirical,
+        TABLE,
+        "dpjax empirical firms.csv --database year --individual firm --value profit",
+        "dpjax empirical firms.csv.gz --query mean:profit --epsilon 0:3:31 --report firms.html",
+        "dpjax empirical firms.parquet --query median --noise 0.5",
+    )
 
 
 def empirical(**given: Any) -> None:
@@ -135,6 +153,8 @@ def _levels(texts: list[str]) -> Any:
             raise ValueError(
                 f"epsilon must be a number or FROM:TO:COUNT, as in 0:1:51, but was {text!r}."
             ) from None
+        if number > 1 and ends[0] >= ends[1]:
+            raise ValueError(f"epsilon must go up from FROM to TO, as in 0:1:51, but was {text!r}.")
         _validate.within_limit("levels", len(levels) + number, "epsilon has too many levels")
         levels += np.linspace(*ends, number).tolist()
     return np.array(levels)

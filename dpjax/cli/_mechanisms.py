@@ -6,6 +6,7 @@ import json
 import typer
 
 from dpjax.cli._stop import ending_well
+from dpjax.cli._table import examples_text
 
 _WIDE = 110
 """Columns that the whole table takes."""
@@ -13,7 +14,8 @@ _WIDE = 110
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("mechanisms")(ending_well(mechanisms))
+    epilog = examples_text("dpjax mechanisms", "dpjax mechanisms --json")
+    app.command("mechanisms", epilog=epilog)(ending_well(mechanisms))
 
 
 def mechanisms(

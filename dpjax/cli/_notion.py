@@ -19,7 +19,7 @@ def notion_of(written: dict[str, Any]) -> Any:
 
     name, _, order = written.get("notion", Epsilon.name).partition(":")
     if name not in NOTIONS:
-        raise ValueError(f"--notion {name!r} is not known; {nearest(name, list(NOTIONS))}.")
+        raise ValueError(f"--notion {name!r} is not known; {nearest(name, list(NOTIONS))}")
     if "delta" in written and name != Epsilon.name:
         raise ValueError(f"--delta is for --notion epsilon, not for --notion {name}.")
     if bool(order) != (name == "renyi"):
@@ -45,10 +45,12 @@ def claim_of(written: dict[str, Any]) -> Any:
     claim = written.get("claim")
     if not isinstance(claim, str):
         return claim
+    from dpjax._files import read_document
+
+    form = "a number or a JSON file [[epsilon, delta], ...]"
+    if not Path(claim).exists():
+        raise ValueError(f"--claim must be {form}, but was {claim!r}, and there is no such file.")
     try:
-        return json.loads(Path(claim).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(
-            f"--claim must be a number or a JSON file [[epsilon, delta], ...], but was {claim!r}: "
-            f"{error}."
-        ) from None
+        return json.loads(read_document("--claim", Path(claim)))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"--claim must be {form}, but {claim} is no JSON: {error}.") from None

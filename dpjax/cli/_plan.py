@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from dpjax.cli._table import Table, add_command, option
+from dpjax.cli._table import Table, add_command, completing, option
 
 _INTERVAL = ("lipschitz", "width")
 _INPUTS = ("input_lipschitz", "input_width")
@@ -26,7 +26,10 @@ TABLE: Table = {
     "num_outputs": option(int, "Outputs, where they are finitely many."),
     "least_probability": option(float, "Below the probability of each of those outputs."),
     "bound": option(
-        str, "Union bound: all-intervals, or published as in the paper.", default="all-intervals"
+        str,
+        "Union bound: all-intervals, or published as in the paper.",
+        default="all-intervals",
+        autocompletion=completing("all-intervals", "published"),
     ),
     "rate": option(float, "Draws per second; measured here if not given."),
     "as_json": option(bool, "Print one JSON object instead.", "--json", default=False),
@@ -36,7 +39,15 @@ TABLE: Table = {
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    add_command(app, "plan", plan, TABLE)
+    add_command(
+        app,
+        "plan",
+        plan,
+        TABLE,
+        "dpjax plan --lipschitz 0.64 --width 1 --precision 0.1 --confidence 0.9",
+        "dpjax plan --num-outputs 10 --least-probability 0.01 --num-samples 100000 "
+        "--confidence 0.95",
+    )
 
 
 def plan(**given: Any) -> None:

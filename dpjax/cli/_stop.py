@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any
 
+from dpjax._errors import neutral
+
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
@@ -96,9 +98,12 @@ def _handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Any]]
 
 
 def say(text: str) -> None:
-    """Writes a line to standard error; where that is closed or full, nothing can be said."""
+    """Writes one line to standard error; where that is closed or full, nothing can be said.
+
+    A file's name, or what code of others says, may be in it: control characters are escaped.
+    """
     with suppress(OSError, ValueError):
-        print(text, file=sys.stderr, flush=True)
+        print(neutral(text), file=sys.stderr, flush=True)
 
 
 def leave(code: int) -> None:

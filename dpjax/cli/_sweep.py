@@ -1,13 +1,14 @@
 """`dpjax sweep`: runs a sweep into a store, or says how far one is."""
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from dpjax._errors import needs
 from dpjax.cli._stop import say, stopping_on_signals
 from dpjax.cli._sweep_progress import showing
 from dpjax.cli._table import Row, Table, add_command, option
@@ -47,7 +48,16 @@ TABLE: Table = {
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    add_command(app, "sweep", sweep, TABLE)
+    add_command(
+        app,
+        "sweep",
+        sweep,
+        TABLE,
+        "dpjax sweep levels.toml --out levels",
+        "dpjax sweep levels.toml --out levels --shard 1/8",
+        "dpjax sweep levels.toml --out levels --dask local:4",
+        "dpjax sweep status levels",
+    )
 
 
 def sweep(**given: Any) -> None:
@@ -60,7 +70,9 @@ def sweep(**given: Any) -> None:
     folder, out, shard, dask = (given[name] for name in ("folder", "out", "shard", "dask"))
     allow_import = given["allow_import"] or ()
     if given["spec"] == "status":
-        _status(folder if folder is not None else out, allow_import)
+        from dpjax.cli._sweep_status import show_status
+
+        show_status(folder if folder is not None else out, allow_import)
         return
     if folder is not None:
         raise ValueError(f"the store is named by --out; {str(folder)!r} is one argument too many.")
@@ -68,6 +80,8 @@ def sweep(**given: Any) -> None:
         raise ValueError("--out must name the folder of the store.")
     if shard is not None and dask is not None:
         raise ValueError("--shard and --dask are two ways to share the work: choose one.")
+    if dask is not None:
+        needs("sweeps on Dask", "distributed", "dask", "distributed")
     share = None if shard is None else _shard(shard)
     if given["devices"] is not None:
         part_cpu(given["devices"])
@@ -133,10 +147,8 @@ def part_cpu(devices: int | None) -> None:
 @contextmanager
 def _dask(address: str) -> Iterator[Any]:
     """An executor on a Dask cluster: one that is there, or a local one for this run."""
-    try:
-        from dask.distributed import Client, LocalCluster
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("--dask needs Dask: pip install 'dpjax[distributed]'.") from error
+    from dask.distributed import Client, LocalCluster
+
     kind, _, count = address.partition(":")
     if kind != "local":
         with Client(address, timeout=30) as client:
@@ -148,37 +160,3 @@ def _dask(address: str) -> Iterator[Any]:
     options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(n_workers=int(count), **options) as cluster, Client(cluster) as client:
         yield client.get_executor()
-
-
-def _status(folder: Path | None, allow_import: Collection[str]) -> None:
-    if folder is None:
-        raise ValueError("dpjax sweep status needs the folder of a store.")
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from dpjax._errors import neutral
-    from dpjax.sweeps import Store
-
-    store = Store.open(folder, allow_import)
-    finished, corrupt, strange, _ = store.contents()
-    table = Table(
-        "entry",
-        "mechanism",
-        "runs",
-        "stored",
-        title=Text(neutral(f"{store.spec.name} in {folder}")),
-    )
-    stored: dict[str, int] = {}
-    for block in store.spec.blocks():
-        if block.name in finished:
-            stored[block.entry.id] = stored.get(block.entry.id, 0) + block.stop - block.first
-    for entry in store.spec.entries:
-        done = stored.get(entry.id, 0)
-        names = (Text(neutral(name)) for name in (entry.label, entry.mechanism_name))
-        table.add_row(*names, str(entry.num_runs), str(done))
-    Console().print(table)
-    total = sum(stored.values())
-    print(f"{total} of {store.spec.num_runs} runs are stored; {len(corrupt)} corrupt blocks.")
-    for path, reason in strange.items():
-        print(f"{path} is not used: {reason}.")

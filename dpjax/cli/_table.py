@@ -48,7 +48,7 @@ def option(
     return Row(kind, typer.Option(default, *flags, help=text, **more), owners)
 
 
-def add_command(app: typer.Typer, name: str, run: Any, table: Table) -> None:
+def add_command(app: typer.Typer, name: str, run: Any, table: Table, *examples: str) -> None:
     """Adds a command whose parameters are the rows of a table.
 
     Args:
@@ -56,6 +56,7 @@ def add_command(app: typer.Typer, name: str, run: Any, table: Table) -> None:
         name: What people type.
         run: A function (**given) that gets a value for every row; its docstring is the help.
         table: Of its parameters.
+        *examples: Commands as people type them, for the end of its help.
     """
     run, keyword = ending_well(run), inspect.Parameter.KEYWORD_ONLY
     # Where typer looks: the names and defaults, and their types.
@@ -63,7 +64,17 @@ def add_command(app: typer.Typer, name: str, run: Any, table: Table) -> None:
         [inspect.Parameter(n, keyword, default=row.info) for n, row in table.items()]
     )
     run.__annotations__ = {n: row.kind for n, row in table.items()}
-    app.command(name)(run)
+    app.command(name, epilog=examples_text(*examples))(run)
+
+
+def examples_text(*examples: str) -> str:
+    """The end of a command's help, one line an example."""
+    return "\n\n".join(["Examples:", *examples])
+
+
+def completing(*names: str) -> Any:
+    """What a shell offers for a value: those of some names that begin like it."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
 def option_of(name: str) -> str:

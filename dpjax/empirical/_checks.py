@@ -1,12 +1,19 @@
 """Checks of the premises: independence of the databases and coverage of the individuals."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
 
 _PERMUTATIONS = 9999
-"""Orders of the results that the autocorrelation is compared with."""
+"""Orders of the results that theirs is compared with."""
+
+_NUMBERS = 2**22
+"""In memory at once, about, while orders are drawn."""
+
+FALSE_ALARMS = 0.05
+"""Most probability that independent databases look dependent in any test of one analysis."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +26,9 @@ class IndependenceCheck:
         runs_p_value: Two-sided exact p-value of the Wald-Wolfowitz runs test; NaN if undefined.
         autocorrelation: Correlation of each result with the next.
         autocorrelation_p_value: Two-sided p-value by permutation; NaN if undefined.
+        p_value: Of both tests, and of those of all queries of the analysis, together: below
+            `FALSE_ALARMS` for any query with at most that probability, if the databases are
+            independent; NaN if undefined.
     """
 
     query: str
@@ -26,57 +36,112 @@ class IndependenceCheck:
     runs_p_value: float
     autocorrelation: float
     autocorrelation_p_value: float
+    p_value: float
 
     def __str__(self) -> str:
         """The check in one sentence."""
-        if np.isnan(self.autocorrelation_p_value):
+        if np.isnan(self.p_value):
             return f"{self.query}: too few databases or no spread to test their independence."
-        doubt = min(self.runs_p_value, self.autocorrelation_p_value) < 0.05
         verdict = (
             "the databases look dependent, and the privacy levels rest on their independence"
-            if doubt
+            if self.p_value <= FALSE_ALARMS
             else "no sign of dependence"
         )
         return (
             f"{self.query}: {self.runs} runs (p = {self.runs_p_value:.3g}), lag-1 autocorrelation "
-            f"{self.autocorrelation:.3f} (p = {self.autocorrelation_p_value:.3g}): {verdict}."
+            f"{self.autocorrelation:.3f} (p = {self.autocorrelation_p_value:.3g}), all tests "
+            f"together p = {self.p_value:.3g}: {verdict} (independent ones look so at most once in "
+            f"{1 / FALSE_ALARMS:.0f} times)."
         )
 
 
 def check_independence(
-    results: np.ndarray, query: str = "query", key: int = 0
-) -> IndependenceCheck:
+    results: np.ndarray, queries: Sequence[str] = ("query",), key: int = 0
+) -> tuple[IndependenceCheck, ...]:
     """Runs test and lag-1 autocorrelation of results in the order of their databases.
 
+    If the databases are independent, every order of them is as likely. So the order that is there
+    is one of 10,000 that are alike, and the smallest p-value of its tests is compared with the
+    smallest of each other order: the p-value that follows holds for all tests together, however
+    they depend on each other.
+
     Args:
-        results: [n] one result per database.
-        query: The query in words.
-        key: Seed of the permutations.
+        results: [n, d] results of d queries, one row a database.
+        queries: d queries in words.
+        key: Seed of the orders.
 
     Returns:
-        Both tests with their p-values.
+        Both tests with their p-values, for each query.
+
+    References:
+        Westfall, Young (1993), "Resampling-Based Multiple Testing", Algorithm 2.5.
     """
-    above = np.sign(results - np.median(results))
-    above = above[above != 0] > 0
-    runs = int(1 + np.count_nonzero(above[1:] != above[:-1])) if len(above) else 0
-    centred = results - results.mean()
-    if len(results) < 4 or not centred.any():
-        return IndependenceCheck(query, runs, float("nan"), float("nan"), float("nan"))
-    norm = float(centred @ centred)
-    observed = float(centred[1:] @ centred[:-1]) / norm
-    # Under independence every order is as likely; the mean over all orders is -1/n.
-    generator = np.random.default_rng(key)
-    shuffled = generator.permuted(np.broadcast_to(centred, (_PERMUTATIONS, len(centred))), axis=1)
-    draws = np.einsum("bj,bj->b", shuffled[:, 1:], shuffled[:, :-1]) / norm
-    center = -1 / len(results)
-    extreme = np.count_nonzero(np.abs(draws - center) >= abs(observed - center) - 1e-12)
-    return IndependenceCheck(
-        query,
-        runs,
-        runs_p_value(runs, int(above.sum()), int((~above).sum())),
-        observed,
-        (1 + extreme) / (1 + _PERMUTATIONS),
+    size, tests = len(results), {}
+    varied = np.flatnonzero(np.ptp(results, axis=0) > 0) if size >= 4 else []
+    if len(varied):
+        runs, correlations = _of_orders(results[:, varied], key)
+        expected = [
+            _p_values_of_runs(column, results[:, q])
+            for q, column in zip(varied, runs.T, strict=True)
+        ]
+        # The mean correlation over all orders is -1/n.
+        far = np.round(np.abs(correlations + 1 / size), 12)
+        p_values = np.stack([_ranked(-np.stack(expected, axis=1)), _ranked(far)])
+        least = p_values.min(axis=(0, 2))
+        for column, query in enumerate(varied):
+            together = np.mean(least <= p_values[:, 0, column].min())
+            found = expected[column][0], correlations[0, column], p_values[1, 0, column], together
+            tests[query] = tuple(map(float, found))
+    return tuple(
+        IndependenceCheck(
+            name, int(_runs(results[None, :, query])[0]), *tests.get(query, (float("nan"),) * 4)
+        )
+        for query, name in enumerate(queries)
     )
+
+
+def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
+    """Runs and lag-1 autocorrelations [1 + orders, d] of results [n, d], first of theirs."""
+    generator, found = np.random.default_rng(key), []
+    centred = results - results.mean(axis=0)
+    norms = np.sum(centred**2, axis=0)
+    at_once = max(_NUMBERS // results.size, 1)
+    for start in range(0, 1 + _PERMUTATIONS, at_once):
+        number = min(at_once, 1 + _PERMUTATIONS - start)
+        order = generator.permuted(np.tile(np.arange(len(results)), (number, 1)), axis=1)
+        if start == 0:
+            order[0] = np.arange(len(results))
+        moved = centred[order]
+        products = np.einsum("bnd,bnd->bd", moved[:, 1:], moved[:, :-1])
+        runs = np.stack([_runs(column[order]) for column in results.T], axis=1)
+        found.append((runs, products / norms))
+    return np.concatenate([runs for runs, _ in found]), np.concatenate([c for _, c in found])
+
+
+def _runs(orders: np.ndarray) -> np.ndarray:
+    """Runs above and below the median in each of orders [b, n], without what lies at it."""
+    sign = np.sign(orders - np.median(orders, axis=1, keepdims=True)).astype(np.int8)
+    # What lies at the median is of the run before it.
+    last = np.maximum.accumulate(np.where(sign != 0, np.arange(sign.shape[1]), 0), axis=1)
+    filled = np.take_along_axis(sign, last, axis=1)
+    changes = np.count_nonzero(filled[:, 1:] * filled[:, :-1] < 0, axis=1)
+    return np.where(sign.any(axis=1), 1 + changes, 0)
+
+
+def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
+    """The exact p-value of each number of runs; NaN where all that differ lie on one side."""
+    middle = np.median(results)
+    above, below = int(np.sum(results > middle)), int(np.sum(results < middle))
+    numbers, place = np.unique(runs, return_inverse=True)
+    return np.array([runs_p_value(int(number), above, below) for number in numbers])[place]
+
+
+def _ranked(extreme: np.ndarray) -> np.ndarray:
+    """Share [b, d] of the orders that are at least as extreme as each; where NaN, of all."""
+    extreme = np.nan_to_num(extreme, nan=-np.inf)
+    ordered = np.sort(extreme, axis=0)
+    below = [np.searchsorted(o, e, "left") for o, e in zip(ordered.T, extreme.T, strict=True)]
+    return 1 - np.stack(below, axis=1) / len(extreme)
 
 
 def runs_p_value(runs: int, num_above: int, num_below: int) -> float:

@@ -61,7 +61,7 @@ class Panel:
             return self.values[:, 0]
         if name not in self.columns:
             raise ValueError(
-                f"column {name!r} is not in the data; {nearest(name, [*self.columns])}."
+                f"column {name!r} is not in the data; {nearest(name, [*self.columns])}"
             )
         return self.values[:, self.columns.index(name)]
 

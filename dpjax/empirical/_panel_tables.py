@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from dpjax import _validate
-from dpjax._errors import nearest
+from dpjax._errors import nearest, needs
+from dpjax._files import opened
 from dpjax.empirical._panel import Panel, checked, panel_from_array
+from dpjax.partitions._outputs import preview_database
 from dpjax.sources.readers import text_columns_of
 
 
@@ -79,7 +81,7 @@ def panel_from_table(
             )
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"{error} (In the file {path.name!r}.)") from None
+            raise kind(f"{path.name}: {error}") from None
     frame = table.to_pandas() if hasattr(table, "to_pandas") else table
     if not hasattr(frame, "iloc"):
         raise TypeError(
@@ -94,7 +96,7 @@ def panel_from_table(
     for argument, name in (("database", database), ("individual", individual)):
         if name not in names:
             raise ValueError(
-                f"{argument} column {name!r} is not in the table; {nearest(name, names)}."
+                f"{argument} column {name!r} is not in the table; {nearest(name, names)}"
             )
     columns = _value_columns(frame, database, individual, value)
     frame = frame[[database, individual, *columns]]
@@ -144,28 +146,27 @@ def panel_from_table(
 
 
 def _pandas() -> Any:
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "Tables are read with pandas (and Parquet with pyarrow): pip install 'dpjax[io]'."
-        ) from error
+    needs("tables", "io", "pandas")
+    import pandas as pd
+
     return pd
 
 
 def _read(path: Path, keys: tuple[str, str]) -> Any:
-    _pandas()
+    needs("tables", "io", "pandas")
     readers = {".csv": _read_csv, ".parquet": _read_parquet, ".pq": _read_parquet}
-    if path.suffix.lower() not in readers:
+    kind = ".csv" if path.name.lower().endswith(".csv.gz") else path.suffix.lower()
+    if kind not in readers:
         raise ValueError(
-            f"databases must be a file that ends in {', '.join(readers)}, but was {path.name!r}."
+            f"databases must be a file that ends in {', '.join((*readers, '.csv.gz'))}, but was "
+            f"{path.name!r}."
         )
+    if kind != ".csv":
+        needs("Parquet files", "io", "pyarrow")
     if not path.is_file():
         raise ValueError(f"databases must be a file, but there is none at {str(path)!r}.")
     try:
-        return readers[path.suffix.lower()](path, keys)
-    except ImportError:
-        raise
+        return readers[kind](path, keys)
     except Exception as error:
         # The readers of others raise whatever they like where a file is damaged.
         text = str(error) if isinstance(error, ValueError | OSError) else repr(error)
@@ -175,7 +176,8 @@ def _read(path: Path, keys: tuple[str, str]) -> Any:
 def _read_csv(path: Path, keys: tuple[str, str]) -> Any:
     """The table; keys are texts unless they are different numbers, for 01 and 1 are two."""
     pd = _pandas()
-    frame = pd.read_csv(path, dtype=dict.fromkeys(keys, str), low_memory=False)
+    with opened(path) as file:
+        frame = pd.read_csv(file, dtype=dict.fromkeys(keys, str), low_memory=False)
     for name in {*keys} & {*frame.columns}:
         numbers = pd.to_numeric(frame[name], errors="coerce")
         same = numbers.isna().equals(frame[name].isna())
@@ -203,18 +205,35 @@ def _value_columns(
     types = _pandas().api.types
     keys = (database, individual)
     if value is None:
-        return [c for c in frame.columns if c not in keys and types.is_numeric_dtype(frame[c])]
+        others = [c for c in frame.columns if c not in keys]
+        numeric = [c for c in others if types.is_numeric_dtype(frame[c])]
+        if others and not numeric:
+            raise TypeError(
+                f"databases must have a value column, but {_first_text(frame, others[0])}."
+            )
+        return numeric
     columns = [value] if isinstance(value, str) else list(value)
     for name in columns:
         if name not in frame.columns:
             raise ValueError(
-                f"value column {name!r} is not in the table; {nearest(name, list(frame.columns))}."
+                f"value column {name!r} is not in the table; {nearest(name, list(frame.columns))}"
             )
         if not types.is_numeric_dtype(frame[name]):
-            raise TypeError(
-                f"value column {name!r} must hold numbers, but its dtype was {frame[name].dtype}."
-            )
+            raise TypeError(f"value columns must hold numbers, but {_first_text(frame, name)}.")
     return columns
+
+
+def _first_text(frame: Any, name: str) -> str:
+    """Where a column holds something else than numbers."""
+    column = frame[name]
+    wrong = _pandas().to_numeric(column, errors="coerce").isna() & column.notna()
+    if not wrong.any():
+        return f"{name!r} holds {column.dtype}"
+    row = int(np.argmax(wrong))
+    return (
+        f"{name!r} holds {preview_database(column.iloc[row])} in row {row} "
+        f"({int(wrong.sum())} of {len(frame)} are no numbers)"
+    )
 
 
 def _codes(column: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:

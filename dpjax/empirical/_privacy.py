@@ -134,10 +134,7 @@ def empirical_privacy(
         log_likelihood=fitted.log_likelihood if fitted else float("nan"),
         integration_error=max(risk.integration_error for risk in risks),
         num_databases=panel.num_databases,
-        independence=tuple(
-            check_independence(results, name)
-            for results, name in zip(_per_database(samples), samples.names, strict=True)
-        ),
+        independence=check_independence(_per_database(samples), samples.names),
         coverage=check_coverage(panel.coverage(), panel.num_databases),
         buckets=buckets,
         notes=(*panel.notes, *samples.notes, *(fitted.notes if fitted else ()), *_small(panel)),
@@ -184,10 +181,11 @@ def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
             )
 
 
-def _per_database(samples: QuerySamples) -> list[np.ndarray]:
-    """[databases] mean over the draws of each database, of each of the d queries."""
+def _per_database(samples: QuerySamples) -> np.ndarray:
+    """[databases, d] mean over the draws of each database, of each of the d queries."""
     count = np.bincount(samples.database)
-    return [np.bincount(samples.database, column) / count for column in samples.full.T]
+    columns = [np.bincount(samples.database, column) / count for column in samples.full.T]
+    return np.stack(columns, axis=1)
 
 
 def _small(panel: Panel) -> tuple[str, ...]:

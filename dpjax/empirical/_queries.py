@@ -281,4 +281,4 @@ def parse_query(text: str) -> Any:
     if head in _BY_NAME and len(rest) <= (head != "count"):
         return _BY_NAME[head](**({"column": rest[0]} if rest else {}))
     known = [*_BY_NAME, "quantile:LEVEL", "regression:Y~X"]
-    raise ValueError(f"query {text!r} is not known; {nearest(head, known)}.")
+    raise ValueError(f"query {text!r} is not known; {nearest(head, known)}")

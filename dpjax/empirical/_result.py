@@ -147,7 +147,7 @@ class EmpiricalPrivacy:
                 density["bandwidth"] = VariableBandwidth(**density["bandwidth"])
             data["density"] = Density(**density)
         data["coverage"] = CoverageCheck(**data["coverage"])
-        p_values = ("runs_p_value", "autocorrelation", "autocorrelation_p_value")
+        p_values = ("runs_p_value", "autocorrelation", "autocorrelation_p_value", "p_value")
         data["independence"] = tuple(
             IndependenceCheck(**c | {p: float(c[p]) for p in p_values})
             for c in data["independence"]

@@ -75,5 +75,5 @@ def find_mechanism(name: str) -> type[BuiltIn]:
         ValueError: No mechanism has that name; the message offers the nearest.
     """
     if name not in CATALOGUE:
-        raise ValueError(f"mechanism {name!r} is not known; {nearest(name, list(CATALOGUE))}.")
+        raise ValueError(f"mechanism {name!r} is not known; {nearest(name, list(CATALOGUE))}")
     return CATALOGUE[name]

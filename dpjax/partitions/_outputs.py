@@ -185,7 +185,7 @@ class Encoder:
         except TypeError:
             raise TypeError(
                 f"{self.source} must give numbers, vectors or labels, but gave "
-                f"{_short(repr(item))} ({type(item).__name__})."
+                f"{shortened(repr(item))} ({type(item).__name__})."
             ) from None
         return self._label_of(item)
 
@@ -209,7 +209,7 @@ class Encoder:
                 f"{self.source} gave too many distinct labels (give numbers, or group them)",
             )
             self._numbers[key] = len(self.names)
-            self.names.append(_short(repr(label)) if text is None else text)
+            self.names.append(shortened(repr(label)) if text is None else text)
         return self._numbers[key]
 
     def _special_label(self, text: str) -> int:
@@ -307,7 +307,8 @@ def special_text(row: Sequence[float] | np.ndarray) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """A text, or its beginning where it is long."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
@@ -317,9 +318,9 @@ def preview(raw: Sequence[Any] | np.ndarray) -> str:
         return f"an array of {raw.dtype} of the shape {list(raw.shape)}"
     if isinstance(raw, list | tuple):
         return f"a {type(raw).__name__} of length {len(raw)}"
-    return f"{_short(repr(raw))} ({type(raw).__name__})"
+    return f"{shortened(repr(raw))} ({type(raw).__name__})"
 
 
 def preview_database(database: Any) -> str:
     """A database in a message."""
-    return _short(repr(database))
+    return shortened(repr(database))

@@ -4,8 +4,8 @@ import io
 from pathlib import Path
 from typing import Any
 
-from dpjax._errors import neutral
-from dpjax._files import write_whole
+from dpjax._errors import needs, neutral
+from dpjax._files import refuse_unwritable, write_whole
 
 _LONGEST = 100
 """Characters of a text that leave room for the figure."""
@@ -36,10 +36,9 @@ def new_figure(num_rows: int = 1, num_columns: int = 1, *, size: tuple[float, fl
     Raises:
         ModuleNotFoundError: matplotlib is missing; the message says how to get it.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("figures need matplotlib: pip install 'dpjax[plot]'.") from error
+    needs("figures", "plot", "matplotlib")
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=size, layout="constrained", dpi=150)
     return figure, figure.subplots(num_rows, num_columns)
 
@@ -112,6 +111,6 @@ def check_figure_path(path: str | Path) -> Path:
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise ValueError(f"plot file must end in one of {', '.join(_FORMATS)}, but was {path}.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"plot file {path} is in a folder that does not exist.")
+    needs("figures", "plot", "matplotlib")
+    refuse_unwritable("plot file", path)
     return path

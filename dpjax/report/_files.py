@@ -1,11 +1,11 @@
 """How a report reaches its file: a path that can be written, and a page filled in."""
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from dpjax._errors import neutral
+from dpjax._errors import needs, neutral
+from dpjax._files import refuse_unwritable
 from dpjax.report._page import CLOSING, OPENING, Page, result_text
 
 KINDS = (".html", ".md")
@@ -16,16 +16,14 @@ def check_report_path(path: str | Path) -> Path:
 
     Raises:
         ValueError: It ends in neither .html nor .md.
-        FileNotFoundError: Its folder does not exist.
+        OSError: Its folder does not exist, or no file can be written there.
         ModuleNotFoundError: jinja2 is missing; the message says how to get it.
     """
     path = Path(path)
     if path.suffix.lower() not in KINDS:
         raise ValueError(f"report file must end in .html or .md, but was {path}.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"report file {path} is in a folder that does not exist.")
-    if find_spec("jinja2") is None:
-        raise ModuleNotFoundError("reports need jinja2: pip install 'dpjax[report]'.")
+    needs("reports", "report", "jinja2")
+    refuse_unwritable("report file", path)
     return path
 
 
@@ -42,11 +40,10 @@ def render(page: Page, kind: str) -> str:
     Raises:
         ModuleNotFoundError: jinja2 is missing; the message says how to get it.
     """
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-        from markupsafe import Markup
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("reports need jinja2: pip install 'dpjax[report]'.") from error
+    needs("reports", "report", "jinja2")
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
     environment = Environment(
         loader=PackageLoader("dpjax.report", "templates"),
         autoescape=kind == ".html",

@@ -39,7 +39,7 @@ def check_names(
     for name in content:
         if name not in names:
             raise ValueError(
-                f"{what} has no {name!r}; known: {', '.join((*names, *taken_before))}."
+                f"{what} has no {name!r}; {nearest(str(name), (*names, *taken_before))}"
             )
 
 
@@ -279,7 +279,7 @@ def _rule_from_plain(content: Any) -> densities.BandwidthRule:
     classes = {cls.__name__: cls for cls in (*densities.RULES.values(), densities.Fixed)}
     name = content.get("rule", "")
     if name not in [*classes]:
-        raise ValueError(f"bandwidth rule {name!r} is not known; {nearest(str(name), [*classes])}.")
+        raise ValueError(f"bandwidth rule {name!r} is not known; {nearest(str(name), [*classes])}")
     rest = {k: v for k, v in content.items() if k != "rule"}
     check_names(f"bandwidth rule {name}", rest, tuple(f.name for f in fields(classes[name])))
     return classes[name](**rest)

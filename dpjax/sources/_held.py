@@ -1,5 +1,6 @@
 """Outputs in memory, checked and read like recordings."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -70,6 +71,11 @@ def as_outputs(name: str, outputs: Any) -> np.ndarray:
         TypeError: The outputs are neither numbers nor labels.
         ValueError: They have another shape.
     """
+    if isinstance(outputs, str | os.PathLike):
+        raise TypeError(
+            f"{name} must be outputs, but was the name {str(outputs)!r}: outputs in a file are "
+            f"dpjax.Recording({str(outputs)!r})."
+        )
     try:
         array = _array(outputs)
     except ValueError as error:

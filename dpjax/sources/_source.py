@@ -15,6 +15,7 @@ from dpjax.databases._pairs import rows_of
 from dpjax.databases._trees import rows
 from dpjax.inference import Rounds
 from dpjax.partitions import Outputs, Partition
+from dpjax.partitions._outputs import preview_database
 from dpjax.partitions._scored import fold_of
 
 
@@ -53,6 +54,20 @@ class AnyPairs(NamedTuple):
             raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
         names = tuple(f"pair {number}" for number in range(len(written)))
         return cls(([row[0] for row in written], [row[1] for row in written]), names)
+
+    def refuse_equal(self) -> None:
+        """Refuses pairs of which none can be told apart.
+
+        Raises:
+            ValueError: Both databases are the same, in every pair.
+        """
+        if all(map(_is_equal, *self.sides)):
+            first = self.sides[0][0]
+            shown = preview_database(first.tolist() if hasattr(first, "tolist") else first)
+            raise ValueError(
+                f"pairs must hold two different databases, but in {' and '.join(self.labels[:3])} "
+                f"both are {shown}: no output can tell them apart."
+            )
 
     def equal_notes(self) -> list[str]:
         """Says where both databases are the same, so that nothing can tell them apart."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpjax import _random, _validate
+from dpjax._errors import needs
 from dpjax._files import read_document
 from dpjax.partitions._outputs import preview_database
 from dpjax.results._plain import check_names
@@ -161,12 +162,9 @@ class SweepSpec:
 
     def to_toml(self) -> str:
         """The TOML text that `from_file` reads (needs tomli-w)."""
-        try:
-            import tomli_w
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "writing TOML needs tomli-w: pip install 'dpjax[sweeps]'."
-            ) from error
+        needs("TOML files that are written", "sweeps", "tomli_w")
+        import tomli_w
+
         return tomli_w.dumps(self.to_dict())
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpjax import _random
+from dpjax._errors import needs
 from dpjax._files import read_document, write_whole
 from dpjax.results import _provenance
 from dpjax.sweeps._binding import DECISIVE, FORMAT, difference, read_binding
@@ -89,14 +90,18 @@ class Store:
                 processor, or is not a store at all.
             OSError: It cannot be written to.
         """
+        needs("sweeps", "sweeps", "pyarrow")
         folder = Path(folder)
         if folder.exists() and not folder.is_dir():
             raise ValueError(f"the store must be a folder, but {folder} is a file.")
         manifest = _manifest(spec)
         if not (folder / _MANIFEST).exists():
             _refuse_strangers(folder)
-            (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
-            write_whole({folder / _MANIFEST: json.dumps(manifest, indent=1) + "\n"})
+            try:
+                (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
+                write_whole({folder / _MANIFEST: json.dumps(manifest, indent=1) + "\n"})
+            except OSError as error:
+                raise OSError(f"the store {folder} cannot be made: {error.strerror}.") from None
         old = cls.open(folder, spec.modules)
         _refuse_others(old, manifest, spec)
         manifest["processors"] = old.manifest["processors"]

@@ -132,7 +132,7 @@ def test_sentences_speak_of_options(run):
         ((), "name one thing to audit"),
         (("laplace", "--samples", "x.npy", "y.npy"), "name one thing to audit"),
         (("--function", "nothing", "--pairs", "p.json"), "--pairs p.json does not exist"),
-        (("--function", "math:sin"), "--function needs --pairs, a file with [[database"),
+        (("--function", "math:sin"), "--function needs --pairs, such as --pairs '[[0, 1]]'"),
         (("laplace", "--pairs", "none.json"), "none.json does not exist"),
         (("laplace", "--pairs", "."), "--pairs . is a folder"),
     ],

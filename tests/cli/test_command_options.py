@@ -121,7 +121,7 @@ def test_the_help_shows_the_options_of_each_method_together(run, monkeypatch):
     assert "--timeout" in panels["--command"] and "--column" in panels["--samples"]
     assert "--region" in panels["--method events and --method local"]
     # What rich would take for its own marks.
-    assert "JSON pairs (database, neighbor)" in panels["NAME, --function, --host and --command"]
+    assert "JSON such as '[[0, 1]]'" in panels["NAME, --function, --host and --command"]
 
 
 def test_no_function_of_the_command_line_has_many_arguments():

@@ -5,6 +5,7 @@ from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pytest
+import scipy
 from scipy.integrate import quad
 
 from dpjax.empirical import (
@@ -13,6 +14,7 @@ from dpjax.empirical import (
     EmpiricalPrivacy,
     JaxQuery,
     VariableBandwidth,
+    _checks,
     empirical_privacy,
 )
 from dpjax.empirical._bandwidth import nearest_distances
@@ -376,16 +378,48 @@ def test_autocorrelation_is_compared_with_all_orders():
     orders = np.array([correlation(order) for order in permutations(range(5))])
     # The mean over all orders is -1/5.
     exact = np.mean(np.abs(orders + 1 / 5) >= np.abs(orders[0] + 1 / 5) - 1e-12)
-    check = check_independence(results)
+    (check,) = check_independence(results[:, None])
     assert check.autocorrelation == pytest.approx(orders[0], abs=1e-12)
     # 9999 orders at random: 4.5 standard errors, 7e-6.
     error = np.sqrt(exact * (1 - exact) / 9999)
     assert check.autocorrelation_p_value == pytest.approx(exact, abs=4.5 * error + 1e-4)
     walk = np.cumsum(np.random.default_rng(0).normal(size=60))
-    check = check_independence(walk)
+    # Beside a constant, which has no order.
+    check, constant = check_independence(np.stack([walk, np.ones(60)], 1), ("walk", "one"))
     assert check.runs_p_value < 1e-3 and check.autocorrelation_p_value < 1e-3
-    assert "look dependent" in str(check)
-    assert "too few" in str(check_independence(np.ones(9)))
+    assert check.p_value < 1e-3 and "look dependent" in str(check)
+    assert "one: too few databases or no spread" in str(constant)
+    (few,) = check_independence(np.arange(3.0)[:, None])
+    assert "too few" in str(few) and (few.runs, few.query) == (2, "query")
+
+
+@pytest.mark.parametrize("num_queries", [1, 3])
+def test_independent_databases_look_dependent_as_rarely_as_is_said(monkeypatch, num_queries):
+    """In any test of any query: two tests at 0.05 each were at 0.087 together."""
+    # Exact for every number of orders of which 0.05 is a whole number.
+    monkeypatch.setattr(_checks, "_PERMUTATIONS", 199)
+    rng, alarms = np.random.default_rng(5), 0
+    for number in range(2000):
+        # Of two shapes, and of an odd number of databases: one result lies at the median.
+        results = rng.normal(size=(15 + number % 10, num_queries)) ** (1 + 2 * (number % 2))
+        checks = check_independence(results, ("q",) * num_queries, key=number)
+        alarms += any("look dependent" in str(check) for check in checks)
+    # 1e-5 on either side of a rate of 0.05, and the rate of p <= 0.04 from below.
+    assert scipy.stats.binom.ppf(1e-5, 2000, 0.035) <= alarms
+    assert alarms <= scipy.stats.binom.ppf(1 - 1e-5, 2000, 0.05)
+
+
+def test_dependent_databases_look_dependent():
+    """At 41 years, with a correlation of 0.7 from each year to the next, in most panels."""
+    rng, seen = np.random.default_rng(6), 0
+    for number in range(40):
+        noise, results = rng.normal(size=41), np.zeros(41)
+        for year in range(41):
+            results[year] = 0.7 * results[year - 1] * (year > 0) + noise[year]
+        (check,) = check_independence(results[:, None], key=number)
+        seen += "look dependent" in str(check)
+    # The power is 0.96 by 4,000 such panels; so few are seen once in 1e6 times.
+    assert seen >= 30
 
 
 def test_coverage_in_words():

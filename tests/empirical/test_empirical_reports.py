@@ -1,6 +1,7 @@
 """Reports and figures of empirical privacy."""
 
 import html
+import sys
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from dpjax.empirical import (
     render_empirical_report,
     write_empirical_report,
 )
-from dpjax.report import _files, check_report_path
+from dpjax.report import check_report_path
 
 NARROW = Density(bandwidth=0.25)
 
@@ -81,7 +82,7 @@ def test_report_paths_that_cannot_be(values, tmp_path, monkeypatch):
         write_empirical_report(result, tmp_path / "r.txt")
     with pytest.raises(FileNotFoundError, match="folder that does not exist"):
         write_empirical_report(result, tmp_path / "none" / "r.md")
-    monkeypatch.setattr(_files, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'dpjax\[report\]'"):
         check_report_path(tmp_path / "r.md")
 

@@ -23,7 +23,11 @@ from dpjax.results import Finding, Witness, plain_database
 from dpjax.sources import AnyPairs
 
 _CURVE_POINTS = 400
-_CONSTANT = 1e-9  # a bandwidth this small against the region is that of a constant
+_CONSTANT = 1e-30
+"""The spread of outputs that are all the same is the smallest float, or a little less."""
+
+_TOO_COARSE = 1e-9
+"""Part of the nodes that a bandwidth needs, below which no lattice has them."""
 
 
 def first_run(statistics: LocalStatistics) -> LocalStatistics:
@@ -31,10 +35,20 @@ def first_run(statistics: LocalStatistics) -> LocalStatistics:
     return jax.tree.map(lambda leaf: leaf[0], statistics)
 
 
-def refine_lattice(run: Any, settings: Local) -> tuple[LocalStatistics, Local]:
+def refine_lattice(
+    run: Callable[[Local], Any], settings: Local, region: str
+) -> tuple[LocalStatistics, Local]:
     """Runs, with as many lattice nodes as the bandwidth needs; the settings say how many.
 
     The statistics come to the host, where no step of inference compiles anything.
+
+    Args:
+        run: Settings -> statistics of a run, on the device.
+        settings: To begin with.
+        region: In the caller's words.
+
+    Raises:
+        ValueError: No lattice is fine enough; the message says why.
     """
     kernel = find_kernel(settings.kernel)
     while True:
@@ -49,19 +63,42 @@ def refine_lattice(run: Any, settings: Local) -> tuple[LocalStatistics, Local]:
         nodes = float(np.min(statistics.found.nodes_per_bandwidth))
         if nodes >= kernel.min_nodes:
             return statistics, settings
-        if not nodes > _CONSTANT * kernel.min_nodes:
-            raise ValueError(
-                "the outputs hold NaN or an infinity, or are constant at one of the databases, so "
-                "they have no density: return finite reals, or integers with num_outcomes."
-            )
-        wanted = finer(settings.num_nodes, nodes, kernel)
+        # None has them where the bandwidth is 0 or NaN.
+        wanted = MAX_NODES + 1
+        if nodes > _TOO_COARSE * kernel.min_nodes:
+            wanted = finer(settings.num_nodes, nodes, kernel)
         if wanted > MAX_NODES:
-            raise ValueError(
-                "region is so wide against the bandwidth of the density estimate that more than "
-                f"{MAX_NODES} lattice nodes would be needed: narrow the region, or use "
-                "density='direct'."
-            )
+            _refuse_lattice(statistics, settings, region)
         settings = dataclasses.replace(settings, num_nodes=wanted)
+
+
+def _refuse_lattice(statistics: LocalStatistics, settings: Local, region: str) -> None:
+    """Says why no lattice is fine enough."""
+    spread = np.asarray(statistics.found.spread, float)
+    if not (spread > _CONSTANT).all():
+        what = "hold NaN or an infinity" if np.isnan(spread).any() else "are constant"
+        raise ValueError(
+            f"the outputs {what} at one of the databases, so they have no density there: return "
+            "finite reals, or integers with num_outcomes, or use method=Events()."
+        )
+    _refuse_empty(statistics, settings, region)
+    raise ValueError(
+        f"region {region} is so wide against the bandwidth of the density estimate (the outputs "
+        f"spread over about {spread.min():.3g}) that more than {MAX_NODES} lattice nodes would be "
+        "needed: narrow the region, or use density='direct'."
+    )
+
+
+def _refuse_empty(statistics: LocalStatistics, settings: Local, region: str) -> None:
+    """Refuses a region into which nothing fell."""
+    curves = statistics.found.curves
+    assert curves is not None
+    allowed = np.asarray(curves.allowed)[..., None, :]
+    if not np.any(np.where(allowed, curves.densities, 0)):
+        raise ValueError(
+            f"region {region} lies outside the support of the outputs: none of the "
+            f"{settings.num_samples} draws at either side of the chosen pair fell into it."
+        )
 
 
 def bounds_of(
@@ -129,12 +166,8 @@ def finding_of(
     Raises:
         ValueError: No sample fell into the region.
     """
+    _refuse_empty(statistics, settings, region_text or str(region))
     curves = jax.tree.map(np.asarray, statistics.found.curves)
-    if not np.any(curves.densities[:, curves.allowed]):
-        raise ValueError(
-            f"region {region_text or region} lies outside the support of the outputs: none of the "
-            f"{settings.num_samples} draws at either side of the chosen pair fell into it."
-        )
 
     def bounds(confidence: float) -> LocalBounds:
         return bounds_of(statistics, settings, region, confidence)

@@ -63,7 +63,8 @@ def _audit_drawn(method: Local, source: Drawn, pairs: Any, terms: Terms) -> Find
             with_curves=True,
         )
 
-    statistics, settings = refine_lattice(run, dataclasses.replace(method, region=None))
+    settings = dataclasses.replace(method, region=None)
+    statistics, settings = refine_lattice(run, settings, str(region))
     statistics = first_run(statistics)
     notes += _note_lost_outcomes(statistics, region, space)
     return finding_of(
@@ -84,7 +85,9 @@ def _audit_recorded(method: Local, source: Recorded, terms: Terms) -> Finding:
     )
     region = data.region(method.region)
     statistics, settings = refine_lattice(
-        lambda settings: mpl_recorded(data.source, region, settings), settings
+        lambda settings: mpl_recorded(data.source, region, settings),
+        settings,
+        data.region_text(region),
     )
     return finding_of(
         statistics,

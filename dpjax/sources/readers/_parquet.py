@@ -17,15 +17,12 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
     """Chunks of one column of a Parquet file, or of all where all are numbers.
 
     Raises:
-        ModuleNotFoundError: pyarrow is not installed.
         ValueError: There is no such column, it has gaps, or it holds neither numbers nor texts;
             or none was chosen and one is an index.
     """
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("Parquet files need pyarrow: pip install 'dpjax[io]'.") from None
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     # Opened here, for Arrow takes no file's name that is no UTF-8.
     with path.open("rb") as opened:
         try:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from dpjax._files import opened
 from dpjax.sources.readers._entries import first_inexact, is_integer
 
 _SMALL = 2**20
@@ -45,13 +46,13 @@ def plain_chunks(
     Yields:
         int64 or float64 [n] or [n, width], and the bytes of its lines.
     """
-    if path.stat().st_size - offset < _SMALL:
+    if path.stat().st_size < _SMALL + offset:
         return
     try:
         import pyarrow  # noqa: F401
     except ModuleNotFoundError:
         return
-    with path.open("rb") as file:
+    with opened(path) as file:
         file.seek(offset)
         for block, ends in _blocks(file, rows):
             if block.translate(None, _PLAIN) or block.count(b"\r") != block.count(b"\r\n"):

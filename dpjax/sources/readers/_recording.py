@@ -4,11 +4,13 @@ import csv
 import glob
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from dpjax._errors import needs
 from dpjax._files import refuse_endless
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
@@ -23,6 +25,7 @@ _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]
     ".csv": text_chunks,
     ".tsv": text_chunks,
     ".txt": text_chunks,
+    **dict.fromkeys((".csv.gz", ".tsv.gz", ".txt.gz"), text_chunks),
     ".parquet": parquet_chunks,
 }
 
@@ -30,10 +33,9 @@ _SHOWN = 1000
 """Characters of a message."""
 
 _COLUMNS = {
-    ".csv": text_columns,
-    ".tsv": text_columns,
-    ".txt": text_columns,
-    ".parquet": parquet_columns,
+    kind: parquet_columns if kind == ".parquet" else text_columns
+    for kind, reader in _READERS.items()
+    if reader in (text_chunks, parquet_chunks)
 }
 
 
@@ -43,13 +45,15 @@ class Recording:
 
     Attributes:
         where: A file, several separated by commas, a pattern with * or ?, or a list of files. The
-            kind follows from the ending: .npy, .npz, .csv, .tsv, .txt or .parquet. Text files have
-            one output a line: numbers, several numbers for vectors, or labels.
+            kind follows from the ending: .npy, .npz, .csv, .tsv, .txt or .parquet, and .csv.gz,
+            .tsv.gz or .txt.gz where it is packed. Text files have one output a line: numbers,
+            several numbers for vectors, or labels.
         column: Which column holds the outputs, by name or by number from 0 (in an npz file: the
             name of the array); None where there is one, or where the columns are a vector's.
 
     Raises:
         FileNotFoundError: A file does not exist.
+        ModuleNotFoundError: It needs a package that is not installed.
         ValueError: A file is a folder or of another kind, or no file fits the pattern.
     """
 
@@ -66,10 +70,12 @@ class Recording:
                     "independent."
                 )
             seen.add(path.resolve())
-            if path.suffix.lower() not in _READERS:
+            if _ending(path) == ".parquet":
+                needs("Parquet files", "io", "pyarrow")
+            if _ending(path) not in _READERS:
                 raise ValueError(
                     f"samples file {path} must end in {', '.join(_READERS)}, but ends in "
-                    f"{path.suffix!r}."
+                    f"{_ending(path)!r}."
                 )
 
     @property
@@ -105,8 +111,9 @@ class Recording:
         """Which columns are a vector's, where nobody said so."""
         first = self.paths[0]
         refuse_endless("samples file", first)
-        columns = _COLUMNS.get(first.suffix.lower())
-        names = columns(first) if columns is not None and self.column is None else []
+        columns = _COLUMNS.get(_ending(first))
+        with _naming(first):
+            names = columns(first) if columns is not None and self.column is None else []
         if len(names) < 2:
             return []
         return [f"{self.name}: read {len(names)} columns as vectors: {', '.join(names)}."]
@@ -139,25 +146,33 @@ class Recording:
                 raise ValueError(f"samples file {path} holds no outputs.")
 
     def _of(self, path: Path) -> Iterator[np.ndarray]:
-        try:
-            yield from _READERS[path.suffix.lower()](path, self.column, _ROWS)
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"samples file {path} cannot be read: it is no utf-8 (byte {error.start} of what "
-                f"was read is {error.object[error.start]:#04x}); save it as UTF-8."
-            ) from None
-        except (ValueError, OSError, EOFError, zipfile.BadZipFile, csv.Error) as error:
-            text = _shortened(str(error))
-            joint = "" if text.startswith(("must", "has", "mixes")) else "cannot be read: "
-            raise ValueError(f"samples file {path} {joint}{text}.") from None
-        except ImportError:
-            raise
-        except Exception as error:
-            # The readers of others raise whatever they like where a file is damaged.
-            raise ValueError(
-                f"samples file {path} cannot be read: it is damaged, or of a kind that is not "
-                f"known ({type(error).__name__}: {_shortened(str(error))})."
-            ) from error
+        with _naming(path):
+            yield from _READERS[_ending(path)](path, self.column, _ROWS)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Within it, what is wrong with a file is said with its name."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"samples file {path} cannot be read: it is no utf-8 (byte {error.start} of what "
+            f"was read is {error.object[error.start]:#04x}); save it as UTF-8."
+        ) from None
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, csv.Error) as error:
+        text = _shortened(str(error))
+        joint = "" if text.startswith(("must", "has", "mixes")) else "cannot be read: "
+        end = "" if text.endswith("?") else "."
+        raise ValueError(f"samples file {path} {joint}{text}{end}") from None
+    except ImportError:
+        raise
+    except Exception as error:
+        # The readers of others raise whatever they like where a file is damaged.
+        raise ValueError(
+            f"samples file {path} cannot be read: it is damaged, or of a kind that is not "
+            f"known ({type(error).__name__}: {_shortened(str(error))})."
+        ) from error
 
 
 def read_samples(path: str | Path, column: str | int | None = None) -> np.ndarray:
@@ -181,6 +196,11 @@ def read_samples(path: str | Path, column: str | int | None = None) -> np.ndarra
             )
         chunks = [chunk.astype(np.uint64) for chunk in chunks]
     return np.concatenate(chunks)
+
+
+def _ending(path: Path) -> str:
+    """By which its reader is known."""
+    return "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else [path.suffix]).lower()
 
 
 def _shortened(text: str) -> str:

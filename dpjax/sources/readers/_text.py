@@ -13,6 +13,7 @@ import numpy as np
 
 from dpjax import _validate
 from dpjax._errors import nearest
+from dpjax._files import opened
 from dpjax.sources.readers._columns import LOOKED_AT, refuse_decimal_commas, refuse_index
 from dpjax.sources.readers._entries import (
     SPACE,
@@ -35,6 +36,11 @@ _DIGITS = 60
 """Digits of a number in a message."""
 
 _ENTRY = re.compile(f"[^{SPACE}]+")
+
+
+def _kind_of(path: Path) -> str:
+    """The ending that tells the kind of a file, whether it is packed or not."""
+    return Path(path.stem if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
 def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
@@ -122,7 +128,7 @@ class _Layout(NamedTuple):
 
 
 def _layout(path: Path, column: str | int | None) -> _Layout | None:
-    delimiter = _DELIMITERS[path.suffix.lower()]
+    delimiter = _DELIMITERS[_kind_of(path)]
     head, offset, next_offset, lines_of_first = _head(path, delimiter)
     if not head:
         return None
@@ -150,7 +156,7 @@ def _refuse_columns(path: Path, layout: _Layout) -> None:
 
 def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int, int]:
     """The first two rows, the bytes before the first one and after it, and its lines."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         start = len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0
     seen: list[str] = []
     with _opened(path, start) as file:
@@ -161,7 +167,7 @@ def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int,
 
 
 def _opened(path: Path, offset: int) -> TextIOWrapper:
-    file = path.open("rb")
+    file = opened(path)
     file.seek(offset)
     return TextIOWrapper(file, encoding="utf-8", newline="")
 

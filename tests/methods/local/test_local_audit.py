@@ -107,7 +107,7 @@ def test_a_region_that_needs_a_finer_lattice_gets_one():
     result = dpjax.audit(Laplace(1.0), ONE, method=method, claim=0.4, confidence=0.95)
     assert result.settings["num_nodes"] > 512 and result.verdict == "violated"
     assert result.recipe["method"]["num_nodes"] == 512
-    with pytest.raises(ValueError, match=r"region is so wide against the bandwidth"):
+    with pytest.raises(ValueError, match=r"region .* is so wide against the bandwidth"):
         dpjax.audit(Laplace(1.0), ONE, method=dataclasses.replace(LOCAL, region=(-1e6, 1e6)))
 
 
@@ -121,7 +121,7 @@ def test_the_lattice_is_refined_until_it_is_fine_enough():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("jax.device_get", lambda value: value)
-        _, settings = refine_lattice(run, dpjax.Local())
+        _, settings = refine_lattice(run, dpjax.Local(), "(0, 1)")
     assert tried[0] == 512 and tried[-1] == settings.num_nodes
     assert tried == sorted(set(tried)) and len(tried) <= 3
     # Fine enough: the kernel's own demand of nodes in a bandwidth.
@@ -227,7 +227,9 @@ REFUSED = [
     ),
     (lambda: dpjax.audit(release, NAN, method=LOCAL), r"returned NaN or an infinity in a pilot"),
     (
-        lambda: dpjax.audit(release, [(4.0, 4.0)], method=LOCAL),
+        lambda: dpjax.audit(
+            lambda key, database: release(key, 4.0 + 0 * database), ONE, method=LOCAL
+        ),
         r"returned a constant in a pilot",
     ),
     (

@@ -1,0 +1,126 @@
+"""What is named on the command line: a function, pairs of databases, standard input."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+_BEGINNINGS = {b"\x93NUMPY": ".npy", b"PK\x03\x04": ".npz", b"PAR1": ".parquet"}
+"""Of a file's bytes -> the ending of its kind."""
+
+_PART = 2**20
+"""Bytes of standard input that are read at once."""
+
+
+def function_of(path: str, option: str) -> Any:
+    """A function of a module, MODULE:NAME, or of a file, FILE.py:NAME.
+
+    Args:
+        path: As written.
+        option: For messages.
+
+    Raises:
+        ValueError: It is not of that form, or cannot be imported.
+    """
+    from dpjax._errors import nearest
+
+    module, _, attribute = path.rpartition(":")
+    if not module or not attribute:
+        raise ValueError(f"{option} must be MODULE:NAME or FILE.py:NAME, but was {path!r}.")
+    folder, file = Path.cwd(), None
+    if module.endswith(".py"):
+        file = Path(module)
+        if not file.is_file():
+            raise ValueError(f"{option} {path!r}: there is no file {module}.")
+        # By its name, so that workers, which are other processes, can import it too.
+        folder, module = file.resolve().parent, file.stem
+    sys.path.insert(0, str(folder))
+    try:
+        found = importlib.import_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit() and input() among them
+        what = str(error) if isinstance(error, ImportError) else repr(error)
+        raise ValueError(f"{option} {path!r}: the module cannot be imported: {what}.") from None
+    origin = getattr(found, "__file__", None)
+    if file is not None and (origin is None or not file.samefile(origin)):
+        raise ValueError(
+            f"{option} {path!r}: there is another module {module!r}, {origin}: rename the file."
+        )
+    try:
+        return getattr(found, attribute)
+    except AttributeError:
+        names = [name for name, value in vars(found).items() if callable(value)]
+        hint = nearest(attribute, [name for name in names if not name.startswith("_")])
+        raise ValueError(f"{option} {path!r}: the module has no {attribute!r}; {hint}") from None
+
+
+def pairs_of(text: str, *, any_kind: bool = False) -> Any:
+    """Pairs as JSON on the command line, or in a file.
+
+    Args:
+        text: JSON that begins with [, or the name of a file.
+        any_kind: Whether they may hold whatever JSON holds, as for mechanisms of the host; else
+            they are stacked numbers.
+
+    Raises:
+        ValueError: They are no pairs.
+    """
+    from dpjax._files import read_document, refuse_endless
+    from dpjax.databases import Pairs
+    from dpjax.partitions._outputs import shortened
+    from dpjax.sources.readers import npz_array
+
+    path, inline = Path(text), text.lstrip().startswith("[")
+    form = "JSON [[database, neighbor], ...] or an npz file with the arrays database and neighbor"
+    if not inline:
+        refuse_endless("--pairs", path)
+    try:
+        if not inline and path.suffix == ".npz":
+            database, neighbor = (npz_array(path, name) for name in ("database", "neighbor"))
+            # Before a mechanism of the host, they keep their digits.
+            return (
+                list(zip(database, neighbor, strict=True))
+                if any_kind
+                else Pairs(database, neighbor)
+            )
+        content = json.loads(text if inline else read_document("--pairs", path))
+        rows = [tuple(row) for row in content if isinstance(row, list) and len(row) == 2]
+        if not isinstance(content, list) or not rows or len(rows) != len(content):
+            raise ValueError("it holds something else")
+        return rows if any_kind else Pairs.of(rows)
+    except (ValueError, TypeError, OSError) as error:
+        said = str(error).rstrip(".")
+        raise ValueError(f"--pairs {shortened(text)} must be {form}: {said}.") from None
+    except Exception as error:
+        # Archives and deep nesting raise whatever their readers do.
+        raise ValueError(
+            f"--pairs {shortened(text)} must be {form}, but is damaged "
+            f"({type(error).__name__}: {error})."
+        ) from error
+
+
+def standard_input(folder: str) -> Path:
+    """What comes from standard input as a file in a folder, for it is read more than once.
+
+    Its kind follows from its first bytes.
+
+    Raises:
+        ValueError: Nothing comes, or more than the limit.
+    """
+    from dpjax._validate import within_limit
+
+    path, size, first = Path(folder, "standard-input"), 0, b""
+    with path.open("wb") as file:
+        while part := sys.stdin.buffer.read(_PART):
+            first, size = first or part, size + len(part)
+            within_limit("piped_bytes", size, "standard input has too many bytes")
+            file.write(part)
+    if not size:
+        raise ValueError("standard input must hold outputs for --samples -, but was empty.")
+    kind = next((kind for start, kind in _BEGINNINGS.items() if first.startswith(start)), None)
+    if kind is None:
+        line = first.split(b"\n", 1)[0]
+        kind = ".csv" if b"," in line else ".tsv" if b"\t" in line else ".txt"
+    return path.rename(path.with_suffix(kind))

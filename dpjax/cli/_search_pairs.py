@@ -1,0 +1,84 @@
+"""`dpjax search-pairs`: the best few of many pairs of databases, to be audited."""
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from dpjax.cli._audit_options import TABLE as _AUDIT
+from dpjax.cli._options import say_written, working
+from dpjax.cli._table import Table, add_command, option
+
+_SUBJECT = ("mechanism", "function", "epsilon", "param", "num_outcomes", "pairs", "region", "key")
+_SEARCH = ("budget", "keep", "factor", "region", "key")
+
+TABLE: Table = {
+    **{name: _AUDIT[name] for name in _SUBJECT},
+    "budget": option(
+        int, "Most draws that may be spent, on both sides of all pairs.", default=1_000_000
+    ),
+    "keep": option(int, "How many pairs are wanted. Default: 3."),
+    "factor": option(int, "Each round but the last keeps one pair in so many. Default: 4."),
+    "out": option(Path, "Write the pairs to a JSON file, for `dpjax audit --pairs`."),
+    "as_json": option(bool, "Print one JSON object instead.", "--json", default=False),
+}
+"""The options."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    add_command(
+        app,
+        "search-pairs",
+        search_pairs,
+        TABLE,
+        "dpjax search-pairs noisy-histogram-2 --epsilon 0.5 --keep 2",
+        "dpjax search-pairs --function release.py:release --pairs many.npz --region -5 5 "
+        "--out best.json",
+        "dpjax audit --function release.py:release --pairs best.json",
+    )
+
+
+def search_pairs(**given: Any) -> None:
+    """Finds the pairs with the largest estimated loss, by successive halving.
+
+    To choose pairs costs no confidence: `dpjax audit` draws afresh. The losses are estimates of the
+    local approach, and no bounds.
+    """
+    written = {name: value for name, value in given.items() if value not in (None, [], ())}
+    sources = [name for name in ("mechanism", "function") if name in written]
+    if len(sources) != 1:
+        raise ValueError("name one thing whose pairs are searched: a mechanism or --function.")
+    if written.get("out") is not None:
+        from dpjax._files import refuse_unwritable
+
+        refuse_unwritable("file of pairs", written["out"])
+    with working("comparing pairs ..."), ExitStack() as stack:
+        found = _found(sources[0], written, stack)
+    sides = [side.tolist() for side in (found.pairs.database, found.pairs.neighbor)]
+    pairs = [list(pair) for pair in zip(*sides, strict=True)]
+    if written["as_json"]:
+        content = {"estimates": found.estimates, "pairs": pairs, "labels": found.pairs.labels}
+        print(json.dumps({**content, "rungs": found.rungs, "num_draws": found.num_draws}))
+    else:
+        print(f"the best {len(pairs)} of {found.rungs[0][0]} pairs, by {found.num_draws} draws")
+        for label, loss, pair in zip(found.pairs.labels, found.estimates, pairs, strict=True):
+            print(f"  estimated loss {loss:.4f}  {label}: {json.dumps(pair)}")
+    if written.get("out") is not None:
+        from dpjax._files import write_whole
+
+        write_whole({written["out"]: json.dumps(pairs) + "\n"})
+        say_written(written["out"])
+
+
+def _found(source: str, written: dict[str, Any], stack: ExitStack) -> Any:
+    """The best pairs; a built-in mechanism's standard pairs are searched if none are given."""
+    from dpjax.cli._subject import subject_and_pairs
+    from dpjax.methods._pairs import search_pairs as search
+
+    subject, pairs = subject_and_pairs(source, written, None, stack)
+    if pairs is None:
+        pairs = subject.standard_pairs()
+    return search(subject, pairs, **{name: written[name] for name in _SEARCH if name in written})

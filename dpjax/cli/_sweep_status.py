@@ -1,0 +1,61 @@
+"""`dpjax sweep status`: how far a sweep is, and the bounds that it has so far."""
+
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+
+def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
+    """Prints a table of the entries of a store.
+
+    Args:
+        folder: The store.
+        allow_import: Modules whose mechanisms it may name.
+
+    Raises:
+        ValueError: There is no folder, or no store in it.
+    """
+    if folder is None:
+        raise ValueError("dpjax sweep status needs the folder of a store.")
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from dpjax._errors import neutral
+    from dpjax.sweeps import Store
+
+    store = Store.open(folder, allow_import)
+    finished, corrupt, strange, _ = store.contents()
+    stored = Counter[str]()
+    for block in store.spec.blocks():
+        if block.name in finished:
+            stored[block.entry.id] += block.stop - block.first
+    columns = store.columns() if finished and not corrupt else {}
+    table = Table(
+        *("entry", "mechanism", "runs", "stored", "lower bound", "estimate"),
+        title=Text(neutral(f"{store.spec.name} in {folder}")),
+        caption="Of the stored runs: median (least to largest)." if columns else None,
+    )
+    for entry in store.spec.entries:
+        found = columns.get(entry.id, {})
+        names = (Text(neutral(name)) for name in (entry.label, entry.mechanism_name))
+        summaries = (_summary(found.get(name, ())) for name in ("lower_bound", "estimate"))
+        table.add_row(*names, str(entry.num_runs), str(stored[entry.id]), *summaries)
+    Console().print(table)
+    total = stored.total()
+    print(f"{total} of {store.spec.num_runs} runs are stored; {len(corrupt)} corrupt blocks.")
+    for path, reason in strange.items():
+        print(f"{neutral(str(path))} is not used: {reason}.")
+
+
+def _summary(values: Any) -> str:
+    """The median, the least and the largest of what is a number."""
+    import numpy as np
+
+    numbers = np.asarray(values, float)
+    numbers = np.sort(numbers[~np.isnan(numbers)])
+    if not numbers.size:
+        return "-"
+    median = numbers[(len(numbers) - 1) // 2]
+    return f"{median:.4f} ({numbers[0]:.4f} to {numbers[-1]:.4f})"

@@ -1,0 +1,231 @@
+"""What the command line takes: inline pairs, files of functions, standard input, packed files."""
+
+import gzip
+import io
+import json
+import shlex
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+
+import dpjax
+from dpjax.cli import _app
+
+CODE = """
+def noisy(database, num_samples, rng):
+    return database + rng.laplace(size=num_samples)
+
+def release(key, database):
+    import jax
+    return database + jax.random.laplace(key)
+"""
+SMALL = ("--num-samples", 500, "--num-confirm", 2000, "--json")
+SHOWN = ("mechanism", "lower_bound", "recipe", "witness")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "my-release.py").write_text(CODE)
+    (tmp_path / "pairs.json").write_text("[[0, 1]]")
+    (tmp_path / "json.py").write_text(CODE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield tmp_path
+    sys.modules.pop("my-release", None)
+
+
+def shown(done):
+    found = json.loads(done.output)
+    return {name: found[name] for name in SHOWN}
+
+
+@pytest.mark.parametrize("option", ["--host", "--function"])
+def test_a_function_of_a_file_at_pairs_in_the_command(run, folder, option):
+    name = {"--host": "noisy", "--function": "release"}[option]
+    inline = run("audit", option, f"my-release.py:{name}", "--pairs", "[[0, 1]]", *SMALL)
+    in_file = run(
+        "audit", option, f"{folder}/my-release.py:{name}", "--pairs", "pairs.json", *SMALL
+    )
+    assert inline.exit_code == 0 and shown(inline) == shown(in_file)
+
+
+def test_a_function_of_a_file_in_workers(run, folder):
+    options = ("--pairs", "[[0, 1]]", *SMALL)
+    alone = run("audit", "--host", "my-release.py:noisy", *options)
+    spread = run("audit", "--host", "my-release.py:noisy", *options, "--workers", 1)
+    assert shown(alone) == shown(spread)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--host", "none.py:f"), "--host 'none.py:f': there is no file none.py.\n"),
+        (("--host", "json.py:noisy"), "--host 'json.py:noisy': there is another module 'json', "),
+        (("--host", "my-release.py:nosy"), "has no 'nosy'; did you mean 'noisy'?\n"),
+        (("--host", "my-release.py"), "must be MODULE:NAME or FILE.py:NAME, but was 'my-release"),
+        (("--host", "my-release.py:noisy", "--pairs", "[[0, 1]"), "--pairs [[0, 1] must be JSON"),
+    ],
+)
+def test_what_is_no_function_or_pair(refused, folder, arguments, message):
+    more = () if "--pairs" in arguments else ("--pairs", "[[0, 1]]")
+    assert message in refused("audit", *arguments, *more)
+
+
+def outputs(shift, seed):
+    return np.random.default_rng(seed).laplace(shift, size=3000)
+
+
+def text_of(values):
+    return "".join(f"{value!r}\n" for value in values.tolist()).encode()
+
+
+def binary_of(values):
+    file = io.BytesIO()
+    np.save(file, values)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "column"),
+    [(text_of, ()), (binary_of, ()), (lambda v: b"a,b\n" + b"".join(
+        f"label {i % 7},{x!r}\n".encode() for i, x in enumerate(v.tolist())), ("--column", "b"))],
+    ids=["text", "npy", "csv"],
+)  # fmt: skip
+def test_standard_input_is_a_recording(run, folder, monkeypatch, content, column):
+    x, y = outputs(0, 1), outputs(1, 2)
+    if column:
+        (folder / "x.csv").write_bytes(content(x))
+    else:
+        np.save(folder / "x.npy", x)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content(y))))
+    file = "x.csv" if column else "x.npy"
+    done = run("audit", "--samples", file, "-", *column, "--json")
+    expected = dpjax.audit(dpjax.Recorded(x, y))
+    assert json.loads(done.output)["lower_bound"] == expected.lower_bound
+    assert json.loads(done.output)["mechanism"].startswith(f"{file} / standard-input.")
+
+
+def test_standard_input_that_cannot_be_used(refused, folder, monkeypatch):
+    np.save(folder / "x.npy", outputs(0, 1))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    assert "was empty" in refused("audit", "--samples", "x.npy", "-")
+    assert "had - twice" in refused("audit", "--samples", "-", "-")
+    monkeypatch.setenv("DPJAX_MAX_PIPED_BYTES", "100")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text_of(outputs(0, 1)))))
+    assert "above the limit of 100" in refused("audit", "--samples", "x.npy", "-")
+
+
+@pytest.mark.parametrize("kind", ["txt", "csv", "tsv"])
+def test_packed_files_are_read_as_what_they_hold(run, folder, kind):
+    for name, shift in (("x", 0), ("y", 1)):
+        content = text_of(outputs(shift, shift))
+        (folder / f"{name}.{kind}").write_bytes(content)
+        (folder / f"{name}.{kind}.gz").write_bytes(gzip.compress(content))
+    plain = run("audit", "--samples", f"x.{kind}", f"y.{kind}", "--json")
+    packed = run("audit", "--samples", f"x.{kind}.gz", f"y.{kind}.gz", "--json")
+    assert packed.exit_code == 0
+    assert json.loads(packed.output)["witness"] == json.loads(plain.output)["witness"]
+
+
+def test_a_packed_table_of_records(run, folder):
+    rng = np.random.default_rng(0)
+    rows = [f"{year},{who},{rng.gamma(2.0)}" for year in range(8) for who in range(5)]
+    content = "\n".join(["database,individual,value", *rows]).encode()
+    (folder / "t.csv").write_bytes(content)
+    (folder / "t.csv.gz").write_bytes(gzip.compress(content))
+    plain, packed = (
+        run("empirical", f"t.csv{end}", "--epsilon", 1, "--json") for end in ("", ".gz")
+    )
+    assert packed.exit_code == 0 and packed.output == plain.output
+
+
+@pytest.mark.parametrize("command", ["audit", "empirical"])
+def test_a_file_that_unpacks_to_very_much(refused, folder, monkeypatch, command):
+    """Where it ends is found by reading, which stops in time."""
+    monkeypatch.setenv("DPJAX_MAX_UNPACKED_BYTES", "3000000")
+    line = b"0.5\n" if command == "audit" else b"1,a,0.5\n"
+    head = b"" if command == "audit" else b"database,individual,value\n"
+    for name in "xy":
+        (folder / f"{name}.csv.gz").write_bytes(gzip.compress(head + line * 2_000_000))
+    files = ("--samples", "x.csv.gz", "y.csv.gz") if command == "audit" else ("x.csv.gz",)
+    said = refused(command, *files)
+    assert "unpack to very many" in said and "DPJAX_MAX_UNPACKED_BYTES" in said
+
+
+def test_packed_files_that_are_damaged(refused, folder):
+    content = gzip.compress(text_of(outputs(0, 0)))
+    (folder / "y.txt").write_bytes(text_of(outputs(1, 1)))
+    for damaged in (content[:-20], b"no gzip", content[:100] + b"\0\0\0" + content[103:], b""):
+        (folder / "x.txt.gz").write_bytes(damaged)
+        assert "samples file x.txt.gz" in refused("audit", "--samples", "x.txt.gz", "y.txt")
+    (folder / "x.npy.gz").write_bytes(content)
+    said = refused("audit", "--samples", "x.npy.gz", "y.txt")
+    assert "must end in" in said and "but ends in '.npy.gz'" in said
+
+
+def test_the_best_pairs_are_found_and_audited(run, folder):
+    """The sensitivity of a pair is its distance: 3, then 2."""
+    (folder / "many.json").write_text("[[0, 1], [0, 3], [0, 0.5], [0, 2], [0, 0.2]]")
+    options = ("--pairs", "many.json", "--budget", 200_000, "--keep", 2)
+    done = run("search-pairs", "laplace", *options, "--out", "best.json")
+    assert done.exit_code == 0 and "the best 2 of 5 pairs, by 2" in done.output
+    assert json.loads((folder / "best.json").read_text()) == [[0.0, 3.0], [0.0, 2.0]]
+    found = json.loads(run("search-pairs", "laplace", *options, "--json").output)
+    assert found["pairs"] == [[0.0, 3.0], [0.0, 2.0]] and found["labels"] == ["pair 1", "pair 3"]
+    assert found["estimates"][0] > found["estimates"][1] > 1.5
+    released = ("--function", "my-release.py:release", "--region", -5, 8)
+    found = json.loads(run("search-pairs", *released, *options, "--json").output)
+    assert found["pairs"][0] == [0.0, 3.0]
+    assert run("search-pairs", "laplace").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "a mechanism or --function"),
+        (("laplace", "--function", "m:f"), "a mechanism or --function"),
+        (("laplace", "--budget", 100), "--budget must be at least"),
+        (("laplace", "--out", "nowhere/x.json"), "in a folder that does not exist"),
+    ],
+)
+def test_a_search_of_pairs_that_cannot_be(refused, folder, arguments, message):
+    assert message in refused("search-pairs", *arguments)
+
+
+def commands():
+    # Of click, or of a copy of it in typer.
+    group: Any = typer.main.get_command(_app.app)
+    return group.commands
+
+
+@pytest.mark.parametrize("name", [*commands()])
+def test_every_help_has_examples_that_are_commands(name):
+    """Each is parsed by the command that it names."""
+    head, *examples = (commands()[name].epilog or "").split("\n\n")
+    assert head == "Examples:" and examples
+    for example in examples:
+        program, called, *arguments = shlex.split(example.rpartition("| ")[2])
+        assert program == "dpjax"
+        commands()[called].make_context(called, arguments)
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["audit", "noisy-histogram"], "noisy-histogram-2"),
+        (["audit", "laplace", "--method", "hi"], "histogram"),
+        (["audit", "laplace", "--notion", "re"], "renyi:"),
+        (["audit", "laplace", "--kernel", "epa"], "epanechnikov"),
+        (["search-pairs", "snapp"], "snapped-laplace"),
+        (["sear"], "search-pairs"),
+    ],
+)
+def test_a_shell_completes_names(run, monkeypatch, words, offered):
+    monkeypatch.setenv("_DPJAX_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", shlex.join(["dpjax", *words]))
+    monkeypatch.setenv("COMP_CWORD", str(len(words)))
+    assert offered in run().output.split()

@@ -1,0 +1,228 @@
+"""What the command line says to wrong input: one sentence with the cause, word for word."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import dpjax
+import dpjax.audit
+from dpjax._errors import nearest, needs
+from dpjax.cli._stop import say
+
+LAPLACE = ("audit", "laplace")
+HOST = ("audit", "--host", "message_mechanisms:noisy")
+CODE = """
+def noisy(database, num_samples, rng):
+    return database + rng.laplace(size=num_samples)
+
+def release(key, database):
+    import jax
+    return database + jax.random.laplace(key)
+"""
+TABLE = "database,individual,amount,name\n1,a,3,x\n1,b,four,y\n2,a,5,x\n2,b,4,y\n"
+FILES = {
+    "message_mechanisms.py": CODE,
+    "one.json": "[[0, 1]]",
+    "equal.json": "[[2, 2], [3.5, 3.5]]",
+    "odd.json": "[[0, 1",
+    "t.csv": TABLE,
+    "sweep.toml": "[[entries]]\nmechanism = 'laplace'\nruns = 1\n",
+    "typo.toml": "[[entries]]\nmechanism = 'laplace'\nrun = 1\n",
+}
+SMALL = ("--num-samples", 500, "--num-confirm", 500)
+
+SAID = [
+    # A region far from all outputs, and one that is far too wide.
+    (
+        (*LAPLACE, "--method", "local", "--region", 1e12, 2e12, *SMALL[:3], 501),
+        "region [1e+12, 2e+12] lies outside the support of the outputs: none of the 500 draws at "
+        "either side of the chosen pair fell into it.",
+    ),
+    (
+        (*LAPLACE, "--region", 500, 600, *SMALL),
+        "region [500, 600] lies outside the support of the outputs: none of those that searched "
+        "fell into it.",
+    ),
+    # Text in a value column.
+    (
+        ("empirical", "t.csv", "--value", "amount"),
+        "t.csv: value columns must hold numbers, but 'amount' holds 'four' in row 1 (1 of 4 are no "
+        "numbers).",
+    ),
+    (
+        ("empirical", "t.csv"),
+        "t.csv: databases must have a value column, but 'amount' holds 'four' in row 1 (1 of 4 are "
+        "no numbers).",
+    ),
+    # A name that is no file.
+    (("audit", "--samples", "x.npy", "y.npy"), "samples file x.npy does not exist."),
+    (("empirical", "none.csv"), "databases must be a file, but there is none at 'none.csv'."),
+    (("sweep", "none.toml", "--out", "s"), "sweep file none.toml does not exist."),
+    ((*HOST, "--pairs", "none.json"), "--pairs none.json does not exist."),
+    (
+        (*LAPLACE, "--claim", "curve.json"),
+        "--claim must be a number or a JSON file [[epsilon, delta], ...], but was 'curve.json', "
+        "and there is no such file.",
+    ),
+    (
+        ("audit", "t.csv"),
+        "t.csv is a file and no mechanism: outputs that were recorded at two databases are audited "
+        "by --samples X Y.",
+    ),
+    # A folder in which nothing can be written.
+    (
+        (*LAPLACE, "--report", "nowhere/x.md"),
+        "report file nowhere/x.md is in a folder that does not exist.",
+    ),
+    (
+        (*LAPLACE, "--report", "/proc/x.md"),
+        "report file /proc/x.md cannot be written, for its folder takes no new files: No such file "
+        "or directory.",
+    ),
+    (
+        (*LAPLACE, "--plot", "folder.png"),
+        "plot file folder.png is a folder; name a file in it.",
+    ),
+    (
+        ("sweep", "sweep.toml", "--out", "/proc/store"),
+        "the store /proc/store cannot be made: No such file or directory.",
+    ),
+    # Twice the same parameter.
+    (
+        (*LAPLACE, "--param", "epsilon=1", "--epsilon", 2),
+        "--param 'epsilon=1' says again what --epsilon says: give one of them.",
+    ),
+    (
+        ("audit", "truncated-laplace", "--param", "scale=1", "--param", "scale=2"),
+        "--param 'scale=2' says again what an earlier --param scale says: give one of them.",
+    ),
+    # Two equal databases.
+    (
+        (*HOST, "--pairs", "equal.json"),
+        "--pairs must hold two different databases, but in pair 0 and pair 1 both are 2: no output "
+        "can tell them apart.",
+    ),
+    (
+        ("audit", "--function", "message_mechanisms:release", "--pairs", "equal.json"),
+        "--pairs must hold two different databases, but in pair 0 and pair 1 both are 2.0: no "
+        "output can tell them apart.",
+    ),
+    # A range that goes down.
+    (
+        ("empirical", "t.csv", "--epsilon", "3:0:5"),
+        "--epsilon must go up from FROM to TO, as in 0:1:51, but was '3:0:5'.",
+    ),
+    # Unknown names.
+    (("audit", "laplac"), "mechanism 'laplac' is not known; did you mean 'laplace'?"),
+    (
+        (*LAPLACE, "--method", "histograms"),
+        "--method 'histograms' is not known; did you mean 'histogram'?",
+    ),
+    (
+        (*LAPLACE, "--notion", "tradeof"),
+        "--notion 'tradeof' is not known; did you mean 'trade-off'?",
+    ),
+    (
+        (*LAPLACE, "--method", "local", "--kernel", "gausian"),
+        "--kernel 'gausian' is not known; did you mean 'gaussian'?",
+    ),
+    (
+        (*LAPLACE, "--param", "epsilom=1"),
+        "laplace has no parameter 'epsilom'; did you mean 'epsilon'?",
+    ),
+    (
+        (*HOST, "--pairs", "one.json", "--special", "x"),
+        "--special 'x' is not known; known: error, outcomes.",
+    ),
+    (
+        ("empirical", "t.csv", "--value", "amuont"),
+        "t.csv: value column 'amuont' is not in the table; did you mean 'amount'?",
+    ),
+    (
+        ("sweep", "typo.toml", "--out", "s"),
+        "sweep file typo.toml: entry 1: an entry has no 'run'; did you mean 'runs'?",
+    ),
+]
+"""Arguments -> the sentence."""
+
+
+@pytest.fixture
+def folder(refused, tmp_path, monkeypatch):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "folder.png").mkdir()
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), SAID)
+def test_the_cause_is_said_in_a_sentence(folder, refused, arguments, sentence):
+    assert refused(*arguments) == f"error: {sentence}\n"
+
+
+EXTRAS = [
+    ("jinja2", (*LAPLACE, "--report", "x.md"), "reports need jinja2: pip install 'dpjax[report]'."),
+    (
+        "matplotlib",
+        (*LAPLACE, "--plot", "x.png"),
+        "figures need matplotlib: pip install 'dpjax[plot]'.",
+    ),
+    (
+        "pyarrow",
+        ("audit", "--samples", "x.parquet", "y.parquet"),
+        "Parquet files need pyarrow: pip install 'dpjax[io]'.",
+    ),
+    ("pandas", ("empirical", "t.csv"), "tables need pandas: pip install 'dpjax[io]'."),
+    (
+        "pyarrow",
+        ("sweep", "sweep.toml", "--out", "s"),
+        "sweeps need pyarrow: pip install 'dpjax[sweeps]'.",
+    ),
+    (
+        "distributed",
+        ("sweep", "sweep.toml", "--out", "s", "--dask", "local:2"),
+        "sweeps on Dask need distributed: pip install 'dpjax[distributed]'.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("module", "arguments", "sentence"), EXTRAS)
+def test_a_missing_extra_is_said_before_any_work(
+    folder, refused, monkeypatch, module, arguments, sentence
+):
+    for name in ("x.parquet", "y.parquet"):
+        (folder / name).write_bytes(b"")
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(sys.modules["dpjax.audit"], "audit", None)
+    assert refused(*arguments) == f"error: {sentence}\n"
+
+
+def test_what_is_missing_is_named_with_its_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    needs("tests", "all", "numpy")
+    with pytest.raises(ModuleNotFoundError) as refusal:
+        needs("books", "all", "numpy", "jinja2", "pandas")
+    assert str(refusal.value) == "books need jinja2 and pandas: pip install 'dpjax[all]'."
+
+
+def test_of_many_names_a_few_are_said():
+    many = [f"name-{letter}" for letter in "abcdefghijkl"]
+    assert nearest("name-x", many).count("'name-") == 3
+    assert nearest("zzz", many) == f"known: {', '.join(many[:8])}, ... (12 in all)."
+    assert nearest("zzz", many[:2]) == "known: name-a, name-b."
+
+
+def test_a_name_of_a_file_is_no_output():
+    with pytest.raises(TypeError) as refusal:
+        dpjax.audit(dpjax.Recorded("x.csv", np.zeros(50)))
+    assert str(refusal.value) == (
+        "x must be outputs, but was the name 'x.csv': outputs in a file are "
+        "dpjax.Recording('x.csv')."
+    )
+
+
+def test_a_line_that_is_said_is_one_line_that_does_nothing(capsys):
+    say("wrote \x1b]0;x\x07\n::error::y\u202e.html")
+    assert capsys.readouterr().err == "wrote \\x1b]0;x\\x07\\n::error::y\\u202e.html\n"
