@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 _MOST_NAMED = 8
@@ -77,6 +78,15 @@ def signals_wait() -> Iterator[None]:
             signal.signal(number, handler)
         for number, frame in came[:1]:
             before[number](number, frame)
+
+
+def name_of_function(function: Any) -> str:
+    """What a function is called in results and messages; a lambda by the line that it is from."""
+    name = getattr(function, "__name__", type(function).__name__)
+    code = getattr(function, "__code__", None)
+    if name != "<lambda>" or code is None:
+        return name
+    return f"lambda ({Path(code.co_filename).name}, line {code.co_firstlineno})"
 
 
 def needs(what: str, extra: str, *modules: str) -> None:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax import _random, _validate
+from dpjax._errors import name_of_function
 from dpjax._types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
 from dpjax.databases import Pairs, all_pairs, query_patterns
 from dpjax.databases._trees import as_tree
@@ -177,7 +178,7 @@ def from_function(
     """
     if not callable(function):
         raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")
-    label = f"the function {getattr(function, '__name__', repr(function))}"
+    label = f"the function {name_of_function(function)}"
     database = as_tree(database)
     _, returned = trace(function, label, database)
     if not all(map(_is_number, jax.tree.leaves(returned))):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpjax import _validate
+from dpjax._errors import name_of_function
 from dpjax.partitions._nested import rows_of
 from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview, preview_database
 from dpjax.sources._copies import copier
@@ -83,7 +84,7 @@ class HostMechanism(OnHost):
     @property
     def name(self) -> str:
         """That of the function."""
-        return _name_of(self.function)
+        return name_of_function(self.function)
 
     @property
     def replayable(self) -> bool:
@@ -172,7 +173,7 @@ def _draw(
     seed: Any,
 ) -> Any:
     """One batch of raw outputs, with its length checked; seeds of all of them if one by one."""
-    kind, name = _seed_argument(function), _name_of(function)
+    kind, name = _seed_argument(function), name_of_function(function)
     fresh = copier(database)
     if not batched:
         return [_draw_one(function, name, kind, catch, fresh, number) for number in seed]
@@ -274,7 +275,3 @@ def _check_picklable(function: Callable[..., Any], name: str) -> None:
             f"workers need a function that can be pickled, but {name} cannot be ({error}): put it "
             "at the top level of a module, or use workers=0."
         ) from None
-
-
-def _name_of(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", type(function).__name__)

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 
 from dpjax import _random
+from dpjax._errors import name_of_function
 from dpjax._jit import jit_by_class
 from dpjax.databases import Pairs
 from dpjax.databases._trees import nth, shape_of
@@ -138,8 +139,7 @@ def name_of(mechanism: Any) -> str:
     name = getattr(mechanism, "name", None)
     if name:
         return name
-    function = getattr(mechanism, "function", mechanism)
-    return getattr(function, "__name__", type(function).__name__)
+    return name_of_function(getattr(mechanism, "function", mechanism))
 
 
 def parameters_of(mechanism: Any) -> dict[str, Any]:

@@ -75,6 +75,7 @@ def assert_private(
         AssertionError: The mechanism is not private; the message has the witness and a replay.
         ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
     """
+    __tracebackhide__ = True
     notion, claimed = _claimed(epsilon, delta, level)
     claim = _Claim(subject, claimed, pairs, notion, region, confidence)
     result = _audit(claim, (num_samples, num_confirm), seconds, key)
@@ -122,6 +123,7 @@ def assert_not_private(
         AssertionError: The claim was not refuted; the message says how far it was.
         ValueError, TypeError: As `assert_private`.
     """
+    __tracebackhide__ = True
     notion, claimed = _claimed(epsilon, delta, level)
     claim = _Claim(subject, claimed, pairs, notion, region, confidence)
     result = _audit(claim, (num_samples, num_confirm), seconds, key)
@@ -133,6 +135,42 @@ def assert_not_private(
             f"{_replay(result, claim)}"
         )
     return result
+
+
+def audit_in_test(
+    subject: Any,
+    pairs: Any = None,
+    *,
+    notion: Notion = Epsilon(),  # noqa: B008 (frozen)
+    claim: Any = None,
+    region: Any = None,
+    confidence: float = DEFAULT_CONFIDENCE,
+    num_samples: int | None = None,
+    num_confirm: int | None = None,
+    seconds: float | None = None,
+    key: Any = 0,
+) -> AuditResult:
+    """An audit of a test that asserts nothing by itself: the fixture `dpjax_audit`.
+
+    Its time is a part of --dpjax-budget, and it has a row in the table at the end.
+
+    Args:
+        subject: Anything that `dpjax.audit` takes.
+        pairs: Neighbouring databases; a built-in mechanism's standard pairs if None.
+        notion: What is bounded.
+        claim: To compare with, or None.
+        region: Outputs that the event may hold.
+        confidence: Of the bound.
+        num_samples: As in `assert_private`, as all that follows.
+        num_confirm: N.
+        seconds: Time to spend, in place of sizes.
+        key: Of all draws.
+
+    Raises:
+        ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
+    """
+    asked = _Claim(subject, claim, pairs, notion, region, confidence)
+    return _audit(asked, (num_samples, num_confirm), seconds, key)
 
 
 class _Claim(NamedTuple):
@@ -183,10 +221,11 @@ def _audit(
     compiled = isinstance(source, Drawn)
     start = time.perf_counter()
     drawn: list[Sizes] = []
+    ended: list[float] = []
 
     def run(sizes: Sizes, key: Any) -> AuditResult:
         drawn.append(sizes)
-        return audit(
+        result = audit(
             source,
             claim.pairs,
             method=Events(sizes.num_samples, sizes.num_confirm, claim.region),
@@ -197,6 +236,8 @@ def _audit(
             # Another layout would compile anew once there are many draws.
             execution=Execution(layout="gathered") if seconds is not None else None,
         )
+        ended.append(time.perf_counter())
+        return result
 
     if seconds is not None and draws:
         result = audit_within(seconds, num_pairs, run, key, compiled=compiled)
@@ -215,6 +256,8 @@ def _audit(
             detectable=_detectable_level(result),
             draws=found.draws(num_pairs),
             seconds=time.perf_counter() - start,
+            # Of what has its sizes, all; else the first pilot, which compiles.
+            least=(ended[0] if budgeted else ended[-1]) - start,
             verdict=result.verdict,
             fewest=budgeted and found == fewest_sizes(num_pairs, compiled=compiled),
         )

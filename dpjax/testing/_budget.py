@@ -84,7 +84,8 @@ def audit_within(
 
     Pilots measure how long draws and all else take here. They draw with a key of their own and
     their answers are not used, so the audit depends on nothing that was drawn before it. Only the
-    first of them compiles.
+    first of them compiles. Where that leaves no time for another, and it was as large as the
+    smallest audit, it is the audit itself.
 
     Args:
         seconds: For everything, pilots and compilation included.
@@ -99,18 +100,18 @@ def audit_within(
     def left() -> float:
         return seconds - (time.perf_counter() - start)
 
-    def timed(sizes: Sizes) -> float:
+    def timed(sizes: Sizes) -> tuple[AuditResult, float]:
         begin = time.perf_counter()
-        audit(sizes, pilot_key)
-        return time.perf_counter() - begin
+        result = audit(sizes, pilot_key)
+        return result, time.perf_counter() - begin
 
     fewest = fewest_sizes(num_pairs, compiled=compiled)
     sizes = sizes_of(0 if compiled else _PILOT_DRAWS, num_pairs, whole_blocks=compiled)
-    cold = timed(sizes)
+    pilot, cold = timed(sizes)
     # Another pilot and the audit must fit.
     if left() < 2 * (_WARM_SHARE if compiled else 1) * cold:
-        return audit(fewest, key)
-    took, draws = timed(sizes), sizes.draws(num_pairs)
+        return pilot if sizes == fewest else audit(fewest, key)
+    (_, took), draws = timed(sizes), sizes.draws(num_pairs)
     # What is spent whatever the size is not known yet: all of the time counts as that of draws, and
     # the audit is at most twice as large, unless another pilot follows.
     fixed, each, most = 0.0, took / draws, 2
@@ -122,7 +123,7 @@ def audit_within(
         if affordable <= most * draws or larger == sizes:
             return audit(max(sizes_of(affordable, num_pairs, whole_blocks=compiled), fewest), key)
         sizes, before, draws_before = larger, took, draws
-        took, draws = timed(sizes), sizes.draws(num_pairs)
+        (_, took), draws = timed(sizes), sizes.draws(num_pairs)
         each = max((took - before) / (draws - draws_before), _LEAST_SLOPE * took / draws)
         fixed, most = max(took - each * draws, 0.0), _GROWTH
 

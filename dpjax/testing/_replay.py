@@ -4,6 +4,7 @@ import dataclasses
 import os
 from typing import Any
 
+from dpjax._errors import name_of_function
 from dpjax.mechanisms import Mechanism, is_built_in
 from dpjax.results._plain import notion_from_plain
 from dpjax.results._result import AuditResult
@@ -82,6 +83,8 @@ def _mechanism(mechanism: Any) -> tuple[list[str], str]:
     if not isinstance(mechanism, OnHost) and _importable(mechanism):
         name = mechanism.__name__
         return [f"from {mechanism.__module__} import {name}"], name
+    if getattr(mechanism, "__name__", "") == "<lambda>":
+        return [], f"...  # {name_of_function(mechanism)}"
     return [], f"...  # the {getattr(mechanism, '__qualname__', kind.__name__)} of the test"
 
 

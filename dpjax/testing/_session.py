@@ -11,19 +11,22 @@ _LEAST_SHARE = 0.1
 class Session:
     """What the audits of one process share.
 
-    How many audits a test makes is what it made the last time that it ran. One that never ran
-    counts as the mean of those that made any in this run, and as one audit before there are such.
+    How many audits a test makes is what it made the last time that it ran, and so are the seconds
+    that they need at least, to compile and to draw little: what is left besides is shared equally.
+    A test that never ran counts as the mean of those that made any in this run, and as one audit
+    before there are such.
 
     Attributes:
         budget: Seconds for all audits of the process, or None.
-        known: Audits of each test when it last ran, by its id.
+        known: Audits of each test when it last ran, by its id, and the seconds that they needed at
+            least.
         spent: Seconds that audits took.
         pending: Rows that belong to no report yet.
         rows: Of all tests that have ended, in that order.
         ran: Ids of the tests that have ended and did not skip.
     """
 
-    def __init__(self, budget: float | None, known: Mapping[str, int]):
+    def __init__(self, budget: float | None, known: Mapping[str, tuple[int, float]]):
         self.budget = budget
         self.known = known
         self.spent = 0.0
@@ -32,13 +35,16 @@ class Session:
         self.ran: set[str] = set()
         self._test, self._made = "", Counter[str]()
         self._known_to_come = self._new_to_come = self._here = 0.0
+        self._least_to_come = self._least_here = 0.0
         self._usual = 1.0
 
     def expect(self, tests: Sequence[str], num_processes: int = 1) -> None:
         """These tests are to come, in so many processes, of which each has its part of the time."""
         if self.budget is not None:
             self.budget /= num_processes
-        self._known_to_come = sum(self.known.get(test, 0) for test in tests) / num_processes
+        known = [self.known[test] for test in tests if test in self.known]
+        self._known_to_come = sum(audits for audits, _ in known) / num_processes
+        self._least_to_come = sum(least for _, least in known) / num_processes
         self._new_to_come = sum(test not in self.known for test in tests) / num_processes
 
     def begin(self, test: str) -> None:
@@ -49,17 +55,21 @@ class Session:
         self._test = test
         self._usual = self._made.total() / len(self._made) if self._made else 1.0
         if test in self.known:
-            self._here = self.known[test]
+            self._here, least = self.known[test]
             self._known_to_come = max(self._known_to_come - self._here, 0)
+            self._least_to_come = max(self._least_to_come - least, 0)
+            self._least_here = least / max(self._here, 1)
         else:
-            self._here = self._usual
+            self._here, self._least_here = self._usual, 0.0
             self._new_to_come = max(self._new_to_come - 1, 0)
 
     def next_share(self) -> float:
-        """Seconds for the next audit: an equal part of what is left."""
-        left = (self.budget or 0.0) - self.spent
+        """Seconds for the next audit: what it needs, and an equal part of what is left besides."""
+        here = max(self._here, 1)
+        needed = self._least_to_come + here * self._least_here
+        left = max((self.budget or 0.0) - self.spent - needed, 0.0)
         to_come = self._known_to_come + self._new_to_come * self._usual
-        return max(left / (to_come + max(self._here, 1)), _LEAST_SHARE)
+        return max(self._least_here + left / (to_come + here), _LEAST_SHARE)
 
     def add(self, **row: Any) -> None:
         """Notes an audit that has ended."""
@@ -72,10 +82,12 @@ class Session:
         """A test has ended, here or in another process."""
         self.rows += [{**row, "test": test} for row in rows]
 
-    def made(self) -> dict[str, int]:
-        """Audits of each test of this run."""
-        counts = Counter(row["test"] for row in self.rows)
-        return {test: counts[test] for test in sorted(self.ran | set(counts))}
+    def made(self) -> dict[str, tuple[int, float]]:
+        """Audits of each test of this run, and the seconds that they needed at least."""
+        counts, least = Counter(row["test"] for row in self.rows), Counter[str]()
+        for row in self.rows:
+            least[row["test"]] += row["least"]
+        return {test: (counts[test], float(least[test])) for test in sorted(self.ran | {*counts})}
 
 
 CURRENT: Session | None = None

@@ -38,7 +38,7 @@ def table(rows: list[dict[str, Any]], budget: float | None, idle: int = 0) -> It
         yield _ROW.format(
             _short(test, f" #{seen[test]}" if audits[test] > 1 else ""),
             row["mechanism"][:_MECHANISM],
-            f"{row['claim']:g}" if isinstance(row["claim"], float) else "curve",
+            _claim(row["claim"]),
             f"{row['lower_bound']:.4f}",
             "-" if row["detectable"] is None else f"{row['detectable']:.3g}",
             f"{row['draws']:.3g}",
@@ -54,6 +54,12 @@ def table(rows: list[dict[str, Any]], budget: float | None, idle: int = 0) -> It
         yield f"{head}: {fewest} of {len(rows)} audits got only the fewest draws"
     if idle and spent < budget / 2:
         yield f"{head}: {idle} new tests had a share but no audit; the next run leaves them out"
+
+
+def _claim(claim: Any) -> str:
+    if claim is None:
+        return "-"
+    return f"{claim:g}" if isinstance(claim, float) else "curve"
 
 
 def _short(test: str, number: str) -> str:

@@ -13,8 +13,8 @@ from dpjax.testing._session import Session
 from dpjax.testing._table import table
 
 PROPERTY = "dpjax_audit"
-CACHE = "dpjax/audits"
-"""Where pytest's cache has the number of audits of each test."""
+CACHE = "dpjax/shares"
+"""Where pytest's cache has the number of audits of each test, and their least seconds."""
 
 
 def _seconds(text: str) -> float:
@@ -39,6 +39,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "pytest's cache; one where it has not run). An audit that gives num_samples= or seconds= "
         "itself keeps it, and its time counts.",
     )
+
+
+@pytest.fixture
+def dpjax_audit() -> Any:
+    """An audit in the time that the test has: (subject, pairs, claim=..., ...) -> its result.
+
+    For tests of more than a claim, such as of the bound or of the witness; the arguments are those
+    of `dpjax.audit`, with `region`, `num_samples`, `num_confirm` and `seconds` as `assert_private`
+    takes them.
+    """
+    from dpjax.testing._assertions import audit_in_test
+
+    return audit_in_test
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -115,6 +128,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     run = _session.CURRENT
     if run is not None and run.rows:
         terminalreporter.section("dpjax audits")
-        idle = sum(audits == 0 and test not in run.known for test, audits in run.made().items())
+        made = run.made().items()
+        idle = sum(audits == 0 and test not in run.known for test, (audits, _) in made)
         for line in table(run.rows, run.budget, idle):
             terminalreporter.line(line)

@@ -47,7 +47,8 @@ def test_a_budget_of_time_is_spent(monkeypatch, compiled, fixed):
     now[0] = 0.0
     shortest = audit_within(0.05, 1, audit, 7, compiled=compiled)
     assert shortest == seen[-1][0] == fewest_sizes(1, compiled=compiled)
-    assert len(seen) == 2
+    # What compiles for the smallest audit is that audit.
+    assert len(seen) == (1 if compiled else 2)
 
 
 def test_no_draw_of_a_pilot_is_drawn_again():

@@ -30,6 +30,10 @@ def test_right():
 def test_too_small():
     assert_private(too_small, 1.0, pairs=[(0.0, 1.0)])
 
+def test_bound(dpjax_audit):
+    result = dpjax_audit(lambda key, count: count + jax.random.laplace(key), [(0.0, 1.0)])
+    assert result.lower_bound < 1 and result.claim is None
+
 def test_no_audit():
     pass
 """
@@ -48,14 +52,20 @@ def test_the_plugin_in_a_project(tmp_path):
     (tmp_path / "test_project.py").write_text(PROJECT)
     done = run_pytest(tmp_path, "--dpjax-budget", "12")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "1 failed, 2 passed" in done.stdout
+    assert "1 failed, 3 passed" in done.stdout
     assert "too_small is not 1-differentially private" in done.stdout
-    table = done.stdout.split("dpjax audits")[1].splitlines()[2:4]
+    # The failure ends in the test, and says how to run that again.
+    assert "_assertions.py" not in done.stdout and "__tracebackhide__" not in done.stdout
+    assert "  test         pytest test_project.py::test_too_small\n" in done.stdout
+    assert "  counts       " in done.stdout and "  event        the output is" in done.stdout
+    table = done.stdout.split("dpjax audits")[1].splitlines()[2:5]
     assert [line.split()[0] for line in table] == [
         "test_project.py::test_right",
         "test_project.py::test_too_small",
+        "test_project.py::test_bound",
     ]
     assert table[0].endswith("not refuted") and table[1].endswith("violated")
+    assert "lambda (test_project" in table[2] and table[2].endswith("no claim")
 
 
 def test_a_bad_budget_is_an_error_of_use(tmp_path):
@@ -93,7 +103,7 @@ def assert_private(spend=None, fewest=False):
     share = session.next_share() if session.budget else 1.0
     session.add(
         mechanism="release", claim=1.0, lower_bound=0.9, detectable=1.1, draws=1e6,
-        seconds=share if spend is None else spend, verdict="not refuted", fewest=fewest,
+        seconds=share if spend is None else spend, verdict="not refuted", fewest=fewest, least=0.0,
     )
 """
 

@@ -63,7 +63,10 @@ def host(count, num_samples, seed):
     ("mechanism", "words"),
     [
         (functools.partial(release, scale=0.5), "subject = ...  # the partial of the test"),
-        (lambda key, count: count + 0.5 * jax.random.laplace(key), "<lambda> of the test"),
+        (
+            lambda key, count: count + 0.5 * jax.random.laplace(key),
+            "# lambda (test_replays.py, line",
+        ),
         (dpjax.HostMechanism(host), "subject = ...  # the HostMechanism of the test"),
     ],
     ids=["partial", "lambda", "host"],

@@ -4,7 +4,12 @@ import pytest
 
 from dpjax.testing._session import Session
 
-ROW = {"mechanism": "release"}
+ROW = {"mechanism": "release", "least": 0.5}
+
+
+def counted(**audits):
+    """Tests that made so many audits, which need no time."""
+    return {test: (number, 0.0) for test, number in audits.items()}
 
 
 def spend(session):
@@ -32,7 +37,7 @@ def test_tests_that_never_ran_count_as_one_audit_and_then_as_those_of_this_run()
 
 
 def test_tests_that_ran_count_with_what_they_made():
-    session = Session(60.0, {"a": 0, "b": 2, "c": 0, "d": 3, "gone": 9})
+    session = Session(60.0, counted(a=0, b=2, c=0, d=3, gone=9))
     session.expect([*"abcd", "new"])
     for test, audits in (("a", 0), ("b", 2), ("c", 0), ("d", 3)):
         session.begin(test)
@@ -45,7 +50,7 @@ def test_tests_that_ran_count_with_what_they_made():
 
 
 def test_more_audits_than_expected_leave_time_to_the_rest():
-    session = Session(30.0, {"a": 1, "b": 1})
+    session = Session(30.0, counted(a=1, b=1))
     session.expect(["a", "b"])
     session.begin("a")
     assert [spend(session) for _ in range(3)] == pytest.approx([15.0, 7.5, 3.75])
@@ -56,7 +61,7 @@ def test_more_audits_than_expected_leave_time_to_the_rest():
 
 
 def test_what_is_not_used_goes_back():
-    session = Session(12.0, {"skips": 4, "little": 1, "rest": 2})
+    session = Session(12.0, counted(skips=4, little=1, rest=2))
     session.expect(["skips", "little", "rest"])
     session.begin("skips")
     session.begin("little")
@@ -67,7 +72,7 @@ def test_what_is_not_used_goes_back():
 
 
 def test_processes_have_a_part_of_the_time_and_of_the_tests_each():
-    for known in ({}, {str(number): 2 for number in range(10)}):
+    for known in ({}, counted(**{str(number): 2 for number in range(10)})):
         sessions = [Session(40.0, known) for _ in range(2)]
         for session in sessions:
             session.expect([str(number) for number in range(10)], 2)
@@ -87,5 +92,18 @@ def test_audits_of_tests_are_counted_by_their_reports():
     session.end("a", [ROW, ROW])
     session.end("failed in a fixture", [ROW])
     session.end("skipped", [])
-    assert session.made() == {"a": 2, "b": 0, "failed in a fixture": 1}
+    assert session.made() == {"a": (2, 1.0), "b": (0, 0.0), "failed in a fixture": (1, 0.5)}
     assert [row["test"] for row in session.rows] == ["a", "a", "failed in a fixture"]
+
+
+def test_what_an_audit_needs_is_kept_for_it():
+    """Of 20 s, 8 are for what the last audit needs; the rest is shared by the four."""
+    session = Session(20.0, {"fast": (2, 0.0), "two": (1, 0.0), "slow": (1, 8.0)})
+    session.expect(["fast", "two", "slow"])
+    session.begin("fast")
+    assert [spend(session), spend(session)] == pytest.approx([3.0, 3.0])
+    session.begin("two")
+    assert spend(session) == pytest.approx(3.0)
+    session.begin("slow")
+    assert spend(session) == pytest.approx(11.0)
+    assert session.spent == pytest.approx(20.0)
