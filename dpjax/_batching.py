@@ -1,7 +1,7 @@
 """How work is laid out on the machine: the one place where speed is chosen, never the answer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -18,11 +18,15 @@ class Execution:
         pairs_at_once: Pairs of each run that are computed side by side.
         layout: How an audit by events counts what JAX draws: "streamed" in one compiled kernel,
             "gathered" by NumPy, which compiles the sampler alone, or "auto" by the number of draws.
+        progress: Called with (outputs so far, of how many), first with none of them and then now
+            and then; of how many is 0 while that is not known. `dpjax.cli.progress_bar` is one.
     """
 
     runs_at_once: int = 1
     pairs_at_once: int = 1
     layout: str = "auto"
+    # Not compared: a compiled program does not depend on who looks on.
+    progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self):
         _validate.one_of(("auto", "streamed", "gathered"), layout=self.layout)

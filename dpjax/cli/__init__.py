@@ -5,6 +5,8 @@ import signal
 import sys
 import threading
 
+from dpjax.cli._progress import progress_bar as progress_bar
+
 
 def main() -> None:
     """Runs the command line; exits with a code of the table in the README."""

@@ -11,7 +11,8 @@ import typer
 
 from dpjax.cli._audit_options import TABLE, source_of
 from dpjax.cli._notion import claim_of, notion_of
-from dpjax.cli._options import counting, say_written, working
+from dpjax.cli._options import say_written
+from dpjax.cli._progress import progress_bar
 from dpjax.cli._stop import say
 from dpjax.cli._subject import subject_and_pairs
 from dpjax.cli._table import add_command
@@ -46,13 +47,31 @@ def audit(**given: Any) -> None:
     source = source_of(written)
     plot, report = written.get("plot"), written.get("report")
     check_places(plot, report)
-    on_host = source in ("host", "command")
-    with counting("outputs drawn") if on_host else working("comparing outputs ...") as progress:
-        result = _audited(source, written, progress)
+    with progress_bar(quiet=given["quiet"], announce=partial(_announced, source, written)) as show:
+        result = _audited(source, written, show)
     finish(result, written["as_json"], plot, report)
 
 
-def _audited(source: str, written: dict[str, Any], progress: Any) -> Any:
+def shown_by(show: Any) -> Any:
+    """The usual layout, whose progress is shown."""
+    from dpjax._batching import default_execution
+
+    return dataclasses.replace(default_execution(), progress=show)
+
+
+def _announced(source: str, written: dict[str, Any], total: int, seconds: str) -> str:
+    """What is said before long work: how much it is, and what would shorten it."""
+    if source not in ("host", "command"):
+        return f"{total:,} outputs take about {seconds} in all."
+    subject, size = written["subject"], written["subject"].batch_size
+    calls = -(-total // size) if subject.batched else total
+    said = f"{total:,} outputs by {calls:,} calls of {subject.name} take about {seconds} in all"
+    if subject.time_limit is not None:
+        return f"{said}, within --time-limit {subject.time_limit:g}."
+    return f"{said}; --time-limit 60 would draw as many as fit into a minute."
+
+
+def _audited(source: str, written: dict[str, Any], show: Any) -> Any:
     """The result of the audit that was asked for."""
     from dpjax import _validate
     from dpjax._errors import signals_wait
@@ -69,8 +88,9 @@ def _audited(source: str, written: dict[str, Any], progress: Any) -> Any:
     notion, claim = notion_of(written), claim_of(written)
     chosen = method(**options)
     with ExitStack() as stack:
-        subject, pairs = subject_and_pairs(source, written, progress, stack)
-        terms = _chosen(written, _TERMS)
+        subject, pairs = subject_and_pairs(source, written, stack)
+        written["subject"] = subject
+        terms = {**_chosen(written, _TERMS), "execution": shown_by(show)}
         return run(subject, pairs, method=chosen, notion=notion, claim=claim, **terms)
 
 

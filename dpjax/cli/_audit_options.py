@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from dpjax.cli._options import integer_or_text, number_or_text
+from dpjax.cli._options import QUIET, integer_or_text, number_or_text
 from dpjax.cli._table import Row, Table, completing, listed, option, option_of
 
 SOURCES = {
@@ -112,6 +112,7 @@ TABLE: Table = {
     "key": _option(int, "The same key gives the same result. Default: 0."),
     "as_json": _option(bool, "Print one JSON object instead.", "--json", default=False),
     "report": _option(Path, "Write a report (html or md)."),
+    "quiet": QUIET,
     "epsilon": _option(float, "The mechanism's epsilon parameter.", owners=("mechanism",)),
     "param": _option(
         list[str],

@@ -6,7 +6,8 @@ from typing import Any
 
 import typer
 
-from dpjax.cli._options import counting, number_or_text, say_written, working
+from dpjax.cli._options import QUIET, number_or_text, say_written
+from dpjax.cli._progress import progress_bar
 from dpjax.cli._table import Row, Table, add_command, completing, option
 
 _NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
@@ -66,6 +67,7 @@ TABLE: Table = {
     ),
     "as_json": option(bool, "Print one JSON object instead.", "--json", default=False),
     "report": option(Path, "Write a report with its figures (html or md)."),
+    "quiet": QUIET,
 }
 """The options."""
 
@@ -112,7 +114,7 @@ def empirical(**given: Any) -> None:
     options: dict[str, Any] = {"density": Density(**density)}
     knows = given["adversary"]
     panel = panel_from_table(given["data"], value=given["value"] or None, **columns)
-    with counting("leaving out individuals") as progress:
+    with progress_bar("estimates without an individual", quiet=given["quiet"]) as progress:
         result = empirical_privacy(
             panel,
             queries,
@@ -124,7 +126,7 @@ def empirical(**given: Any) -> None:
         )
     calibration = None
     if noise is not None:
-        with working("calibrating noise ..."):
+        with progress_bar("calibrating noise", quiet=given["quiet"]):
             calibration = calibrate_noise(panel, queries, epsilon=noise, **options, **noise_options)
     if report is not None:
         write_empirical_report(result, report, calibration)

@@ -8,7 +8,8 @@ from typing import Any
 import typer
 
 from dpjax.cli._audit_options import TABLE as _AUDIT
-from dpjax.cli._options import say_written, working
+from dpjax.cli._options import QUIET, say_written
+from dpjax.cli._progress import progress_bar
 from dpjax.cli._table import Table, add_command, option
 
 _SUBJECT = ("mechanism", "function", "epsilon", "param", "num_outcomes", "pairs", "region", "key")
@@ -23,6 +24,7 @@ TABLE: Table = {
     "factor": option(int, "Each round but the last keeps one pair in so many. Default: 4."),
     "out": option(Path, "Write the pairs to a JSON file, for `dpjax audit --pairs`."),
     "as_json": option(bool, "Print one JSON object instead.", "--json", default=False),
+    "quiet": QUIET,
 }
 """The options."""
 
@@ -55,8 +57,8 @@ def search_pairs(**given: Any) -> None:
         from dpjax._files import refuse_unwritable
 
         refuse_unwritable("file of pairs", written["out"])
-    with working("comparing pairs ..."), ExitStack() as stack:
-        found = _found(sources[0], written, stack)
+    with progress_bar("draws", quiet=given["quiet"]) as show, ExitStack() as stack:
+        found = _found(sources[0], written, stack, show)
     sides = [side.tolist() for side in (found.pairs.database, found.pairs.neighbor)]
     pairs = [list(pair) for pair in zip(*sides, strict=True)]
     if written["as_json"]:
@@ -73,12 +75,14 @@ def search_pairs(**given: Any) -> None:
         say_written(written["out"])
 
 
-def _found(source: str, written: dict[str, Any], stack: ExitStack) -> Any:
+def _found(source: str, written: dict[str, Any], stack: ExitStack, show: Any) -> Any:
     """The best pairs; a built-in mechanism's standard pairs are searched if none are given."""
+    from dpjax.cli._audit import shown_by
     from dpjax.cli._subject import subject_and_pairs
     from dpjax.methods._pairs import search_pairs as search
 
-    subject, pairs = subject_and_pairs(source, written, None, stack)
+    subject, pairs = subject_and_pairs(source, written, stack)
     if pairs is None:
         pairs = subject.standard_pairs()
-    return search(subject, pairs, **{name: written[name] for name in _SEARCH if name in written})
+    options = {name: written[name] for name in _SEARCH if name in written}
+    return search(subject, pairs, **options, execution=shown_by(show))

@@ -12,15 +12,12 @@ _OF_HOST = ("workers", "timeout", "special", "bits", "time_limit")
 _OF_SAMPLES = ("discrete", "bits", "search_fraction", "blocks")
 
 
-def subject_and_pairs(
-    source: str, written: dict[str, Any], progress: Any, stack: ExitStack
-) -> tuple[Any, Any]:
+def subject_and_pairs(source: str, written: dict[str, Any], stack: ExitStack) -> tuple[Any, Any]:
     """What `dpjax.audit` takes first: the subject, and its pairs or None.
 
     Args:
         source: The parameter that names what is audited.
         written: Parameter of the command -> value, of those that were given.
-        progress: Called by a mechanism of the host with (outputs so far, of how many).
         stack: Of what must last until the audit has ended.
 
     Raises:
@@ -43,10 +40,10 @@ def subject_and_pairs(
 
     options = {name: written[name] for name in _OF_HOST if name in written}
     if source == "command":
-        return CommandMechanism(written["command"], progress=progress, **options), pairs
+        return CommandMechanism(written["command"], **options), pairs
     batched = not written.get("one_by_one", False)
     function = function_of(written["host"], "--host")
-    return HostMechanism(function, batched=batched, progress=progress, **options), pairs
+    return HostMechanism(function, batched=batched, **options), pairs
 
 
 def _built_in(written: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from dpjax._errors import needs
+from dpjax.cli._options import QUIET
 from dpjax.cli._stop import say, stopping_on_signals
 from dpjax.cli._sweep_progress import showing
 from dpjax.cli._table import Row, Table, add_command, option
@@ -42,6 +43,7 @@ TABLE: Table = {
         "On CPU: part it into so many devices, which share the runs of a block; one a core if not "
         "given.",
     ),
+    "quiet": QUIET,
 }
 """The options."""
 
@@ -99,7 +101,7 @@ def sweep(**given: Any) -> None:
     with ExitStack() as stack:
         executor = stack.enter_context(_dask(dask)) if dask is not None else None
         stop = stack.enter_context(stopping_on_signals())
-        progress = stack.enter_context(showing(store.spec))
+        progress = stack.enter_context(showing(store.spec, quiet=given["quiet"]))
         state = run_sweep(
             store,
             executor=executor,

@@ -105,7 +105,7 @@ def search_pairs(
             f"{len(pairs)} pairs in {len(sizes)} rungs, but was {budget}."
         )
     alive = np.arange(len(pairs))
-    losses = np.zeros(len(pairs))
+    losses, spent, tell = np.zeros(len(pairs)), 0, execution.progress if execution else None
     for number, (size, num_samples) in enumerate(rungs):
         found = dpl_runs(
             mechanism,
@@ -122,6 +122,9 @@ def search_pairs(
         after = rungs[number + 1][0] if number + 1 < len(rungs) else min(keep, size)
         best = np.argsort(-score, kind="stable")[:after]
         alive, losses = alive[best], losses[best]
+        spent += 2 * size * num_samples
+        if tell is not None:
+            tell(spent, sum(2 * size * num_samples for size, num_samples in rungs))
     return FoundPairs(
         pairs=Pairs(
             nth(pairs.database, alive),

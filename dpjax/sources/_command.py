@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from dpjax import _validate
 from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.sources._host import seeds_of_calls
-from dpjax.sources._on_host import OnHost
+from dpjax.sources._on_host import Draw, OnHost
 from dpjax.sources._process import Ended, Programs
 from dpjax.sources._schedule import in_order
 from dpjax.sources.readers._entries import as_outputs
@@ -43,7 +43,6 @@ class CommandMechanism(OnHost):
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
         time_limit: As in `HostMechanism`.
-        progress: As in `HostMechanism`.
 
     Raises:
         ValueError: The command is empty or has no {database}, or an option is out of range.
@@ -56,7 +55,6 @@ class CommandMechanism(OnHost):
     special: str = "outcomes"
     bits: int | str | None = None
     time_limit: float | None = None
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
 
     def __post_init__(self):
         try:
@@ -101,8 +99,8 @@ class CommandMechanism(OnHost):
         return shlex.split(self.command)[0]
 
     @contextmanager
-    def drawing(self) -> Iterator[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
-        """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs."""
+    def drawing(self) -> Iterator[Draw]:
+        """Within it, batches of raw outputs are drawn."""
         # Threads: each waits for a process of its own.
         programs = Programs()
         with ThreadPoolExecutor(self.workers) as pool:
@@ -119,17 +117,22 @@ class CommandMechanism(OnHost):
         database: Any,
         num_samples: int,
         words: tuple[int, ...],
-        cut: int | None = None,
+        cut: int | None,
+        saw: Callable[[int], None],
     ) -> Iterator[Any]:
         text = _database_text(database)
         calls = seeds_of_calls(num_samples, self.batch_size, words, self.batched, cut)
         if self.batched:
             tasks = ((text, size, seed) for size, seed in calls)
-            yield from in_order(partial(self._run_batch, programs), tasks, pool, self.workers + 1)
+            run = partial(self._run_batch, programs)
+            for batch in in_order(run, tasks, pool, self.workers + 1):
+                saw(len(batch))
+                yield batch
             return
         single = ((text, 1, int(seed)) for _, seeds in calls for seed in seeds)
         # One line of runs for all batches: no worker waits for the last run of a batch.
-        lines = in_order(partial(self._run_one, programs), single, pool, 2 * self.workers)
+        run = partial(self._run_one, programs)
+        lines = _told(in_order(run, single, pool, 2 * self.workers), saw)
         while batch := list(islice(lines, cut or self.batch_size)):
             yield [line if isinstance(line, Raised) else as_outputs([line])[0] for line in batch]
 
@@ -181,6 +184,12 @@ class CommandMechanism(OnHost):
             raise ValueError(
                 f"the command {self._program!r} cannot be run: {error.strerror}."
             ) from None
+
+
+def _told(lines: Iterator[Any], saw: Callable[[int], None]) -> Iterator[Any]:
+    for line in lines:
+        saw(1)
+        yield line
 
 
 def _filled(word: str, places: dict[str, str]) -> str:

@@ -95,7 +95,7 @@ class _OpenedDrawn:
         self._region = None
         if request.region is not None:
             self._region = as_region(request.region, self._space)
-        self.tally = Tally()
+        self.tally = Tally(request.execution.progress)
         self.pairs = AnyPairs.of(pairs)
         self._rounds = request.rounds(len(pairs))
         self.num_confirm = self._rounds.num_confirm
@@ -110,6 +110,7 @@ class _OpenedDrawn:
         self._block = block_size(self._rounds)
         self.settings: dict[str, Any] = {"block": self._block, **_random.numbers_of_process()}
         draws = 2 * (self._rounds.searched(len(pairs)) + self.num_confirm)
+        self.tally.expect(draws)
         layout = request.execution.layout
         self._streamed = layout == "streamed" or (layout == "auto" and draws >= _STREAMED_FROM)
         # Scores are computed on the host.
@@ -128,6 +129,7 @@ class _OpenedDrawn:
             options = options_of(self._space, self._region)
             laid.append(lay_best(pilots, folds, encoder.names, self._promise, **options))
             if not self._streamed:
+                self.tally.saw(sum(len(pilot.labels) for pilot in pilots))
                 rests = [
                     self._batches(pair, side, SEARCH, num_samples, PILOT // self._block)
                     for side in (0, 1)
@@ -191,8 +193,9 @@ class _OpenedDrawn:
                 execution=self._request.execution,
             )
 
-        for counts, _ in in_calls(launch, blocks_of(self.num_confirm, self._block), 2):
+        for counts, size in in_calls(launch, blocks_of(self.num_confirm, self._block), 2):
             self.tally.confirm(counts[0])
+            self.tally.saw(2 * size)
         assert self.tally.confirmed is not None
         return self.tally.confirmed
 
@@ -220,6 +223,7 @@ class _OpenedDrawn:
         for block in range(first, -(-num_draws // self._block), step):
             size = min(step * self._block, num_draws - block * self._block)
             raw = self._draw(pair, side, stage, size, block)
+            self.tally.saw(len(raw))
             yield encode_drawn(self._encoders[pair], raw, self._space)
 
     def _search_streamed(
@@ -243,6 +247,7 @@ class _OpenedDrawn:
         for part, size in in_calls(launch, blocks_of(num_samples, self._block), streams):
             counts = counts + part[0]
             self.tally.searched += streams * size
+            self.tally.saw(streams * size)
         halves = counts.reshape(len(searched), 2, 2, self._table.size).transpose(0, 2, 1, 3)
         return [
             half[..., : self._laid[pair].size] for half, pair in zip(halves, searched, strict=True)

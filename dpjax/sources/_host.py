@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from dpjax._errors import name_of_function
 from dpjax.partitions._nested import rows_of
 from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview, preview_database
 from dpjax.sources._copies import copier
-from dpjax.sources._on_host import OnHost
+from dpjax.sources._on_host import Draw, OnHost
 from dpjax.sources._process import end_with_parent
 from dpjax.sources._schedule import batch_sizes, in_order, seed_of_batch
 
@@ -51,7 +51,6 @@ class HostMechanism(OnHost):
             -0.0 is then told from 0.0.
         time_limit: Seconds of drawing in one audit; the numbers of draws become smaller to keep
             it, by a pace that is measured first, on draws that are not used. None for no limit.
-        progress: Called with (outputs so far, of how many).
 
     Raises:
         TypeError: The function is not callable, takes other arguments, or cannot be sent to
@@ -66,7 +65,6 @@ class HostMechanism(OnHost):
     special: str = "outcomes"
     bits: int | str | None = None
     time_limit: float | None = None
-    progress: Callable[[int, int], None] | None = field(default=None, repr=False)
 
     def __post_init__(self):
         if not callable(self.function):
@@ -96,8 +94,8 @@ class HostMechanism(OnHost):
         return Encoder(f"the function {self.name}", special=self.special, bits=self.bits)
 
     @contextmanager
-    def drawing(self) -> Iterator[Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]]:
-        """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs."""
+    def drawing(self) -> Iterator[Draw]:
+        """Within it, batches of raw outputs are drawn."""
         call = partial(_draw, self.function, self.batched, self.special == "outcomes")
         if not self.workers:
             yield partial(self._batches, call, None)
@@ -124,12 +122,19 @@ class HostMechanism(OnHost):
         database: Any,
         num_samples: int,
         words: tuple[int, ...],
-        cut: int | None = None,
+        cut: int | None,
+        saw: Callable[[int], None],
     ) -> Iterator[Any]:
         seeds = seeds_of_calls(num_samples, self.batch_size, words, self.batched, cut)
         tasks = ((database, size, seed) for size, seed in seeds)
+        # Here one by one are told of one by one; what a worker does is known when it is done.
+        each = pool is None and not self.batched
+        call = partial(call, saw) if each else partial(call, None)
         try:
-            yield from in_order(call, tasks, pool, 2 * max(self.workers, 1))
+            for batch in in_order(call, tasks, pool, 2 * max(self.workers, 1)):
+                if not each:
+                    saw(len(batch))
+                yield batch
         except futures.BrokenExecutor:
             raise ValueError(
                 f"the function {self.name} ended its worker process, or cannot be imported there: "
@@ -168,6 +173,7 @@ def _draw(
     function: Callable[..., Any],
     batched: bool,
     catch: bool,
+    saw: Callable[[int], None] | None,
     database: Any,
     num_samples: int,
     seed: Any,
@@ -176,7 +182,12 @@ def _draw(
     kind, name = _seed_argument(function), name_of_function(function)
     fresh = copier(database)
     if not batched:
-        return [_draw_one(function, name, kind, catch, fresh, number) for number in seed]
+        batch = []
+        for number in seed:
+            batch.append(_draw_one(function, name, kind, catch, fresh, number))
+            if saw is not None:
+                saw(1)
+        return batch
     asked = f"{num_samples} outputs at the database {preview_database(database)}"
     given = fresh()
     try:

@@ -30,8 +30,8 @@ _CUT = 1000
 _STAGES = {"search": 0, "confirm": 1, "measure": 2, "search again": 3}
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit")
 
-Draw = Callable[[Any, int, tuple[int, ...], int | None], Iterator[Any]]
-"""(database, num_samples, seed words, cut) -> batches of raw outputs."""
+Draw = Callable[[Any, int, tuple[int, ...], int | None, Callable[[int], None]], Iterator[Any]]
+"""(database, num_samples, seed words, cut, told how many more came) -> batches of raw outputs."""
 
 
 class OnHost:
@@ -44,7 +44,6 @@ class OnHost:
         batch_size: Outputs of a call.
         workers: Calls at the same time; 0 for one.
         time_limit: Seconds of drawing in one audit, or None.
-        progress: Called with (outputs so far, of how many), or None.
     """
 
     def encoder(self) -> Encoder:
@@ -52,10 +51,10 @@ class OnHost:
         raise NotImplementedError
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Within it, (database, num_samples, seed words, cut) -> batches of raw outputs.
+        """Within it, a `Draw`.
 
         With a cut, batches of a mechanism that is not batched hold so many outputs at most; the
-        outputs themselves depend on the other three alone.
+        outputs themselves depend on the three before it alone.
         """
         raise NotImplementedError
 
@@ -76,9 +75,8 @@ class _OpenedOnHost:
         self._box = as_box(request.region)
         words = tuple(_random.words_of(request.key).tolist())
         self._encoder = source.encoder()
-        self._progress = _Progress(source.progress)
-        self.tally = Tally()
-        self._stream = _Watched(draw, self._encoder, pairs, words, self._progress, self.tally)
+        self.tally = Tally(request.execution.progress)
+        self._stream = _Watched(draw, self._encoder, pairs, words, self.tally)
         self._words, self.pairs = words, pairs
         self._rounds, self._request = request.rounds(len(pairs)), request
         self.num_confirm = self._rounds.num_confirm
@@ -98,6 +96,7 @@ class _OpenedOnHost:
     def search(self) -> list[Search]:
         """Draws what searches, within its share of a time limit if there is one."""
         rounds, pairs = self._rounds, self.pairs
+        self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
         if self._source.time_limit is not None:
             self._pace = Pace(self._source, self._draw)
             total = 2 * (rounds.searched(len(pairs)) + rounds.num_confirm)
@@ -144,7 +143,7 @@ class _OpenedOnHost:
             plan = self._pace.search(num_pairs, wanted, share, self.num_confirm, self._used())
         self._cut = plan.cut
         left = num_pairs * plan.num_samples + later + self.num_confirm
-        self._progress.expect(self._progress.done + 2 * left)
+        self.tally.expect(2 * left)
         return plan
 
     def _plan_confirm(self) -> None:
@@ -154,7 +153,7 @@ class _OpenedOnHost:
         wanted = self._rounds.num_confirm
         self.num_confirm = self._pace.confirm(self._stream.streams(), wanted, self._used())
         self.notes += _said_fewer(self._pace, self.num_confirm, wanted, "confirmed")
-        self._progress.expect(self._progress.done + 2 * self.num_confirm)
+        self.tally.expect(2 * self.num_confirm)
 
     def _note_fewer(self, halves: Sequence[np.ndarray], wanted: int, what: str) -> None:
         if self._pace is not None:
@@ -228,23 +227,6 @@ def _widened(values: np.ndarray, width: int) -> np.ndarray:
     return values if values.shape[1] == width else np.zeros((len(values), width))
 
 
-class _Progress:
-    """Counts outputs and tells who wants to know."""
-
-    def __init__(self, tell: Callable[[int, int], None] | None):
-        self._tell, self._total, self.done = tell, 0, 0
-
-    def expect(self, total: int) -> None:
-        """There will be so many in all."""
-        self._total = total
-
-    def add(self, count: int) -> None:
-        """So many more were drawn."""
-        self.done += count
-        if self._tell is not None:
-            self._tell(self.done, self._total)
-
-
 class _Watched:
     """Encoded batches of a mechanism, watched for randomness that is none.
 
@@ -258,11 +240,10 @@ class _Watched:
         encoder: Encoder,
         pairs: AnyPairs,
         words: Any,
-        progress: _Progress,
         tally: Tally,
     ):
         self._draw, self._encoder, self._pairs = draw, encoder, pairs
-        self._words, self._progress, self._tally = words, progress, tally
+        self._words, self._tally = words, tally
         self.taken: dict[tuple[int, int], tuple[int, float]] = {}
         self._seen: set[tuple[int, int, bytes]] = set()
         self._constant: dict[tuple[int, int], bool] = {}
@@ -273,10 +254,9 @@ class _Watched:
         words = (*self._words, pair, side, _STAGES[stage])
         count, before = self.taken.get((pair, side), (0, 0.0))
         spent, last = 0.0, time.perf_counter()
-        for raw in self._draw(database, plan.num_samples, words, plan.cut):
+        for raw in self._draw(database, plan.num_samples, words, plan.cut, self._tally.saw):
             outputs = self._encoder.encode(raw)
             self._watch(outputs, pair, side)
-            self._progress.add(len(outputs.labels))
             self._tally.searched += len(outputs.labels) * (stage != "confirm")
             # Only the time of this stream: the two sides of a pair are drawn in turns.
             spent += time.perf_counter() - last

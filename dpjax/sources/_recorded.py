@@ -109,7 +109,8 @@ class _OpenedRecorded:
         ]
         names = " and ".join(part.name for part in self._parts)
         self._encoder = Encoder(names, bits=source.bits)
-        self.tally = Tally()
+        self.tally = Tally(request.execution.progress)
+        self.tally.expect(0)
         self.pairs = AnyPairs((["x"], ["y"]), (_LABEL,))
         self.num_confirm = 0
         self.region = region_text(self._box)
@@ -125,7 +126,9 @@ class _OpenedRecorded:
     def search(self) -> list[Search]:
         """Lays cells by a pilot of the search part, and counts both parts in them."""
         parts, encoder = self._parts, self._encoder
-        raw = [part.pilot() for part in parts]
+        raw = [part.pilot(self.tally) for part in parts]
+        # All of them are read once more.
+        self.tally.expect(sum(part.values.total for part in parts))
         _refuse_two_kinds(parts, raw)
         pilots = [encoder.encode(outputs) for outputs in raw]
         try:
@@ -235,7 +238,7 @@ class _Split:
             yield start, chunk
             start += len(chunk)
 
-    def pilot(self) -> np.ndarray:
+    def pilot(self, tally: Tally) -> np.ndarray:
         """The outputs of the search part with the smallest words, which are a random choice.
 
         `values` then holds how often values occur.
@@ -245,6 +248,7 @@ class _Split:
         smallest = np.empty(0, np.uint64)
         for chunk, words in self._numbered():
             total += len(chunk)
+            tally.saw(len(chunk))
             if searching < _MIN_SEARCH:
                 smallest = np.sort(np.concatenate([smallest, words]))[: _MIN_SEARCH + 1]
             self.values.add(chunk)
@@ -296,6 +300,7 @@ class _Split:
             kept.append(cell[part == 2][:room].astype(np.min_scalar_type(cells.size)))
             number += len(chunk)
             tally.searched += int((part < 2).sum())
+            tally.saw(len(chunk))
         self.confirmed = np.concatenate(kept)
         return counts[:3]
 

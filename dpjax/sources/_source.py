@@ -137,21 +137,36 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
     return halves
 
 
-@dataclass
 class Tally:
-    """What was counted so far in one audit: all that an interrupt leaves.
+    """What was counted so far in one audit: all that an interrupt leaves, and its progress.
+
+    Args:
+        progress: Told (outputs so far, of how many), or None.
 
     Attributes:
         searched: Outputs that searched, at both sides of all pairs.
         confirmed: int64 [2, marks], counts of the fresh outputs; None before the first of them.
     """
 
-    searched: int = 0
-    confirmed: NDArray[np.int64] | None = None
+    def __init__(self, progress: Callable[[int, int], None] | None = None):
+        self.searched = 0
+        self.confirmed: NDArray[np.int64] | None = None
+        self._tell, self._seen, self._total = progress, 0, 0
 
     def confirm(self, counts: NDArray[np.int64]) -> None:
         """Adds counts of fresh outputs."""
         self.confirmed = counts if self.confirmed is None else self.confirmed + counts
+
+    def expect(self, more: int) -> None:
+        """So many outputs are still to come; 0 where that is not known."""
+        self._total = self._seen + more if more else 0
+        self.saw(0)
+
+    def saw(self, count: int) -> None:
+        """So many more outputs were drawn or read."""
+        self._seen += count
+        if self._tell is not None:
+            self._tell(self._seen, self._total)
 
 
 def halves_of(

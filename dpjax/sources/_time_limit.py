@@ -67,7 +67,7 @@ class Pace:
 
         def seconds(size: int) -> float:
             began = time.perf_counter()
-            for _ in self._draw(database, size, words, ceil(size / lanes)):
+            for _ in self._draw(database, size, words, ceil(size / lanes), lambda count: None):
                 pass
             return time.perf_counter() - began
 

@@ -13,7 +13,7 @@ import dpjax
 from dpjax.cli import _app
 from dpjax.cli._audit_options import METHODS, SOURCES, TABLE, source_of
 
-OTHER_WORDS = {"name", "progress", "batched", "batch_size", "inputs", "input_interval"}
+OTHER_WORDS = {"name", "batched", "batch_size", "inputs", "input_interval"}
 """Arguments in Python that a command line cannot write, or writes in another way."""
 
 SUBJECTS = {

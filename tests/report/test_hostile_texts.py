@@ -123,15 +123,15 @@ def test_plain_words_stay_as_they_are(base):
 @pytest.mark.parametrize("text", [HOSTILE[0], EVERYTHING])
 def test_sweeps(tmp_path, text):
     """Progress and `status` in a terminal's words."""
-    from dpjax.cli._sweep import _status
     from dpjax.cli._sweep_progress import showing
+    from dpjax.cli._sweep_status import show_status
 
     method = dpjax.Events(num_samples=100, num_confirm=100)
     spec = SweepSpec(text, (Entry(Laplace(1.0), method, num_runs=2, label=text),))
     store = Store.create(tmp_path / "s", spec)
     with showing(spec) as progress:
         run_sweep(store, progress=progress)
-    _status(tmp_path / "s", ())
+    show_status(tmp_path / "s", ())
 
 
 NO_USER = """

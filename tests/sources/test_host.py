@@ -42,6 +42,7 @@ def one(database, rng):
 
 def audit(function, pairs=PAIR, *, delta=0.0, claim=None, key=0, confidence=SURE, **options):
     sizes = {name: options.pop(name, value) for name, value in SMALL.items()}
+    execution = options.pop("execution", None)
     return dpjax.audit(
         HostMechanism(function, **options),
         pairs,
@@ -50,6 +51,7 @@ def audit(function, pairs=PAIR, *, delta=0.0, claim=None, key=0, confidence=SURE
         claim=claim,
         key=key,
         confidence=confidence,
+        execution=execution,
     )
 
 
@@ -189,7 +191,7 @@ def test_a_time_limit_makes_fewer_draws():
     seen = []
     result = audit(
         noisy, num_confirm=10**9, num_samples=10**9, time_limit=0.3, batch_size=1000,
-        progress=lambda done, total: seen.append(done),
+        execution=dpjax.Execution(progress=lambda done, total: seen.append(done)),
     )  # fmt: skip
     assert result.num_confirm < 10**9 and any("time limit" in note for note in result.notes)
     assert seen == sorted(seen) and seen[-1] >= result.num_samples + 2 * result.num_confirm

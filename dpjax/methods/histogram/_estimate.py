@@ -204,10 +204,15 @@ def estimate(
         )
 
     streams = num_runs * len(inputs)
+    tell = None if execution is None else execution.progress
+    if tell is not None:
+        tell(0, num_draws)
     try:
         for part, size in in_calls(launch, blocks_of(plan.num_samples), streams):
             counts += part[..., :-1]
             drawn += streams * size
+            if tell is not None:
+                tell(drawn, num_draws)
     except KeyboardInterrupt:
         raise Stopped(
             f"Stopped after {drawn} of {num_draws} outputs, which are too few for an answer."

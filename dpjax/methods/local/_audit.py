@@ -14,7 +14,7 @@ from dpjax.methods.local._settings import Local
 from dpjax.notions import Terms
 from dpjax.partitions import Outcomes, Region, as_region
 from dpjax.results import Finding
-from dpjax.sources import AnyPairs, Drawn, Recorded, Source
+from dpjax.sources import AnyPairs, Drawn, Recorded, Source, Tally
 from dpjax.sources._held import Chunked
 from dpjax.sources._subject import PILOT_NOTE, inner_range, pilot_outputs
 
@@ -64,7 +64,11 @@ def _audit_drawn(method: Local, source: Drawn, pairs: Any, terms: Terms) -> Find
         )
 
     settings = dataclasses.replace(method, region=None)
+    tally = Tally(terms.layout.progress)
+    tally.expect(draws := 2 * (len(stacked) * method.num_samples + method.num_confirm))
     statistics, settings = refine_lattice(run, settings, str(region))
+    # They are one compiled program, within which nothing is heard of it.
+    tally.saw(draws)
     statistics = first_run(statistics)
     notes += _note_lost_outcomes(statistics, region, space)
     return finding_of(

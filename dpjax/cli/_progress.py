@@ -1,0 +1,150 @@
+"""Progress on standard error: a bar for people, a line every half minute where it is piped."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from dpjax._errors import neutral
+from dpjax.cli._stop import say
+
+_LINE_SECONDS = 30.0
+
+_KNOWN_SECONDS = 1.0, 20.0
+"""The pace is known after the first; work that seems short until the second stays unannounced."""
+
+_LONG_SECONDS = 60.0
+"""Work that takes longer is announced."""
+
+
+class _State:
+    """How far the work is, in words."""
+
+    def __init__(self, unit: str):
+        self.unit, self.text, self.done, self.total = unit, "", 0, 0
+        # What was done before, as in a sweep that goes on, says nothing of the pace.
+        self.before: int | None = None
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._start
+
+    @property
+    def now(self) -> int:
+        """What was done since this began."""
+        return self.done - (self.before or 0)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that the rest takes at the pace so far; None while that is not known."""
+        if not (self.now and self.total):
+            return None
+        return self.seconds * max(self.total - self.done, 0) / self.now
+
+    def words(self) -> str:
+        total = f" of {self.total:,}" if self.total else ""
+        parts = [f"{self.done:,}{total} {self.unit}"] if self.total or self.done else [self.unit]
+        if self.text:
+            parts.insert(0, neutral(self.text))
+        if self.now and self.seconds:
+            parts.append(f"{self.now / self.seconds:,.3g} a second")
+        left = self.left
+        parts.append(f"{clock(self.seconds)} so far" if left is None else f"{clock(left)} left")
+        return ", ".join(parts)
+
+
+@contextmanager
+def progress_bar(
+    unit: str = "outputs",
+    *,
+    quiet: bool = False,
+    announce: Callable[[int, str], str] | None = None,
+) -> Iterator[Callable[..., None]]:
+    """Shows how far something is, on standard error or in a notebook (needs rich).
+
+    Args:
+        unit: What is counted.
+        quiet: Whether nothing is shown.
+        announce: (of how many, their time in words) -> a sentence to be said once, as soon as it
+            is known that the work takes more than a minute.
+
+    Yields:
+        A function to be called with (done, of how many), and perhaps a text, as often as one likes;
+        `dpjax.Execution(progress=...)` takes it.
+
+    Example:
+        >>> import dpjax
+        >>> from dpjax.cli import progress_bar
+        >>> with progress_bar(quiet=True) as show:
+        ...     execution = dpjax.Execution(progress=show)
+    """
+    state, waiting = _State(unit), not quiet and announce is not None
+
+    def show(done: int, total: int, text: str = "") -> None:
+        nonlocal waiting
+        state.done, state.total, state.text = done, total, text
+        state.before = done if state.before is None else state.before
+        if waiting and announce is not None and state.left is not None:
+            known, late = _KNOWN_SECONDS
+            whole = state.seconds + state.left
+            if state.seconds >= known and whole > _LONG_SECONDS:
+                say(announce(total, clock(whole)))
+            waiting = state.seconds < known or (state.seconds < late and whole <= _LONG_SECONDS)
+
+    with _nothing() if quiet else _shown(state):
+        yield show
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _shown(state: _State) -> Iterator[None]:
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):
+        with _lines(state):
+            yield
+        return
+    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task
+    from rich.text import Text
+
+    class Words(ProgressColumn):
+        """Asked ten times a second, also while nothing is told."""
+
+        def render(self, task: Task) -> Text:
+            bar.update(task.id, completed=state.done, total=state.total or None)
+            return Text(state.words())
+
+    with Progress(SpinnerColumn(), BarColumn(24), Words(), console=console, transient=True) as bar:
+        bar.add_task("", total=None)
+        yield
+
+
+@contextmanager
+def _lines(state: _State) -> Iterator[None]:
+    """A thread of its own: also while a slow call says nothing."""
+    ended = threading.Event()
+
+    def tell() -> None:
+        while not ended.wait(_LINE_SECONDS):
+            say(state.words())
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        with suppress(RuntimeError):
+            thread.join(1.0)
+
+
+def clock(seconds: float) -> str:
+    """A time as h:mm:ss."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

@@ -1,0 +1,108 @@
+"""What is shown of work while it goes on, with a clock of its own."""
+
+import io
+import time
+
+import pytest
+import rich.console
+
+import dpjax
+from dpjax.cli import _progress, progress_bar
+from dpjax.cli._audit import _announced
+
+
+@pytest.fixture
+def now(monkeypatch):
+    seconds = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: seconds[0])
+    return seconds
+
+
+def test_words(now):
+    state = _progress._State("outputs")
+    now[0] = 2.0
+    assert state.words() == "outputs, 0:00:02 so far"
+    state.total, state.before = 10_000, 0
+    assert state.words() == "0 of 10,000 outputs, 0:00:02 so far"
+    state.done, state.text = 2_000, "entry 1/2 (a\n)"
+    assert state.words() == (
+        "entry 1/2 (a\\n), 2,000 of 10,000 outputs, 1e+03 a second, 0:00:08 left"
+    )
+    # What a sweep had before says nothing of its pace.
+    state.before, state.text = 1_900, ""
+    assert state.words() == "2,000 of 10,000 outputs, 50 a second, 0:02:40 left"
+    state.total = 0
+    assert state.words() == "2,000 outputs, 50 a second, 0:00:02 so far"
+
+
+def announced(now, steps):
+    """How long work is said to take, of steps (seconds, done)."""
+    said = []
+    with progress_bar(announce=lambda total, text: said.append((total, text)) or "long") as show:
+        for seconds, done in steps:
+            now[0] = seconds
+            show(done, 1000)
+    return said
+
+
+def test_long_work_is_announced_once_its_pace_is_known(now, capsys):
+    assert announced(now, [(0, 0), (0.5, 1), (1.5, 2), (2, 3)]) == [(1000, "0:12:30")]
+    assert capsys.readouterr().err == "long\n"
+    # Short work is not, nor what became slow late; what is slow after some seconds is.
+    assert not announced(now, [(0, 0), (1.5, 100), (2, 500), (30, 600), (80, 999)])
+    now[0] = 0.0
+    assert len(announced(now, [(0, 0), (1.5, 100), (10, 110), (11, 120)])) == 1
+
+
+def test_what_is_announced():
+    def release(database, num_samples, rng):
+        return []
+
+    many = dpjax.HostMechanism(release)
+    assert _announced("host", {"subject": many}, 140_000, "1:02:03") == (
+        "140,000 outputs by 14 calls of release take about 1:02:03 in all; --time-limit 60 would "
+        "draw as many as fit into a minute."
+    )
+    limited = dpjax.CommandMechanism("prog {database}", time_limit=90.0)
+    assert _announced("command", {"subject": limited}, 200, "0:01:30") == (
+        "200 outputs by 200 calls of prog {database} take about 0:01:30 in all, within "
+        "--time-limit 90."
+    )
+    assert _announced("mechanism", {}, 10**9, "0:01:30") == (
+        "1,000,000,000 outputs take about 0:01:30 in all."
+    )
+
+
+def test_a_pipe_gets_a_line_now_and_then(monkeypatch, capsys):
+    """Also while a call says nothing."""
+    monkeypatch.setattr(_progress, "_LINE_SECONDS", 0.01)
+    with progress_bar("runs") as show:
+        show(3, 7)
+        time.sleep(0.2)
+    shown = capsys.readouterr().err
+    assert "\n3 of 7 runs, 0:00:00 so far\n" in "\n" + shown and "\x1b" not in shown
+    with progress_bar("runs", quiet=True, announce=lambda *_: "long") as show:
+        show(1, 10**9)
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_has_a_bar_before_anything_is_done(monkeypatch):
+    screen = io.StringIO()
+    console = rich.console.Console(file=screen, force_terminal=True, width=100)
+    monkeypatch.setattr(rich.console, "Console", lambda **options: console)
+    with progress_bar() as show:
+        show(0, 5000)
+        time.sleep(0.3)
+        assert "0 of 5,000 outputs" in screen.getvalue()
+        show(2500, 5000)
+        time.sleep(0.3)
+    assert "2,500 of 5,000 outputs" in screen.getvalue() and "left" in screen.getvalue()
+
+
+@pytest.mark.parametrize("arguments", [("audit", "laplace"), ("search-pairs", "laplace")])
+def test_quiet_commands_say_nothing(run, monkeypatch, arguments):
+    monkeypatch.setattr(_progress, "_LINE_SECONDS", 0.001)
+    loud, quiet = run(*arguments), run(*arguments, "--quiet")
+    assert loud.error and not quiet.error
+    assert [loud.output.count("\n"), loud.exit_code] == [quiet.output.count("\n"), quiet.exit_code]

@@ -1,0 +1,80 @@
+"""Progress of an audit: the same calls from every source, and nothing else that depends on them."""
+
+import sys
+
+import jax
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import Events, Execution
+from dpjax.mechanisms import Laplace
+
+SIZES = Events(num_samples=3000, num_confirm=5000)
+PAIR = [(0.0, 1.0)]
+ALL = 2 * (3000 + 5000)
+
+
+def batch(database, num_samples, rng):
+    return database + rng.laplace(size=num_samples)
+
+
+def one(database, rng):
+    return database + rng.laplace()
+
+
+def recorded():
+    x, y = (np.random.default_rng(seed).laplace(seed, size=9000) for seed in (0, 1))
+    return dpjax.Recorded(x, y)
+
+
+PROGRAM = f"{sys.executable} -S -c 'print(\"0.5\\n\" * int({{num_samples}}), end=\"\")' {{database}}"
+SOURCES = {
+    "built in": (Laplace(1.0), None, SIZES, 2 * (3000 * 10 + 5000)),
+    "streamed": (Laplace(1.0), PAIR, SIZES, ALL),
+    "vectors": (lambda key, d: d + jax.random.laplace(key, (2,)), PAIR, SIZES, ALL),
+    "batches": (dpjax.HostMechanism(batch, batch_size=1000), PAIR, SIZES, ALL),
+    "one by one": (dpjax.HostMechanism(one, batched=False), PAIR, SIZES, ALL),
+    "workers": (dpjax.HostMechanism(one, batched=False, workers=1), PAIR, SIZES, ALL),
+    "program": (dpjax.CommandMechanism(PROGRAM, batch_size=4000), PAIR, SIZES, ALL),
+    # Read twice.
+    "recorded": (recorded(), None, Events(), 36_000),
+    "local": (Laplace(1.0), PAIR, dpjax.Local(num_samples=3000, num_confirm=5000), ALL),
+    "histogram": (
+        dpjax.mechanisms.TruncatedLaplace(2.0),
+        None,
+        dpjax.Histogram(lipschitz=0.64, num_samples=4000),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_tells_how_far_it_is(name):
+    subject, pairs, method, total = SOURCES[name]
+    seen = []
+    layout = "streamed" if name == "streamed" else "auto"
+    execution = Execution(progress=lambda *step: seen.append(step), layout=layout)
+    result = dpjax.audit(subject, pairs, method=method, execution=execution)
+    done, totals = zip(*seen, strict=True)
+    # It begins with nothing, goes up, and ends with all.
+    assert done[0] == 0 and list(done) == sorted(done)
+    assert done[-1] == totals[-1] == (total or totals[0])
+    # Only of recorded outputs is it found out how many they are.
+    assert set(totals[:-1]) <= {done[-1], 0} and (0 in totals) == (name == "recorded")
+    plain = dpjax.audit(subject, pairs, method=method, execution=Execution(layout=layout))
+    assert plain.witness == result.witness and plain.lower_bound == result.lower_bound
+
+
+def test_who_looks_on_compiles_nothing_anew():
+    first, second = (Execution(progress=look) for look in (print, repr))
+    assert first == second == Execution() and hash(first) == hash(Execution())
+    assert "progress" not in repr(first)
+
+
+def test_a_search_of_pairs_tells_its_draws():
+    seen = []
+    execution = Execution(progress=lambda *step: seen.append(step))
+    pairs = [(0.0, float(k)) for k in range(1, 31)]
+    found = dpjax.search_pairs(Laplace(1.0), pairs, budget=200_000, execution=execution)
+    assert seen[-1] == (found.num_draws, found.num_draws) and len(seen) == len(found.rungs)
