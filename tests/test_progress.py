@@ -28,9 +28,10 @@ def recorded():
     return dpjax.Recorded(x, y)
 
 
-PROGRAM = f"{sys.executable} -S -c 'print(\"0.5\\n\" * int({{num_samples}}), end=\"\")' {{database}}"
+CODE = "import sys; [print(0.5) for _ in range(int(sys.argv[1]))]"
+PROGRAM = f"{sys.executable} -S -c '{CODE}' {{num_samples}} {{database}}"
 SOURCES = {
-    "built in": (Laplace(1.0), None, SIZES, 2 * (3000 * 10 + 5000)),
+    "built in": (Laplace(1.0), None, SIZES, None),
     "streamed": (Laplace(1.0), PAIR, SIZES, ALL),
     "vectors": (lambda key, d: d + jax.random.laplace(key, (2,)), PAIR, SIZES, ALL),
     "batches": (dpjax.HostMechanism(batch, batch_size=1000), PAIR, SIZES, ALL),

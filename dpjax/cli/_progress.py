@@ -24,11 +24,18 @@ class _State:
         self.unit, self.text, self.done, self.total = unit, "", 0, 0
         # What was done before, as in a sweep that goes on, says nothing of the pace.
         self.before: int | None = None
-        self._start = time.monotonic()
+        self._start = self._begun = time.monotonic()
+
+    def told(self, done: int, total: int, text: str) -> None:
+        if self.before is None:
+            # What came before, such as imports, does not come again.
+            self.before, self._begun = done, time.monotonic()
+        self.done, self.total, self.text = done, total, text
 
     @property
     def seconds(self) -> float:
-        return time.monotonic() - self._start
+        """Since the first that was told."""
+        return time.monotonic() - self._begun
 
     @property
     def now(self) -> int:
@@ -50,7 +57,8 @@ class _State:
         if self.now and self.seconds:
             parts.append(f"{self.now / self.seconds:,.3g} a second")
         left = self.left
-        parts.append(f"{clock(self.seconds)} so far" if left is None else f"{clock(left)} left")
+        so_far = clock(time.monotonic() - self._start)
+        parts.append(f"{so_far} so far" if left is None else f"{clock(left)} left")
         return ", ".join(parts)
 
 
@@ -83,8 +91,7 @@ def progress_bar(
 
     def show(done: int, total: int, text: str = "") -> None:
         nonlocal waiting
-        state.done, state.total, state.text = done, total, text
-        state.before = done if state.before is None else state.before
+        state.told(done, total, text)
         if waiting and announce is not None and state.left is not None:
             known, late = _KNOWN_SECONDS
             whole = state.seconds + state.left

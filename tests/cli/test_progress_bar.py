@@ -22,9 +22,11 @@ def test_words(now):
     state = _progress._State("outputs")
     now[0] = 2.0
     assert state.words() == "outputs, 0:00:02 so far"
-    state.total, state.before = 10_000, 0
+    state.told(0, 10_000, "")
     assert state.words() == "0 of 10,000 outputs, 0:00:02 so far"
-    state.done, state.text = 2_000, "entry 1/2 (a\n)"
+    # The 2 s before it were those of imports.
+    now[0] = 4.0
+    state.told(2_000, 10_000, "entry 1/2 (a\n)")
     assert state.words() == (
         "entry 1/2 (a\\n), 2,000 of 10,000 outputs, 1e+03 a second, 0:00:08 left"
     )
@@ -32,7 +34,7 @@ def test_words(now):
     state.before, state.text = 1_900, ""
     assert state.words() == "2,000 of 10,000 outputs, 50 a second, 0:02:40 left"
     state.total = 0
-    assert state.words() == "2,000 outputs, 50 a second, 0:00:02 so far"
+    assert state.words() == "2,000 outputs, 50 a second, 0:00:04 so far"
 
 
 def announced(now, steps):

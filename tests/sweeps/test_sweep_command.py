@@ -1,6 +1,8 @@
 """`dpjax sweep`: kills, signals, workers, shards and devices, each as its own process."""
 
+import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -149,3 +151,10 @@ def test_bad_commands_are_refused(said, tmp_path):
 def test_status_counts_runs(said, calm):
     code, text = said("status", calm.folder)
     assert code == 0 and "92 of 92 runs are stored; 0 corrupt blocks." in text
+    # Of each entry the median of its bounds, their least and their largest.
+    words = " ".join(re.sub("[^-0-9.()a-z ]", " ", text).split())
+    for columns in calm.columns().values():
+        bounds = sorted(bound for bound in columns["lower_bound"] if not math.isnan(bound))
+        if bounds:
+            median = bounds[(len(bounds) - 1) // 2]
+            assert f"{median:.4f}" in words and f"({bounds[0]:.4f}" in words
