@@ -17,7 +17,7 @@ import tomli_w
 import dpjax
 from benchmarks.fuzz import trusted
 from benchmarks.fuzz.mutations import mutated, mutated_values
-from dpjax.cli._subject import _read_pairs
+from dpjax.cli._given import pairs_of
 from dpjax.empirical import panel_from_table
 from dpjax.partitions import Encoder
 from dpjax.sources._process import Programs
@@ -210,7 +210,7 @@ def pairs(folder: Path) -> Iterator[Callable[[Random], Case]]:
             path.write_bytes(mutated(whole[name], source))
 
         def read() -> None:
-            found, wanted = _read_pairs(path, any_kind=any_kind), trusted.pairs(path)
+            found, wanted = pairs_of(str(path), any_kind=any_kind), trusted.pairs(path)
             if any_kind:
                 lists = [tuple(map(_as_list, row)) for row in found]
                 hold(repr(lists) == repr(wanted), lists)

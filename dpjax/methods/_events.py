@@ -270,8 +270,8 @@ def _finding(
             **({"rounds": rounds._asdict()} if rounds.num_kept else {}),
             "num_cells": cells.size,
             **({"score": score} if (score := cells.plain()) else {}),
-            "confirmed": list(trials),
-            "predicted": finite_or_none(plan.predicted),
+            # Else N says it.
+            **({"confirmed": list(trials)} if len(set(trials)) > 1 else {}),
             **settings,
         },
         notes=notes,

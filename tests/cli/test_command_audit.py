@@ -229,3 +229,26 @@ def test_a_claimed_curve_is_read_from_a_file_and_the_rest_is_counted_too(run, tm
 def test_notions_and_claims_that_are_none(run, options, sentence):
     done = run("audit", "laplace", *options)
     assert done.exit_code == 2 and sentence in " ".join(done.error.split())
+
+
+def test_json_is_all_of_standard_output_and_says_nothing_twice(run, tmp_path):
+    """Beside a figure and a report; what was asked for and what was drawn are two things."""
+    files = ("--plot", tmp_path / "x.png", "--report", tmp_path / "x.md")
+    done = run("audit", "laplace", "--claim", 1, "--json", "--num-samples", 300, *files)
+    found = json.loads(done.output)
+    assert len(done.error.splitlines()) == 2 and done.exit_code == 0
+    asked = found.pop("recipe")
+
+    def named(value, path=()):
+        if isinstance(value, dict):
+            for name, part in value.items():
+                yield from named(part, (*path, name))
+        elif value not in (None, [], 0, 0.0):
+            yield path[-1], repr(value)
+
+    said = [*named(found)]
+    # N is said of the rounds too, where a time limit may leave another one.
+    rounds = found["settings"]["rounds"]["num_confirm"]
+    assert [item for item in said if said.count(item) > 1] == [("num_confirm", repr(rounds))] * 2
+    assert not {"predicted", "confirmed"} & found["settings"].keys()
+    assert asked["method"]["num_samples"] == 300

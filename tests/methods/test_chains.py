@@ -82,7 +82,7 @@ def test_the_witness_of_a_chain_is_an_event_with_its_own_counts():
     x, y = rng.integers(0, 6, 9_000), np.minimum(rng.integers(0, 7, 9_000), 5)
     result = audit(Recorded(x, y), Zcdp(), None)
     assert result.witness.output == "a number of at most 4" and result.witness.larger == "database"
-    inside, trials = np.array(result.evidence["chain"]["inside"]), result.settings["confirmed"]
+    inside, trials = (np.array(result.evidence["chain"][name]) for name in ("inside", "trials"))
     assert result.witness.event_counts == tuple(inside[:, -1])
     assert result.witness.densities == pytest.approx(inside[:, -1] / trials)
 
