@@ -85,8 +85,6 @@ def audit(
     # A seed that is none is refused before anything is drawn.
     _ = terms.root
     source = source_of(subject)
-    if pairs is not None and getattr(source, "takes_pairs", True):
-        AnyPairs.of(pairs).refuse_equal()
     try:
         finding = method.run(source, pairs, terms)
     except SystemExit as error:

@@ -98,12 +98,9 @@ def test_claims_share_the_error(method):
 
 @pytest.mark.parametrize("method", [SMALL, LOCAL], ids=["events", "local"])
 def test_equal_databases_are_noted(method):
-    result = dpjax.audit(Laplace(1.0), [(2.0, 2.0), (0.0, 1.0)], method=method)
+    result = dpjax.audit(Laplace(1.0), [(2.0, 2.0)], method=method)
     said = "database and neighbor are equal in pair 0, so nothing could be found there."
     assert result.notes.count(said) == 1
-    said = "pairs must hold two different databases, but in pair 0 both are 2.0: no output can tell"
-    with pytest.raises(ValueError, match=said):
-        dpjax.audit(Laplace(1.0), [(2.0, 2.0)], method=method)
 
 
 EVERY = sorted(mechanisms.CATALOGUE)

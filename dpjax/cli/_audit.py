@@ -79,6 +79,7 @@ def _audited(source: str, written: dict[str, Any], show: Any) -> Any:
     with signals_wait():
         from dpjax.audit import audit as run
         from dpjax.methods import METHODS
+        from dpjax.sources import AnyPairs
 
     method: Any = METHODS[written["method"]]
     options = _chosen(written, (field.name for field in dataclasses.fields(method)))
@@ -90,6 +91,8 @@ def _audited(source: str, written: dict[str, Any], show: Any) -> Any:
     with ExitStack() as stack:
         subject, pairs = subject_and_pairs(source, written, stack)
         written["subject"] = subject
+        if pairs is not None:
+            AnyPairs.of(pairs).refuse_equal()
         terms = {**_chosen(written, _TERMS), "execution": shown_by(show)}
         return run(subject, pairs, method=chosen, notion=notion, claim=claim, **terms)
 

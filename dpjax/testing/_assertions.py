@@ -10,7 +10,7 @@ from dpjax.audit import audit, source_of
 from dpjax.methods import Events
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
 from dpjax.results._result import VIOLATED, AuditResult
-from dpjax.sources import Drawn
+from dpjax.sources import AnyPairs, Drawn
 from dpjax.testing import _session
 from dpjax.testing._budget import (
     Sizes,
@@ -214,6 +214,9 @@ def _audit(
     session, source = _session.CURRENT, source_of(claim.subject)
     budgeted = False
     draws = getattr(source, "takes_pairs", True)
+    if claim.pairs is not None and draws:
+        # Any mechanism would pass.
+        AnyPairs.of(claim.pairs).refuse_equal()
     if session is not None and session.budget is not None and seconds is None and draws:
         if not given:
             budgeted, seconds = True, session.next_share()

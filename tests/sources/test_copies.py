@@ -9,7 +9,6 @@ import pytest
 
 import dpjax
 from dpjax import Events, HostMechanism
-from dpjax.notions import Terms
 
 
 def noisy(database, num_samples, seed):
@@ -32,12 +31,6 @@ def spoiling_one(database, rng):
 def audit(function, pairs, num_samples=300, num_confirm=600, claim=None, **options):
     sizes = Events(num_samples, num_confirm)
     return dpjax.audit(HostMechanism(function, **options), pairs, method=sizes, claim=claim)
-
-
-def draw_at(database, function, **options):
-    """20 draws at each of two equal databases and stages, which `dpjax.audit` would refuse."""
-    terms = Terms(dpjax.Epsilon(), None, 0.999, 1, 0)
-    Events(20, 20).run(HostMechanism(function, **options), [(database, database)], terms)
 
 
 ROWS = [{"rows": [2, 1]}, {"rows": [1]}]
@@ -77,7 +70,10 @@ def test_a_function_may_change_its_database(function, options):
 )
 def test_every_call_has_a_database_of_its_own(database):
     seen = []
-    draw_at(database, lambda d: seen.append(d) or np.random.default_rng().random(), batched=False)
+    audit(
+        lambda d: seen.append(d) or np.random.default_rng().random(),
+        [(database, database)], num_samples=20, num_confirm=20, batched=False,
+    )  # fmt: skip
     assert len({id(d) for d in seen} | {id(database)}) == 81
     assert all(type(d) is type(database) for d in seen)
 
@@ -87,9 +83,8 @@ def test_what_cannot_change_is_not_copied():
     still.setflags(write=False)
     for database in (1.5, "text", (1, (2.0, "x")), still, np.float32(2), jnp.arange(3)):
         seen = []
-        draw_at(
-            database, lambda d, n, seen=seen: seen.append(d) or np.random.default_rng().random(n)
-        )
+        audit(lambda d, n, seen=seen: seen.append(d) or np.random.default_rng().random(n),
+              [(database, database)], num_samples=20, num_confirm=20)  # fmt: skip
         assert all(d is database for d in seen)
 
 

@@ -120,6 +120,7 @@ def test_the_rate_of_false_alarms_is_that_of_the_confidence():
         ({"num_confirm": 1}, "num_confirm"),
         ({"seconds": 0.0}, "seconds"),
         ({"confidence": 1.0}, "confidence"),
+        ({"pairs": [(2.0, 2.0)]}, "two different databases"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, name):

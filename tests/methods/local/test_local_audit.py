@@ -227,9 +227,7 @@ REFUSED = [
     ),
     (lambda: dpjax.audit(release, NAN, method=LOCAL), r"returned NaN or an infinity in a pilot"),
     (
-        lambda: dpjax.audit(
-            lambda key, database: release(key, 4.0 + 0 * database), ONE, method=LOCAL
-        ),
+        lambda: dpjax.audit(release, [(4.0, 4.0)], method=LOCAL),
         r"returned a constant in a pilot",
     ),
     (
