@@ -11,7 +11,8 @@ import pytest
 
 import dpjax
 from dpjax.cli import _app
-from dpjax.cli._audit_options import METHODS, SOURCES, TABLE, source_of
+from dpjax.cli._audit_options import TABLE, source_of
+from dpjax.cli._method_options import METHODS, SOURCES
 
 OTHER_WORDS = {"name", "batched", "batch_size", "inputs", "input_interval"}
 """Arguments in Python that a command line cannot write, or writes in another way."""

@@ -18,6 +18,12 @@ def noisy(database, num_samples, seed):
     import numpy as np
     return database + np.random.default_rng(seed).laplace(size=num_samples)
 
+def removes(database, num_samples, seed):
+    import os
+    if os.path.isdir("gone"):
+        os.rmdir("gone")
+    return noisy(database, num_samples, seed)
+
 def quits(database, num_samples):
     sys.exit(0)
 
@@ -139,8 +145,9 @@ SLOW = [
     ("FILES --claim 5 > /dev/full", 0, "standard output was not written: OSError"),
     ("FILES --claim 0.3 2> /dev/full", 1, "VIOLATED"),
     ("FILES --claim 0.3 >&- 2>&- <&-", 1, ""),
-    ("FILES --claim 0.3 --report /proc/report.md", 1, "/proc/report.md was not written"),
-    ("FILES --claim 5 --plot /proc/plot.png", 0, "/proc/plot.png was not written"),
+    ("FILES --claim 0.3 --report /proc/report.md", 2, "its folder takes no new files"),
+    ("mkdir gone; AUDIT HOST:removes --claim 0.1 --report gone/r.md", 1, "r.md was not written"),
+    ("mkdir gone; AUDIT HOST:removes --claim 5 --plot gone/p.png", 0, "p.png was not written"),
     ("DPJAX audit --help | head -1", 0, ""),
     ("DPJAX mechanisms --json | head -1", 0, "{"),
     ("DPJAX mechanisms > /dev/full", 2, "No space left"),

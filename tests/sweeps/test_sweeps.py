@@ -183,7 +183,10 @@ def test_parts_that_do_not_fit_are_refused(given, message):
     [
         ({}, "entry 1: an entry must name its mechanism"),
         ({"mechanism": "laplac"}, "did you mean 'laplace'"),
-        ({"mechanism": "laplace", "parameter": {}}, "an entry has no 'parameter'; known: label, "),
+        (
+            {"mechanism": "laplace", "parameter": {}},
+            "no 'parameter'; did you mean 'parameters'",
+        ),
         ({"mechanism": "laplace", "epsilon": 2}, r"written as parameters = {epsilon = 2}"),
         ({"mechanism": "laplace", "parameters": {"eps": 1.0}}, "has no 'eps'"),
         ({"mechanism": "laplace", "options": {"samples": 3}}, "Events has no 'samples'"),
@@ -211,7 +214,7 @@ def test_a_bad_entry_is_named(entry, message):
 
 
 def test_a_sweep_of_the_old_form_is_refused():
-    with pytest.raises(ValueError, match="a sweep has no 'cells'; known: name, key, block_runs"):
+    with pytest.raises(ValueError, match="no 'cells'; known: block_runs, entries, key, name"):
         SweepSpec.from_dict({"cells": [{"mechanism": "laplace"}]})
 
 
