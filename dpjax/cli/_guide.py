@@ -3,15 +3,26 @@
 import typer
 
 from dpjax.cli._stop import ending_well
+from dpjax.cli._table import examples_text
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("guide")(ending_well(guide))
+    epilog = examples_text("dpjax guide", "dpjax guide first-audit", "dpjax guide verdict | less")
+    app.command("guide", epilog=epilog)(ending_well(guide))
+
+
+def _guides_like(incomplete: str) -> list[str]:
+    """What a shell offers for a guide."""
+    from dpjax.guides import NAMES
+
+    return [name for name in NAMES if name.startswith(incomplete)]
 
 
 def guide(
-    name: str = typer.Argument(None, help="Of a guide; without one, the list of them."),
+    name: str = typer.Argument(
+        None, help="Of a guide; without one, the list of them.", autocompletion=_guides_like
+    ),
 ) -> None:
     """Shows a guide, such as `dpjax guide first-audit`, or the list of all of them.
 

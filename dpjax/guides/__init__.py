@@ -33,7 +33,7 @@ def read_guide(name: str) -> str:
         ValueError: There is no such guide; the message offers the nearest.
     """
     if name not in NAMES:
-        raise ValueError(f"guide {name!r} is not known; {nearest(name, list(NAMES))}.")
+        raise ValueError(f"guide {name!r} is not known; {nearest(name, list(NAMES))}")
     return (files(__name__) / f"{name}.md").read_text(encoding="utf-8")
 
 

@@ -208,7 +208,9 @@ def test_every_help_has_examples_that_are_commands(name):
     head, *examples = (commands()[name].epilog or "").split("\n\n")
     assert head == "Examples:" and examples
     for example in examples:
-        program, called, *arguments = shlex.split(example.rpartition("| ")[2])
+        program, called, *arguments = shlex.split(
+            example[example.index("dpjax ") :].partition(" |")[0]
+        )
         assert program == "dpjax"
         commands()[called].make_context(called, arguments)
 
@@ -222,6 +224,7 @@ def test_every_help_has_examples_that_are_commands(name):
         (["audit", "laplace", "--kernel", "epa"], "epanechnikov"),
         (["search-pairs", "snapp"], "snapped-laplace"),
         (["sear"], "search-pairs"),
+        (["guide", "recor"], "recorded-outputs"),
     ],
 )
 def test_a_shell_completes_names(run, monkeypatch, words, offered):

@@ -115,6 +115,7 @@ SAID = [
     ),
     # Unknown names.
     (("audit", "laplac"), "mechanism 'laplac' is not known; did you mean 'laplace'?"),
+    (("guide", "verdcit"), "guide 'verdcit' is not known; did you mean 'verdict'?"),
     (
         (*LAPLACE, "--method", "histograms"),
         "--method 'histograms' is not known; did you mean 'histogram'?",
