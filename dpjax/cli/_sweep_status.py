@@ -33,15 +33,14 @@ def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
             stored[block.entry.id] += block.stop - block.first
     columns = store.columns() if finished and not corrupt else {}
     table = Table(
-        *("entry", "mechanism", "runs", "stored", "lower bound", "estimate"),
+        *("entry", "mechanism", "runs", "stored", "lower bound"),
         title=Text(neutral(f"{store.spec.name} in {folder}")),
-        caption="Of the stored runs: median (least to largest)." if columns else None,
+        caption="Lower bounds of the stored runs: median (least to largest)." if columns else None,
     )
     for entry in store.spec.entries:
-        found = columns.get(entry.id, {})
         names = (Text(neutral(name)) for name in (entry.label, entry.mechanism_name))
-        summaries = (_summary(found.get(name, ())) for name in ("lower_bound", "estimate"))
-        table.add_row(*names, str(entry.num_runs), str(stored[entry.id]), *summaries)
+        bounds = _summary(columns[entry.id]["lower_bound"] if entry.id in columns else ())
+        table.add_row(*names, str(entry.num_runs), str(stored[entry.id]), bounds)
     Console().print(table)
     total = stored.total()
     print(f"{total} of {store.spec.num_runs} runs are stored; {len(corrupt)} corrupt blocks.")
@@ -58,4 +57,4 @@ def _summary(values: Any) -> str:
     if not numbers.size:
         return "-"
     median = numbers[(len(numbers) - 1) // 2]
-    return f"{median:.4f} ({numbers[0]:.4f} to {numbers[-1]:.4f})"
+    return f"{median:.3f} ({numbers[0]:.3f} to {numbers[-1]:.3f})"

@@ -12,7 +12,7 @@ _PERMUTATIONS = 9999
 _NUMBERS = 2**22
 """In memory at once, about, while orders are drawn."""
 
-FALSE_ALARMS = 0.05
+FALSE_ALARMS = 0.01
 """Most probability that independent databases look dependent in any test of one analysis."""
 
 
@@ -43,15 +43,15 @@ class IndependenceCheck:
         if np.isnan(self.p_value):
             return f"{self.query}: too few databases or no spread to test their independence."
         verdict = (
-            "the databases look dependent, and the privacy levels rest on their independence"
+            "the databases look dependent (independent ones do at most once in "
+            f"{1 / FALSE_ALARMS:.0f} times), and the privacy levels rest on their independence"
             if self.p_value <= FALSE_ALARMS
-            else "no sign of dependence"
+            else f"no sign of dependence, for which p would be at most {FALSE_ALARMS:g}"
         )
         return (
             f"{self.query}: {self.runs} runs (p = {self.runs_p_value:.3g}), lag-1 autocorrelation "
             f"{self.autocorrelation:.3f} (p = {self.autocorrelation_p_value:.3g}), all tests "
-            f"together p = {self.p_value:.3g}: {verdict} (independent ones look so at most once in "
-            f"{1 / FALSE_ALARMS:.0f} times)."
+            f"together p = {self.p_value:.3g}: {verdict}."
         )
 
 

@@ -157,4 +157,4 @@ def test_status_counts_runs(said, calm):
         bounds = sorted(bound for bound in columns["lower_bound"] if not math.isnan(bound))
         if bounds:
             median = bounds[(len(bounds) - 1) // 2]
-            assert f"{median:.4f}" in words and f"({bounds[0]:.4f}" in words
+            assert f"{median:.3f}" in words and f"({bounds[0]:.3f}" in words
