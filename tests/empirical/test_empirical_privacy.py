@@ -404,9 +404,10 @@ def test_independent_databases_look_dependent_as_rarely_as_is_said(monkeypatch, 
         results = rng.normal(size=(15 + number % 10, num_queries)) ** (1 + 2 * (number % 2))
         checks = check_independence(results, ("q",) * num_queries, key=number)
         alarms += any("look dependent" in str(check) for check in checks)
-    # More are seen once in 1e5 times at 0.01, and none once in 1e5 times at 0.006: numbers of runs
-    # are whole, so that the rate is a little below 0.01.
-    assert 0 < alarms <= scipy.stats.binom.ppf(1 - 1e-5, 2000, 0.01)
+    # More are seen once in 1e5 times at 0.01. Of one query, none would be once in 1e5 times at
+    # 0.006; of several the smallest p-values of so few orders are tied, so that it is never said.
+    assert alarms <= scipy.stats.binom.ppf(1 - 1e-5, 2000, 0.01)
+    assert alarms > 0 or num_queries > 1
 
 
 def test_dependent_databases_look_dependent():
