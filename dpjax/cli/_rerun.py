@@ -7,7 +7,8 @@ from typing import Any
 import typer
 
 from dpjax.cli._audit import check_places, finish
-from dpjax.cli._options import working
+from dpjax.cli._options import QUIET
+from dpjax.cli._progress import progress_bar
 from dpjax.cli._stop import say
 from dpjax.cli._table import Row, Table, add_command, option
 
@@ -28,13 +29,21 @@ TABLE: Table = {
     "as_json": option(bool, "Print one JSON object instead.", "--json", default=False),
     "report": option(Path, "Write a report (html or md)."),
     "plot": option(Path, "Write a figure (png, svg, pdf)."),
+    "quiet": QUIET,
 }
 """The options."""
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    add_command(app, "rerun", rerun, TABLE)
+    add_command(
+        app,
+        "rerun",
+        rerun,
+        TABLE,
+        "dpjax rerun audit.json",
+        "dpjax rerun audit.html --allow-import release",
+    )
 
 
 def rerun(**given: Any) -> None:
@@ -54,7 +63,7 @@ def rerun(**given: Any) -> None:
     allowed = given["allow_import"] or []
     if allowed:
         sys.path.insert(0, str(Path.cwd()))
-    with working("comparing outputs ..."):
+    with progress_bar("comparing outputs", quiet=given["quiet"]):
         new = run(old, allow_import=allowed, allow_command=given["allow_command"])
     if abs(new.lower_bound - old.lower_bound) <= _CLOSE:
         say(f"The same bound as in {given['file']}: {old.lower_bound:.4f}.")

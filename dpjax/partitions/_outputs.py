@@ -156,7 +156,7 @@ class Encoder:
                 rows[place] = one.numbers
                 if self.usual is not None and one.structure == self.usual.structure and one.numeric:
                     continue
-            labels[place] = self._label_of(_Special(one.structure), _short(one.structure))
+            labels[place] = self._label_of(_Special(one.structure), shortened(one.structure))
 
     def _classify(self, item: Any) -> "int | tuple[float, ...] | Nested":
         """The number of a label, the entries of a number or vector, or an output of parts."""
