@@ -169,14 +169,17 @@ def test_a_bug_is_not_a_verdict(run, monkeypatch):
     assert done.exit_code == 3 and "a bug" in done.error
 
 
-def test_a_result_is_not_lost_to_a_file_that_cannot_be_written(run, tmp_path):
+def test_a_result_is_not_lost_to_a_file_that_cannot_be_written(run, tmp_path, monkeypatch):
+    def full(files):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("dpjax.plotting._canvas.write_whole", full)
     rng = np.random.default_rng(0)
     for name, shift in (("x", 0.0), ("y", 2.0)):
         np.save(tmp_path / f"{name}.npy", rng.laplace(shift, size=(5000, 2)))
     files = ("audit", "--samples", tmp_path / "x.npy", tmp_path / "y.npy")
     report = tmp_path / "report.md"
     asked = ("--plot", tmp_path / "vectors.png", "--report", report)
-    (tmp_path / "vectors.png").mkdir()
     done = run(*files, "--claim", 0.5, *asked)
     assert done.exit_code == 1 and "VIOLATED" in done.output
     assert "vectors.png was not written: " in done.error and f"wrote {report}" in done.error
