@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import jax
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -189,6 +190,15 @@ def _as_list(side: Any) -> Any:
     return side.tolist() if isinstance(side, np.ndarray | np.generic) else side
 
 
+def _numbers(tree: Any) -> list[Any]:
+    """The numbers of a JSON value, those of an object in the order of their names."""
+    if isinstance(tree, dict):
+        return [n for name in sorted(tree) for n in _numbers(tree[name])]
+    if isinstance(tree, list):
+        return [n for part in tree for n in _numbers(part)]
+    return [] if tree is None else [tree]
+
+
 @contextmanager
 def pairs(folder: Path) -> Iterator[Callable[[Random], Case]]:
     """JSON and npz files of neighbouring databases, for mechanisms of numbers and of the host."""
@@ -216,8 +226,11 @@ def pairs(folder: Path) -> Iterator[Callable[[Random], Case]]:
                 hold(repr(lists) == repr(wanted), lists)
                 return
             for side, place in ((found.database, 0), (found.neighbor, 1)):
-                values = np.array([row[place] for row in wanted], float)
-                hold(np.allclose(side, values, 1e-3, 1e-6), side)
+                leaves = jax.tree.leaves(side)
+                for number, row in enumerate(wanted):
+                    held = [np.ravel(leaf[number]) for leaf in leaves]
+                    values = np.array(_numbers(row[place]), float)
+                    hold(np.allclose(np.concatenate(held), values, 1e-3, 1e-6), side)
 
         return name, read
 

@@ -156,7 +156,9 @@ def _refuse_other_distances(given: tuple, cast: tuple) -> None:
     wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
     # Against all of a pair: an entry that both sides share may differ in its last bit.
     entries = tuple(range(1, wanted.ndim))
-    changed = np.abs(kept - wanted) > _DISTANCE_ERROR * wanted.max(axis=entries, keepdims=True)
+    changed = np.abs(kept - wanted) > _DISTANCE_ERROR * wanted.max(
+        axis=entries, keepdims=True, initial=0.0
+    )
     if np.any(changed):
         at = tuple(np.argwhere(changed)[0])
         raise ValueError(

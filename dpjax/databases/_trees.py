@@ -51,8 +51,13 @@ def stack(trees: Sequence[Any], side: str) -> Any:
         side: Whose they are, for the message.
 
     Raises:
-        ValueError: They differ in structure or shape.
+        ValueError: They differ in structure or shape, or hold no array.
     """
+    if not jax.tree.leaves(trees[0]):
+        raise ValueError(
+            f"pairs must have databases of numbers, but one at the side {side} was "
+            f"{trees[0]!r}: write a database without records as []."
+        )
     if len({_structure(tree) for tree in trees}) > 1:
         shapes = sorted({shape_of(tree) for tree in trees})
         raise ValueError(

@@ -172,3 +172,12 @@ def test_a_last_bit_in_an_entry_that_both_sides_share_is_no_distance():
     assert len(Pairs.of([([0.1 + 0.2, 1.0], [0.3, 2.0])])) == 1
     with pytest.raises(ValueError, match="must be as far apart in float32"):
         Pairs([2.0**24], [2.0**24 + 1])
+
+
+def test_a_database_may_be_empty_but_not_nothing():
+    pairs = Pairs.of([([1.0], []), ([2.0], [])])
+    assert pairs.database.shape == (2, 1) and pairs.neighbor.shape == (2, 0)
+    assert Pairs.of([([], [])]).database.shape == (1, 0)
+    for nothing in (None, {}, {"x": None}):
+        with pytest.raises(ValueError, match="write a database without records as"):
+            Pairs.of([(nothing, 1.0)])
