@@ -227,7 +227,7 @@ def filled(folder: Path) -> None:
     (folder / "sweep.toml").write_text(SPEC)
     (folder / "pairs.json").write_text("[[0, 1]]")
     rng = np.random.default_rng(0)
-    for name, size in (("small", 5000), ("large", 4_000_000)):
+    for name, size in (("small", 5000), ("large", 12_000_000)):
         for shift, side in enumerate("xy"):
             numbers = rng.laplace(shift, size=size)
             (folder / f"{name}-{side}.csv").write_text("\n".join(map(repr, numbers.tolist())))

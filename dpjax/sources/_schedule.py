@@ -51,6 +51,11 @@ def in_order(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    except KeyboardInterrupt:
+        # Whoever stops the workers ends these. A pool of processes that is ended while tasks of it
+        # are cancelled fails in a thread of its own, with a traceback.
+        waiting.clear()
+        raise
     finally:
         for rest in waiting:
             rest.cancel()
