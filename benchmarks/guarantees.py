@@ -7,6 +7,7 @@ shares of `Events(num_draws=...)`.
 import argparse
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,15 +80,22 @@ def allowed_from(runs: int) -> float:
     return 0.95 - 3 * math.sqrt(0.95 * 0.05 / runs)
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def asked(
+    description: str, letters: str, seed: int
+) -> tuple[argparse.Namespace, Callable[[str], None]]:
+    """What the command line asks for, and what prints a line of the table and keeps it.
+
+    Args:
+        description: Of the command.
+        letters: Laws that are measured if none are named.
+        seed: If none is given.
+    """
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--only", default="abcde+", help="letters of the curves; + for its own")
-    parser.add_argument("--seed", type=int, default=2022)
+    parser.add_argument("--only", default=letters, help="letters of the paper; + for the others")
+    parser.add_argument("--seed", type=int, default=seed)
     parser.add_argument("--out", type=Path, default=None, help="a Markdown file")
-    arguments = parser.parse_args()
-    runs, lines = arguments.runs, []
+    arguments, lines = parser.parse_args(), []
 
     def say(line: str) -> None:
         lines.append(line)
@@ -95,7 +103,15 @@ def main() -> None:
         if arguments.out is not None:
             arguments.out.write_text("\n".join(lines) + "\n")
 
+    runs = arguments.runs
     say(f"{runs} audits a row, confidence 0.95, coverage allowed from {allowed_from(runs):.4f}.\n")
+    return arguments, say
+
+
+def main() -> None:
+    """Command line."""
+    arguments, say = asked(__doc__.splitlines()[0], "abcde+", 2022)
+    runs = arguments.runs
     say(
         "| mechanism | eps0 | exact level | coverage | coverage, equal draws | median: paper's "
         "normal | exact, same n and N | exact, equal draws | ms an audit |"

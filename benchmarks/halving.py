@@ -3,14 +3,12 @@
 The oracle knows the law: it spends its draws on the best pair and event. Prints a Markdown table.
 """
 
-import argparse
-from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
-from benchmarks.guarantees import allowed_from, audits
+from benchmarks.guarantees import asked, audits
 from benchmarks.presets.experiments import LEVELS, experiment
 from dpjax import Events, Pairs, mechanisms, reference
 from dpjax.inference import Ratio
@@ -67,19 +65,8 @@ def oracle(mechanism: Any, pairs: Pairs, num_confirm: int, points: int = 200_000
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--only", default="+abcdef", help="letters of the paper; + for the others")
-    parser.add_argument("--seed", type=int, default=2025)
-    parser.add_argument("--out", type=Path, default=None, help="a Markdown file")
-    arguments = parser.parse_args()
-    runs, lines = arguments.runs, []
-
-    def say(line: str) -> None:
-        lines.append(line)
-        print(line, flush=True)
-        if arguments.out is not None:
-            arguments.out.write_text("\n".join(lines) + "\n")
+    arguments, say = asked(__doc__.splitlines()[0], "+abcdef", 2025)
+    runs = arguments.runs
 
     def row(name: str, mechanism: Any, pairs: Pairs, level: float, total: int, mpl: float | None):
         """`mpl` is the median of the paper's algorithm, of which the total is."""
@@ -92,17 +79,13 @@ def main() -> None:
             f"{at_most[0]:.4f} | {at_most[1]:.4f} | {paper} |"
         )
 
-    say(f"{runs} audits a row, confidence 0.95, coverage allowed from {allowed_from(runs):.4f}.\n")
     say(
         "| law | draws a side | exact level | coverage | median | oracle, 56% of the draws | "
         "oracle, all draws | MPL | distance to the level, over MPL's |"
     )
     say("|---|---|---|---|---|---|---|---|---|")
     for name, (mechanism, pairs) in LAWS.items() if "+" in arguments.only else ():
-        plain = isinstance(mechanism, mechanisms.Laplace)
-        region = None if plain else mechanism.standard_region
-        level = reference.best_level(mechanism, pairs, region)
-        row(name, mechanism, pairs, level, TOTAL, None)
+        row(name, mechanism, pairs, reference.best_level(mechanism, pairs), TOTAL, None)
     for letter in arguments.only.replace("+", ""):
         for epsilon in LEVELS:
             entry = experiment(letter, epsilon)
