@@ -8,9 +8,16 @@ from dpjax import _validate
 
 @dataclass(frozen=True)
 class FiniteSpace:
-    """Outputs 0, 1, ..., size - 1, drawn as int32 of shape [num_samples]."""
+    """Outputs 0, 1, ..., size - 1, drawn as int32 of shape [num_samples].
+
+    Attributes:
+        size: How many.
+        ordered: Whether neighbours are alike, as counts are. If not, outputs are names or codes,
+            whose half-lines and ranges mean nothing and are not tried as events.
+    """
 
     size: int
+    ordered: bool = False
 
     def __post_init__(self):
         _validate.positive_int(at_least=2, size=self.size)

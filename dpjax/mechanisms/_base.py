@@ -165,8 +165,8 @@ def from_function(
         function: (key, database) -> a number, an array, or a pytree of them; pure, traceable by
             JAX.
         database: A database of the structure that will be used: numbers, or a pytree of them.
-        num_outcomes: Where the outputs are categories 0..num_outcomes - 1. Otherwise integer
-            outputs are taken as integers without bound, floats as reals.
+        num_outcomes: Where the outputs are categories 0..num_outcomes - 1, without an order.
+            Otherwise integer outputs are taken as integers without bound, floats as reals.
 
     Returns:
         The mechanism.

@@ -90,7 +90,7 @@ class TruncatedGeometric(BuiltIn):
     @property
     def output_space(self) -> FiniteSpace:
         """The counts 0..n."""
-        return FiniteSpace(self.largest_count + 1)
+        return FiniteSpace(self.largest_count + 1, ordered=True)
 
     @property
     def level(self) -> float:

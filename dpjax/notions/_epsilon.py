@@ -66,8 +66,9 @@ class Epsilon(Notion):
     def of_shares(self, p: NDArray, q: NDArray, distance: int) -> NDArray[np.float64]:
         """Ln of the ratio of the event's shares less delta, at least 0; infinite where one is 0."""
         if self.delta and distance > 1:
-            band = Band.of(np.array([[p]]), np.array([[q]]), usable=(1, 1))
-            return np.array(self.of_band(band, distance))
+            shares = (np.array([[[share]] for share in np.ravel(side)]) for side in (p, q))
+            bands = (Band.of(*pair, usable=(1, 1)) for pair in zip(*shares, strict=True))
+            return np.reshape([self.of_band(band, distance) for band in bands], np.shape(p))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.value(p, q)
         # An event that does not exceed delta shows nothing.

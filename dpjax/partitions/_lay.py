@@ -5,6 +5,7 @@ quantiles of both sides, finer in the tails. The few outcomes of a finite space 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,6 +38,7 @@ def lay(
     *,
     discrete: bool | None = None,
     outcomes: int | None = None,
+    ordered: bool = True,
     whole: bool = False,
     region: Region | None = None,
 ) -> Partition:
@@ -48,6 +50,7 @@ def lay(
         discrete: True where every number is an outcome, False where none is an atom, None to find
             out.
         outcomes: Size of a finite space 0, ..., outcomes - 1; None for another one.
+        ordered: Whether numbers that are neighbours are alike.
         whole: Whether all numbers are integers by their type.
         region: At whose ends cells end, or None.
 
@@ -84,7 +87,7 @@ def lay(
             )
     else:
         edges, atoms = [np.empty(0)], [np.empty(0)]
-    return _thinned(Partition(tuple(names), tuple(edges), tuple(atoms), boxed, whole))
+    return _thinned(Partition(tuple(names), tuple(edges), tuple(atoms), boxed, whole, ordered))
 
 
 def _check_dimension(region: Region | None, dimension: int) -> None:
@@ -107,7 +110,7 @@ def _thinned(cells: Partition) -> Partition:
                 f"the outputs need {cells.size} cells, more than {_MAX_CELLS}: they have too many "
                 "labels with numbers beside them."
             )
-        cells = Partition(cells.names, kept, cells.atoms, cells.boxed, cells.whole)
+        cells = replace(cells, edges=kept)
     return cells
 
 

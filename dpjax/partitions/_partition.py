@@ -38,6 +38,7 @@ class Partition:
         atoms: For each number, the values whose bins hold nothing else.
         boxed: Numbers of the labels that came with numbers in the pilot.
         whole: Whether all numbers are integers by their type.
+        ordered: Whether numbers that are neighbours are alike; codes of outcomes are not.
     """
 
     names: tuple[str, ...]
@@ -45,6 +46,7 @@ class Partition:
     atoms: tuple[np.ndarray, ...]
     boxed: np.ndarray
     whole: bool = False
+    ordered: bool = True
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -104,15 +106,19 @@ class Partition:
         return np.concatenate([np.arange(self.num_alone), self.num_alone + (rank + box).ravel()])
 
     def coarser(self) -> list[np.ndarray]:
-        """The groups that a search tries, int64 [size] each."""
+        """The groups that a search tries, int64 [size] each; none where there is no order."""
+        if not self.ordered:
+            return []
         return [self.groups(width) for width in GROUPS if 2 * width <= max(self.shape)]
 
     def positions(self) -> list[np.ndarray]:
         """Lines along which the boxes lie: the bins of each number, and of vectors their sum.
 
         Returns:
-            Arrays [size], NaN for labels that stand alone.
+            Arrays [size], NaN for labels that stand alone; none where there is no order.
         """
+        if not self.ordered or not len(self.boxed):
+            return []
         bins = list(np.indices(self.shape).reshape(len(self.shape), -1))
         lines = bins if len(bins) == 1 else [*bins, sum(bins)]
         alone = np.full(self.num_alone, np.nan)
@@ -130,7 +136,7 @@ class Partition:
         """
         group = np.arange(self.size)
         # An outcome among others can be all that tells; bins of a density are alike.
-        if not self.whole and max(self.shape) > _MANY_BINS:
+        if self.ordered and not self.whole and max(self.shape) > _MANY_BINS:
             group = self.groups(GROUPS[0])
         if allowed is not None:
             group = np.unique(2 * group + allowed, return_inverse=True)[1]

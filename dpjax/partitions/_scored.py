@@ -89,7 +89,7 @@ def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int)
         column: Which number.
     """
     laid = lay([_column(side, column) for side in pilot], names)
-    return OneEntry(laid.names, laid.edges, laid.atoms, laid.boxed, laid.whole, column)
+    return OneEntry(laid.names, laid.edges, laid.atoms, laid.boxed, laid.whole, column=column)
 
 
 def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> list[Scored]:

@@ -263,6 +263,7 @@ def options_of(space: Any, region: Any) -> dict[str, Any]:
     """
     return {
         "outcomes": space.size if isinstance(space, FiniteSpace) else None,
+        "ordered": not isinstance(space, FiniteSpace) or space.ordered,
         "whole": isinstance(space, FiniteSpace | IntegerSpace),
         "region": region,
     }

@@ -44,6 +44,7 @@ class Entry:
         pairs: To search; None for a built-in mechanism's standard pairs. Histograms have none.
         notion: What is bounded; all but epsilon at delta = 0 is for events.
         confidence: Of the bounds, where the method has one.
+        distance: k, records in which the databases of every pair differ; bounds are of one record.
         num_runs: Runs 0, ..., num_runs - 1.
         label: For people; the entry's identity does not depend on it.
 
@@ -58,6 +59,7 @@ class Entry:
     _: KW_ONLY
     notion: Notion = Epsilon()  # noqa: RUF009 (frozen)
     confidence: float = 0.95
+    distance: int = 1
     num_runs: int = 1000
     label: str = ""
 
@@ -66,7 +68,9 @@ class Entry:
             known = ", ".join(f"{kind.__name__}(...)" for kind in METHODS.values())
             raise TypeError(f"method must be one of {known}, but was {self.method!r}.")
         # For its checks.
-        terms = Terms(self.notion, None, self.confidence, num_claims=1, key=0)
+        terms = Terms(
+            self.notion, None, self.confidence, num_claims=1, key=0, distance=self.distance
+        )
         if not isinstance(self.method, Events):
             terms.refuse_notions(f"the method {self.method.name!r}")
         _validate.positive_int(num_runs=self.num_runs)
@@ -153,6 +157,8 @@ class Entry:
         if type(self.method) in BOUNDED:
             content["notion"] = notion_to_plain(self.notion)
             content["confidence"] = float(self.confidence)
+            if self.distance != 1:
+                content["distance"] = self.distance
         if self.pairs is not None:
             content["pairs"] = pairs_to_plain(self.pairs, self.mechanism)
         return content
@@ -203,11 +209,12 @@ class Entry:
             pairs,
             notion=notion_from_plain(content.get("notion", {})),
             confidence=content.get("confidence", 0.95),
+            distance=content.get("distance", 1),
             num_runs=content.get("runs", 1000),
             label=content.get("label", ""),
         )
 
 
 _NAMES = ("label", "mechanism", "parameters", "method", "options", "notion", "confidence")
-_NAMES = (*_NAMES, "runs", "pairs")
+_NAMES = (*_NAMES, "distance", "runs", "pairs")
 """Of what a person writes."""

@@ -17,7 +17,7 @@ def halves_of(first, second, size=20_000):
 
 
 def chosen(halves, cells, larger, line=LINE, allowed=None, predicted=None, num_confirm=20_000):
-    event = choose_event(halves[0], num_confirm, 0.95, judge=halves[1])
+    event = choose_event(halves[0], num_confirm, 0.95, judge=halves[1], positions=[line])
     event = event._replace(cells=np.asarray(cells), larger=np.array(larger))
     if predicted is not None:
         event = event._replace(predicted=np.array(predicted))

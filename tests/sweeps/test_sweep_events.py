@@ -23,6 +23,10 @@ ENTRIES = {
     "delta": Entry(Laplace(2.0), Events(**SIZES), [(0.0, 1.0)], notion=Epsilon(0.1)),
     "many pairs": Entry(Laplace(1.0), Events(**SIZES), [(0.0, x) for x in (0.2, 1, 0.4, 0.9, 0.1)]),
     "outcomes": Entry(RandomizedResponse(1.0, 3), Events(**SIZES), confidence=0.9),
+    "two records": Entry(Laplace(0.5), Events(**SIZES), [(0.0, 2.0)], distance=2),
+    "two records and delta": Entry(
+        Laplace(1.0), Events(**SIZES), [(0.0, 2.0)], notion=Epsilon(0.1), distance=2
+    ),
     "labels": Entry(SVT3(1.0, num_queries=2), Events(**SIZES), [([1.0, 0.0], [0.0, 1.0])]),
 }
 KEY = 7
@@ -85,11 +89,15 @@ def naive_run(entry, run):
     larger, smaller = inside[int(event.larger)], inside[1 - int(event.larger)]
     bound = event_lower_bound(
         np.array(larger), np.array(smaller), confirm, confirm, entry.confidence,
-        Ratio(entry.notion.delta),
+        Ratio(entry.notion.delta, entry.distance),
     )  # fmt: skip
-    above = larger / confirm - entry.notion.delta
-    estimate = max(np.log(above * confirm / smaller), 0) if above > 0 and smaller else np.nan
-    return float(bound), 0.0 if above <= 0 else estimate, pair
+    p, q, delta = larger / confirm, smaller / confirm, entry.notion.delta
+    if entry.distance == 2 and q:
+        # x = e^t solves p - delta (1 + x) = q x^2.
+        x = (np.sqrt(delta**2 + 4 * q * (p - delta)) - delta) / (2 * q)
+    else:
+        x = (p - delta) / q if q else np.nan
+    return float(bound), 0.0 if p <= delta else max(np.log(x), 0), pair
 
 
 def halves_of(entry, run, pair, stage, number, laid):
@@ -112,7 +120,7 @@ def test_a_run_is_what_numpy_counts(name):
         bound, estimate, pair = naive_run(entry, run)
         assert (columns["run"][row], columns["pair"][row]) == (run, pair)
         assert columns["lower_bound"][row] == pytest.approx(bound, abs=1e-12)
-        np.testing.assert_allclose(columns["estimate"][row], estimate, rtol=1e-12)
+        np.testing.assert_allclose(columns["estimate"][row], estimate, rtol=1e-10)
 
 
 def test_runs_do_not_depend_on_each_other():
