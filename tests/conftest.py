@@ -1,6 +1,7 @@
 """What all tests share: compiled code kept between runs, and strictness that finds mistakes."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -27,11 +28,16 @@ jax.config.update("jax_debug_key_reuse", True)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Forgets the compiled code that has not been used for longest, once a run.
+    """Hears interrupts, and forgets the compiled code that has not been used for longest.
+
+    A shell lets what it starts in the background ignore interrupts, and so would all processes
+    that tests start and interrupt.
 
     jax's own limit (`jax_compilation_cache_max_size`) needs the package filelock, and reads the
     whole folder at every entry it adds. Here the age is that of the last reading or writing.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         forget(CACHE, CACHE_BYTES)
 

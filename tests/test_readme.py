@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_blocks_run(tmp_path):
     for block in blocks_of(TEXT):
         lines = block.code.splitlines()
@@ -31,6 +32,7 @@ def test_scripts_and_extras_that_it_names_exist():
         assert f"`{extra}`" in TEXT or f"[{extra}]" in TEXT, extra
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (ROOT / ".venv" / ".installed").exists(), reason="scripts/demo would install an environment"
 )

@@ -147,6 +147,7 @@ def test_noise_in_small(monkeypatch):
     check(entries, goals, ["dpjax", "jax.random, float32", "NumPy Generator"])
 
 
+@pytest.mark.slow
 def test_mpl_and_overhead_in_small():
     entries, goals = mpl.run(quick=True, letters="a")
     check(entries, goals, ["dpjax, batch", "NumPy and SciPy", "paper's Table II"])
@@ -154,6 +155,7 @@ def test_mpl_and_overhead_in_small():
     check(entries, goals, ["runs", "draws, summed"])
 
 
+@pytest.mark.slow
 def test_the_twin_draws_what_runs_draw():
     entry = experiment("b", 0.7)
     name = _random.stable_hash(entry.id)
@@ -180,6 +182,7 @@ def test_the_twin_draws_what_runs_draw():
     assert int(overhead.draw_and_sum(entry, [3])[0]) == np.sum(searched) + np.sum(confirmed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", ["a", "b"])
 def test_the_plain_bound_agrees_in_distribution(letter):
     # Two implementations with draws of their own: Kolmogorov and Smirnov on 40 bounds each. The
@@ -212,6 +215,7 @@ def test_plain_draws_have_the_mechanisms_distribution(letter):
     assert stats.chi2_contingency(table).pvalue > 1e-5
 
 
+@pytest.mark.slow
 def test_gpu_script_on_any_backend(tmp_path):
     options = ["--runs", "3", "--batch", "2", "--rounds", "1", "--only", "a", "--levels", "1"]
     gpu.main([*options, "--out", str(tmp_path)])

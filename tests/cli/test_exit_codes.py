@@ -191,9 +191,14 @@ def test_a_signal_stops_an_audit_with_a_sentence(folder, number, code):
         assert process.stdout is not None
         audited = int(process.stdout.readline())
         while not (folder / "begun").exists():
+            assert process.poll() is None
             time.sleep(0.1)
         os.kill(audited, number)
-        _, error = process.communicate(timeout=60)
+        try:
+            _, error = process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.kill(audited, signal.SIGKILL)
+            raise
     (folder / "begun").unlink()
     assert process.returncode == code
     assert re.search(r"Stopped after \d+ outputs that search and none that confirm", error), error

@@ -393,7 +393,7 @@ def test_autocorrelation_is_compared_with_all_orders():
     assert "too few" in str(few) and (few.runs, few.query) == (2, "query")
 
 
-@pytest.mark.parametrize("num_queries", [1, 3])
+@pytest.mark.parametrize("num_queries", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_independent_databases_look_dependent_as_rarely_as_is_said(monkeypatch, num_queries):
     """In any test of any query: two tests at 0.05 each were at 0.087 together, and were said so."""
     # Valid for every number of orders of which 0.01 is a whole number.

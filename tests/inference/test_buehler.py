@@ -185,16 +185,14 @@ def test_bound_is_the_naive_one_and_never_above(hypothesis, counts, sizes, signi
 
 @pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.05), Shift(), Difference()])
 @pytest.mark.parametrize("counts, sizes, significance", SMALL)
-@pytest.mark.parametrize("num_q", [3, 9])
-def test_few_values_of_q_bound_the_probability_at_all(
-    hypothesis, counts, sizes, significance, num_q
-):
+def test_few_values_of_q_bound_the_probability_at_all(hypothesis, counts, sizes, significance):
     tail = _Tail(hypothesis, counts, sizes, significance)
     for level in (0.0, 0.3, tail.observed, tail.observed + tail.error):
         level = max(level, 0.0)
-        bounds = tail.at(level, np.linspace(0.0, 1.0, num_q))
         actual = naive_tail(hypothesis, counts, sizes, significance, level)
-        assert bounds.supremum >= math.log(actual) - 1e-9
+        for num_q in (3, 9):
+            bounds = tail.at(level, np.linspace(0.0, 1.0, num_q))
+            assert bounds.supremum >= math.log(actual) - 1e-9
 
 
 def test_values_alone_would_not_bound_it():

@@ -71,6 +71,7 @@ def test_four_devices_give_the_same_bits(spec, calm, tmp_path):
     assert rows_equal(calm, Store.open(tmp_path / "s"))
 
 
+@pytest.mark.slow
 def test_shards_by_hand(spec, calm, tmp_path):
     robustness.sharded(spec, tmp_path / "s", 2)
     assert rows_equal(calm, Store.open(tmp_path / "s"))

@@ -141,6 +141,7 @@ def covered(entry, level, num_runs=4000):
     return np.sum(bounds <= level) >= binom.ppf(1e-5, num_runs, 0.95)
 
 
+@pytest.mark.slow
 def test_bounds_cover_the_level_as_often_as_stated():
     # Epsilon at delta of two outcomes: ln((p - delta) / (1 - p)) with p = e / (1 + e).
     p = np.e / (1 + np.e)
