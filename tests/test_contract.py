@@ -272,8 +272,11 @@ def test_where_outputs_are_alike_the_bound_is_0(case, audits):
 @pytest.mark.parametrize(
     "case",
     [
-        *(f"events, {name}, delta 0" for name in ("built in", "function of integers", "class")),
         "events, function of reals, delta 0", "chain, built in", "chain also, class",
+        *(
+            pytest.param(f"events, {name}, delta 0", marks=pytest.mark.slow)
+            for name in ("built in", "function of integers", "class")
+        ),
     ],
 )  # fmt: skip
 def test_streamed_is_gathered(case, audits):

@@ -34,13 +34,18 @@ def count_positions(size):
     return draw, category_counts(size)
 
 
+def reduced(draw, reducer, size, first=None):
+    """By one program: outside of `jit` each step would be compiled by itself."""
+    return jax.jit(lambda first: reduce_samples(draw, reducer, size, first=first))(first)
+
+
 # What counts.
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_every_sample_counts_exactly_once(size):
     draw, reducer = count_positions(size)
-    counts = reduce_samples(draw, reducer, size).as_int()
+    counts = reduced(draw, reducer, size).as_int()
     assert counts[:-1].tolist() == [1] * size
 
 
@@ -69,7 +74,7 @@ def test_sizes_of_the_same_blocks_share_a_program_that_counts_as_their_own():
 @pytest.mark.parametrize("size", [1, 129, 8192, 8193, 24_577])
 def test_a_first_block_that_is_drawn_already_changes_nothing(size):
     draw, reducer = count_positions(size)
-    counts = reduce_samples(draw, reducer, size, first=draw(jnp.int32(0))).as_int()
+    counts = reduced(draw, reducer, size, first=draw(jnp.int32(0))).as_int()
     assert counts[:-1].tolist() == [1] * size
 
 
@@ -79,7 +84,7 @@ def test_stored_samples_come_back_once_and_in_order(size):
     rows = rng.integers(1, 1000, (size, 2)).astype(np.int32)
     block_size = block_size_for(size)
     for samples in (rows[:, 0], rows):
-        draw = stored_blocks(jnp.asarray(samples))
+        draw = jax.jit(stored_blocks(jnp.asarray(samples)))
         blocks = [np.asarray(draw(jnp.int32(b))) for b in range(-(-size // block_size))]
         assert {len(block) for block in blocks} == {block_size}
         together = np.concatenate(blocks)
@@ -92,19 +97,19 @@ def test_the_padding_of_the_last_block_does_not_reach_any_statistic():
     samples = jnp.zeros(130)
     draw, kernel = stored_blocks(samples), find_kernel("gaussian")
     lattice = Lattice(jnp.float32(-1.0), jnp.float32(0.25))
-    binned = np.asarray(reduce_samples(draw, lattice_counts(lattice, 8, fine=8), 130))
+    binned = np.asarray(reduced(draw, lattice_counts(lattice, 8, fine=8), 130))
     assert binned[:-1].sum() == 130 and binned[4 * 8] == 130
-    sums = reduce_samples(draw, kernel_sums(jnp.zeros((1, 1)), jnp.float32(1.0), kernel), 130)
+    sums = reduced(draw, kernel_sums(jnp.zeros((1, 1)), jnp.float32(1.0), kernel), 130)
     assert sums.as_int().tolist() == [130 * FIXED_POINT]
 
 
 def test_what_lies_outside_is_left_out():
     draw = stored_blocks(jnp.array([-3, 2, 3, 5, 6, 2**31 - 1], jnp.int32))
-    counts = reduce_samples(draw, category_counts(4, offset=2), 6).as_int()
+    counts = reduced(draw, category_counts(4, offset=2), 6).as_int()
     assert counts[:-1].tolist() == [1, 1, 0, 1]
     reals = stored_blocks(jnp.array([-0.01, 0.0, 0.99, 1.0, 3e38, -3e38, jnp.nan, jnp.inf]))
     lattice = Lattice(jnp.float32(0.0), jnp.float32(0.5))
-    binned = np.asarray(reduce_samples(reals, lattice_counts(lattice, 2, fine=8), 8))
+    binned = np.asarray(reduced(reals, lattice_counts(lattice, 2, fine=8), 8))
     assert binned[0] == 1 and binned[15] == 1 and binned[:-1].sum() == 2
 
 
@@ -135,10 +140,12 @@ def test_samples_do_not_depend_on_how_runs_are_grouped():
         words = jnp.arange(12, dtype=jnp.uint32).reshape(6, 2)
         return jax.random.wrap_key_data(words, impl="threefry2x32")
 
-    one_by_one = [int(jax.jit(run)(key)) for key in keys()]
+    alone = jax.jit(run)
+    one_by_one = [int(alone(key)) for key in keys()]
     assert len(set(one_by_one)) == 6
-    assert jax.vmap(run)(keys()).tolist() == one_by_one
-    assert jax.lax.map(run, keys(), batch_size=4).tolist() == one_by_one
+    assert jax.jit(jax.vmap(run))(keys()).tolist() == one_by_one
+    in_fours = jax.jit(lambda keys: jax.lax.map(run, keys, batch_size=4))
+    assert in_fours(keys()).tolist() == one_by_one
     by_hand = 0
     for block in range(3):
         noise = _random.laplace(_random.fold_in(keys()[0], block), block_size_for(size))
@@ -217,14 +224,14 @@ def test_fixed_point_is_within_half_a_step_and_a_block_fits():
     assert MAX_BLOCK * FIXED_POINT <= 2**30
     draw = stored_blocks(jnp.zeros(3 * MAX_BLOCK))
     reducer = kernel_sums(jnp.zeros((1, 1)), jnp.float32(1.0), find_kernel("gaussian"))
-    assert reduce_samples(draw, reducer, 3 * MAX_BLOCK).as_int() == 3 * MAX_BLOCK * FIXED_POINT
+    assert reduced(draw, reducer, 3 * MAX_BLOCK).as_int() == 3 * MAX_BLOCK * FIXED_POINT
 
 
 def test_kernel_sums_round_each_sample_by_half_a_step_at_most():
     samples = np.random.default_rng(1).normal(size=5000).astype(np.float32)
     points = np.array([-1.0, 0.0, 4.0], np.float32)
     reducer = kernel_sums(jnp.asarray(points)[:, None], jnp.float32(0.5), find_kernel("gaussian"))
-    sums = reduce_samples(stored_blocks(jnp.asarray(samples)), reducer, 5000).as_int()
+    sums = reduced(stored_blocks(jnp.asarray(samples)), reducer, 5000).as_int()
     exact = np.exp(-0.5 * ((points[:, None].astype(float) - samples) / 0.5) ** 2).sum(axis=1)
     # Half a step each, and float32 arithmetic: a few 2^-24 of values up to 1.
     assert np.abs(sums / FIXED_POINT - exact).max() <= 5000 * (0.5 / FIXED_POINT + 2**-20)

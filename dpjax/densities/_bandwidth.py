@@ -7,6 +7,7 @@ confirm stage's bandwidth does not depend on the samples that it smooths.
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import jax
@@ -222,6 +223,8 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
     return Fixed(float(bandwidth))
 
 
+# By itself, so that it is compiled once and not at every estimate outside of `jit` again.
+@partial(jax.jit, static_argnames="num_widths")
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
     """min(sd, num_widths IQR / 1.34) of a pilot [m, d]: a scale that outliers do not set.
 

@@ -118,12 +118,13 @@ def test_ties_leave_the_standard_deviation():
 )
 def test_rules_move_and_scale_with_the_data(rule):
     x = np.random.default_rng(3).laplace(size=1024)
-    spread = float(rule.spread(jnp.asarray(x, jnp.float32)[:, None]))
+    find = jax.jit(rule.spread)
+    spread = float(find(jnp.asarray(x, jnp.float32)[:, None]))
     for shift, scale in ((50.0, 1.0), (0.0, 7.0), (-3.0, 0.01), (0.0, -2.0)):
         moved = jnp.asarray(shift + scale * x, jnp.float32)[:, None]
         # float32 at 50 moves a draw by 4e-6; a mirrored quantile is its neighbour (1.5%).
         tolerance = 1.5e-2 if scale < 0 else 1e-4
-        assert float(rule.spread(moved)) == pytest.approx(abs(scale) * spread, rel=tolerance)
+        assert float(find(moved)) == pytest.approx(abs(scale) * spread, rel=tolerance)
 
 
 # Cross-validation.
@@ -141,7 +142,7 @@ def naive_likelihood(x, bandwidth):
 def test_cross_validation_finds_the_best_of_its_candidates(seed):
     x = np.random.default_rng(seed).normal(size=300).astype(np.float32)
     rule = CrossValidated(num_pilot=256)
-    found = float(rule.spread(jnp.asarray(x)[:, None])) * 256**-0.2
+    found = float(jax.jit(rule.spread)(jnp.asarray(x)[:, None])) * 256**-0.2
     pilot = x[:256]
     fine = np.geomspace(0.05, 2, 150)
     values = np.array([naive_likelihood(pilot, h) for h in fine])
@@ -174,9 +175,10 @@ def test_cross_validation_is_near_the_oracle_on_normal_data():
 def test_cross_validation_carries_to_other_sizes(kernel):
     x = jnp.asarray(np.random.default_rng(4).normal(size=(4096, 1)), jnp.float32)
     rule = CrossValidated(num_pilot=256, kernel=kernel)
-    spread = rule.spread(x)
+    find = jax.jit(rule.spread)
+    spread = find(x)
     # The pilot is all that is looked at.
-    assert float(rule.spread(x[:256])) == float(spread)
+    assert float(find(x[:256])) == float(spread)
     ratio = bandwidth_at(rule, spread, 256 * 32, 1) / bandwidth_at(rule, spread, 256, 1)
     assert float(ratio) == pytest.approx(0.5, rel=1e-5)
 

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -227,7 +228,8 @@ def test_two_samples_in_one_transform_are_smoothed_as_each_alone(kernel, num_nod
     counts = jnp.asarray(rng.poisson(3, (2, fine * num_nodes + 1)), jnp.int32)
     lattice = Lattice(jnp.float32(-4.0), jnp.float32(8 / num_nodes))
     bandwidths, profile = jnp.asarray([0.2, 0.35], jnp.float32), find_kernel(kernel)
-    both = smooth_both(counts, lattice, bandwidths, profile, 1000)
+    smoothed = jax.jit(smooth_both, static_argnums=(3, 4))
+    both = smoothed(counts, lattice, bandwidths, profile, 1000)
     for side in (0, 1):
         bins = np.asarray(counts[side, :-1], float)
         if profile.spectrum is None:

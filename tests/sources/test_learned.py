@@ -34,7 +34,7 @@ def test_a_drawn_mechanism_of_five_numbers():
         dpjax.audit(
             FiveCounts(),
             [(0.0, 0.1), (0.0, 1.0), (0.0, 0.2)],
-            method=dpjax.Events(20_000, 40_000),
+            method=dpjax.Events(8_000, 40_000),
             execution=dpjax.Execution(layout=layout),
         )
         for layout in ("gathered", "streamed")

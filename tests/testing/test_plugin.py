@@ -47,6 +47,7 @@ def run_pytest(folder, *arguments):
     )
 
 
+@pytest.mark.slow
 def test_the_plugin_in_a_project(tmp_path):
     """A scale that is 20% too small is caught, the right one passes, and both are in the table."""
     (tmp_path / "test_project.py").write_text(PROJECT)

@@ -152,6 +152,8 @@ def test_mpl_of_outcomes_is_its_naive_twin():
     np.testing.assert_array_equal(found.confirmation.events.as_int(), counts)
 
 
+# The fast suite has the layouts of a sweep, whose rows are these results.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism", [mechanisms.Laplace(0.7), mechanisms.ReportNoisyMax(0.7)], ids=lambda m: m.name
 )
