@@ -105,8 +105,7 @@ def test_equal_databases_are_noted(method):
 
 EVERY = sorted(mechanisms.CATALOGUE)
 LONG = "svt3-svt4"
-"""Its standard size compiles for longer than that of all others together; a small one is tested with
-the laws."""
+"""Its standard size compiles for seconds; a small one is tested with the laws."""
 
 
 def bound_is_below_the_truth(name, method):

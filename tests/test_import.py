@@ -93,30 +93,32 @@ def test_lazy_names_are_those_that_type_checkers_see(package):
         package.assert_privat  # noqa: B018
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        "import dpjax.audit",
-        "from dpjax.audit import audit",
-        "import importlib; importlib.import_module('dpjax.audit')",
-        "import dpjax; dpjax.audit",
-        "import dpjax; dpjax.audit; import dpjax.audit",
-        "from dpjax import audit",
-        "from dpjax import *",
-        "import dpjax.testing; dpjax.testing.assert_private",
-        "import dpjax.cli._app",
-    ],
-)
-def test_audit_is_the_function_whatever_is_imported_first(first):
+FIRST = [
+    "import dpjax.audit",
+    "from dpjax.audit import audit",
+    "import importlib; importlib.import_module('dpjax.audit')",
+    "import dpjax; dpjax.audit",
+    "import dpjax; dpjax.audit; import dpjax.audit",
+    "from dpjax import audit",
+    "from dpjax import *",
+    "import dpjax.testing; dpjax.testing.assert_private",
+    "import dpjax.cli._app",
+]
+
+
+def test_audit_is_the_function_whatever_is_imported_first():
     """There is a module of that name, too, which an import would set in its place."""
     code = f"""
-{first}
-import dpjax
-from dpjax import audit
-import dpjax.audit as again
 from inspect import isfunction
-assert isfunction(dpjax.audit) and audit is again is dpjax.audit
-assert sys.modules["dpjax.audit"].audit is audit
+for first in {FIRST!r}:
+    for name in [name for name in sys.modules if name.split(".")[0] == "dpjax"]:
+        del sys.modules[name]
+    exec(first, {{}})
+    import dpjax
+    from dpjax import audit
+    import dpjax.audit as again
+    assert isfunction(dpjax.audit) and audit is again is dpjax.audit, first
+    assert sys.modules["dpjax.audit"].audit is audit, first
 """
     loaded_after(code, ())
 

@@ -117,6 +117,7 @@ def test_figure_4(reproduce):
         assert float(row["median LB"]) == pytest.approx(bounds[1], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_figure_5(reproduce):
     folder = reproduce("fig5", "--only", "continuous-noisy-max", "--runs", "2")
     check_figure(folder, "fig5")

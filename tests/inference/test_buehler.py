@@ -1,6 +1,7 @@
 """Buehler's bounds by enumeration of all counts."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -122,6 +123,7 @@ def test_counts_of_a_rare_event_are_worth_more_than_to_the_normal_order_of_logar
     assert event_lower_bound(20, 0, 1000, 1000, 0.95) >= 1.814
 
 
+@cache
 def naive_order(hypothesis, sizes, significance):
     """s of all pairs of counts, by its formula."""
     z = max(stats.norm.isf(significance), 0.5)

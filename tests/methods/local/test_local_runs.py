@@ -188,6 +188,7 @@ def test_stages_pairs_and_sides_share_no_draw():
     assert len({stream.tobytes() for stream in streams}) == 8
 
 
+@pytest.mark.slow
 def test_a_sweep_over_epsilon_compiles_once():
     pairs = shifts(1)
     program = mpl_runs.program(
