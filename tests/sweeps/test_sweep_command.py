@@ -23,7 +23,7 @@ block_runs = 4
 [[entries]]
 mechanism = "laplace"
 method = "local"
-options = {num_samples = 2000, num_confirm = 5000, floor = 1e-3}
+options = {num_samples = 20000, num_confirm = 50000, floor = 1e-3}
 runs = 40
 grid = {epsilon = [0.5, 1.0]}
 
