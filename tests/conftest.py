@@ -1,5 +1,6 @@
 """What all tests share: compiled code kept between runs, and strictness that finds mistakes."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -40,6 +41,12 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         forget(CACHE, CACHE_BYTES)
+
+
+def pytest_collection_finish() -> None:
+    """Leaves all that was imported out of the garbage collector's walks, an eighth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 def forget(folder: Path, limit: int) -> None:
