@@ -18,7 +18,9 @@ on a straight line between two points ln f is at most the larger of its two ends
 where v1 and v2 are the largest p (1 - p) and q (1 - q) in between. The curve p = g(t, q) lies below
 the line once the line's ends are lifted by what `Hypothesis.lift` says, and f there is less. What
 is added falls with the square of the steps, so that steps of a third of a standard error cost less
-than a hundredth of one.
+than a hundredth of one. Where K1 is known much better than K2 such steps are very many. But f is
+also at most f(largest p, smallest q) between two points, which is about its value wherever K1 is
+nearly sure to be large enough.
 """
 
 import math
@@ -46,6 +48,9 @@ _FEW, _LOOSENESS, _TOLERANCE = 9, 0.008, 0.005
 
 _NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
 """Standard errors from where many q are used; steps; what counts as sure; and q for halving."""
+
+_STEEP, _MOST_PARTS = 2.0, 16
+"""How much may be added to ln f before corners are looked at; parts of an interval at one time."""
 
 _ROUNDING, _TABLE = 1e-12, 65
 """What rounding changes in s; and points of a table of where q are."""
@@ -152,24 +157,28 @@ class _Bounds(NamedTuple):
 
     Attributes:
         ends: [intervals], the larger value at the two ends.
-        gaps: [intervals], how much more it can be in between.
+        lines: [intervals], how much more it can be in between, by the line.
+        corners: [intervals], the same by the largest p and the smallest q.
         highest: The largest value, and what it can be below all of them.
     """
 
     ends: NDArray
-    gaps: NDArray
+    lines: NDArray
+    corners: NDArray
     highest: float
 
     @property
     def supremum(self) -> float:
         """It is at most this."""
-        return max(float(np.max(self.ends + self.gaps)), self.highest)
+        gaps = np.minimum(self.lines, self.corners)
+        return max(float(np.max(self.ends + gaps)), self.highest)
 
     def finer(self, places: NDArray, looseness: float) -> NDArray:
         """More places, so that the supremum is known to so much; the same ones where it is."""
-        excess = self.gaps / (looseness + self.highest - self.ends)
-        # A gap falls with the square of the number of its parts.
-        parts = np.ceil(np.sqrt(np.maximum(excess - 1e-9, 1.0))).astype(np.int64)
+        allowed = looseness + self.highest - self.ends
+        # What a line adds falls with the square of the number of parts, what a corner does with it.
+        parts = np.minimum(np.sqrt(self.lines / allowed), self.corners / allowed)
+        parts = np.ceil(np.clip(parts - 1e-9, 1.0, _MOST_PARTS)).astype(np.int64)
         part = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
         steps = np.repeat(np.diff(places) / parts, parts)
         return np.append(np.repeat(places[:-1], parts) + steps * part, 1.0)
@@ -210,24 +219,24 @@ class _Tail:
         """Of a level >= 0, at values of q whose places in their range rise from 0 to 1."""
         q, p = self._curve(level, places)
         if p[0] == 1:
-            return _Bounds(np.zeros(places.size - 1), np.zeros(places.size - 1), 0.0)
-        # Where q is smaller than looked at, f is at most f(p at the smallest one, least q). Beside
-        # p = 1, where log odds are infinite, it is at most f(1, smaller q).
-        ending = 1 if p[-1] == 1 else 0
+            nothing = np.zeros(places.size - 1)
+            return _Bounds(nothing, nothing, nothing, 0.0)
+        # Where p is 1 at both ends, f falls between them; beside it log odds are infinite.
+        lines = np.nan_to_num(_line_gaps(p, self.trials[0]), nan=0.0, posinf=np.inf)
+        lines += _line_gaps(q, self.trials[1])
+        (steep,) = np.nonzero(lines > _STEEP)
+        # Where q is smaller than looked at, f is at most f(p at the smallest one, least q).
         tails = np.log(
             self._tails(
-                np.concatenate([p[:1], p, p[-1:][:ending]]),
-                np.concatenate([[self.least], q, q[-2:-1][:ending]]),
+                np.concatenate([p[:1], p, p[steep + 1]]),
+                np.concatenate([[self.least], q, q[steep]]),
             )
         )
         known = tails[1 : p.size + 1]
         ends = np.maximum(known[:-1], known[1:])
-        # Where p is 1 at both ends, f falls between them.
-        gaps = np.nan_to_num(_line_gaps(p, self.trials[0]), nan=0.0, posinf=np.inf)
-        gaps += _line_gaps(q, self.trials[1])
-        if ending:
-            gaps[-1] = min(gaps[-1], max(tails[-1] - ends[-1], 0.0))
-        return _Bounds(ends, gaps, max(float(np.max(ends)), float(tails[0])))
+        corners = np.full(ends.size, np.inf)
+        corners[steep] = np.maximum(tails[p.size + 1 :] - ends[steep], 0.0)
+        return _Bounds(ends, lines, corners, max(float(np.max(ends)), float(tails[0])))
 
     def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
         """Q at these places and p, lifted so that lines between neighbours are above g."""
