@@ -1,0 +1,51 @@
+"""What is bounded from counts: each side by its own draws, each kind of evidence by its error."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpjax
+from dpjax.inference import Event
+from dpjax.inference._band import band, radius
+from dpjax.inference._buehler import buehler_bound
+from dpjax.inference._hypotheses import Ratio
+from dpjax.notions import ChainCounts, EventCounts, Evidence
+
+COUNTS, TRIALS = np.array([30, 200]), (400, 1_000)
+
+
+def counted(larger):
+    return EventCounts(Event(np.ones(1, bool), np.array(larger), np.array(0.0)), COUNTS, TRIALS)
+
+
+def test_each_side_has_its_own_number_of_draws():
+    # 200 of 1000 at the neighbor are 0.2, and 30 of 400 at the database 0.075.
+    found = float(dpjax.Epsilon().bound(counted(1), 0.95))
+    assert found == pytest.approx(buehler_bound(Ratio(), 200, 30, (1_000, 400), 0.05), rel=1e-12)
+    assert 0.5 < found < np.log(0.2 / 0.075)
+    assert float(dpjax.Epsilon().bound(counted(0), 0.95)) == 0
+
+
+def test_an_event_and_a_chain_share_the_error():
+    chain = ChainCounts(np.array([[5, 30], [100, 200]]), TRIALS, (2, 0))
+    assert Evidence(event=counted(1)).confidence(0.95) == 0.95
+    assert Evidence(chain=chain).confidence(0.95) == 0.95
+    both = Evidence(counted(1), chain)
+    assert both.confidence(0.95) == pytest.approx(0.975)
+    shown = dpjax.Epsilon().state(both, 0.95).lower_bound
+    assert shown == pytest.approx(buehler_bound(Ratio(), 200, 30, (1_000, 400), 0.025), rel=1e-12)
+
+
+def test_corners_of_a_band_are_outside_of_the_quarter_circle():
+    """Corner j holds the arc from angle j to j + 1: the first side as at j, the other at j + 1."""
+    found, r = band(np.array([[40, 90], [10, 70]]), (100, 200), 0.05, corners=4), radius(2, 0.05)
+    lower, upper = found.roc
+    for j in range(4):
+        first, second = (
+            stats.norm.sf(r * part) for part in (np.cos(j * np.pi / 8), np.sin((j + 1) * np.pi / 8))
+        )
+        for place, (k, m) in enumerate(((40, 10), (90, 70))):
+            low = stats.beta.ppf(first, k, 100 - k + 1)
+            high = stats.beta.isf(second, m + 1, 200 - m)
+            assert lower[place, j] == pytest.approx(low, rel=1e-9)
+            assert upper[place, j] == pytest.approx(high, rel=1e-9)
