@@ -12,6 +12,7 @@ from benchmarks.guarantees import asked, audits
 from benchmarks.presets.experiments import LEVELS, experiment
 from dpjax import Events, Pairs, mechanisms, reference
 from dpjax.inference import Ratio
+from dpjax.mechanisms import FiniteSpace
 from dpjax.sweeps import run_bounds
 
 TOTAL = 250_000
@@ -36,8 +37,9 @@ LAWS = {
 def oracle(mechanism: Any, pairs: Pairs, num_confirm: int, points: int = 200_000) -> float:
     """The largest expected bound of an event of one pair, at confidence 0.95.
 
-    The event holds the outputs of the largest loss. Its probability at the side with more of it is
-    that of drawn points, at the other that of the same points, weighted by the exact loss.
+    The event holds the outputs of the largest loss. Of finitely many outcomes its probabilities are
+    exact. Of others, that at the side with more of it is of drawn points, and at the other of the
+    same points, weighted by the exact loss.
 
     Args:
         mechanism: Of which `reference` has the log density.
@@ -48,15 +50,21 @@ def oracle(mechanism: Any, pairs: Pairs, num_confirm: int, points: int = 200_000
     best = 0.0
     for number, sides in enumerate(zip(pairs.database, pairs.neighbor, strict=True)):
         for larger, smaller in (sides, sides[::-1]):
-            key = jax.random.fold_in(jax.random.key(7), number)
-            drawn = np.asarray(mechanism.sample(key, larger, points))
-            drawn, counts = np.unique(drawn, axis=0, return_counts=True)
-            loss = reference.log_density(mechanism, larger, drawn) - reference.log_density(
-                mechanism, smaller, drawn
+            if isinstance(mechanism.output_space, FiniteSpace):
+                outputs = np.arange(mechanism.output_space.size)
+                share = np.exp(reference.log_density(mechanism, larger, outputs))
+            else:
+                key = jax.random.fold_in(jax.random.key(7), number)
+                drawn = np.asarray(mechanism.sample(key, larger, points))
+                outputs, counts = np.unique(drawn, axis=0, return_counts=True)
+                share = counts / points
+            loss = reference.log_density(mechanism, larger, outputs) - reference.log_density(
+                mechanism, smaller, outputs
             )
             order = np.argsort(-loss)
-            p = np.cumsum(counts[order]) / points
-            q = np.cumsum(counts[order] * np.exp(-loss[order])) / points
+            # All outputs are no event.
+            p = np.cumsum(share[order])[:-1]
+            q = np.cumsum(share[order] * np.exp(-loss[order]))[:-1]
             trials = num_confirm, num_confirm
             bounds = Ratio().order(p * num_confirm, q * num_confirm, trials, 1.6449)
             best = max(best, float(bounds.max()))
