@@ -146,6 +146,11 @@ def test_what_is_no_result_is_refused(text):
         dpjax.AuditResult.from_json(text)
 
 
+def test_a_bound_equal_to_the_claim_does_not_violate_it():
+    result = dpjax.audit(dpjax.Recorded(["a"] * 500, ["a"] * 500), claim=0.0)
+    assert result.lower_bound == 0 and result.verdict == "not refuted"
+
+
 def test_a_function_with_the_name_of_a_built_in_mechanism_is_not_taken_for_it():
     def laplace(key, count):
         return count + 0.2 * jax.random.laplace(key)
