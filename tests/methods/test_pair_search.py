@@ -2,6 +2,7 @@
 
 import itertools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy import stats
 import dpjax
 from dpjax import mechanisms, reference
 from dpjax.databases import Pairs, all_pairs, hypercube
+from dpjax.methods import _pairs
 
 CUBE = np.array(list(itertools.product((0.0, 1.0), repeat=6)))
 FULL = 20_000
@@ -44,6 +46,20 @@ def test_choosing_costs_no_confidence():
         result = dpjax.audit(mechanism, found.pairs, method=method, confidence=0.95, key=seed)
         above += result.lower_bound > 0
     assert above <= stats.binom.isf(1e-5, 60, 0.05)
+
+
+def test_rungs_have_draws_of_their_own(monkeypatch):
+    """Else the noise for which a pair was kept would speak for it again."""
+    keys, real = [], _pairs.dpl_runs
+
+    def seen(*arguments, **options):
+        keys.append(tuple(np.asarray(jax.random.key_data(arguments[5])).tolist()))
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(_pairs, "dpl_runs", seen)
+    pairs = Pairs(np.zeros(8, int), np.ones(8, int))
+    dpjax.search_pairs(mechanisms.RandomizedResponse(1.0), pairs, budget=2**14, keep=1, factor=4)
+    assert len(keys) == 2 and len(set(keys)) == 2
 
 
 def test_rungs_and_real_outputs():

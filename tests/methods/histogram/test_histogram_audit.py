@@ -74,6 +74,7 @@ def test_all_inputs_of_an_interval_and_a_false_claim():
     inputs = found.assumption["plan"]["num_inputs"]
     assert found.assumption["num_pairs"] == inputs * (inputs - 1) // 2
     assert found.verdict == "violated" and found.lower_bound > 0.05
+    assert found.lower_bound == pytest.approx(found.estimate - 0.4)
     assert "the claim or the assumption is false" in found.sentence
     labels = [label for label, _ in found.pair_scores]
     assert found.witness.pair == labels[0] and len(labels) == found.assumption["num_pairs"]
