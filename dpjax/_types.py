@@ -12,8 +12,8 @@ class FiniteSpace:
 
     Attributes:
         size: How many.
-        ordered: Whether neighbours are alike, as counts are. If not, outputs are names or codes,
-            whose half-lines and ranges mean nothing and are not tried as events.
+        ordered: Whether neighbours are alike, as counts are. If not, outputs are names or codes, of
+            which a few may tell all.
     """
 
     size: int

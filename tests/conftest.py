@@ -31,14 +31,18 @@ jax.config.update("jax_debug_key_reuse", True)
 def pytest_configure(config: pytest.Config) -> None:
     """Hears interrupts, and forgets the compiled code that has not been used for longest.
 
-    A shell lets what it starts in the background ignore interrupts, and so would all processes
-    that tests start and interrupt.
+    A shell lets what it starts in the background ignore interrupts, and nohup hangups; so would all
+    processes that tests start and signal.
 
     jax's own limit (`jax_compilation_cache_max_size`) needs the package filelock, and reads the
     whole folder at every entry it adds. Here the age is that of the last reading or writing.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    hangup = getattr(signal, "SIGHUP", None)
+    if hangup is not None and signal.getsignal(hangup) is signal.SIG_IGN:
+        # Under nohup; a handler is not handed on to other programs, as ignoring is.
+        signal.signal(hangup, lambda *_: None)
     if not hasattr(config, "workerinput"):
         forget(CACHE, CACHE_BYTES)
 

@@ -25,7 +25,7 @@ approach's experiments (a) to (e) and on logistic noise.
 """
 
 _UNORDERED_SHRINKAGE = 0.4
-"""In place of the third where cells lie on no line: no half-line would do as well as a few cells.
+"""In place of the third for names and codes: no half-line would do as well as a few of them.
 
 Measured on experiments (b), (e) and (f), and on 200 labels.
 """
@@ -47,6 +47,7 @@ def choose_event(
     judge: ArrayLike | None = None,
     coarser: Sequence[ArrayLike] = (),
     positions: Sequence[ArrayLike] = (),
+    ordered: bool = True,
     num_rivals: int = 1,
 ) -> Event:
     """The set of cells whose exact lower bound on fresh draws is expected to be largest.
@@ -69,6 +70,7 @@ def choose_event(
             by the ratio of its group, which is better known.
         positions: Numbers [cells], along which half-lines of cells are tried from both ends; NaN
             for a cell that has no place on the line.
+        ordered: Whether neighbours along the lines are alike, as bins of a number are.
         num_rivals: How many pairs are searched, of which the best one will be taken.
 
     Returns:
@@ -96,7 +98,7 @@ def choose_event(
     parts = [halves[i : i + rows] for i in range(0, len(halves), rows)]
     inside = np.concatenate([_judged(part, ways) for part in parts], axis=1)
     total, side = halves.sum(axis=1), candidates.direction
-    by_ratio = errors_by_ratio(halves, ordered=bool(positions))[:, None]
+    by_ratio = errors_by_ratio(halves, ordered=ordered and bool(positions))[:, None]
     draws = total.sum(axis=-1).T
     shares = shrunk(
         inside[side, :, candidates.order],

@@ -125,10 +125,12 @@ class Notion:
             judge=halves[..., 1, :, :],
             coarser=partition.coarser(),
             positions=lines,
+            ordered=partition.ordered,
             num_rivals=num_rivals,
         )
-        # Of the sum of several numbers nothing is easy to say.
-        lines, batch = lines[: len(partition.shape)], event.larger.shape
+        # Of the sum of several numbers, and of codes, nothing is easy to say.
+        lines = lines[: len(partition.shape)] if partition.ordered else []
+        batch = event.larger.shape
         found = [
             simpler(event.at(at), halves[at], lines, allowed, num_confirm, confidence, hypothesis)
             for at in np.ndindex(batch)
@@ -175,6 +177,7 @@ class Notion:
                 hypothesis=hypothesis,
                 judge=merged[..., 1, :, :],
                 positions=positions,
+                ordered=partition.ordered,
                 num_rivals=num_rivals,
             ).predicted
         for counts in merged.reshape(-1, *merged.shape[-3:]):

@@ -106,18 +106,16 @@ class Partition:
         return np.concatenate([np.arange(self.num_alone), self.num_alone + (rank + box).ravel()])
 
     def coarser(self) -> list[np.ndarray]:
-        """The groups that a search tries, int64 [size] each; none where there is no order."""
-        if not self.ordered:
-            return []
+        """The groups that a search tries, int64 [size] each."""
         return [self.groups(width) for width in GROUPS if 2 * width <= max(self.shape)]
 
     def positions(self) -> list[np.ndarray]:
         """Lines along which the boxes lie: the bins of each number, and of vectors their sum.
 
         Returns:
-            Arrays [size], NaN for labels that stand alone; none where there is no order.
+            Arrays [size], NaN for labels that stand alone; none where all do.
         """
-        if not self.ordered or not len(self.boxed):
+        if not len(self.boxed):
             return []
         bins = list(np.indices(self.shape).reshape(len(self.shape), -1))
         lines = bins if len(bins) == 1 else [*bins, sum(bins)]
@@ -136,7 +134,7 @@ class Partition:
         """
         group = np.arange(self.size)
         # An outcome among others can be all that tells; bins of a density are alike.
-        if self.ordered and not self.whole and max(self.shape) > _MANY_BINS:
+        if not self.whole and max(self.shape) > _MANY_BINS:
             group = self.groups(GROUPS[0])
         if allowed is not None:
             group = np.unique(2 * group + allowed, return_inverse=True)[1]

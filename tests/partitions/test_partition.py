@@ -144,13 +144,7 @@ def test_positions_of_vectors_are_entries_and_their_sum():
     assert first.reshape(cells.shape)[3, 7] == 3 and second.reshape(cells.shape)[3, 7] == 7
 
 
-def test_codes_and_labels_have_neither_neighbours_nor_a_line():
-    numbers = np.arange(2000) % 40
-    for ordered, groups, lines in ((True, 2, 1), (False, 0, 0)):
-        cells, _ = laid(numbers, outcomes=40, whole=True, ordered=ordered)
-        assert len(cells.coarser()) == groups and len(cells.positions()) == lines
-        coarse, places = cells.merged(None)
-        assert coarse.tolist() == list(range(cells.size)) and len(places) == lines
+def test_labels_have_no_line():
     labels, _ = laid(np.array(["a", "b", "c"] * 20))
     assert labels.positions() == [] and labels.coarser() == []
 
