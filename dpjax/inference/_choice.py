@@ -33,6 +33,12 @@ Measured on experiments (b), (e) and (f), and on 200 labels.
 _MASSES = np.geomspace(1e-5, 0.99, 56)
 """Sizes of the sets that are tried, in shares of the draws."""
 
+_TRIED_UNORDERED = np.arange(_MASSES.size) % 5 == 0
+"""Of names and codes sets made by ratios grow in larger steps: the best of many only looks good.
+
+Of 200-ary randomized response at level 3 and 100 outputs a side the mean bound is 1.32, not 1.23.
+"""
+
 _MOST_ENTRIES = 1 << 15
 """Of a table of ordered cells, so that several fit in a processor's cache."""
 
@@ -98,7 +104,8 @@ def choose_event(
     parts = [halves[i : i + rows] for i in range(0, len(halves), rows)]
     inside = np.concatenate([_judged(part, ways) for part in parts], axis=1)
     total, side = halves.sum(axis=1), candidates.direction
-    by_ratio = errors_by_ratio(halves, ordered=ordered and bool(positions))[:, None]
+    ordered = ordered and bool(positions)
+    by_ratio = errors_by_ratio(halves, ordered=ordered)[:, None]
     draws = total.sum(axis=-1).T
     shares = shrunk(
         inside[side, :, candidates.order],
@@ -108,6 +115,8 @@ def choose_event(
         np.where(candidates.by_ratio[:, None, None], by_ratio, by_position),
     )
     bound = expected_bound(*shares, num_confirm, confidence, hypothesis)
+    if not ordered:
+        bound *= _TRIED_UNORDERED | ~candidates.by_ratio[:, None, None]
     bound = bound.transpose(1, 0, 2).reshape(len(halves), -1)
     best = np.argmax(bound, axis=-1)
     candidate, end = np.divmod(best, _MASSES.size)

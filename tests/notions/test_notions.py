@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 
 import dpjax
-from dpjax.inference import known_band
+from dpjax.inference import choose_event, known_band
 from dpjax.notions import NOTIONS, ChainCounts, Evidence, Terms, evidence_from_plain
 from dpjax.notions._claims import epsilon_at
+from dpjax.partitions import Outputs, lay
 from dpjax.results._plain import notion_from_plain, notion_to_plain
 
 EVERY = [
@@ -197,3 +198,26 @@ def test_curves_are_crossed_where_the_claim_is_exceeded_most():
         for change, refuted in ((1e-3, True), (-1e-3, False)):
             stated = dpjax.TradeOff().state(found, 0.95, 1, ((x, float(least) + change),))
             assert (stated.crossing is not None) == refuted
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_codes_are_chosen_as_codes_and_counts_as_counts(ordered):
+    """An event and a pair's promise say how the partition's numbers are to be taken."""
+    law = np.full((2, 12), 0.09)
+    law[:, 3] = 0.012, 0.003
+    halves = np.random.default_rng(4).multinomial(3_000, law / law.sum(axis=1)[:, None], (2, 2))
+    # Two cells alone, and one beyond each end.
+    halves = np.pad(halves, [(0, 0), (0, 0), (3, 1)])
+    codes = Outputs(np.zeros(12, np.int32), np.arange(12.0)[:, None], np.zeros(12, bool))
+    partition = lay([codes, codes], [""], outcomes=12, ordered=ordered, whole=True)
+    terms = {"num_confirm": 9_000, "confidence": 0.95, "num_rivals": 4}
+
+    def promised(flag, **ways):
+        lines = partition.positions()
+        options = {"judge": halves[1], "positions": lines, "ordered": flag, **ways, **terms}
+        return float(choose_event(halves[0], **options).predicted)
+
+    event = dpjax.Epsilon().choose(partition, halves, None, **terms)
+    assert event.predicted == promised(ordered, coarser=partition.coarser())
+    pair = dpjax.Epsilon().promise(partition, halves, None, **terms)
+    assert pair == promised(ordered) != promised(not ordered)
