@@ -103,13 +103,12 @@ def chain_of(
 
 
 def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Log ratios of cells, or of their groups, less a standard error, with their sign."""
+    """Log ratios of cells, or of their groups, with one more draw at each side."""
     if groups is not None:
         counts = np.stack([np.bincount(groups, side) for side in counts])
-    (x, y), draws = counts + 0.5, counts.sum(axis=-1)
-    log_ratio = np.log(x / y) - np.log(draws[0] / draws[1])
-    error = np.sqrt(1 / x + 1 / y)
-    score = np.sign(log_ratio) * np.maximum(np.abs(log_ratio) - error, 0.0)
+    # Ratios less a standard error would leave all that is not clear in the order of its numbers:
+    # of a sparse vector of 11 outcomes, 1,000 to confirm, that shows 0.28 and not 0.32.
+    score = np.log((counts[0] + 1) / (counts[1] + 1)) - np.log(np.divide(*counts.sum(axis=-1)))
     return score if groups is None else score[groups]
 
 

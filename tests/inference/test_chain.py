@@ -35,10 +35,19 @@ def test_sets_are_nested_and_begin_with_what_is_likelier_at_the_database():
 
 
 def test_order_by_hand():
-    """Ratios less a standard error: 90 to 10, then 9 to 0, then 100 to 100."""
-    counts = np.array([[90, 9, 100, 100, 1], [10, 0, 100, 100, 90]])
+    """With one more draw at each side: 10 to 1, 91 to 11, 5 to 1, 101 to 101, 3 to 4, 2 to 91."""
+    counts = np.array([[90, 9, 100, 4, 1, 2], [10, 0, 100, 0, 90, 3]])
     place = chain_of(counts, 300).place
-    assert place[0] < place[1] <= place[2] <= place[3] < place[4]
+    assert place[1] <= place[0] < place[3] <= place[2] <= place[5] < place[4]
+
+
+def test_cells_that_are_not_clear_are_in_order_too():
+    """What half of the sets shows, as mu does, is not left to the numbers of the cells."""
+    p = np.array([0.24, 0.16, 0.26, 0.34])
+    counts = np.array([p, p[[1, 0, 3, 2]]]) * 100
+    for draws in ([[1], [1]], [[1], [20]]):
+        place = chain_of(counts.astype(int) * draws, 5_000).place
+        assert place.tolist() == [0, 3, 2, 1]
 
 
 def test_cells_outside_of_a_region_are_amid_and_in_no_event():
