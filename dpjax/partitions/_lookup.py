@@ -64,7 +64,7 @@ class Lookup:
         bins: int32 [numbers], how many bins each number has.
         base: int32 [codes], the first cell of each code.
         boxed: int32 [codes], 1 where numbers beside the code have cells of their own.
-        size: Cells of the largest partition of the stack.
+        size: Cells of the largest partition of the stack, and some that nothing is in.
         num_labels: Of mixed outputs; 0 for others.
     """
 
@@ -111,8 +111,7 @@ def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: Any) -> L
     edges = []
     for number in range(num_numbers):
         columns = [_cast(cells.edges[number], dtype) for cells in partitions]
-        # To a power of 2: partitions of about one size then share a compiled program.
-        size = 1 << (max(max(map(len, columns)), 1) - 1).bit_length()
+        size = _padded(max(map(len, columns)))
         most = np.iinfo(dtype).max if dtype.kind in "iu" else np.inf
         edges.append(
             np.stack([np.pad(c, (0, size - len(c)), constant_values=most) for c in columns])
@@ -122,9 +121,14 @@ def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: Any) -> L
         np.array([cells.shape for cells in partitions], np.int32),
         np.stack([base for base, _ in rows]).astype(np.int32),
         np.stack([boxed for _, boxed in rows]).astype(np.int32),
-        max(cells.size for cells in partitions),
+        _padded(max(cells.size for cells in partitions)),
         space.num_labels if isinstance(space, MixedSpace) else 0,
     )
+
+
+def _padded(size: int) -> int:
+    """A power of 2: partitions of about one size then share a compiled program."""
+    return 1 << (max(size, 1) - 1).bit_length()
 
 
 def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray, np.ndarray]:
