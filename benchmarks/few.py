@@ -1,0 +1,116 @@
+"""Few draws: mean bounds where the evidence of an event is weak, beside the best event.
+
+Prints a Markdown table. Counts of the cells are drawn from laws that are known exactly; n draws a
+side search and 2.5 n confirm.
+"""
+
+import argparse
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from dpjax.inference import Ratio, choose_event, event_lower_bound
+from dpjax.inference._events import expected_bound
+
+CONFIDENCE = 0.95
+NUM_BINS = 66
+
+
+class Case(NamedTuple):
+    """A pair of laws.
+
+    Attributes:
+        name: In the table.
+        law: [2, cells], probabilities at both sides.
+        is_line: Whether cells are bins of a number.
+    """
+
+    name: str
+    law: np.ndarray
+    is_line: bool = False
+
+
+def laplace(epsilon: float) -> np.ndarray:
+    """Noise at 0 and at 1, in bins that are equally likely at 0."""
+    edges = stats.laplace.ppf(np.linspace(0, 1, NUM_BINS + 1), scale=1 / epsilon)
+    return np.stack([np.diff(stats.laplace.cdf(edges, x, 1 / epsilon)) for x in (0, 1)])
+
+
+def rare(p: float, q: float) -> np.ndarray:
+    """Two outcomes, one of them rare."""
+    return np.array([[p, 1 - p], [q, 1 - q]])
+
+
+def response(size: int, epsilon: float) -> np.ndarray:
+    """Two answers of randomised response among so many."""
+    law = np.ones((2, size))
+    law[[0, 1], [0, 1]] = math.exp(epsilon)
+    return law / law.sum(axis=1, keepdims=True)
+
+
+def halved(size: int, epsilon: float) -> np.ndarray:
+    """Labels of which one half is likelier at one side, and the other at the other one."""
+    p = np.repeat([math.exp(epsilon), 1.0], size // 2)
+    return np.stack([p, p[::-1]]) / p.sum()
+
+
+CASES = [
+    Case("Laplace 0.2", laplace(0.2), True),
+    Case("Laplace 1", laplace(1.0), True),
+    Case("one outcome, 5% and 1.8%", rare(0.05, 0.018)),
+    Case("one outcome, 1% and 0.135%", rare(0.01, 0.00135)),
+    Case("200 labels, ratios e^0.5 and e^-0.5", halved(200, 0.5)),
+    Case("200-ary response, level 3", response(200, 3.0)),
+    Case("randomised response, level 0.2", response(2, 0.2)),
+]
+
+
+def bounds(law: np.ndarray, inside: np.ndarray, larger: np.ndarray, size: int, seed: int):
+    """Bounds [runs] of fresh draws, of events [runs, cells] with their likelier sides."""
+    rng, rows = np.random.default_rng(seed), np.arange(len(inside))
+    counts = rng.binomial(size, np.einsum("sc,rc->rs", law, inside).clip(0, 1))
+    sides = counts[rows, larger], counts[rows, 1 - larger]
+    return event_lower_bound(*sides, size, size, CONFIDENCE)
+
+
+def searched(case: Case, num_search: int, runs: int) -> np.ndarray:
+    """Bounds [runs] of events that a search has chosen."""
+    halves = np.random.default_rng(1).multinomial(num_search // 2, case.law, (2, runs, 2))
+    size = 5 * num_search // 2
+    lines = [np.arange(case.law.shape[1])] if case.is_line else []
+    event = choose_event(halves[0], size, CONFIDENCE, judge=halves[1], positions=lines)
+    return bounds(case.law, event.cells, event.larger, size, 2)
+
+
+def known(case: Case, num_search: int, runs: int) -> float:
+    """Mean bound of the set by exact ratios, or complement, of which most is to be expected."""
+    size = 5 * num_search // 2
+    order = np.argsort(-case.law[0] / case.law[1], kind="stable")
+    first = np.arange(len(order))[:, None] > np.argsort(order)
+    sets = np.concatenate([first[1:], ~first[1:]])
+    larger = np.repeat([0, 1], len(order) - 1)
+    shares, rows = sets @ case.law.T, np.arange(len(sets))
+    p, q = shares[rows, larger], shares[rows, 1 - larger]
+    best = int(np.argmax(expected_bound(p, q, size, CONFIDENCE, Ratio())))
+    same = np.repeat(sets[best][None], runs, axis=0), np.full(runs, larger[best])
+    return float(bounds(case.law, *same, size, 3).mean())
+
+
+def main() -> None:
+    """Runs and prints."""
+    parser = argparse.ArgumentParser(prog="scripts/benchmark few", description=__doc__)
+    parser.add_argument("--runs", type=int, default=4000, help="of 100 draws; 2000 take a quarter")
+    runs = parser.parse_args().runs
+    print("| law | n | mean bound | standard error | best event |\n|---|---|---|---|---|")
+    for case in CASES:
+        for num_search, share in ((100, 1), (2_000, 4)):
+            found = searched(case, num_search, runs // share)
+            error = found.std() / math.sqrt(len(found))
+            best = known(case, num_search, runs // share // 4)
+            print(f"| {case.name} | {num_search} | {found.mean():.3f} | {error:.3f} | {best:.3f} |")
+
+
+if __name__ == "__main__":
+    main()
