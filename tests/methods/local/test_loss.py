@@ -101,14 +101,16 @@ def test_the_penalty_moves_the_choice_but_not_the_loss():
     f, g = jnp.array([0.1, 0.4, 0.2]), jnp.array([0.4, 0.1, 0.1])
     penalty = jnp.array([0.2, 0.9, 0.1])
     everywhere = jnp.ones(3, bool)
-    index, loss, score = largest_loss(f, g, 0.0, everywhere, penalty)
+    find = jax.jit(largest_loss)
+    index, loss, score = find(f, g, 0.0, everywhere, penalty)
     assert int(index) == 0
     assert float(loss) == pytest.approx(math.log(4))
     assert float(score) == pytest.approx(math.log(4) - 0.2)
-    index, loss, score = largest_loss(f, g, 0.0, everywhere, jnp.array([2.0, 2.0, 0.1]))
+    index, loss, score = find(f, g, 0.0, everywhere, jnp.array([2.0, 2.0, 0.1]))
     assert int(index) == 2
     assert float(loss) == pytest.approx(math.log(2), rel=1e-6)
     assert float(score) == pytest.approx(math.log(2) - 0.1, rel=1e-6)
     # What is not allowed loses to any score, a negative one included.
-    index, _, score = largest_loss(f, g, 0.0, jnp.array([False, False, True]), 5.0)
+    far = jnp.full(3, 5.0)
+    index, _, score = find(f, g, 0.0, jnp.array([False, False, True]), far)
     assert int(index) == 2 and float(score) == pytest.approx(math.log(2) - 5)
