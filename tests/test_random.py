@@ -318,8 +318,9 @@ def test_bulk_of_the_law(name):
     }[name]
     sample = jax.jit(getattr(_random, name), static_argnums=1)
     draws = np.asarray(sample(_random.as_key(5), 2**18), np.float64)
-    assert stats.kstest(draws, law.cdf).pvalue > FALSE_ALARM
-    assert stats.kstest(1.02 * draws, law.cdf).pvalue < FALSE_ALARM
+    # By the limit law: for so many draws it is the exact one, which takes ten times as long.
+    assert stats.kstest(draws, law.cdf, method="asymp").pvalue > FALSE_ALARM
+    assert stats.kstest(1.02 * draws, law.cdf, method="asymp").pvalue < FALSE_ALARM
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 0.7, 3.0])

@@ -111,9 +111,7 @@ def test_the_padding_of_the_last_block_does_not_reach_any_statistic():
     lattice = Lattice(np.float32(-1.0), np.float32(0.25))
     binned = np.asarray(reduced_stored(samples, lambda: lattice_counts(lattice, 8, fine=8)))
     assert binned[:-1].sum() == 130 and binned[4 * 8] == 130
-    sums = reduced_stored(
-        samples, lambda: kernel_sums(jnp.zeros((1, 1)), jnp.float32(1.0), kernel)
-    )
+    sums = reduced_stored(samples, lambda: kernel_sums(jnp.zeros((1, 1)), jnp.float32(1.0), kernel))
     assert sums.as_int().tolist() == [130 * FIXED_POINT]
 
 

@@ -26,8 +26,9 @@ def test_a_user_function_is_batched():
     assert draws.dtype == np.float32 and draws.shape == (2**16,)
     assert stats.kstest(draws, stats.norm(0.5).cdf).pvalue > FALSE_ALARM
     key = _random.as_key(1)
-    one = noisy(_random.sample_keys(key, 7)[4], 0.5)
-    assert mechanism.sample(key, jnp.float32(0.5), 7)[4] == pytest.approx(float(one), rel=1e-6)
+    one = jax.jit(lambda key: noisy(_random.sample_keys(key, 7)[4], 0.5))(key)
+    seven = jax.jit(lambda key: mechanism.sample(key, jnp.float32(0.5), 7))(key)
+    assert seven[4] == pytest.approx(float(one), rel=1e-6)
 
 
 def test_output_spaces_of_user_functions():
@@ -42,9 +43,14 @@ def test_output_spaces_of_user_functions():
     }
     for space, mechanism in spaces.items():
         assert mechanism.output_space == space
-    draws = spaces[FiniteSpace(2)].sample(_random.as_key(0), jnp.float32(0.3), 50)
+
+    def sampled(space, database):
+        sample = spaces[space].sample
+        return jax.jit(lambda key: sample(key, database, 50))(_random.as_key(0))
+
+    draws = sampled(FiniteSpace(2), jnp.float32(0.3))
     assert draws.dtype == jnp.int32 and draws.shape == (50,)
-    assert spaces[VectorSpace(3)].sample(_random.as_key(0), jnp.zeros(3), 50).shape == (50, 3)
+    assert sampled(VectorSpace(3), jnp.zeros(3)).shape == (50, 3)
 
 
 def branches(key, x):
@@ -60,7 +66,7 @@ def impure(key, x):
 
 
 def impure_constants(key, x):
-    return x + jax.random.choice(key, jnp.asarray(np.random.default_rng().normal(size=1000)))
+    return x + jax.random.uniform(key) + jnp.asarray(np.random.default_rng().normal(size=1000))[7]
 
 
 def impure_on_the_host(key, x):
@@ -131,7 +137,7 @@ def test_parts_of_an_output_are_one_vector():
     assert mechanism.output_space == VectorSpace(8)
     places = ("['a'] [2, 2]", "['b'][0] [2]", "['b'][1] []", "['c'] []")
     assert mechanism.parts == places
-    (drawn,) = mechanism.sample(jax.random.key(0), 0.5, 1)
+    (drawn,) = jax.jit(lambda key: mechanism.sample(key, 0.5, 1))(jax.random.key(0))
     assert drawn.tolist() == [0, 1, 2, 3, 1.5, 2.5, 0.5, 1]
     square = from_function(matrix, 0.0)
     assert square.output_space == VectorSpace(4)
@@ -169,8 +175,9 @@ def test_user_functions_see_jax_arrays_and_change_nothing(function, dimension):
 def test_a_function_may_call_the_host():
     mechanism = from_function(pure_on_the_host, np.float32(2.0))
     key = _random.as_key(0)
-    expected = [(2 + float(jax.random.laplace(k))) ** 3 for k in _random.sample_keys(key, 4)]
-    np.testing.assert_allclose(mechanism.sample(key, jnp.float32(2), 4), expected, rtol=1e-5)
+    noise = jax.jit(lambda key: jax.vmap(jax.random.laplace)(_random.sample_keys(key, 4)))
+    drawn = jax.jit(lambda key: mechanism.sample(key, jnp.float32(2), 4))(key)
+    np.testing.assert_allclose(drawn, (2 + np.asarray(noise(key), float)) ** 3, rtol=1e-5)
 
 
 def test_outcomes_must_be_integers():

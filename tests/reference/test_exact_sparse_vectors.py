@@ -5,6 +5,7 @@ NumPy simulation, with the scales of the papers' pseudo-code written out. Simula
 seeds and would fail a correct reference with probability at most 1e-5 each.
 """
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -24,14 +25,21 @@ ANSWERS = np.array([0.4, 2.0, 1.1])
 
 
 def laplace_cdf(x):
-    return stats.laplace.cdf(x)
+    """Written out: SciPy's own takes ten times as long for a number, and is asked 100,000 times."""
+    tail = np.exp(-np.abs(x)) / 2
+    return np.where(np.less(x, 0), tail, 1 - tail)
+
+
+def test_the_cdf_is_scipys():
+    x = np.array([-np.inf, -40, -1, -1e-9, 0, 0.3, 2, 50, np.inf])
+    np.testing.assert_allclose(laplace_cdf(x), stats.laplace.cdf(x), rtol=1e-14)
 
 
 def over_threshold(integrand, scale, kinks):
     """Integral over the threshold's noise z of integrand(z) times its density, by SciPy."""
 
     def weighted(z):
-        return integrand(z) * stats.laplace.pdf(z, scale=scale)
+        return integrand(z) * math.exp(-abs(z) / scale) / (2 * scale)
 
     edges = np.unique([*kinks, 0.0, -60 * scale, 60 * scale])
     return sum(

@@ -115,7 +115,7 @@ def test_an_assumption_that_the_counts_contradict_is_said():
 
 
 def test_a_failed_run_has_no_number():
-    found = audited(RandomizedResponse(30.0, 2), least_probability=0.2, claim=1.0)
+    found = audited(RandomizedResponse(30.0, 2), least_probability=0.2, claim=1.0, confidence=0.99)
     assumed = found.assumption
     assert (assumed["status"], assumed["num_failed"]) == ("EMPTY_INTERVAL", 1)
     assert found.estimate is None and found.upper_bound is None and found.lower_bound == 0

@@ -34,10 +34,15 @@ from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
 
 NUM_RUNS = 1_000
 
+FEW = Unplanned(91, 24_476)
+"""Three blocks of 8192, the last one not full; tests that share its shapes share a program."""
+
+THREE = midpoints(0, 1, 3)
+
 
 def test_counts_are_those_of_the_same_draws_counted_naively():
-    mechanism, n, m = TruncatedLaplace(0.7), 20_001, 13
-    result = histogram_ldp(mechanism, [0.1, 0.8], Unplanned(m, n), key=5, num_runs=2)
+    mechanism, n, m = TruncatedLaplace(0.7), FEW.num_samples, FEW.num_intervals
+    result = histogram_ldp(mechanism, [0.1, 0.8], FEW, key=5, num_runs=2)
     size = block_size_for(n)
     sample = jax.jit(mechanism.sample, static_argnums=2)
     for run in range(2):
@@ -64,8 +69,9 @@ def test_counts_are_those_of_the_same_draws_counted_naively():
 )
 def test_counts_follow_the_exact_law_and_reject_a_near_one(mechanism, law):
     """Chi-square at a level of 1e-6, four tests; a scale 5 % off must be rejected."""
-    n, m = 2_000_000, 91
-    counts = histogram_ldp(mechanism, [0.0, 0.3], Unplanned(m, n), key=7).counts[0]
+    n, m = 2_000_000, FEW.num_intervals
+    halves = histogram_ldp(mechanism, [0.0, 0.3], Unplanned(m, n // 2), key=7, num_runs=2)
+    counts = halves.counts.sum(axis=0)
     edges = np.linspace(0, 1, m + 1)
     (parameter,) = vars(law).values()
     wrong = type(law)(1.05 * parameter)
@@ -94,12 +100,7 @@ def test_counts_pass_2_to_the_31_without_wrapping():
 def test_execution_never_changes_the_counts():
     def counts(execution):
         return histogram_ldp(
-            TruncatedLaplace(1.0),
-            midpoints(0, 1, 3),
-            Unplanned(11, 20_000),
-            key=3,
-            num_runs=3,
-            execution=execution,
+            TruncatedLaplace(1.0), THREE, FEW, key=3, num_runs=9, execution=execution
         ).counts
 
     one_by_one = counts(Execution(1, 1))
@@ -185,12 +186,8 @@ def test_table_4_largest_renyi_level():
     assert result.estimates[0] == pytest.approx(0.027, abs=0.003)
 
 
-@pytest.mark.parametrize("order", [None, 2.0])
-def test_finite_outputs_and_inputs(order):
-    """4-ary randomised response at level 1: all pairs of inputs, P(output) >= 1 / (3 + e)."""
-    likely = np.exp(1.0) / (3 + np.exp(1.0))
-    rare = 1 / (3 + np.exp(1.0))
-    planned = plan_finite(
+def plan_of_four(order):
+    return plan_finite(
         num_outputs=4,
         least_probability=0.17,
         precision=0.1,
@@ -198,6 +195,14 @@ def test_finite_outputs_and_inputs(order):
         num_inputs=4,
         order=order,
     )
+
+
+@pytest.mark.parametrize("order", [None, 2.0])
+def test_finite_outputs_and_inputs(order):
+    """4-ary randomised response at level 1: all pairs of inputs, P(output) >= 1 / (3 + e)."""
+    likely = np.exp(1.0) / (3 + np.exp(1.0))
+    rare = 1 / (3 + np.exp(1.0))
+    planned = plan_of_four(order)
     estimator = histogram_ldp if order is None else histogram_rdp
     result = estimator(RandomizedResponse(1.0, 4), np.arange(4), planned, key=0, num_runs=100)
     assert result.levels.shape == (100, 6)
@@ -209,31 +214,34 @@ def test_finite_outputs_and_inputs(order):
 
 def test_given_pairs_only():
     result = histogram_ldp(
-        RandomizedResponse(1.0, 3), np.arange(3), Unplanned(3, 1000), key=0, pairs=[(0, 2)]
-    )
-    assert result.levels.shape == (1, 1)
+        RandomizedResponse(1.0, 4), np.arange(4), plan_of_four(None), key=0, num_runs=100,
+        pairs=[(0, 2)],
+    )  # fmt: skip
+    assert result.levels.shape == (100, 1)
+
+
+SAFE = Unplanned(8, 8192)
+"""The intervals and the size of a block that the safety check below has."""
 
 
 def test_an_empty_interval_is_a_status_and_never_a_number():
-    # 91 intervals and 500 draws: some runs see every interval of a pair, most do not.
-    result = histogram_ldp(
-        TruncatedLaplace(1.0), [0.0, 1.0], Unplanned(60, 300), key=0, num_runs=50
-    )
-    assert 0 < result.num_failed < 50
+    # Less than one draw of 8192 is expected in the interval at the other end.
+    result = histogram_ldp(TruncatedLaplace(0.1), [0.0, 1.0], SAFE, key=0, num_runs=20)
+    assert 0 < result.num_failed < 20
     assert result.status is Status.OK
     failed = np.any(result.counts == 0, axis=(1, 2))
     assert result.num_failed == failed.sum()
     listed = result.to_dict()["estimates"]
     assert [entry is None for entry in listed] == failed.tolist()
-    all_failed = histogram_ldp(TruncatedLaplace(1.0), [0.0, 1.0], Unplanned(91, 100), key=0)
+    all_failed = histogram_ldp(TruncatedLaplace(0.02), [0.0, 1.0], SAFE, key=0, num_runs=20)
     assert all_failed.status is Status.EMPTY_INTERVAL
     assert all_failed.witness() is None
-    assert all_failed.to_dict()["estimates"] == [None]
+    assert all_failed.to_dict()["estimates"] == [None] * 20
 
 
 def test_failed_pairs_are_left_out_of_the_maximum():
     result = histogram_ldp(
-        TruncatedLaplace(0.2), [0.0, 0.5, 1.0], Unplanned(10, 300), key=1, num_runs=200
+        TruncatedLaplace(0.12), THREE, FEW, key=1, num_runs=9, execution=Execution(1, 1)
     )
     mask = np.ma.getmaskarray(result.levels)
     partly = mask.any(1) & ~mask.all(1)
@@ -296,6 +304,6 @@ def test_refusals():
     with pytest.raises(ValueError, match="plan must count the 3 outputs"):
         histogram_ldp(RandomizedResponse(1.0, 3), [0, 1], Unplanned(2, 100), 0)
     with pytest.raises(ValueError, match="pairs must number inputs below 2"):
-        histogram_ldp(laplace, pair, ldp, 0, pairs=[(0, 2)])
+        histogram_ldp(laplace, pair, FEW, 0, num_runs=2, pairs=[(0, 2)])
     with pytest.raises(ValueError, match="num_runs must be an integer >= 1"):
         histogram_ldp(laplace, pair, ldp, 0, num_runs=0)

@@ -65,7 +65,9 @@ def test_pairs_are_listed_by_what_chose_one():
 
 
 def test_a_witness_on_the_floor_gets_an_exact_bound():
-    result = dpjax.audit(mechanisms.SVT5(0.7), method=LOCAL, claim=0.7, confidence=0.95, key=1)
+    result = dpjax.audit(
+        mechanisms.SVT5(0.7, num_queries=4), method=LOCAL, claim=0.7, confidence=0.95, key=1
+    )
     assert result.verdict == "violated"
     assert result.basis == "exact binomial" and result.standard_error is None
     assert result.witness.on_floor and any("floor" in note for note in result.notes)
@@ -169,7 +171,8 @@ def test_few_recorded_labels_are_told_apart():
 
 
 def test_recorded_reals_far_from_zero():
-    noise = rng().laplace(size=(2, 600))
+    # As many as in test_local_recorded.py, so that no other program is compiled.
+    noise = rng().laplace(size=(2, 20_000))
     near, far = (recorded(at + noise[0], at + noise[1] + 1, claim=0.1) for at in (0.0, 1e9))
     assert near.verdict == far.verdict == "violated"
     assert far.lower_bound == pytest.approx(near.lower_bound, abs=1e-3)
@@ -177,7 +180,7 @@ def test_recorded_reals_far_from_zero():
     # One bound, seed fixed.
     assert near.lower_bound <= 1
     assert near.witness.database == "x" and "reals" in near.notes[0]
-    assert near.num_samples == 180 and near.num_confirm == 420
+    assert near.num_samples == 6000 and near.num_confirm == 14_000
 
 
 def test_recorded_labels_and_integers():

@@ -128,7 +128,7 @@ def test_mpl_of_a_density_is_its_naive_twin(density):
 
 
 def test_mpl_of_outcomes_is_its_naive_twin():
-    mechanism = mechanisms.ReportNoisyMax(1.5)
+    mechanism = mechanisms.ReportNoisyMax(1.5, 3)
     pairs = mechanism.standard_pairs()
     n, confirm, tau = NUM_SEARCH, NUM_CONFIRM, 1e-3
     settings = Local(n, confirm, floor=tau, objective="loss")
@@ -138,7 +138,7 @@ def test_mpl_of_outcomes_is_its_naive_twin():
     losses, outcomes = [], []
     for b in range(10):
         p = [
-            np.bincount(draws(mechanism, d, key, b, side, 0, n).astype(int), minlength=6) / n
+            np.bincount(draws(mechanism, d, key, b, side, 0, n).astype(int), minlength=3) / n
             for side, d in enumerate((pairs.database[b], pairs.neighbor[b]))
         ]
         loss = np.abs(np.log(np.maximum(p[0], tau)) - np.log(np.maximum(p[1], tau)))
