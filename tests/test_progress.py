@@ -40,7 +40,7 @@ SOURCES = {
     "program": (dpjax.CommandMechanism(PROGRAM, batch_size=4000), PAIR, SIZES, ALL),
     # Read twice.
     "recorded": (recorded(), None, Events(), 36_000),
-    "local": (Laplace(1.0), PAIR, dpjax.Local(num_samples=3000, num_confirm=5000), ALL),
+    "local": (Laplace(1.0), PAIR, dpjax.Local(2000, 5000), 2 * (2000 + 5000)),
     "histogram": (
         dpjax.mechanisms.TruncatedLaplace(2.0),
         None,
@@ -63,6 +63,8 @@ def test_every_source_tells_how_far_it_is(name):
     assert done[-1] == totals[-1] == (total or totals[0])
     # Only of recorded outputs is it found out how many they are.
     assert set(totals[:-1]) <= {done[-1], 0} and (0 in totals) == (name == "recorded")
+    # Workers draw what one process draws.
+    subject = SOURCES["one by one"][0] if name == "workers" else subject
     plain = dpjax.audit(subject, pairs, method=method, execution=Execution(layout=layout))
     assert plain.witness == result.witness and plain.lower_bound == result.lower_bound
 
@@ -76,6 +78,6 @@ def test_who_looks_on_compiles_nothing_anew():
 def test_a_search_of_pairs_tells_its_draws():
     seen = []
     execution = Execution(progress=lambda *step: seen.append(step))
-    pairs = [(0.0, float(k)) for k in range(1, 31)]
-    found = dpjax.search_pairs(Laplace(1.0), pairs, budget=200_000, execution=execution)
-    assert seen[-1] == (found.num_draws, found.num_draws) and len(seen) == len(found.rungs)
+    pairs = [(0.0, k / 11) for k in range(12)]
+    found = dpjax.search_pairs(Laplace(1.0), pairs, budget=200_000, keep=2, execution=execution)
+    assert seen[-1] == (found.num_draws, found.num_draws) and len(seen) == len(found.rungs) == 2

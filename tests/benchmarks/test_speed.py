@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import jax
@@ -197,12 +198,20 @@ def test_the_plain_bound_agrees_in_distribution(letter):
     assert stats.ks_2samp(np.multiply(plain, 0.94), ours).pvalue < 1e-5
 
 
+@cache
+def sampler(letter):
+    """The compiled sampler of 8192 outputs: (key, database) -> outputs."""
+    entry = experiment(letter, 0.7)
+    sample = jax.jit(lambda key, database: entry.mechanism.sample(key, database, 8192))
+    return sample.lower(_random.as_key(0), jnp.asarray(entry.pairs.database[0])).compile()
+
+
 @pytest.mark.parametrize("letter", "abcdefgh")
 def test_plain_draws_have_the_mechanisms_distribution(letter):
     entry = experiment(letter, 0.7)
     database = np.asarray(entry.pairs.neighbor)[4]
     plain = plain_mpl.DRAWS[letter](entry, np.random.default_rng(5), database, 8192)
-    ours = np.asarray(entry.mechanism.sample(_random.as_key(9), jnp.asarray(database), 8192))
+    ours = np.asarray(sampler(letter)(_random.as_key(9), jnp.asarray(database)))
     if letter in "acd":
         assert stats.ks_2samp(plain, ours).pvalue > 1e-5
         return
@@ -241,11 +250,7 @@ def test_the_integer_limit_of_a_chip():
 @pytest.mark.parametrize("letter", "abcdefgh")
 def test_calls_of_threefry_are_counted(letter):
     """By the exclusive ors that the compiler leaves: 20 a call, and a few for the key."""
-    entry = experiment(letter, 0.7)
-    database = jnp.asarray(entry.pairs.database[0])
-    sample = jax.jit(lambda key: entry.mechanism.sample(key, database, 128))
-    text = sample.lower(_random.as_key(0)).compile().as_text()
-    assert text.count(" xor(") // 20 == gpu.CALLS[letter]
+    assert sampler(letter).as_text().count(" xor(") // 20 == gpu.CALLS[letter]
 
 
 def test_startup_counts_the_audit(monkeypatch):

@@ -13,6 +13,7 @@ import typer
 
 import dpjax
 from dpjax.cli import _app
+from dpjax.methods import _pairs
 
 CODE = """
 def noisy(database, num_samples, rng):
@@ -146,11 +147,11 @@ def test_a_packed_table_of_records(run, folder):
 @pytest.mark.parametrize("command", ["audit", "empirical"])
 def test_a_file_that_unpacks_to_very_much(refused, folder, monkeypatch, command):
     """Where it ends is found by reading, which stops in time."""
-    monkeypatch.setenv("DPJAX_MAX_UNPACKED_BYTES", "3000000")
+    monkeypatch.setenv("DPJAX_MAX_UNPACKED_BYTES", "300000")
     line = b"0.5\n" if command == "audit" else b"1,a,0.5\n"
     head = b"" if command == "audit" else b"database,individual,value\n"
     for name in "xy":
-        (folder / f"{name}.csv.gz").write_bytes(gzip.compress(head + line * 2_000_000))
+        (folder / f"{name}.csv.gz").write_bytes(gzip.compress(head + line * 500_000))
     files = ("--samples", "x.csv.gz", "y.csv.gz") if command == "audit" else ("x.csv.gz",)
     said = refused(command, *files)
     assert "unpack to very many" in said and "DPJAX_MAX_UNPACKED_BYTES" in said
@@ -180,7 +181,20 @@ def test_the_best_pairs_are_found_and_audited(run, folder):
     released = ("--function", "my-release.py:release", "--region", -5, 8)
     found = json.loads(run("search-pairs", *released, *options, "--json").output)
     assert found["pairs"][0] == [0.0, 3.0]
-    assert run("search-pairs", "laplace").exit_code == 0
+
+
+def test_standard_pairs_are_searched_with_a_budget_of_their_own(refused, monkeypatch):
+    """As far as the first draw, by the sizes that the search then has."""
+    search, sizes = _pairs.search_pairs, []
+
+    def enough(mechanism, pairs, **options):
+        sizes.append((len(pairs), options["budget"]))
+        return search(mechanism, pairs, **options | {"budget": 1})
+
+    monkeypatch.setattr(_pairs, "search_pairs", enough)
+    assert "for 10 pairs in 1 rungs, but was 1" in refused("search-pairs", "laplace")
+    ((number, budget),) = sizes
+    assert number == 10 and budget >= 100_000
 
 
 @pytest.mark.parametrize(

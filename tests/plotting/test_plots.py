@@ -1,6 +1,7 @@
 """Pictures of audits: every output is at its place, with its share, and nothing twice."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ def recorded(kind):
     return x, y
 
 
+@cache
 def audited(kind, method=None, claim=None, **options):
     source = dpjax.Recorded(*recorded(kind), **options)
     return dpjax.audit(source, method=method or dpjax.Events(), claim=claim)

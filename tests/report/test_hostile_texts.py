@@ -126,8 +126,9 @@ def test_sweeps(tmp_path, text):
     from dpjax.cli._sweep_progress import showing
     from dpjax.cli._sweep_status import show_status
 
-    method = dpjax.Events(num_samples=100, num_confirm=100)
-    spec = SweepSpec(text, (Entry(Laplace(1.0), method, num_runs=2, label=text),))
+    # The sizes of tests/sweeps/test_store.py, so that they are one program.
+    entry = Entry(Laplace(1.0), dpjax.Events(300, 700), [(0.0, 1.0)], num_runs=2, label=text)
+    spec = SweepSpec(text, (entry,))
     store = Store.create(tmp_path / "s", spec)
     with showing(spec) as progress:
         run_sweep(store, progress=progress)

@@ -48,7 +48,8 @@ def test_dependent_outputs_are_said(rho, size):
     """As in 99 of 100 tries at least: none of 40 misses, by chance 0.67."""
     for seed in range(40):
         sides = chain((seed, 1), size, rho), chain((seed, 2), size, rho)
-        for method in (dpjax.Events(), dpjax.Local())[: 1 + (seed == 0)]:
+        # Of one size only, which other tests compile too.
+        for method in (dpjax.Events(), dpjax.Local())[: 1 + (seed == 0 and size == 2000)]:
             notes = dpjax.audit(Recorded(*sides), method=method, key=seed).notes
             assert any("outputs that are alike come in runs" in note for note in notes)
 
@@ -59,7 +60,7 @@ def test_independent_outputs_are_not(share):
     for seed in range(1000):
         for size in (50, 3000):
             happened = rng(seed, size).random(size) < share
-            assert not notes_of_order("x", [happened, rng(seed, 9).random(size) < 0.5])
+            assert not notes_of_order("x", [happened])
 
 
 def test_sorted_outputs_are_told_what_to_do():
