@@ -33,7 +33,7 @@ def test_it_says_what_the_function_says(run):
 
 
 def test_exit_codes_follow_the_verdict(run):
-    true, false = run(*LAPLACE, "--claim", 0.5), run(*LAPLACE, "--precision", 0.3, "--claim", 0.1)
+    true, false = (run(*LAPLACE, "--precision", 0.3, "--claim", claim) for claim in (0.5, 0.1))
     assert true.exit_code == 0 and "NOT REFUTED" in true.output
     assert false.exit_code == 1 and "VIOLATED" in false.output
 
@@ -116,7 +116,7 @@ def test_a_refuted_assumption_is_bad_input_and_not_a_verdict_on_the_claim(run):
 @pytest.mark.parametrize("kind", [".html", ".md"])
 def test_report(run, tmp_path, kind):
     path = tmp_path / f"r{kind}"
-    done = run(*LAPLACE, "--claim", 0.5, "--report", path)
+    done = run(*LAPLACE, "--precision", 0.3, "--claim", 0.5, "--report", path)
     assert done.exit_code == 0 and str(path) in done.error
     text = path.read_text()
     for part in ("Not refuted", "LDP epsilon, estimate", "0.64-Lipschitz", "p = 1", "all-intervals",

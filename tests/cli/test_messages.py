@@ -31,12 +31,14 @@ FILES = {
     "typo.toml": "[[entries]]\nmechanism = 'laplace'\nrun = 1\n",
 }
 SMALL = ("--num-samples", 500, "--num-confirm", 500)
+# As in tests/report/test_reports.py, so that they are one program.
+LOCAL = ("--num-samples", 2000, "--num-confirm", 5000, "--pairs", "[[0, 1]]")
 
 SAID = [
     # A region far from all outputs, and one that is far too wide.
     (
-        (*LAPLACE, "--method", "local", "--region", 1e12, 2e12, *SMALL[:3], 501),
-        "region [1e+12, 2e+12] lies outside the support of the outputs: none of the 500 draws at "
+        (*LAPLACE, "--method", "local", "--region", 1e12, 2e12, *LOCAL),
+        "region [1e+12, 2e+12] lies outside the support of the outputs: none of the 2000 draws at "
         "either side of the chosen pair fell into it.",
     ),
     (

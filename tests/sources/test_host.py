@@ -215,7 +215,8 @@ def test_outputs_may_be_dicts(batched):
         total = rng.laplace([[shift, 0.0]] * num_samples)
         return {"total": total, "status": ["ok"] * num_samples}
 
-    result = audit(many if batched else one, [(0.0, 3.0)], batched=batched)
+    sizes = {} if batched else {"num_samples": 1500, "num_confirm": 5000}
+    result = audit(many if batched else one, [(0.0, 3.0)], batched=batched, **sizes)
     assert result.lower_bound > (2.5 if batched else 4)
     places = "['total'][0], ['total'][1]"
     assert f"Outputs have several parts; their numbers in order: {places}." in result.notes

@@ -50,7 +50,7 @@ def test_a_drawn_mechanism_of_five_numbers():
 
 def test_recorded_vectors_that_no_box_tells_apart():
     """Noise of level 0.8 on a difference: -0.99 x0 + x1 and its like tell what 20 boxes hide."""
-    sides = [LAWS["correlated Laplace, level .8"].draw(np.random.default_rng(s), 60_000, s)
+    sides = [LAWS["correlated Laplace, level .8"].draw(np.random.default_rng(s), 20_000, s)
              for s in (0, 1)]  # fmt: skip
     result = dpjax.audit(Recorded(*sides), claim=0.6)
     assert result.verdict == "violated" and result.lower_bound < 0.8

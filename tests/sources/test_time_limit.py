@@ -38,11 +38,19 @@ def slow(clock, start, each):
     return one, many
 
 
-@pytest.mark.parametrize("limit", [100.0, 600.0])
 @pytest.mark.parametrize(
-    ("times", "batched"),
-    [((0, 0.3), False), ((0, 0.3), True), ((0, 0.002), False), ((0, 0.002), True),
-     ((2, 0.001), True), ((0, 1e-6), True)],
+    ("times", "batched", "limit"),
+    [
+        *(
+            (*case, limit)
+            for case in (((0, 0.3), False), ((0, 0.3), True), ((0, 0.002), True),
+                         ((2, 0.001), True), ((0, 1e-6), True))
+            for limit in (100.0, 600.0)
+        ),
+        ((0, 0.002), False, 100.0),
+        # 140,000 single calls.
+        pytest.param((0, 0.002), False, 600.0, marks=pytest.mark.slow),
+    ],
     ids=str,
 )  # fmt: skip
 def test_a_limit_is_kept_and_used(clock, times, batched, limit):
