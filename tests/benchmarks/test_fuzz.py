@@ -16,7 +16,13 @@ pytest.importorskip("tomli_w")
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", kinds.KINDS)
-def test_some_inputs_of_each_kind(kind, tmp_path):
+def test_some_inputs_of_each_kind(kind, tmp_path, monkeypatch):
+    if kind == "stores":
+        # Of the sizes in tests/sweeps/test_store.py, so that they are one program.
+        spec = kinds._spec()
+        sizes = {"num_samples": 300, "num_confirm": 700}
+        spec["entries"][0] |= {"options": sizes, "pairs": [[0.0, 1.0]]}
+        monkeypatch.setattr(kinds, "_spec", lambda: spec)
     cells, good = run(kind, 40 if kind != "stores" else 10, 5, tmp_path / "failures")
     assert good and int(cells[2]) + int(cells[3]) == int(cells[1])
     assert not (tmp_path / "failures").exists()
