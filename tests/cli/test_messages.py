@@ -32,7 +32,7 @@ FILES = {
 }
 SMALL = ("--num-samples", 500, "--num-confirm", 500)
 # As in tests/report/test_reports.py, so that they are one program.
-LOCAL = ("--num-samples", 2000, "--num-confirm", 5000, "--pairs", "[[0, 1]]")
+LOCAL = ("--num-samples", 2000, "--num-confirm", 5000, "--pairs", "[[0.0, 1.0]]")
 
 SAID = [
     # A region far from all outputs, and one that is far too wide.
