@@ -174,7 +174,8 @@ CASES = {
     },
     "chain also, class": Case(COUNTED["class"], Events(**SIZES, also=True), dpjax.Gdp(), level=2.4),
     "events, arrays, mu": Case(COUNTED["arrays"], Events(**SIZES), dpjax.Gdp(), level=2.4),
-    **{f"local, {name}": Case(COUNTED[name], Local(**SIZES)) for name in SMOOTHED},
+    # The sizes of other tests' audits, with which they share a compiled program.
+    **{f"local, {name}": Case(COUNTED[name], Local(2000, 5000)) for name in SMOOTHED},
     "histogram, outcomes": Case(many_outcomes, FEW),
     "histogram, class": Case(own_outcomes, FEW),
     "histogram, reals": Case(

@@ -71,7 +71,7 @@ def test_evidence_of_one_event_answers_one_question():
     ):
         result.bound(Zcdp())
     with pytest.raises(ValueError, match="counted no events"):
-        dpjax.audit(Laplace(1.0), method=dpjax.Local(1000, 2000)).bound(Gdp())
+        dpjax.audit(Laplace(1.0), PAIR, method=dpjax.Local(2000, 5000)).bound(Gdp())
     with pytest.raises(TypeError, match="a notion of dpjax"):
         result.bound(8)
 
@@ -135,8 +135,9 @@ def test_sweeps_bound_chains_of_many_runs_at_once(mechanism, notion, also):
     pairs = PAIR if isinstance(mechanism, Laplace) else [(0, 1), (1, 0)]
     entry = Entry(mechanism, method, pairs, notion=notion, confidence=SURE, num_runs=4)
     assert Entry.from_dict(entry.to_dict()) == entry and entry.is_chained
-    rows, again = compute(entry, range(4), 5)(), compute(entry, [2, 3], 5)()
+    # As many runs in both, which are one program.
+    rows, again = compute(entry, range(4), 5)(), compute(entry, [2, 3, 7, 5], 5)()
     truth = {"laplace": (0.6191236, 1.030064), "randomized-response": (0.7353257, 1.232035)}
     most = truth[mechanism.name][also]
     assert np.all((rows["lower_bound"] > 0.5 * most) & (rows["lower_bound"] <= most))
-    np.testing.assert_array_equal(rows["lower_bound"][2:], again["lower_bound"])
+    np.testing.assert_array_equal(rows["lower_bound"][2:], again["lower_bound"][:2])

@@ -180,7 +180,7 @@ def test_an_interrupt_of_the_local_approach_is_heard(monkeypatch):
 
     monkeypatch.setattr(jax, "block_until_ready", long_call)
     with pytest.raises(Stopped, match="Stopped in the compiled call"):
-        dpjax.audit(Laplace(1.0), method=Local())
+        dpjax.audit(Laplace(1.0), PAIR, method=Local(2000, 5000))
 
 
 def quits(database, num_samples):

@@ -34,8 +34,11 @@ from dpjax.sweeps import _store as store_module
 
 SMALL = Local(num_samples=500, num_confirm=1000, floor=1e-3)
 FINITE = Entry(RandomizedResponse(1.0), SMALL, num_runs=7, label="responses")
-REAL = Entry(Laplace(0.5), SMALL, num_runs=7)
-COUNTED = Entry(Laplace(0.5), Events(num_samples=300, num_confirm=700), num_runs=7)
+# Twice as many nodes as of a lattice that is refined below, so that they share a program.
+REAL = Entry(Laplace(0.5), dataclasses.replace(SMALL, num_nodes=240), num_runs=7)
+# Two pairs, which are searched in one round; see the tests of runs of events for others.
+EVENTS = Events(num_samples=300, num_confirm=700)
+COUNTED = Entry(Laplace(0.5), EVENTS, [(0.0, 1.0), (0.0, 0.5)], num_runs=7)
 SPEC = SweepSpec("test", (FINITE, REAL, COUNTED), key=3, block_runs=3)
 
 
@@ -389,7 +392,7 @@ def test_runs_and_entries_can_be_added_in_whole_blocks(whole, tmp_path):
 def test_other_parameters_compile_nothing(whole, tmp_path):
     with jax.default_device(jax.local_devices()[0]):
         program = mpl_runs.program(
-            *(REAL.mechanism, REAL.pairs.database, REAL.pairs.neighbor, REAL.region, SMALL),
+            *(REAL.mechanism, REAL.pairs.database, REAL.pairs.neighbor, REAL.region, REAL.method),
             *(jax.random.key(0), jnp.zeros(3, jnp.int32)),
             execution=default_execution(),
         )
@@ -404,18 +407,27 @@ def test_a_lattice_that_is_too_coarse_is_refined_run_by_run(whole):
     """As the front door does, and whatever runs are computed together."""
     # Eight nodes a bandwidth, which is enough, for some of the runs.
     entry = dataclasses.replace(REAL, method=dataclasses.replace(SMALL, num_nodes=120))
-    together, others = (compute(entry, runs, SPEC.key)() for runs in ([0, 1, 2], [1, 0, 5]))
+    here = tuple(jax.local_devices())
+    together, others = (
+        compute(entry, runs, SPEC.key, devices=here)() for runs in ([0, 1, 3], [1, 0, 5])
+    )
     for name in ("lower_bound", "estimate", "output"):
         assert list(others[name][:2]) == [together[name][1], together[name][0]]
-    in_memory = run_bounds(entry, range(3), key=SPEC.key)
+    in_memory = run_bounds(entry, [0, 1, 3], key=SPEC.key)
     assert in_memory.lower_bound.tolist() == list(together["lower_bound"])
+    coarse, fine = (
+        bounds_of(by_hand(mpl_runs, entry, [0, 1, 3], num_nodes=n), SMALL, entry.region, 0.95)
+        for n in (120, 240)
+    )
+    # Run 1 alone has too few; run 3 finds another loss on each of the lattices.
+    assert list(together["estimate"]) == [*coarse.estimate[:1], fine.estimate[1], coarse.estimate[2]]
+    assert coarse.estimate[2] != fine.estimate[2]
     # Nodes are 8 a bandwidth or more in both, which leaves 1e-3 between their densities.
-    fine = bounds_of(by_hand(mpl_runs, entry, range(3), num_nodes=512), SMALL, entry.region, 0.95)
     np.testing.assert_allclose(together["estimate"], fine.estimate, atol=0.1)
 
 
 def test_a_region_that_no_lattice_covers_is_refused():
-    options = dataclasses.replace(SMALL, region=(-1e6, 1e6))
+    options = dataclasses.replace(REAL.method, region=(-1e6, 1e6))
     wide = dataclasses.replace(REAL, method=options, label="wide")
     with pytest.raises(ValueError, match="region of 'wide' is so wide"):
         compute(wide, range(3), 0, devices=tuple(jax.local_devices()))()
