@@ -62,6 +62,8 @@ def test_databases_of_any_structure_and_of_two_shapes(function, pair, first, lay
     result = dpjax.audit(function, [(first, pair[1])], **options)
     assert 1.2 < result.lower_bound < 1.5  # 5 and 3.5; exact at 1e-3, and 2000 draws search
     assert result.witness.neighbor == pair[1]
+    gathered = dpjax.audit(function, [(first, pair[1])], method=SMALL)
+    assert {**result.to_dict(), "seconds": 0} == {**gathered.to_dict(), "seconds": 0}
     again = dpjax.rerun(dpjax.AuditResult.from_json(result.to_json()), function)
     assert again.lower_bound == result.lower_bound
     if function is sums:

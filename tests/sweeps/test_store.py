@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpjax import Events
-from dpjax.mechanisms import Laplace, RandomizedResponse
+from dpjax.mechanisms import Laplace
 from dpjax.results import _provenance
 from dpjax.sweeps import Entry, Store, SweepSpec, rows_equal, run_sweep
 
 SMALL = Events(num_samples=300, num_confirm=700)
 ENTRIES = (
     Entry(Laplace(0.5), SMALL, [(0.0, 1.0)], num_runs=4),
-    Entry(RandomizedResponse(1.0), SMALL, [(0, 1)], num_runs=4),
+    Entry(Laplace(1.0), SMALL, [(0.0, 1.0)], num_runs=4),
 )
 SPEC = SweepSpec("test", ENTRIES, key=3, block_runs=2)
 

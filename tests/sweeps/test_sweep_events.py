@@ -24,7 +24,9 @@ ENTRIES = {
     "a region": Entry(Laplace(1.0), Events(**SIZES, region=(-0.5, 1.5)), TWO),
     "delta": Entry(Laplace(2.0), Events(**SIZES), TWO, notion=Epsilon(0.1)),
     "many pairs": Entry(Laplace(1.0), Events(**SIZES), [(0.0, x) for x in (0.2, 1, 0.4, 0.9, 0.1)]),
-    "outcomes": Entry(RandomizedResponse(1.0, 3), Events(**SIZES), [(0, 1), (2, 0)], confidence=0.9),
+    "outcomes": Entry(
+        RandomizedResponse(1.0, 3), Events(**SIZES), [(0, 1), (2, 0)], confidence=0.9
+    ),
     "two records": Entry(Laplace(0.5), Events(**SIZES), FAR, distance=2),
     "two records and delta": Entry(
         Laplace(1.0), Events(**SIZES), FAR, notion=Epsilon(0.1), distance=2
