@@ -106,9 +106,10 @@ def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> ND
     """Log ratios of cells, or of their groups, with one more draw at each side."""
     if groups is not None:
         counts = np.stack([np.bincount(groups, side) for side in counts])
+    draws = counts.sum(axis=-1)
     # Ratios less a standard error would leave all that is not clear in the order of its numbers:
     # of a sparse vector of 11 outcomes, 1,000 to confirm, that shows 0.28 and not 0.32.
-    score = np.log((counts[0] + 1) / (counts[1] + 1)) - np.log(np.divide(*counts.sum(axis=-1)))
+    score = np.log((counts[0] + 1) / (counts[1] + 1)) - np.log(draws[0] / draws[1])
     return score if groups is None else score[groups]
 
 
