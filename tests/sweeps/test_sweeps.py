@@ -36,9 +36,9 @@ SMALL = Local(num_samples=500, num_confirm=1000, floor=1e-3)
 FINITE = Entry(RandomizedResponse(1.0), SMALL, num_runs=7, label="responses")
 # Twice as many nodes as of a lattice that is refined below, so that they share a program.
 REAL = Entry(Laplace(0.5), dataclasses.replace(SMALL, num_nodes=240), num_runs=7)
-# Two pairs, which are searched in one round; see the tests of runs of events for others.
+# Enough pairs for a second round of the search.
 EVENTS = Events(num_samples=300, num_confirm=700)
-COUNTED = Entry(Laplace(0.5), EVENTS, [(0.0, 1.0), (0.0, 0.5)], num_runs=7)
+COUNTED = Entry(Laplace(0.5), EVENTS, [(0.0, x) for x in (0.2, 1.0, 0.4, 0.9, 0.1)], num_runs=7)
 SPEC = SweepSpec("test", (FINITE, REAL, COUNTED), key=3, block_runs=3)
 
 
