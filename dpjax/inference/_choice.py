@@ -15,29 +15,24 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax import _validate
 from dpjax.inference._events import Event, expected_bound, wilson
 from dpjax.inference._hypotheses import Hypothesis, Ratio
+from dpjax.inference._orders import ByPosition, ByRatio
 
-_CELL_SHRINKAGE, _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 1.0, 2.0, 0.75, 0.45
-"""Standard errors of the search by which ratios are shrunk: of a cell, of a set made by position.
+_LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
+"""Standard errors of the search by which the ratio of a set is shrunk that was made by position.
 
-By position it is the last number times ln rivals more, and for a set made by ratios the third one
-times ln cells: the more there are, the better the best of them only looks. Measured on the local
+It is the last number times ln rivals more, and for a set made by ratios the second one times ln
+cells: the more there are, the better the best of them only looks. Measured on the local
 approach's experiments (a) to (e) and on logistic noise.
 """
 
 _UNORDERED_SHRINKAGE = 0.4
-"""In place of the third for names and codes: no half-line would do as well as a few of them.
+"""In place of the second for names and codes: no half-line would do as well as a few of them.
 
 Measured on experiments (b), (e) and (f), and on 200 labels.
 """
 
 _MASSES = np.geomspace(1e-5, 0.99, 56)
 """Sizes of the sets that are tried, in shares of the draws."""
-
-_TRIED_UNORDERED = np.arange(_MASSES.size) % 5 == 0
-"""Of names and codes sets made by ratios grow in larger steps: the best of many only looks good.
-
-Of 200-ary randomized response at level 3 and 100 outputs a side the mean bound is 1.27, not 1.20.
-"""
 
 _MOST_ENTRIES = 1 << 15
 """Of a table of ordered cells, so that several fit in a processor's cache."""
@@ -96,15 +91,17 @@ def choose_event(
     batch, cells = halves.shape[:-3], halves.shape[-1]
     halves = halves.reshape(-1, 2, 2, cells)
     may = np.ones(cells, bool) if allowed is None else np.asarray(allowed, bool)
-    ways: list[_ByRatio | _ByPosition] = [_ByRatio.of(may, labels) for labels in (None, *coarser)]
-    ways += [_ByPosition.of(may, line) for line in positions]
+    ordered = ordered and bool(positions)
+    ways: list[ByRatio | ByPosition] = [
+        ByRatio.of(may, labels, ordered) for labels in (None, *coarser)
+    ]
+    ways += [ByPosition.of(may, line) for line in positions]
     by_position = _LINE_SHRINKAGE + _RIVAL_SHRINKAGE * np.log(num_rivals)
     candidates = _candidates(ways)
     rows = max(_MOST_ENTRIES // (4 * len(ways) * cells), 1)
     parts = [halves[i : i + rows] for i in range(0, len(halves), rows)]
     inside = np.concatenate([_judged(part, ways) for part in parts], axis=1)
     total, side = halves.sum(axis=1), candidates.direction
-    ordered = ordered and bool(positions)
     by_ratio = errors_by_ratio(halves, ordered=ordered)[:, None]
     draws = total.sum(axis=-1).T
     shares = shrunk(
@@ -115,8 +112,6 @@ def choose_event(
         np.where(candidates.by_ratio[:, None, None], by_ratio, by_position),
     )
     bound = expected_bound(*shares, num_confirm, confidence, hypothesis)
-    if not ordered:
-        bound *= _TRIED_UNORDERED | ~candidates.by_ratio[:, None, None]
     bound = bound.transpose(1, 0, 2).reshape(len(halves), -1)
     best = np.argmax(bound, axis=-1)
     candidate, end = np.divmod(best, _MASSES.size)
@@ -170,90 +165,17 @@ class _Candidates(NamedTuple):
     by_ratio: NDArray[np.bool_]
 
 
-def _candidates(ways: "list[_ByRatio | _ByPosition]") -> _Candidates:
+def _candidates(ways: list[ByRatio | ByPosition]) -> _Candidates:
     """By ratio each order is one for its own side; along a line each one for both."""
     found = []
     for i, way in enumerate(ways):
-        by_ratio = isinstance(way, _ByRatio)
+        by_ratio = isinstance(way, ByRatio)
         found += [(2 * i, 0, by_ratio), (2 * i + 1, 1, by_ratio)]
         found += [] if by_ratio else [(2 * i + 1, 0, False), (2 * i, 1, False)]
     return _Candidates(*(np.array(values) for values in zip(*found, strict=True)))
 
 
-class _ByRatio(NamedTuple):
-    """Cells in the order of how much likelier they are at each side, for sure.
-
-    Attributes:
-        allowed: bool [cells].
-        labels: int64 [cells], groups whose ratios stand for those of their cells; None for the
-            cells' own.
-        order: int64 [cells], cells in the order of their groups.
-        starts: int64 [groups], where groups start in it.
-    """
-
-    allowed: NDArray[np.bool_]
-    labels: NDArray[np.int64] | None
-    order: NDArray[np.int64]
-    starts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, allowed: NDArray[np.bool_], labels: ArrayLike | None) -> "_ByRatio":
-        if labels is None:
-            return cls(allowed, None, np.arange(0), np.arange(0))
-        # Numbered without gaps.
-        labels = np.unique(np.asarray(labels), return_inverse=True)[1]
-        order = np.argsort(labels, kind="stable")
-        return cls(
-            allowed, labels, order, np.searchsorted(labels[order], np.arange(labels.max() + 1))
-        )
-
-    def orders(self, counts: NDArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Of counts [..., 2, cells]: cells, highest first [..., 2, cells]; how many may be used."""
-        known, draws = counts, counts.sum(axis=-1, keepdims=True)
-        if self.labels is not None:
-            known = np.add.reduceat(counts.take(self.order, axis=-1), self.starts, axis=-1)
-        low, high = wilson(known, draws, _CELL_SHRINKAGE)
-        low /= high[..., ::-1, :]
-        score = low if self.labels is None else low.take(self.labels, axis=-1)
-        score *= self.allowed
-        # A positive float's bits are ordered as it is. The last ones make place for the cell's
-        # number, so that equal scores are in the order of the cells on every machine.
-        number = np.arange(counts.shape[-1])
-        last = np.int64((1 << int(number[-1]).bit_length()) - 1)
-        order = ~score.view(np.int64)
-        order &= ~last
-        order |= number
-        order.sort(axis=-1)
-        order &= last
-        return order, np.count_nonzero(score, axis=-1)
-
-
-class _ByPosition(NamedTuple):
-    """Cells along a line from each end; those without a position are at last, and in no set.
-
-    Attributes:
-        order: int64 [2, cells].
-        most: int64 [2], how many may be used.
-    """
-
-    order: NDArray[np.int64]
-    most: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, allowed: NDArray[np.bool_], line: ArrayLike) -> "_ByPosition":
-        line = np.where(allowed, np.asarray(line, np.float64), np.nan)
-        # NaN is sorted to the end.
-        order = np.argsort(np.stack([line, -line]), axis=-1, kind="stable")
-        return cls(order, np.full(2, np.isfinite(line).sum()))
-
-    def orders(self, counts: NDArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """As `_ByRatio.orders`."""
-        return np.broadcast_to(self.order, counts.shape), np.broadcast_to(
-            self.most, counts.shape[:-1]
-        )
-
-
-def _judged(halves: NDArray[np.int64], ways: list[_ByRatio | _ByPosition]) -> NDArray[np.int64]:
+def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.int64]:
     """Draws in sets that were made by the other half.
 
     Args:
@@ -264,14 +186,15 @@ def _judged(halves: NDArray[np.int64], ways: list[_ByRatio | _ByPosition]) -> ND
         [side, runs, orders, sets].
     """
     made = [way.orders(halves) for way in ways]
-    order = np.concatenate([way[0] for way in made], axis=-2)
-    most = np.concatenate([way[1] for way in made], axis=-1)
+    order = np.concatenate([way.order for way in made], axis=-2)
+    most = np.concatenate([way.most for way in made], axis=-1)
+    ends = np.concatenate([way.ends for way in made], axis=-2)
     held = halves[:, ::-1].transpose(2, 0, 1, 3)
     counts = np.concatenate([held, halves.sum(axis=2)[None]])
     order += _rows(order.shape[:2], counts.shape[-1])[..., None, None]
     running = counts.reshape(3, -1).take(order, axis=1)
     np.cumsum(running, axis=-1, out=running)
-    end = _sizes(running[2], most) - 1
+    end = _sizes(running[2], most, ends) - 1
     end += _rows(end.shape[:3], counts.shape[-1])[..., None]
     return running[:2].reshape(2, -1).take(end, axis=1).sum(axis=2)
 
@@ -281,12 +204,13 @@ def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
     return length * np.arange(math.prod(shape)).reshape(shape)
 
 
-def _sizes(mass: NDArray, most: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many cells the sets of all sizes have, at least one.
 
     Args:
         mass: [..., cells], draws in the first so many cells.
         most: [...], cells at most; a set never has all.
+        ends: [..., cells], the place of the last cell that is taken with each.
 
     Returns:
         [..., sets], where each set is the first to have as many draws as its size asks for.
@@ -303,12 +227,13 @@ def _sizes(mass: NDArray, most: NDArray[np.int64]) -> NDArray[np.int64]:
     first += bins * np.arange(len(rows))[:, None]
     counts = np.bincount(first.ravel(), minlength=bins * len(rows)).reshape(-1, bins)
     below = np.cumsum(counts, axis=-1)[:, :-1].reshape(*mass.shape[:-1], -1)
-    return np.minimum(below + 1, np.clip(most, 1, cells - 1)[..., None])
+    size = np.take_along_axis(ends, np.minimum(below, cells - 1), axis=-1) + 1
+    return np.minimum(size, np.clip(most, 1, cells - 1)[..., None])
 
 
 def _cells(
     counts: NDArray,
-    ways: list[_ByRatio | _ByPosition],
+    ways: list[ByRatio | ByPosition],
     chosen: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
@@ -326,9 +251,9 @@ def _cells(
     inside = np.zeros(counts[:, 0].shape, bool)
     for number in np.unique(chosen):
         (rows,) = np.nonzero(chosen == number)
-        order, most = (x[:, number % 2] for x in ways[number // 2].orders(counts[rows]))
+        order, most, ends = (x[:, number % 2] for x in ways[number // 2].orders(counts[rows]))
         mass = np.cumsum(np.take_along_axis(counts[rows].sum(axis=1), order, axis=-1), axis=-1)
-        size = np.take_along_axis(_sizes(mass, most), end[rows, None], axis=-1)
+        size = np.take_along_axis(_sizes(mass, most, ends), end[rows, None], axis=-1)
         np.put_along_axis(
             held := np.zeros(order.shape, bool), order, np.arange(order.shape[-1]) < size, -1
         )

@@ -1,6 +1,7 @@
 """How an event is chosen: of many runs as of one, along lines, and where cells are equal."""
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from dpjax.inference import Ratio, choose_event
@@ -48,12 +49,13 @@ def test_half_lines_are_found_along_a_line():
     assert np.all(ordered[half_lines, -1] == event.larger[half_lines])
 
 
-def test_codes_may_be_renamed():
+@pytest.mark.parametrize("size", [40, 300, 10**7])
+def test_codes_may_be_renamed(size):
     """Without a line an event is the same set of outcomes, whatever numbers they have.
 
-    Cells of equal counts are taken in their order, so there are draws enough for few of them.
+    Of few draws many counts are equal, and must not be taken in the order of their numbers.
     """
-    first, second = drawn(10, size=10**7)
+    first, second = drawn(50, size=size)
     rename = np.random.default_rng(2).permutation(CELLS)
     event = choose_event(first, 5_000, 0.95, judge=second)
     other = choose_event(first[..., rename], 5_000, 0.95, judge=second[..., rename])
@@ -69,12 +71,11 @@ def test_cells_that_may_not_be_held_or_never_happened_are_in_no_event():
     assert event.cells.tolist() == [False, False, True, False, False] and event.larger == 1
 
 
-def test_equal_cells_are_taken_in_their_order():
-    """So the event is the same on every machine: of ten equal cells the first ones are in it."""
-    counts = np.array([[100] * 10 + [1_000], [20] * 10 + [1_800]])
-    event = choose_event(counts, 5_000, 0.95, judge=counts)
-    held = np.flatnonzero(event.cells)
-    assert held.tolist() == list(range(len(held))) and event.larger == 0
+def test_equal_cells_are_taken_together():
+    counts = np.array([[10] * 10 + [20], [2] * 10 + [100]])
+    for line in ([], [[np.nan] * 11]):
+        event = choose_event(counts, 50, 0.95, judge=counts, positions=line)
+        assert np.flatnonzero(event.cells).tolist() == list(range(10)) and event.larger == 0
 
 
 def test_delta_leaves_nothing_to_choose():
