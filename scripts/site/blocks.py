@@ -71,7 +71,7 @@ def run(block: Block, folder: Path) -> str:
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONWARNINGS": "error",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "DPJAX_CACHE_DIR": "",
+        "DPJAX_CACHE_DIR": os.environ.get("JAX_COMPILATION_CACHE_DIR", ""),
         "COLUMNS": "98",
         "NO_COLOR": "1",
     }

@@ -178,6 +178,12 @@ def test_the_best_pairs_are_found_and_audited(run, folder):
     found = json.loads(run("search-pairs", "laplace", *options, "--json").output)
     assert found["pairs"] == [[0.0, 3.0], [0.0, 2.0]] and found["labels"] == ["pair 1", "pair 3"]
     assert found["estimates"][0] > found["estimates"][1] > 1.5
+
+
+@pytest.mark.slow
+def test_the_best_pairs_of_a_function_are_found(run, folder):
+    (folder / "many.json").write_text("[[0, 1], [0, 3], [0, 0.5], [0, 2], [0, 0.2]]")
+    options = ("--pairs", "many.json", "--budget", 200_000, "--keep", 2)
     released = ("--function", "my-release.py:release", "--region", -5, 8)
     found = json.loads(run("search-pairs", *released, *options, "--json").output)
     assert found["pairs"][0] == [0.0, 3.0]

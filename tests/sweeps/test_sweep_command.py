@@ -84,7 +84,7 @@ def test_shards_by_hand(spec, calm, tmp_path):
     [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)],
 )
 def test_signals_finish_the_block(spec, calm, tmp_path, number, code):
-    """And four devices go on from there, with the same bits."""
+    """And the same command goes on from there, with the same bits."""
     out = tmp_path / "s"
     process = subprocess.Popen(
         robustness.command(spec, out), stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -98,7 +98,7 @@ def test_signals_finish_the_block(spec, calm, tmp_path, number, code):
     assert "the same command goes on from here" in said
     assert not list((out / "blocks").glob(".*")), "nothing half-written"
     assert 0 < Store.open(out).table().num_rows < calm.table().num_rows
-    robustness.run(spec, out, "--devices", "4")
+    robustness.run(spec, out)
     assert rows_equal(calm, Store.open(out))
 
 
