@@ -273,7 +273,8 @@ def test_where_outputs_are_alike_the_bound_is_0(case, audits):
 @pytest.mark.parametrize(
     "case",
     [
-        "chain, built in", "chain also, class",
+        "chain, built in",
+        pytest.param("chain also, class", marks=pytest.mark.slow),
         # The fast suite has a function in the tests of audits, where both layouts are compared.
         *(
             pytest.param(f"events, {name}, delta 0", marks=pytest.mark.slow)

@@ -92,6 +92,7 @@ def test_functions(run, mine):
         assert done.exit_code == 1 and "release" in done.output
 
 
+@pytest.mark.slow
 def test_functions_of_outcomes(run, mine):
     """The true level is log(0.7 / 0.2) = 1.25."""
     options = ("--pairs", "pairs.json", "--num-outcomes", 2, "--method", "local", "--json")

@@ -102,7 +102,10 @@ def test_a_terminal_has_a_bar_before_anything_is_done(monkeypatch):
     assert "2,500 of 5,000 outputs" in screen.getvalue() and "left" in screen.getvalue()
 
 
-@pytest.mark.parametrize("arguments", [("audit", "laplace"), ("search-pairs", "laplace")])
+@pytest.mark.parametrize(
+    "arguments",
+    [("audit", "laplace"), pytest.param(("search-pairs", "laplace"), marks=pytest.mark.slow)],
+)
 def test_quiet_commands_say_nothing(run, monkeypatch, arguments):
     monkeypatch.setattr(_progress, "_LINE_SECONDS", 0.001)
     loud, quiet = run(*arguments), run(*arguments, "--quiet")

@@ -127,7 +127,10 @@ def test_a_curve_is_refuted_where_the_band_crosses_it():
 
 @pytest.mark.parametrize(
     ("mechanism", "notion", "also"),
-    [(Laplace(1.0), Gdp(), True), (RandomizedResponse(1.0), Renyi(2), False)],
+    [
+        (Laplace(1.0), Gdp(), True),
+        pytest.param(RandomizedResponse(1.0), Renyi(2), False, marks=pytest.mark.slow),
+    ],
 )
 def test_sweeps_bound_chains_of_many_runs_at_once(mechanism, notion, also):
     """Rows are those of any block; bounds below the truth but for 1e-5."""

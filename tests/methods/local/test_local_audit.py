@@ -93,9 +93,13 @@ def two_dimensional(key, database):
     return database + jax.random.normal(key, (2,))
 
 
-def test_functions_with_a_pilot_and_vectors():
+def test_functions_with_a_pilot():
     line = dpjax.audit(release, ONE, method=LOCAL, claim=0.4, confidence=0.95)
     assert line.verdict == "violated" and any("pilot" in note for note in line.notes)
+
+
+@pytest.mark.slow
+def test_functions_with_vectors():
     method = dataclasses.replace(LOCAL, region=Box([-1, -1], [2, 2], num_points=9))
     pairs = [(np.zeros(2), np.ones(2))]
     plane = dpjax.audit(two_dimensional, pairs, method=method, confidence=0.95)
