@@ -16,24 +16,26 @@ pytest.importorskip("mkdocs", reason="scripts/test --lowest installs no tools of
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
+def test_the_site(tmp_path):
+    """One test, for processes that share the tests would each make a site of their own."""
+    folder = tmp_path / "site"
     config = ROOT / "scripts" / "site" / "mkdocs.yml"
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", config, "-d", folder]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return folder
+    every_page_is_there(folder)
+    no_page_loads_anything_of_another_host(folder)
+    links_lead_between_guides_and_to_search(folder)
 
 
-def test_every_page_is_there(site):
+def every_page_is_there(site):
     pages = [f"{name}.html" for name in NAMES] + ["index.html", "gallery/index.html"]
     pages += [f"mechanisms/{name}.html" for name in CATALOGUE]
     assert [page for page in pages if not (site / page).exists()] == []
     assert len(list((site / "gallery").glob("*.png"))) >= 8
 
 
-def test_no_page_loads_anything_of_another_host(site):
+def no_page_loads_anything_of_another_host(site):
     tags = r"<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)=\"?(?:https?:)?//[^\">]*"
     for page in [*site.rglob("*.html"), *site.rglob("*.css")]:
         text = page.read_text()
@@ -41,7 +43,7 @@ def test_no_page_loads_anything_of_another_host(site):
         assert not re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//", text), page
 
 
-def test_links_between_guides_and_to_search(site):
+def links_lead_between_guides_and_to_search(site):
     page = (site / "first-audit.html").read_text()
     assert 'href="verdict.html"' in page and "dpjax guide verdict" not in page
     assert "calibrate_noise" in (site / "search" / "search_index.json").read_text()

@@ -157,17 +157,11 @@ def test_draws_keep_the_contract(name):
     assert TRACES[type(mechanism)] == traces
 
 
-FAST = {type(case[0]).__module__: name for name, case in reversed(CASES.items())}
+FIRST = {type(case[0]).__module__: name for name, case in reversed(CASES.items())}
 """Module -> its first mechanism."""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name in FAST.values() else pytest.param(name, marks=pytest.mark.slow)
-        for name in CASES
-    ],
-)
+@pytest.mark.parametrize("name", FIRST.values())
 def test_vmap_over_a_parameter_and_databases_gives_the_same_draws(name):
     """The first ones, which do not depend on how many there are."""
     mechanism, database, parameter = CASES[name]

@@ -280,8 +280,6 @@ def test_one_bandwidth_keeps_the_smoothed_loss_below_epsilon():
 PAPER = {
     "a": mechanisms.Laplace,
     "b": mechanisms.ReportNoisyMax,
-    "c": mechanisms.ContinuousNoisyMax,
-    "d": mechanisms.Exponential,
     "g": mechanisms.SVT5,
     "h": mechanisms.SVT6,
 }
@@ -302,7 +300,7 @@ def paper_bounds(letter, epsilon, runs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("letter", "abcd")
+@pytest.mark.parametrize("letter", "ab")
 def test_coverage_and_median(letter):
     """With 2000 runs a coverage of 0.928 is enough, and one of 0.91 fails 99 times of 100."""
     exact, bounds = paper_bounds(letter, 1.5, 2000)
