@@ -57,7 +57,7 @@ def halved(size: int, epsilon: float) -> np.ndarray:
 
 
 def shuffled(law: np.ndarray) -> np.ndarray:
-    """The same labels in another order: equal counts are taken in it, and it must tell nothing."""
+    """The same labels in an order that tells nothing, for a rule might take equal counts in it."""
     return law[:, np.random.default_rng(0).permutation(law.shape[1])]
 
 

@@ -18,11 +18,11 @@ from dpjax.inference._hypotheses import Hypothesis, Ratio
 from dpjax.inference._orders import ByPosition, ByRatio
 
 _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
-"""Standard errors of the search by which the ratio of a set is shrunk that was made by position.
+"""Standard errors of the search by which the ratio of a set is shrunk.
 
-It is the last number times ln rivals more, and for a set made by ratios the second one times ln
-cells: the more there are, the better the best of them only looks. Measured on the local
-approach's experiments (a) to (e) and on logistic noise.
+Made by position: the first number, and the third times ln rivals. Made by ratios: the second times
+ln cells. The more rivals or cells there are, the better the best of them only looks. Measured on
+the local approach's experiments (a) to (e) and on logistic noise.
 """
 
 _UNORDERED_SHRINKAGE = 0.4

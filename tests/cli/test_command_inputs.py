@@ -168,24 +168,26 @@ def test_packed_files_that_are_damaged(refused, folder):
     assert "must end in" in said and "but ends in '.npy.gz'" in said
 
 
-def test_the_best_pairs_are_found_and_audited(run, folder):
-    """The sensitivity of a pair is its distance: 3, then 2."""
+@pytest.fixture
+def many(folder):
+    """Options that search five pairs; the sensitivity of a pair is its distance: 3, then 2."""
     (folder / "many.json").write_text("[[0, 1], [0, 3], [0, 0.5], [0, 2], [0, 0.2]]")
-    options = ("--pairs", "many.json", "--budget", 200_000, "--keep", 2)
-    done = run("search-pairs", "laplace", *options, "--out", "best.json")
+    return ("--pairs", "many.json", "--budget", 200_000, "--keep", 2)
+
+
+def test_the_best_pairs_are_found_and_audited(run, folder, many):
+    done = run("search-pairs", "laplace", *many, "--out", "best.json")
     assert done.exit_code == 0 and "the best 2 of 5 pairs, by 2" in done.output
     assert json.loads((folder / "best.json").read_text()) == [[0.0, 3.0], [0.0, 2.0]]
-    found = json.loads(run("search-pairs", "laplace", *options, "--json").output)
+    found = json.loads(run("search-pairs", "laplace", *many, "--json").output)
     assert found["pairs"] == [[0.0, 3.0], [0.0, 2.0]] and found["labels"] == ["pair 1", "pair 3"]
     assert found["estimates"][0] > found["estimates"][1] > 1.5
 
 
 @pytest.mark.slow
-def test_the_best_pairs_of_a_function_are_found(run, folder):
-    (folder / "many.json").write_text("[[0, 1], [0, 3], [0, 0.5], [0, 2], [0, 0.2]]")
-    options = ("--pairs", "many.json", "--budget", 200_000, "--keep", 2)
+def test_the_best_pairs_of_a_function_are_found(run, many):
     released = ("--function", "my-release.py:release", "--region", -5, 8)
-    found = json.loads(run("search-pairs", *released, *options, "--json").output)
+    found = json.loads(run("search-pairs", *released, *many, "--json").output)
     assert found["pairs"][0] == [0.0, 3.0]
 
 

@@ -118,7 +118,7 @@ def test_weak_evidence_is_not_wasted_on_events_that_are_nearly_sure(law, num_sea
     """Means of 2000 audits (200 of 2,000 draws) beside those of a rule that was computed before.
 
     For 200 labels and 100 draws a rule that took the largest median bound had 0.43, for it took
-    events that are nearly sure; one that took some of the labels of equal counts, which first come
-    first, had 1.23, and 1.20 if the two that tell did not come first. The best set has 1.5.
+    events that are nearly sure; one that took labels of equal counts in the order of their numbers
+    had 1.23, and 1.20 where the two that tell were not the first. The best set has 1.5.
     """
     assert mean_bound(law, num_search) > least

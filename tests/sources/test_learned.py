@@ -86,11 +86,12 @@ def test_a_region_of_many_numbers_is_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in LAWS if "equal" not in name])
 def test_each_law_gives_most_of_what_an_oracle_has(name):
-    """One seed each; as the oracle has draws of its own, chance is part of it."""
-    law = LAWS[name]
-    bound = learned(law, 0).lower_bound
-    assert bound >= 0.85 * oracle(law, 0)
-    assert law.level is None or bound <= law.level
+    """At delta (*) the median of 3 seeds, for chance is more of it: the oracle draws for itself."""
+    law, seeds = LAWS[name], range(3 if name.endswith("*") else 1)
+    bounds = [learned(law, seed).lower_bound for seed in seeds]
+    assert np.median(bounds) >= 0.9 * np.median([oracle(law, seed) for seed in seeds])
+    if law.level is not None:
+        assert max(bounds) <= law.level
 
 
 @pytest.mark.slow
