@@ -32,7 +32,7 @@ import numpy as np
 from benchmarks.presets.experiments import EXPERIMENTS, LEVELS, experiment
 from benchmarks.speed.harness import Contender, by_name, machine, measure, ratio
 from benchmarks.speed.overhead import draw_and_sum
-from dpjax._files import write_whole
+from dpjax.core.files import write_whole
 from dpjax.sweeps import Entry, run_bounds
 
 INTEGER_OPERATIONS = 79

@@ -17,8 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.presets.experiments import LEVELS, experiment
-from dpjax import Events, Pairs, _random, reference
-from dpjax._types import MixedSpace, VectorSpace
+from dpjax import Events, Pairs, reference
+from dpjax.core import random
+from dpjax.core.types import MixedSpace, VectorSpace
 from dpjax.sweeps import Entry, compute, run_bounds
 
 
@@ -34,7 +35,7 @@ class AtomOrLaplace:
         """[num_samples, 2]."""
         first, second = jax.random.split(key)
         alone = jax.random.uniform(first, (num_samples,)) < 0.2 - 0.05 * database
-        number = database + _random.laplace(second, num_samples, dtype=jnp.float32) / 0.6
+        number = database + random.laplace(second, num_samples, dtype=jnp.float32) / 0.6
         return jnp.stack([jnp.where(alone, 0.0, 1.0), jnp.where(alone, 0.0, number)], axis=1)
 
 
@@ -48,7 +49,7 @@ class TwoCounts:
 
     def sample(self, key: Any, database: Any, num_samples: int) -> Any:
         """[num_samples, 2]."""
-        noise = _random.laplace(key, 2 * num_samples, dtype=jnp.float32).reshape(num_samples, 2)
+        noise = random.laplace(key, 2 * num_samples, dtype=jnp.float32).reshape(num_samples, 2)
         return database[None, :] + noise / 0.5
 
 

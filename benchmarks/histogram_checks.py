@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax import _random
-from dpjax._streaming import Reducer, block_size_for, reduce_samples
+from dpjax.core import random
+from dpjax.core.streaming import Reducer, block_size_for, reduce_samples
 from dpjax.inference import plan, plan_safety
 from dpjax.mechanisms import TruncatedLaplace
 from dpjax.methods.histogram import Unplanned, histogram_ldp, histogram_rdp, midpoints
@@ -75,7 +75,7 @@ def many_samples(num_samples):
     def draw(key):
         def one(x):
             return reduce_samples(
-                lambda block: mechanism.sample(_random.fold_in(key, block), x, size),
+                lambda block: mechanism.sample(random.fold_in(key, block), x, size),
                 largest,
                 num_samples,
             )
@@ -87,8 +87,8 @@ def many_samples(num_samples):
         work()
         return time.perf_counter() - start
 
-    compiled = draw.lower(_random.as_key(0)).compile()
-    drawing = timed(lambda: jax.block_until_ready(compiled(_random.as_key(0))))
+    compiled = draw.lower(random.as_key(0)).compile()
+    drawing = timed(lambda: jax.block_until_ready(compiled(random.as_key(0))))
     result = None
 
     def count():

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from dpjax import methods as methods
     from dpjax import sources as sources
     from dpjax import testing as testing
-    from dpjax._batching import Execution as Execution
     from dpjax.audit import audit as audit
     from dpjax.audit import rerun as rerun
+    from dpjax.core.execution import Execution as Execution
     from dpjax.databases import Pairs as Pairs
     from dpjax.densities import truncated_frequencies as truncated_frequencies
     from dpjax.densities import truncated_kde as truncated_kde
@@ -58,12 +58,12 @@ if TYPE_CHECKING:
     from dpjax.sources import Recorded as Recorded
     from dpjax.sources.readers import Recording as Recording
 else:
-    from dpjax._lazy import lazy as _lazy
+    from dpjax.core.lazy import lazy as _lazy
 
     __getattr__, __dir__, __all__ = _lazy(
         __name__,
         {
-            "dpjax._batching": ["Execution"],
+            "dpjax.core.execution": ["Execution"],
             "dpjax.audit": ["audit", "rerun"],
             "dpjax.databases": ["Pairs"],
             "dpjax.densities": ["truncated_frequencies", "truncated_kde"],

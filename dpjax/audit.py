@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax._batching import Execution
+from dpjax.core.execution import Execution
 from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Events, Method
 from dpjax.notions import Epsilon, Notion, Terms

@@ -10,7 +10,7 @@ from scipy import optimize, stats
 
 import dpjax
 from dpjax import mechanisms, reference
-from dpjax._types import MixedSpace, VectorSpace
+from dpjax.core.types import MixedSpace, VectorSpace
 from dpjax.mechanisms import Laplace
 
 SMALL = dpjax.Events(num_samples=2_000, num_confirm=4_000)
@@ -83,7 +83,7 @@ def test_the_default_confidence_is_one_error_in_a_thousand(laplace):
 
 
 def test_the_same_key_gives_the_same_result(laplace):
-    again = dpjax.audit(Laplace(1.0), ONE, method=SMALL, claim=0.5, key=dpjax._random.as_key(3))
+    again = dpjax.audit(Laplace(1.0), ONE, method=SMALL, claim=0.5, key=dpjax.core.random.as_key(3))
     assert again.lower_bound == laplace.lower_bound and again.witness == laplace.witness
     other = dpjax.audit(Laplace(1.0), ONE, method=SMALL, claim=0.5, key=4)
     assert other.lower_bound != laplace.lower_bound

@@ -1,12 +1,12 @@
-"""Programs of classes that a jax may take for equal; see `dpjax._jit`."""
+"""Programs of classes that a jax may take for equal; see `dpjax.core.jit`."""
 
 from dataclasses import make_dataclass
 
 import jax
 import jax.numpy as jnp
 
-from dpjax import _jit
-from dpjax._jit import classes_are_confused, classes_of, jit_by_class
+from dpjax.core import jit
+from dpjax.core.jit import classes_are_confused, classes_of, jit_by_class
 from dpjax.sweeps._devices import _split
 
 NUMBER = 70
@@ -44,7 +44,7 @@ def test_the_probe_sees_what_jax_does():
 def test_programs_are_by_class_only_where_jax_needs_it(monkeypatch):
     first, second = (kind() for kind in SAME_FIELDS[:2])
     for confused in (True, False):
-        monkeypatch.setattr(_jit, "classes_are_confused", lambda answer=confused: answer)
+        monkeypatch.setattr(jit, "classes_are_confused", lambda answer=confused: answer)
         numbers = jit_by_class()(number_of)
         assert (numbers.program(first) is numbers.program(second)) is not confused
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax import _random
+from dpjax.core import random
 
 FALSE_ALARM = 1e-5
 TAILS = 10.0 ** -np.arange(3, 13)
@@ -42,15 +42,15 @@ BLOCK = 8192
 def test_threefry_known_answers(key, counter, words):
     """Vectors of the Random123 distribution (kat_vectors, threefry2x32, 20 rounds)."""
     key, counter = (tuple(jnp.uint32(w) for w in pair) for pair in (key, counter))
-    assert tuple(int(w) for w in _random.threefry2x32(key, counter)) == words
+    assert tuple(int(w) for w in random.threefry2x32(key, counter)) == words
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**32 - 1])
 def test_keys_and_words_are_jaxs_own(seed):
-    ours, theirs = _random.as_key(seed), jax.random.key(seed, impl="threefry2x32")
+    ours, theirs = random.as_key(seed), jax.random.key(seed, impl="threefry2x32")
     assert ours == theirs
     for data in (0, 1, 123_456, 2**32 - 1):
-        assert _random.fold_in(ours, np.uint32(data)) == jax.random.fold_in(theirs, np.uint32(data))
+        assert random.fold_in(ours, np.uint32(data)) == jax.random.fold_in(theirs, np.uint32(data))
     with jax.threefry_partitionable(True):
         words, own, jaxs = words_of_key(ours)
     assert words.shape == (5, 2) and len(np.unique(words)) == 10
@@ -60,9 +60,9 @@ def test_keys_and_words_are_jaxs_own(seed):
 @jax.jit
 def words_of_key(key):
     """Words of five samples, and seven words by the two ciphers."""
-    words = jax.vmap(lambda k: jax.random.bits(k, (2,)))(_random.sample_keys(key, 5))
+    words = jax.vmap(lambda k: jax.random.bits(k, (2,)))(random.sample_keys(key, 5))
     # jax.random.bits runs the same cipher on counters (0, i).
-    first, second = _random.threefry2x32(
+    first, second = random.threefry2x32(
         tuple(jax.random.key_data(key)),
         (jnp.zeros(7, jnp.uint32), jnp.arange(7, dtype=jnp.uint32)),
     )
@@ -70,11 +70,11 @@ def words_of_key(key):
 
 
 def test_as_key_keeps_both_halves_of_a_seed():
-    low, high = _random.as_key(7), _random.as_key(7 + 2**32)
+    low, high = random.as_key(7), random.as_key(7 + 2**32)
     assert jax.random.key_data(high).tolist() == [1, 7]
     assert low != high
-    assert _random.as_key(low) is low
-    assert _random.as_key(np.int64(7)) == low
+    assert random.as_key(low) is low
+    assert random.as_key(np.int64(7)) == low
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def test_as_key_keeps_both_halves_of_a_seed():
 )
 def test_as_key_refuses(bad, error, message):
     with pytest.raises(error, match=message):
-        _random.as_key(bad() if callable(bad) else bad)
+        random.as_key(bad() if callable(bad) else bad)
 
 
 def test_stable_hash_is_stable():
-    assert _random.stable_hash("laplace/0.7") == _random.stable_hash("laplace/0.7")
-    assert _random.stable_hash("a") == 0x170EA7D9
-    assert len({_random.stable_hash(str(i)) for i in range(2000)}) == 2000
+    assert random.stable_hash("laplace/0.7") == random.stable_hash("laplace/0.7")
+    assert random.stable_hash("a") == 0x170EA7D9
+    assert len({random.stable_hash(str(i)) for i in range(2000)}) == 2000
 
 
 # The map from bits to noise, exactly.
@@ -126,7 +126,7 @@ def compiled(sampler):
     @jax.jit
     def draw(*words):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_random, "_words", lambda key, num_samples, row: words)
+            patch.setattr(random, "_words", lambda key, num_samples, row: words)
             return sampler(jax.random.key(0, impl="threefry2x32"), len(words[0]))
 
     return draw
@@ -144,22 +144,22 @@ def measure_beyond(sampler, thresholds, bit, side):
 
 
 def geometric(key, num_samples):
-    return _random.two_sided_geometric(key, num_samples, 0.7)
+    return random.two_sided_geometric(key, num_samples, 0.7)
 
 
 SAMPLERS = {
     # name: (sampler, sign bit, side, weight of the bit, exact law)
-    "laplace-upper": (_random.laplace, 0, 1, 0.5, stats.laplace),
-    "laplace-lower": (_random.laplace, 1, -1, 0.5, stats.laplace),
-    "normal-upper": (_random.normal, 0, 1, 0.5, stats.norm),
-    "normal-lower": (_random.normal, 1, -1, 0.5, stats.norm),
-    "gumbel-upper": (_random.gumbel, 0, 1, 0.5, stats.gumbel_r),
-    "gumbel-lower": (_random.gumbel, 1, -1, 0.5, stats.gumbel_r),
-    "exponential-even": (_random.exponential, 0, 1, 1, stats.expon),
-    "exponential-odd": (_random.exponential, 1, 1, 1, stats.expon),
+    "laplace-upper": (random.laplace, 0, 1, 0.5, stats.laplace),
+    "laplace-lower": (random.laplace, 1, -1, 0.5, stats.laplace),
+    "normal-upper": (random.normal, 0, 1, 0.5, stats.norm),
+    "normal-lower": (random.normal, 1, -1, 0.5, stats.norm),
+    "gumbel-upper": (random.gumbel, 0, 1, 0.5, stats.gumbel_r),
+    "gumbel-lower": (random.gumbel, 1, -1, 0.5, stats.gumbel_r),
+    "exponential-even": (random.exponential, 0, 1, 1, stats.expon),
+    "exponential-odd": (random.exponential, 1, 1, 1, stats.expon),
     "geometric-upper": (geometric, 0, 1, 0.5, stats.dlaplace(0.7)),
     "geometric-lower": (geometric, 1, -1, 0.5, stats.dlaplace(0.7)),
-    "uniform-lower": (_random.uniform, 0, -1, 1, stats.uniform),
+    "uniform-lower": (random.uniform, 0, -1, 1, stats.uniform),
 }
 
 
@@ -199,7 +199,7 @@ def test_the_tail_check_rejects_noise_that_is_slightly_wrong():
     thresholds, expected = thresholds_of(stats.laplace, 1)
 
     def wide(key, num_samples):
-        return 1.02 * _random.laplace(key, num_samples)
+        return 1.02 * random.laplace(key, num_samples)
 
     actual = 0.5 * measure_beyond(wide, thresholds, 0, 1)
     assert np.all(np.abs(actual / expected - 1) > 0.1)
@@ -242,10 +242,10 @@ def test_the_tail_check_fails_for_jax_random_laplace():
 
 def stream(sampler, num_samples, thresholds, seed):
     """Counts beyond each threshold on both sides, and the largest draw of every block."""
-    key = _random.as_key(seed)
+    key = random.as_key(seed)
 
     def step(counts, block):
-        x = sampler(_random.fold_in(key, block), BLOCK)
+        x = sampler(random.fold_in(key, block), BLOCK)
         above = [jnp.sum(x >= t, dtype=jnp.int32) for t in thresholds]
         below = [jnp.sum(x <= -t, dtype=jnp.int32) for t in thresholds]
         return counts + jnp.stack(above + below), jnp.max(x)
@@ -269,7 +269,7 @@ def test_a_billion_laplace_draws():
     num_samples = 2**30
     probabilities = np.array([1e-5, 1e-7, 1e-8, 1e-9])
     thresholds = [float(t) for t in stats.laplace.isf(probabilities)]
-    counts, largest = stream(_random.laplace, num_samples, thresholds, seed=11)
+    counts, largest = stream(random.laplace, num_samples, thresholds, seed=11)
     # Eight p-values, each allowed an eighth of the false alarms.
     assert smallest_p_value(counts, num_samples, probabilities) > FALSE_ALARM / 8
     # Past 13 scales there is no lattice: nearly every draw has a value of its own.
@@ -288,8 +288,8 @@ def test_the_lattice_of_jax_random_laplace_is_seen():
 @pytest.mark.parametrize(
     ("sampler", "law"),
     [
-        (_random.exponential, stats.expon),
-        (_random.normal, stats.norm),
+        (random.exponential, stats.expon),
+        (random.normal, stats.norm),
         (geometric, stats.dlaplace(0.7)),
     ],
 )
@@ -316,8 +316,8 @@ def test_bulk_of_the_law(name):
         "exponential": stats.expon,
         "uniform": stats.uniform,
     }[name]
-    sample = jax.jit(getattr(_random, name), static_argnums=1)
-    draws = np.asarray(sample(_random.as_key(5), 2**18), np.float64)
+    sample = jax.jit(getattr(random, name), static_argnums=1)
+    draws = np.asarray(sample(random.as_key(5), 2**18), np.float64)
     # By the limit law: for so many draws it is the exact one, which takes ten times as long.
     assert stats.kstest(draws, law.cdf, method="asymp").pvalue > FALSE_ALARM
     assert stats.kstest(1.02 * draws, law.cdf, method="asymp").pvalue < FALSE_ALARM
@@ -325,8 +325,8 @@ def test_bulk_of_the_law(name):
 
 @pytest.mark.parametrize("epsilon", [0.2, 0.7, 3.0])
 def test_bulk_of_the_geometric(epsilon):
-    sample = jax.jit(_random.two_sided_geometric, static_argnums=1)
-    draws = np.asarray(sample(_random.as_key(5), 2**20, epsilon))
+    sample = jax.jit(random.two_sided_geometric, static_argnums=1)
+    draws = np.asarray(sample(random.as_key(5), 2**20, epsilon))
     assert draws.dtype == np.int32
 
     def p_value(epsilon):
@@ -343,16 +343,14 @@ def test_bulk_of_the_geometric(epsilon):
 
 def test_words_of_rows():
     """Each row leads with a word that no other takes; the tails of all are one."""
-    key, size = _random.as_key(9), 500
-    draw = jax.jit(lambda key: [_random._words(key, size, row) for row in range(7)])
+    key, size = random.as_key(9), 500
+    draw = jax.jit(lambda key: [random._words(key, size, row) for row in range(7)])
     rows = [[np.asarray(w) for w in words] for words in draw(key)]
     assert all(np.array_equal(tail, rows[0][1]) for _, tail in rows)
     taken = np.concatenate([rows[0][1], *(lead for lead, _ in rows)])
     position = jnp.arange(size, dtype=jnp.uint32)
     calls = [
-        _random.threefry2x32(
-            tuple(jax.random.key_data(key)), (jnp.full_like(position, c), position)
-        )
+        random.threefry2x32(tuple(jax.random.key_data(key)), (jnp.full_like(position, c), position))
         for c in range(4)
     ]
     np.testing.assert_array_equal(np.sort(taken), np.sort(np.ravel(calls)))
@@ -362,14 +360,14 @@ def test_rows_share_calls_in_a_compiled_program():
     """Five rows are three calls, and no more than 3 / 5 of five keys' cost in operations."""
 
     def operations(draw):
-        text = jax.jit(draw).lower(_random.as_key(0)).compile().as_text()
+        text = jax.jit(draw).lower(random.as_key(0)).compile().as_text()
         return text.count(" xor(")
 
     def rows(key):
-        return sum(_random.laplace(key, 1024, row) for row in range(5))
+        return sum(random.laplace(key, 1024, row) for row in range(5))
 
     def keys(key):
-        return sum(_random.laplace(_random.fold_in(key, row), 1024) for row in range(5))
+        return sum(random.laplace(random.fold_in(key, row), 1024) for row in range(5))
 
     assert 60 <= operations(rows) <= 70 and operations(keys) > 5 * 20
 
@@ -378,8 +376,8 @@ def test_rows_share_calls_in_a_compiled_program():
 def uniform_rows():
     """Row -> 2^21 uniforms of one key."""
     rows = (0, 1, 2, 3, 9)
-    draw = jax.jit(lambda key: [_random.uniform(key, 2**21, row) for row in rows])
-    return dict(zip(rows, map(np.asarray, draw(_random.as_key(77))), strict=True))
+    draw = jax.jit(lambda key: [random.uniform(key, 2**21, row) for row in rows])
+    return dict(zip(rows, map(np.asarray, draw(random.as_key(77))), strict=True))
 
 
 @pytest.mark.parametrize("rows", [(0, 1), (1, 2), (2, 3), (0, 9)])
@@ -394,16 +392,16 @@ def test_pairs_of_rows_in_the_corners(uniform_rows, rows, bits):
 def test_rows_positions_and_keys_are_independent():
     """Correlations between neighbouring streams stay within 4.9 standard errors (1e-6 each)."""
     size = 200_000
-    key = _random.as_key(21)
-    laplace = jax.jit(_random.laplace, static_argnums=(1, 2))
-    rows = jax.jit(lambda key: [_random.laplace(key, size, row) for row in (0, 1, 2, 3, 20)])
+    key = random.as_key(21)
+    laplace = jax.jit(random.laplace, static_argnums=(1, 2))
+    rows = jax.jit(lambda key: [random.laplace(key, size, row) for row in (0, 1, 2, 3, 20)])
     first, base, *others = map(np.asarray, rows(key))
     other = {
         "row": first,
         **dict(zip(("row of the same call", "next row", "far row"), others, strict=True)),
-        "key": laplace(_random.as_key(22), size, 1),
-        "block": laplace(_random.fold_in(key, 0), size, 1),
-        "next block": laplace(_random.fold_in(key, 1), size, 1),
+        "key": laplace(random.as_key(22), size, 1),
+        "block": laplace(random.fold_in(key, 0), size, 1),
+        "next block": laplace(random.fold_in(key, 1), size, 1),
         "position": np.roll(base, 1),
     }
     for what, values in other.items():
@@ -419,13 +417,13 @@ def test_float64_where_jax_is_told_so():
         jax.config.update("jax_enable_x64", True)
         import numpy as np
         from scipy import stats
-        from dpjax import _random
-        key = _random.as_key(3)
+        from dpjax.core import random
+        key = random.as_key(3)
         assert key == jax.random.key(3, impl="threefry2x32")
         for name, law in (("laplace", stats.laplace), ("normal", stats.norm),
                           ("gumbel", stats.gumbel_r), ("exponential", stats.expon)):
             def both(key):
-                draw = getattr(_random, name)
+                draw = getattr(random, name)
                 return draw(key, 50_000), draw(key, 50_000, dtype=np.float32)
             draws, single = jax.jit(both)(key)
             assert draws.dtype == np.float64, name

@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import _random
-from dpjax._numerics import FIXED_POINT, MAX_BLOCK, WideCount, to_fixed_point
-from dpjax._streaming import (
+from dpjax.core import random
+from dpjax.core.numerics import FIXED_POINT, MAX_BLOCK, WideCount, to_fixed_point
+from dpjax.core.streaming import (
     Reducer,
     block_size_for,
     blocks_of,
@@ -141,7 +141,7 @@ def test_samples_do_not_depend_on_how_runs_are_grouped():
     size = 20_001
 
     def noise_of(key, block):
-        return _random.laplace(_random.fold_in(key, block), block_size_for(size))
+        return random.laplace(random.fold_in(key, block), block_size_for(size))
 
     def run(key):
         def draw(block):
@@ -193,12 +193,12 @@ def test_memory_does_not_grow_with_the_number_of_samples(name):
     def memory(size):
         def run(key):
             def draw(block):
-                noise = _random.laplace(_random.fold_in(key, block), block_size_for(size))
+                noise = random.laplace(random.fold_in(key, block), block_size_for(size))
                 return noise.astype(jnp.int32) if name == "categories" else noise
 
             return reduce_samples(draw, REDUCERS[name](), size)
 
-        compiled = jax.jit(run).lower(_random.as_key(0)).compile()
+        compiled = jax.jit(run).lower(random.as_key(0)).compile()
         return compiled.memory_analysis().temp_size_in_bytes
 
     # Two blocks and 12208, of 8192 each; all samples would be 400 MB.
@@ -264,14 +264,14 @@ def test_a_block_with_several_readers_is_drawn_once():
 
     def program(reducer):
         def draw(key):
-            first, *others = (_random.laplace(key, block_size_for(size), row) for row in range(3))
+            first, *others = (random.laplace(key, block_size_for(size), row) for row in range(3))
             return jnp.maximum(first, jnp.maximum(*others))
 
         return jax.jit(
-            lambda key: reduce_samples(lambda b: draw(_random.fold_in(key, b)), reducer, size)
+            lambda key: reduce_samples(lambda b: draw(random.fold_in(key, b)), reducer, size)
         )
 
-    key = _random.as_key(4)
+    key = random.as_key(4)
     once, often = program(reducer), program(reducer._replace(reads_once=True))
     once, often = (run.lower(key).compile() for run in (once, often))
     calls, more_calls = (run.as_text().count(" xor(") / 20 for run in (once, often))

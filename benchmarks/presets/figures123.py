@@ -10,14 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 
 import dpjax
-from dpjax import _random, mechanisms, reference
+from dpjax import mechanisms, reference
+from dpjax.core import random
 from dpjax.plotting import density_panel, loss_panel, new_figure, save_figure
 
 
 def figure1(path: Path) -> None:
     """A kernel density estimate of 200 Laplace draws beside the density."""
     mechanism = mechanisms.Laplace(1.0)
-    draws = mechanism.sample(_random.as_key(1), jnp.float32(0), 200)
+    draws = mechanism.sample(random.as_key(1), jnp.float32(0), 200)
     points = np.linspace(-5, 5, 401)
     figure, axes = new_figure(size=(6.5, 3.5))
     axes.plot(points, reference.density(mechanism, 0.0, points), color="#3b3b3b", label="density")

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax import Events, Local, audit, empirical_privacy
-from dpjax._numerics import finite_or_none
+from dpjax.core.numerics import finite_or_none
 from dpjax.inference import blind_spot, plan, plan_finite, safety_check, unseen_log_rarity
 from dpjax.mechanisms import TwoPoint, from_function
 from dpjax.methods.histogram import Unplanned, histogram_ldp, histogram_rdp

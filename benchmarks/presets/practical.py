@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.presets.experiments import SEED
-from dpjax import _random
+from dpjax.core import random
 from dpjax.inference import ldp_levels, plan, renyi_levels
 from dpjax.reference import ExactTruncatedLaplace
 
@@ -178,11 +178,11 @@ def _words(row: PracticalSize, num_samples: int, runs: int) -> NDArray[np.uint64
     content = {"mechanism": "truncated-laplace", "parameters": {"scale": row.scale}}
     content |= {"estimator": "histogram-law", "settings": settings}
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    name = _random.stable_hash(f"truncated-laplace-{digest[:12]}")
-    key = _random.fold_in(_random.as_key(SEED), name)
+    name = random.stable_hash(f"truncated-laplace-{digest[:12]}")
+    key = random.fold_in(random.as_key(SEED), name)
     return np.asarray(_fold_in_runs(key, jnp.arange(runs, dtype=jnp.int32)), np.uint64)
 
 
 @jax.jit
 def _fold_in_runs(key: jax.Array, runs: jax.Array) -> jax.Array:
-    return jax.random.key_data(jax.vmap(lambda run: _random.fold_in(key, run))(runs))
+    return jax.random.key_data(jax.vmap(lambda run: random.fold_in(key, run))(runs))

@@ -13,8 +13,8 @@ from pathlib import Path
 from benchmarks.speed import compare, counts, density, mpl, noise, overhead, startup
 from benchmarks.speed.harness import as_json, machine
 from benchmarks.speed.table import table
-from dpjax._files import write_whole
 from dpjax.cli._sweep import use_all_cores
+from dpjax.core.files import write_whole
 
 SUITES = {
     "density": density.run,

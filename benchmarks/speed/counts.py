@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.speed.harness import Contender, Goal, Timing, measure
-from dpjax._streaming import reduce_samples, stored_blocks
+from dpjax.core.streaming import reduce_samples, stored_blocks
 from dpjax.partitions._intervals import interval_counts
 
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.speed.harness import Contender, Goal, Timing, by_name, measure, ratio
-from dpjax import _random
+from dpjax.core import random
 
 _LANES, _BLOCK = 16, 2**16
 """Streams that are drawn side by side, so that a compiled program can use every core, and draws of
@@ -23,10 +23,10 @@ one call of a generator; the sum over blocks keeps memory at one block for all."
 _TARGET = 5.0
 
 NOISES = {
-    "laplace": (_random.laplace, jax.random.laplace, np.random.Generator.laplace),
-    "exponential": (_random.exponential, jax.random.exponential, np.random.Generator.exponential),
-    "gumbel": (_random.gumbel, jax.random.gumbel, np.random.Generator.gumbel),
-    "normal": (_random.normal, jax.random.normal, np.random.Generator.normal),
+    "laplace": (random.laplace, jax.random.laplace, np.random.Generator.laplace),
+    "exponential": (random.exponential, jax.random.exponential, np.random.Generator.exponential),
+    "gumbel": (random.gumbel, jax.random.gumbel, np.random.Generator.gumbel),
+    "normal": (random.normal, jax.random.normal, np.random.Generator.normal),
 }
 """Name -> dpjax's sampler, jax's, NumPy's."""
 
@@ -76,7 +76,7 @@ def _summed(draw: Callable, blocks: int) -> Callable:
     @jax.jit
     def total(key):
         def step(block, carry):
-            keys = jax.vmap(lambda lane: _random.fold_in(key, block * _LANES + lane))(lanes)
+            keys = jax.vmap(lambda lane: random.fold_in(key, block * _LANES + lane))(lanes)
             return carry + jax.vmap(lambda k: jnp.sum(draw(k, _BLOCK)))(keys)
 
         lanes = jnp.arange(_LANES, dtype=jnp.int32)

@@ -14,10 +14,10 @@ from jax import Array
 from benchmarks.presets.experiments import EXPERIMENTS, LEVELS, experiment
 from benchmarks.speed.harness import Contender, Goal, Timing, by_name, measure, ratio
 from benchmarks.speed.mpl import whole_batch
-from dpjax import _random
-from dpjax._batching import Execution, default_execution, map_batched
-from dpjax._jit import jit_by_class
-from dpjax._streaming import Reducer, reduce_samples
+from dpjax.core import random
+from dpjax.core.execution import Execution, default_execution, map_batched
+from dpjax.core.jit import jit_by_class
+from dpjax.core.streaming import Reducer, reduce_samples
 from dpjax.sources._streams import CONFIRM, SEARCH, DrawnStreams
 from dpjax.sweeps import Entry
 from dpjax.sweeps._devices import over_devices
@@ -70,7 +70,7 @@ def _sums(mechanism, database, neighbor, key, runs, *, sizes, execution) -> Arra
     total = Reducer(lambda: jnp.zeros(()), _add, reads_once=True)
 
     def one_run(number: Array) -> Array:
-        source = DrawnStreams(mechanism, database, neighbor, _random.fold_in(key, number))
+        source = DrawnStreams(mechanism, database, neighbor, random.fold_in(key, number))
 
         def both_sides(pair: Array, stage: int) -> Array:
             first, second = (

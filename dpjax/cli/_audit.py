@@ -54,7 +54,7 @@ def audit(**given: Any) -> None:
 
 def shown_by(show: Any) -> Any:
     """The usual layout, whose progress is shown."""
-    from dpjax._batching import default_execution
+    from dpjax.core.execution import default_execution
 
     return dataclasses.replace(default_execution(), progress=show)
 
@@ -73,8 +73,8 @@ def _announced(source: str, written: dict[str, Any], total: int, seconds: str) -
 
 def _audited(source: str, written: dict[str, Any], show: Any) -> Any:
     """The result of the audit that was asked for."""
-    from dpjax import _validate
-    from dpjax._errors import signals_wait
+    from dpjax.core import validate
+    from dpjax.core.errors import signals_wait
 
     with signals_wait():
         from dpjax.audit import audit as run
@@ -84,7 +84,7 @@ def _audited(source: str, written: dict[str, Any], show: Any) -> Any:
     method: Any = METHODS[written["method"]]
     options = _chosen(written, (field.name for field in dataclasses.fields(method)))
     if "input_width" in written:
-        _validate.positive(input_width=written["input_width"])
+        validate.positive(input_width=written["input_width"])
         options["input_interval"] = (0.0, written["input_width"])
     notion, claim = notion_of(written), claim_of(written)
     chosen = method(**options)

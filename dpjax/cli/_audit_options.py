@@ -181,7 +181,7 @@ def source_of(written: dict[str, Any]) -> str:
         )
     method = written["method"]
     if method not in METHODS:
-        from dpjax._errors import nearest
+        from dpjax.core.errors import nearest
 
         raise ValueError(f"--method {method!r} is not known; {nearest(method, list(METHODS))}")
     for name in written:

@@ -141,7 +141,7 @@ def empirical(**given: Any) -> None:
 def _levels(texts: list[str]) -> Any:
     import numpy as np
 
-    from dpjax import _validate
+    from dpjax.core import validate
 
     levels: list[float] = []
     for text in texts:
@@ -157,6 +157,6 @@ def _levels(texts: list[str]) -> Any:
             ) from None
         if number > 1 and ends[0] >= ends[1]:
             raise ValueError(f"epsilon must go up from FROM to TO, as in 0:1:51, but was {text!r}.")
-        _validate.within_limit("levels", len(levels) + number, "epsilon has too many levels")
+        validate.within_limit("levels", len(levels) + number, "epsilon has too many levels")
         levels += np.linspace(*ends, number).tolist()
     return np.array(levels)

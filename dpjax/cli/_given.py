@@ -23,7 +23,7 @@ def function_of(path: str, option: str) -> Any:
     Raises:
         ValueError: It is not of that form, or cannot be imported.
     """
-    from dpjax._errors import nearest
+    from dpjax.core.errors import nearest
 
     module, _, attribute = path.rpartition(":")
     if not module or not attribute:
@@ -67,7 +67,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Any:
     Raises:
         ValueError: They are no pairs.
     """
-    from dpjax._files import read_document, refuse_endless
+    from dpjax.core.files import read_document, refuse_endless
     from dpjax.databases import Pairs
     from dpjax.partitions._outputs import shortened
     from dpjax.sources.readers import npz_array
@@ -109,7 +109,7 @@ def standard_input(folder: str) -> Path:
     Raises:
         ValueError: Nothing comes, or more than the limit.
     """
-    from dpjax._validate import within_limit
+    from dpjax.core.validate import within_limit
 
     path, size, first = Path(folder, "standard-input"), 0, b""
     with path.open("wb") as file:

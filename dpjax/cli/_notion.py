@@ -14,7 +14,7 @@ def notion_of(written: dict[str, Any]) -> Any:
     Raises:
         ValueError: There is no such notion, or its options are those of another.
     """
-    from dpjax._errors import nearest
+    from dpjax.core.errors import nearest
     from dpjax.notions import NOTIONS, Epsilon
 
     name, _, order = written.get("notion", Epsilon.name).partition(":")
@@ -45,7 +45,7 @@ def claim_of(written: dict[str, Any]) -> Any:
     claim = written.get("claim")
     if not isinstance(claim, str):
         return claim
-    from dpjax._files import read_document
+    from dpjax.core.files import read_document
 
     form = "a number or a JSON file [[epsilon, delta], ...]"
     if not Path(claim).exists():

@@ -90,7 +90,7 @@ def _planned(given: dict[str, Any]) -> Any:
 
 def _inputs(given: dict[str, Any]) -> Any:
     """How many inputs, or the interval of which all are."""
-    from dpjax import _validate
+    from dpjax.core import validate
     from dpjax.inference import InputInterval
 
     lipschitz, width, number = (given[name] for name in (*_INPUTS, "num_inputs"))
@@ -101,7 +101,7 @@ def _inputs(given: dict[str, Any]) -> Any:
         )
     if lipschitz is None:
         number = 2 if number is None else number
-        _validate.positive_int(at_least=2, num_inputs=number)
+        validate.positive_int(at_least=2, num_inputs=number)
         return number
     if number is not None:
         raise ValueError(f"--num-inputs follows from --input-lipschitz, but was {number!r}.")

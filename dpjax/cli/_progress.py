@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from dpjax._errors import neutral
 from dpjax.cli._stop import say
+from dpjax.core.errors import neutral
 
 _LINE_SECONDS = 30.0
 

@@ -53,7 +53,7 @@ def rerun(**given: Any) -> None:
     audit` does.
     """
     check_places(given["plot"], given["report"])
-    from dpjax._errors import signals_wait
+    from dpjax.core.errors import signals_wait
 
     with signals_wait():
         from dpjax.audit import rerun as run

@@ -54,7 +54,7 @@ def search_pairs(**given: Any) -> None:
     if len(sources) != 1:
         raise ValueError("name one thing whose pairs are searched: a mechanism or --function.")
     if written.get("out") is not None:
-        from dpjax._files import refuse_unwritable
+        from dpjax.core.files import refuse_unwritable
 
         refuse_unwritable("file of pairs", written["out"])
     with progress_bar("draws", quiet=given["quiet"]) as show, ExitStack() as stack:
@@ -69,7 +69,7 @@ def search_pairs(**given: Any) -> None:
         for label, loss, pair in zip(found.pairs.labels, found.estimates, pairs, strict=True):
             print(f"  estimated loss {loss:.4f}  {label}: {json.dumps(pair)}")
     if written.get("out") is not None:
-        from dpjax._files import write_whole
+        from dpjax.core.files import write_whole
 
         write_whole({written["out"]: json.dumps(pairs) + "\n"})
         say_written(written["out"])

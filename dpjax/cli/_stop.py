@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any
 
-from dpjax._errors import neutral
+from dpjax.core.errors import neutral
 
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)

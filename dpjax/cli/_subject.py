@@ -47,7 +47,7 @@ def subject_and_pairs(source: str, written: dict[str, Any], stack: ExitStack) ->
 
 
 def _built_in(written: dict[str, Any]) -> Any:
-    from dpjax._errors import nearest
+    from dpjax.core.errors import nearest
     from dpjax.mechanisms import CATALOGUE, find_mechanism
 
     name = written["mechanism"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import typer
 
-from dpjax._errors import needs
 from dpjax.cli._options import QUIET
 from dpjax.cli._stop import say, stopping_on_signals
 from dpjax.cli._sweep_progress import showing
 from dpjax.cli._table import Row, Table, add_command, option
+from dpjax.core.errors import needs
 
 TABLE: Table = {
     "spec": Row(str, typer.Argument(help="A TOML file, or `status`.")),

@@ -22,7 +22,7 @@ def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from dpjax._errors import neutral
+    from dpjax.core.errors import neutral
     from dpjax.sweeps import Store
 
     store = Store.open(folder, allow_import)

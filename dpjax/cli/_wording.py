@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from typer.models import OptionInfo
 
-from dpjax._errors import neutral
 from dpjax.cli._table import Table, option_of
+from dpjax.core.errors import neutral
 
 _KEPT = r"(?<!\w)'[^']*'(?!\w)|\{\w+\}|\([^()]*,[^()]*\)"
 """What a message quotes: texts, a program's placeholders, the arguments of a function."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _random, _validate
+from dpjax.core import random, validate
 from dpjax.databases._pairs import Pairs
 
 _MOST_PAIRS = 2**20
@@ -94,9 +94,9 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
     References:
         Askin, Kutta, Dette (2022), section III (the maximum over finitely many pairs).
     """
-    _validate.increasing(low, high, name="low and high")
-    _validate.positive_int(at_least=2, num_points=num_points)
-    _validate.positive(distance=distance)
+    validate.increasing(low, high, name="low and high")
+    validate.positive_int(at_least=2, num_points=num_points)
+    validate.positive(distance=distance)
     points = np.linspace(low, high, num_points)
     step = (high - low) / (num_points - 1)
     # Half a rounding error of room, so that a distance of whole steps is kept.
@@ -128,7 +128,7 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
     References:
         Askin, Kutta, Dette (2022), Figure 5: 0^6 against {0,1}^6.
     """
-    _validate.positive_int(dimension=dimension)
+    validate.positive_int(dimension=dimension)
     _check_size(2**dimension - 1 if database is not None else dimension * 2 ** (dimension - 1))
     # Bits in reading order: entry 0 changes slowest.
     cube = np.arange(2**dimension)[:, None] >> np.arange(dimension)[::-1] & 1
@@ -169,13 +169,13 @@ def random_answers(
     References:
         Ding, Wang, Wang, Zhang, Kifer (2018), section 5 (query answers of sensitivity 1).
     """
-    _validate.positive_int(num_pairs=num_pairs)
-    _validate.positive_int(num_queries=num_queries)
-    _validate.increasing(low, high, name="low and high")
-    root = _random.as_key(key)
+    validate.positive_int(num_pairs=num_pairs)
+    validate.positive_int(num_queries=num_queries)
+    validate.increasing(low, high, name="low and high")
+    root = random.as_key(key)
     count = num_pairs * num_queries
     uniforms = [
-        np.asarray(_random.uniform(_random.fold_in(root, part), count, row), float).reshape(
+        np.asarray(random.uniform(random.fold_in(root, part), count, row), float).reshape(
             num_pairs, num_queries
         )
         for part, row in ((0, 0), (0, 1), (1, 0), (1, 1))

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.databases._trees import as_tree, length, nth, shape_of, stack
 
 _DISTANCE_ERROR = 1e-3
@@ -39,7 +39,7 @@ class Pairs:
     labels: tuple[str, ...] = field(default=(), metadata={"static": True})
 
     def __post_init__(self):
-        if _validate.is_traced(self.database) or _validate.is_traced(self.neighbor):
+        if validate.is_traced(self.database) or validate.is_traced(self.neighbor):
             return
         sides = tuple(
             jax.tree.map(partial(_numbers, name), as_tree(side))

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.databases._pairs import Pairs
 
 
@@ -27,8 +27,8 @@ def query_patterns(num_queries: int) -> Pairs:
         Askin, Kutta, Dette (2022), Table I; after Ding et al. (2018). The last three pairs put the
         odd query at the end, where the loss of the sparse vector technique sits.
     """
-    _validate.positive_int(at_least=2, num_queries=num_queries)
-    _validate.within_limit("sizes", num_queries, "num_queries is too large")
+    validate.positive_int(at_least=2, num_queries=num_queries)
+    validate.within_limit("sizes", num_queries, "num_queries is too large")
     k, half = num_queries, num_queries // 2
     ones = np.ones(k)
     first, last = ((np.arange(k) == place).astype(float) for place in (0, k - 1))
@@ -68,8 +68,8 @@ def shifts(
     References:
         Askin, Kutta, Dette (2022), section V: s = 0 against s' = b / 10.
     """
-    _validate.positive_int(num_pairs=num_pairs)
-    _validate.positive(size=size)
+    validate.positive_int(num_pairs=num_pairs)
+    validate.positive(size=size)
     base = np.asarray(database, float)
     steps = size * np.arange(1, num_pairs + 1) / num_pairs
     neighbor = base + steps.reshape(-1, *[1] * base.ndim)
@@ -87,7 +87,7 @@ def all_pairs(databases: Sequence) -> Pairs:
     if len(databases) < 2:
         raise ValueError(f"databases must be at least two, but there were {len(databases)}.")
     number = len(databases) * (len(databases) - 1) // 2
-    _validate.within_limit("pairs", number, "databases that make too many pairs")
+    validate.within_limit("pairs", number, "databases that make too many pairs")
     index = list(combinations(range(len(databases)), 2))
     stack = np.asarray(databases)
     return Pairs(

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import find_kernel
 
@@ -114,7 +114,7 @@ class HoelderRate:
     scale: float = 0.9
 
     def __post_init__(self):
-        _validate.positive(scale=self.scale)
+        validate.positive(scale=self.scale)
         if not 0 < self.beta <= 1:
             raise ValueError(f"beta must lie in (0, 1], but was {self.beta!r}.")
 
@@ -139,7 +139,7 @@ class Fixed:
     bandwidth: float
 
     def __post_init__(self):
-        _validate.positive(bandwidth=self.bandwidth)
+        validate.positive(bandwidth=self.bandwidth)
 
     def spread(self, pilot: Array) -> Array:
         """The bandwidth."""
@@ -170,7 +170,7 @@ class CrossValidated:
     kernel: str = field(default="gaussian", metadata={"static": True})
 
     def __post_init__(self):
-        _validate.positive_int(at_least=2, num_pilot=self.num_pilot)
+        validate.positive_int(at_least=2, num_pilot=self.num_pilot)
         find_kernel(self.kernel)
 
     def spread(self, pilot: Array) -> Array:
@@ -213,13 +213,13 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
         TypeError: Something else.
     """
     if isinstance(bandwidth, str):
-        _validate.one_of(RULES, bandwidth=bandwidth)
+        validate.one_of(RULES, bandwidth=bandwidth)
         return RULES[bandwidth]()
     if bandwidth is None or isinstance(bandwidth, type):
         raise TypeError(f"bandwidth must be a rule, a name or a number > 0, but was {bandwidth!r}.")
     if isinstance(bandwidth, BandwidthRule):
         return bandwidth
-    _validate.positive(bandwidth=bandwidth)
+    validate.positive(bandwidth=bandwidth)
     return Fixed(float(bandwidth))
 
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.densities._kernels import Kernel
 
 
@@ -39,14 +39,14 @@ def checked_arrays(samples: Any, points: Any, bandwidth: Any) -> tuple[Array, Ar
     """
     if bandwidth is None:
         raise TypeError("bandwidth must be a number > 0, but was None.")
-    _validate.positive(bandwidth=bandwidth)
+    validate.positive(bandwidth=bandwidth)
     if np.ndim(bandwidth) != 0:
         raise ValueError(
             f"bandwidth must be one number, but had the shape {np.shape(bandwidth)}: use jax.vmap."
         )
     found = []
     for name, values in (("samples", samples), ("points", points)):
-        if _validate.is_traced(values) and values is not None:
+        if validate.is_traced(values) and values is not None:
             _check_shape(name, values)
         else:
             # On the host: a check on the device would be a program of its own.
@@ -83,7 +83,7 @@ def check_num_nodes(num_nodes: int, points: Any, bandwidth: Any, kernel: Kernel)
     Raises:
         ValueError: The lattice is too coarse; the message says how many nodes are enough.
     """
-    if _validate.is_traced(points) or _validate.is_traced(bandwidth):
+    if validate.is_traced(points) or validate.is_traced(bandwidth):
         return
     bandwidths = float(np.ptp(np.asarray(points, np.float64))) / float(bandwidth)
     bandwidths += 2 * kernel.radius

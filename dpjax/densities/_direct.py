@@ -11,8 +11,8 @@ from functools import reduce
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax._numerics import FIXED_POINT, WideCount, to_fixed_point
-from dpjax._streaming import Reducer
+from dpjax.core.numerics import FIXED_POINT, WideCount, to_fixed_point
+from dpjax.core.streaming import Reducer
 from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import Kernel
 

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import _validate
-from dpjax._streaming import category_counts, reduce_samples, stored_blocks
+from dpjax.core import validate
+from dpjax.core.streaming import category_counts, reduce_samples, stored_blocks
 from dpjax.densities._bandwidth import BandwidthRule, Fixed, Silverman, as_rule, bandwidth_at
 from dpjax.densities._checks import (
     check_dimension,
@@ -73,9 +73,9 @@ def truncated_kde(
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
     """
-    _validate.one_of(("direct", "binned"), method=method)
-    _validate.non_negative(floor=floor)
-    _validate.positive_int(num_nodes=num_nodes)
+    validate.one_of(("direct", "binned"), method=method)
+    validate.non_negative(floor=floor)
+    validate.positive_int(num_nodes=num_nodes)
     profile = find_kernel(kernel)
     samples, points = host_vectors("samples", samples), host_vectors("points", points)
     check_dimension(samples, points)
@@ -121,8 +121,8 @@ def truncated_frequencies(samples: Any, num_categories: int, *, floor: float = 0
     References:
         Askin, Kutta, Dette (2022), Algorithm 2.
     """
-    _validate.positive_int(num_categories=num_categories)
-    _validate.non_negative(floor=floor)
+    validate.positive_int(num_categories=num_categories)
+    validate.non_negative(floor=floor)
     samples = np.asarray(samples)
     if samples.dtype.kind not in "biu":
         raise TypeError(f"samples must be integers, but had dtype {samples.dtype}.")
@@ -210,7 +210,7 @@ def binned_density(
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
     """
-    _validate.positive_int(num_nodes=num_nodes)
+    validate.positive_int(num_nodes=num_nodes)
     profile = find_kernel(kernel)
     arrays = checked_arrays(samples, points, bandwidth)
     if arrays[0].ndim == 2 and arrays[0].shape[1] > 1:

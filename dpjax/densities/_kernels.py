@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _validate
+from dpjax.core import validate
 
 
 @dataclass(frozen=True)
@@ -94,5 +94,5 @@ def find_kernel(name: str) -> Kernel:
     Raises:
         ValueError: There is none; the message offers the nearest.
     """
-    _validate.one_of(KERNELS, kernel=name)
+    validate.one_of(KERNELS, kernel=name)
     return KERNELS[name]

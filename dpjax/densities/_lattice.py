@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax._streaming import Reducer
+from dpjax.core.streaming import Reducer
 from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import Kernel
 

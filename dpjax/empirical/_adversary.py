@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.empirical._panel import Panel
 from dpjax.empirical._samples import JaxQuery, sample_query
 
@@ -27,7 +27,7 @@ class Adversary:
 
     def __post_init__(self):
         """Checks the number of buckets."""
-        _validate.positive_int(num_buckets=self.num_buckets)
+        validate.positive_int(num_buckets=self.num_buckets)
 
     def buckets(self, panel: Panel, key: int) -> list[tuple[str, np.ndarray]]:
         """Label and databases of every bucket of what the adversary knows.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from dpjax import _validate
+from dpjax.core import validate
 
 _MAX_PAIRS_SAMPLES = 2000
 """Samples whose pairwise distances are worth their memory."""
@@ -38,9 +38,9 @@ class VariableBandwidth:
 
     def __post_init__(self):
         if self.factor is not None:
-            _validate.positive(factor=self.factor)
+            validate.positive(factor=self.factor)
         if self.neighbor is not None:
-            _validate.positive_int(neighbor=self.neighbor)
+            validate.positive_int(neighbor=self.neighbor)
 
     def widths(self, sample: np.ndarray) -> np.ndarray:
         """[n] bandwidths at the points of a sample [n]; in units of `factor` where it is None."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _validate
-from dpjax._errors import neutral
+from dpjax.core import validate
+from dpjax.core.errors import neutral
 from dpjax.empirical._density import Density
 from dpjax.empirical._distances import hausdorff_distance, wasserstein_infinity
 from dpjax.empirical._laplace import laplace_log_ratio
@@ -197,12 +197,12 @@ def calibrate_noise(
     References:
         Burchard, Daoud, Dotterrer 2020, Proposition 1 (corrected) and Theorem 2.
     """
-    _validate.positive(epsilon=epsilon)
-    _validate.non_negative(tolerance=tolerance)
-    _validate.one_of(["laplace", "deconvolution"], noise=noise)
-    _validate.one_of(["wasserstein", "hausdorff", "smallest"], rule=rule)
+    validate.positive(epsilon=epsilon)
+    validate.non_negative(tolerance=tolerance)
+    validate.one_of(["laplace", "deconvolution"], noise=noise)
+    validate.one_of(["wasserstein", "hausdorff", "smallest"], rule=rule)
     if sensitivity is not None:
-        _validate.positive(sensitivity=sensitivity)
+        validate.positive(sensitivity=sensitivity)
     panel = as_panel(databases)
     samples = sample_query(query, panel, key=key)
     if len(samples.names) != 1:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.empirical._bandwidth import (
     VariableBandwidth,
     likeliest_factor,
@@ -45,18 +45,18 @@ class Density:
 
     def __post_init__(self):
         """Checks the attributes."""
-        _validate.one_of([*KERNELS, "ecdf", "likelihood"], kernel=self.kernel)
+        validate.one_of([*KERNELS, "ecdf", "likelihood"], kernel=self.kernel)
         bandwidth = self.bandwidth
         if isinstance(bandwidth, str):
-            _validate.one_of(RULES, bandwidth=bandwidth)
+            validate.one_of(RULES, bandwidth=bandwidth)
             bandwidth = VariableBandwidth() if bandwidth == "variable" else bandwidth
         elif not isinstance(bandwidth, VariableBandwidth):
-            _validate.positive(bandwidth=np.asarray(bandwidth) if np.ndim(bandwidth) else bandwidth)
+            validate.positive(bandwidth=np.asarray(bandwidth) if np.ndim(bandwidth) else bandwidth)
             bandwidth = np.asarray(bandwidth, float).tolist()
             bandwidth = tuple(bandwidth) if isinstance(bandwidth, list) else bandwidth
         object.__setattr__(self, "bandwidth", bandwidth)
         if self.cells is not None:
-            _validate.positive_int(cells=self.cells, at_least=4)
+            validate.positive_int(cells=self.cells, at_least=4)
             if self.cells % 2:
                 raise ValueError(f"cells must be even, but was {self.cells!r}.")
 

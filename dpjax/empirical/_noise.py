@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from dpjax import _validate
+from dpjax.core import validate
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class LaplaceNoise:
     bandwidth: float = 0.0
 
     def __post_init__(self):
-        _validate.non_negative(scale=self.scale, bandwidth=self.bandwidth)
+        validate.non_negative(scale=self.scale, bandwidth=self.bandwidth)
 
     @property
     def atom(self) -> float:
@@ -98,7 +98,7 @@ class TaperedDeconvolution:
     atom: ClassVar[float] = 0.0
 
     def __post_init__(self):
-        _validate.positive(scale=self.scale, bandwidth=self.bandwidth)
+        validate.positive(scale=self.scale, bandwidth=self.bandwidth)
         if self.bandwidth >= 2**0.5 * self.scale:
             raise ValueError(
                 f"bandwidth must be below sqrt(2) times the noise scale {self.scale:g} for a "

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _validate
-from dpjax._errors import nearest
+from dpjax.core import validate
+from dpjax.core.errors import nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ def checked(panel: Panel) -> Panel:
             "databases must hold at least one database and one individual, but held "
             f"{panel.num_databases} and {panel.num_individuals}."
         )
-    _validate.within_limit(
+    validate.within_limit(
         "panel_cells",
         panel.num_databases * panel.num_individuals,
         f"{panel.num_databases} databases of {panel.num_individuals} individuals are too many",

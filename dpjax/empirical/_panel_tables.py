@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _validate
-from dpjax._errors import nearest, needs
-from dpjax._files import opened
+from dpjax.core import validate
+from dpjax.core.errors import nearest, needs
+from dpjax.core.files import opened
 from dpjax.empirical._panel import Panel, checked, panel_from_array
 from dpjax.partitions._outputs import preview_database
 from dpjax.sources.readers import text_columns_of
@@ -65,8 +65,8 @@ def panel_from_table(
         ValueError: A column is unknown, a value is missing, a key is duplicated where only one
             record is in order, or the file has an unknown suffix.
     """
-    _validate.one_of(["error", "drop"], missing=missing)
-    _validate.one_of(["many", "one"], records=records)
+    validate.one_of(["error", "drop"], missing=missing)
+    validate.one_of(["many", "one"], records=records)
     if isinstance(table, str | os.PathLike):
         path, keys = Path(table), (database, individual)
         frame = _read(path, keys)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.empirical._adversary import Adversary
 from dpjax.empirical._checks import check_coverage, check_independence
 from dpjax.empirical._density import Density, FittedDensity
@@ -80,9 +80,9 @@ def empirical_privacy(
         Definition 3 (total risk), Section 4 (adversary), Section 5 (densities).
     """
     epsilons = _epsilons(epsilon)
-    _validate.non_negative(tolerance=tolerance)
+    validate.non_negative(tolerance=tolerance)
     panel = as_panel(databases)
-    _validate.within_limit(
+    validate.within_limit(
         "panel_cells",
         panel.num_individuals * len(epsilons),
         f"{len(epsilons)} levels for {panel.num_individuals} individuals are too many",
@@ -161,7 +161,7 @@ def total_risk(deltas: np.ndarray) -> np.ndarray:
 
 def _epsilons(epsilon: Any) -> np.ndarray:
     values = np.asarray(epsilon)
-    _validate.non_negative(epsilon=values if values.ndim else epsilon)
+    validate.non_negative(epsilon=values if values.ndim else epsilon)
     values = np.atleast_1d(values).astype(float)
     if values.ndim != 1 or values.max() > MAX_EPSILON:
         raise ValueError(

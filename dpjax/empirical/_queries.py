@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _validate
-from dpjax._errors import nearest
+from dpjax.core import validate
+from dpjax.core.errors import nearest
 from dpjax.empirical._panel import Panel
 
 _NEUTRAL = {np.add: 0.0, np.minimum: np.inf, np.maximum: -np.inf}
@@ -107,7 +107,7 @@ class Variance(ExactQuery):
     _word = "variance"
 
     def __post_init__(self):
-        _validate.positive_int(ddof=self.ddof, at_least=0)
+        validate.positive_int(ddof=self.ddof, at_least=0)
 
     def _exact(self, panel: Panel) -> np.ndarray:
         values = panel.column(self.column).copy()
@@ -156,7 +156,7 @@ class Quantile(ExactQuery):
     column: str | None = None
 
     def __post_init__(self):
-        _validate.non_negative(level=self.level)
+        validate.non_negative(level=self.level)
         if self.level > 1:
             raise ValueError(f"level must be a number from 0 to 1, but was {self.level!r}.")
 
@@ -215,7 +215,7 @@ class RegressionCoefficient(ExactQuery):
     def __post_init__(self):
         object.__setattr__(self, "on", (self.on,) if isinstance(self.on, str) else tuple(self.on))
         if self.coefficient is not None:
-            _validate.one_of(self.on, coefficient=self.coefficient)
+            validate.one_of(self.on, coefficient=self.coefficient)
 
     @property
     def _word(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax._files import write_whole
+from dpjax.core.files import write_whole
 from dpjax.empirical._calibrate import NoiseCalibration
 from dpjax.empirical._result import EmpiricalPrivacy
 from dpjax.inference import blind_spot

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax._errors import neutral
+from dpjax.core.errors import neutral
 from dpjax.empirical._bandwidth import VariableBandwidth
 from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
 from dpjax.empirical._density import Density

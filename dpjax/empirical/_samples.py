@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.empirical._panel import Panel
 from dpjax.empirical._queries import parse_query
 
@@ -67,7 +67,7 @@ class UserQuery:
     def __post_init__(self):
         """Checks the number of draws."""
         if self.num_draws is not None:
-            _validate.positive_int(num_draws=self.num_draws)
+            validate.positive_int(num_draws=self.num_draws)
 
     def answers(self, panel: Panel, key: int, progress: Progress | None = None) -> np.ndarray:
         """[databases, draws, 1 + individuals, d]; a draw has one key for all individuals."""
@@ -188,7 +188,7 @@ def sample_query(
         TypeError: The query is none of these, or the key is no integer.
         ValueError: A result with everybody is not finite, or random parts differ in their draws.
     """
-    _validate.positive_int(key=key, at_least=0)
+    validate.positive_int(key=key, at_least=0)
     parts = [_as_query(part) for part in (query if isinstance(query, tuple | list) else [query])]
     if not parts:
         raise ValueError("query must hold at least one query, but was empty.")

@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-from dpjax._errors import nearest
+from dpjax.core.errors import nearest
 
 NAMES = (
     "first-audit",

@@ -22,7 +22,7 @@ References:
 import math
 from dataclasses import dataclass
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.inference._chernoff import UnionBound
 
 # Beyond this (tau_1 / tau)^(2 alpha - 1) leaves float64.
@@ -51,7 +51,7 @@ def check_order(order: float) -> None:
         TypeError: `order` is not a number.
         ValueError: `order` is not finite or not above 1.
     """
-    _validate.finite(order=order)
+    validate.finite(order=order)
     if order <= 1:
         raise ValueError(f"order must be a number > 1 (LDP has no order), but was {order!r}.")
 
@@ -116,7 +116,7 @@ class InputInterval:
     def __post_init__(self):
         """Checks the arguments."""
         _given(width=self.width, lipschitz=self.lipschitz)
-        _validate.positive(input_width=self.width, input_lipschitz=self.lipschitz)
+        validate.positive(input_width=self.width, input_lipschitz=self.lipschitz)
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class LipschitzOutputs:
     def __post_init__(self):
         """Checks the arguments."""
         _given(lipschitz=self.lipschitz, width=self.width)
-        _validate.positive(lipschitz=self.lipschitz, width=self.width)
+        validate.positive(lipschitz=self.lipschitz, width=self.width)
         limit = 2 / self.width**2
         if self.lipschitz >= limit:
             raise ValueError(
@@ -151,7 +151,7 @@ class LipschitzOutputs:
                 f"number of samples suffices, but was {self.lipschitz!r}."
             )
         if not isinstance(self.inputs, InputInterval):
-            _validate.positive_int(at_least=2, inputs=self.inputs)
+            validate.positive_int(at_least=2, inputs=self.inputs)
 
     @property
     def lower_density(self) -> float:
@@ -240,9 +240,9 @@ class FiniteOutputs:
 
     def __post_init__(self):
         """Checks the arguments."""
-        _validate.positive_int(at_least=2, num_outputs=self.num_outputs, num_inputs=self.num_inputs)
+        validate.positive_int(at_least=2, num_outputs=self.num_outputs, num_inputs=self.num_inputs)
         _given(least_probability=self.least_probability)
-        _validate.positive(least_probability=self.least_probability)
+        validate.positive(least_probability=self.least_probability)
         if self.least_probability * self.num_outputs > 1 + 1e-12:
             raise ValueError(
                 f"least_probability must be at most 1 / num_outputs = {1 / self.num_outputs:g}, "

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from dpjax import _validate
+from dpjax.core import validate
 
 
 def clopper_pearson(
@@ -33,9 +33,9 @@ def clopper_pearson(
     References:
         Clopper, Pearson (1934).
     """
-    _validate.positive_int(num_samples=num_samples)
-    _validate.counts(at_most=num_samples, counts=counts)
-    _validate.open_unit(confidence=confidence)
+    validate.positive_int(num_samples=num_samples)
+    validate.counts(at_most=num_samples, counts=counts)
+    validate.open_unit(confidence=confidence)
     if np.min(confidence) < 0.5:
         raise ValueError(
             "confidence must be at least 0.5, or the lower bound may lie above the upper one, but "
@@ -81,9 +81,9 @@ def binomial_lower_bound(
         ValueError: The confidence is not strictly between 0 and 1, or a count is not one of so many
             draws.
     """
-    _validate.open_unit(confidence=confidence)
-    _validate.positive_int(num_samples=num_samples)
-    _validate.counts(at_most=num_samples, larger=larger, smaller=smaller)
+    validate.open_unit(confidence=confidence)
+    validate.positive_int(num_samples=num_samples)
+    validate.counts(at_most=num_samples, larger=larger, smaller=smaller)
     significance = (1 - confidence) / 2
     lower, _ = one_sided_bounds(larger, num_samples, significance)
     _, upper = one_sided_bounds(smaller, num_samples, significance)

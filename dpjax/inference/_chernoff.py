@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpjax import _validate
+from dpjax.core import validate
 
 
 def log_chernoff_tail(num_samples: int, probability: float, deviation: float) -> float:
@@ -44,9 +44,9 @@ def log_chernoff_tail(num_samples: int, probability: float, deviation: float) ->
     References:
         Gorla et al., Lemma 2 and eq. (8).
     """
-    _validate.positive_int(num_samples=num_samples)
-    _validate.open_unit(probability=probability)
-    _validate.positive(deviation=deviation)
+    validate.positive_int(num_samples=num_samples)
+    validate.open_unit(probability=probability)
+    validate.positive(deviation=deviation)
     return _log_tail(float(num_samples), probability, deviation)
 
 

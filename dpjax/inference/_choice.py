@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.inference._events import Event, expected_bound, wilson
 from dpjax.inference._hypotheses import Hypothesis, Ratio
 from dpjax.inference._orders import ByPosition, ByRatio
@@ -85,8 +85,8 @@ def choose_event(
     References:
         Neyman, Pearson (1933): sets of large likelihood ratios are the ones to test by.
     """
-    _validate.open_unit(confidence=confidence)
-    _validate.positive_int(num_confirm=num_confirm, num_rivals=num_rivals)
+    validate.open_unit(confidence=confidence)
+    validate.positive_int(num_confirm=num_confirm, num_rivals=num_rivals)
     halves = _halves(counts, judge)
     batch, cells = halves.shape[:-3], halves.shape[-1]
     halves = halves.reshape(-1, 2, 2, cells)
@@ -127,7 +127,7 @@ def choose_event(
 
 def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
     """Two halves of the search stage's draws, [..., half, side, cells]."""
-    _validate.counts(counts=counts)
+    validate.counts(counts=counts)
     counts = np.asarray(counts, np.int64)
     if counts.ndim < 2 or counts.shape[-2] != 2 or counts.shape[-1] < 2:
         raise ValueError(
@@ -136,7 +136,7 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
         )
     second = np.zeros_like(counts)
     if judge is not None:
-        _validate.counts(judge=judge)
+        validate.counts(judge=judge)
         second = np.asarray(judge, np.int64)
     if second.shape != counts.shape:
         raise ValueError(

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.inference._buehler import buehler_bound
 from dpjax.inference._hypotheses import Hypothesis, Ratio
 
@@ -106,10 +106,10 @@ def event_lower_bound(
     References:
         Buehler (1957).
     """
-    _validate.open_unit(confidence=confidence)
-    _validate.positive_int(larger_trials=larger_trials, smaller_trials=smaller_trials)
-    _validate.counts(at_most=larger_trials, larger_count=larger_count)
-    _validate.counts(at_most=smaller_trials, smaller_count=smaller_count)
+    validate.open_unit(confidence=confidence)
+    validate.positive_int(larger_trials=larger_trials, smaller_trials=smaller_trials)
+    validate.counts(at_most=larger_trials, larger_count=larger_count)
+    validate.counts(at_most=smaller_trials, smaller_count=smaller_count)
     counts = np.stack(np.broadcast_arrays(larger_count, smaller_count))
     trials = int(larger_trials), int(smaller_trials)
     # Runs with equal counts have equal bounds.

@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.inference._assumptions import check_order
 
 
@@ -37,7 +37,7 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
     References:
         Gorla et al., Algorithm 1.
     """
-    _validate.counts(counts=counts)
+    validate.counts(counts=counts)
 
     def level(log_first: np.ndarray, log_second: np.ndarray) -> np.ndarray:
         return np.abs(log_first - log_second).max(-1)
@@ -67,7 +67,7 @@ def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.Mas
         Gorla et al., Algorithm 3 and eq. (17).
     """
     check_order(order)
-    _validate.counts(counts=counts)
+    validate.counts(counts=counts)
     sums = np.asarray(counts).sum(-1)
     if np.any(sums != sums.flat[0]):
         raise ValueError(

@@ -12,7 +12,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpjax import _validate
+from dpjax.core import validate
 
 
 def frequency_standard_error(frequencies: ArrayLike, num_confirm: int) -> NDArray[np.float64]:
@@ -32,8 +32,8 @@ def frequency_standard_error(frequencies: ArrayLike, num_confirm: int) -> NDArra
     References:
         Askin, Kutta, Dette (2022), Algorithm 4, discrete case.
     """
-    _validate.positive_int(num_confirm=num_confirm)
-    _validate.shares(above_0=True, frequencies=frequencies)
+    validate.positive_int(num_confirm=num_confirm)
+    validate.shares(above_0=True, frequencies=frequencies)
     return frequency_error(frequencies, num_confirm)
 
 
@@ -69,8 +69,8 @@ def kernel_standard_error(
     References:
         Askin, Kutta, Dette (2022), Algorithm 4, continuous case.
     """
-    _validate.positive_int(num_confirm=num_confirm, dimension=dimension)
-    _validate.positive(
+    validate.positive_int(num_confirm=num_confirm, dimension=dimension)
+    validate.positive(
         densities=np.asarray(densities), bandwidth=np.asarray(bandwidth), roughness=roughness
     )
     return kernel_error(densities, num_confirm, bandwidth, roughness, dimension)
@@ -102,8 +102,8 @@ def kernel_exact_standard_error(
         TypeError: An argument is not a number, or `num_confirm` not an integer.
         ValueError: An argument is out of its range.
     """
-    _validate.positive_int(num_confirm=num_confirm)
-    _validate.shares(above_0=True, mean=mean, mean_square=mean_square)
+    validate.positive_int(num_confirm=num_confirm)
+    validate.shares(above_0=True, mean=mean, mean_square=mean_square)
     return kernel_exact_error(mean, mean_square, num_confirm)
 
 
@@ -137,7 +137,7 @@ def normal_lower_bound(
     References:
         Askin, Kutta, Dette (2022), Algorithm 4, line 10.
     """
-    _validate.open_unit(confidence=confidence)
+    validate.open_unit(confidence=confidence)
     # Not scipy.special, whose import takes longer than the whole audit computes.
     quantile = np.vectorize(NormalDist().inv_cdf)(confidence)
     bound = np.asarray(loss, np.float64) - quantile * np.asarray(standard_error)

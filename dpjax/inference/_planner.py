@@ -31,7 +31,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.inference._assumptions import (
     FiniteOutputs,
     InputInterval,
@@ -89,7 +89,7 @@ class Plan:
         Raises:
             ValueError: `draws_per_second` is not above 0.
         """
-        _validate.positive(draws_per_second=draws_per_second)
+        validate.positive(draws_per_second=draws_per_second)
         return self.total_samples / draws_per_second
 
     def to_dict(self) -> dict[str, object]:
@@ -200,16 +200,16 @@ def _solve(
     bound: str,
     max_samples: int,
 ) -> Plan:
-    _validate.one_of(BOUNDS, bound=bound)
-    _validate.positive_int(max_samples=max_samples)
+    validate.one_of(BOUNDS, bound=bound)
+    validate.positive_int(max_samples=max_samples)
     if order is not None:
         check_order(order)
     if precision is not None:
-        _validate.positive(precision=precision)
+        validate.positive(precision=precision)
     if confidence is not None:
-        _validate.open_unit(confidence=confidence)
+        validate.open_unit(confidence=confidence)
     if num_samples is not None:
-        _validate.positive_int(num_samples=num_samples)
+        validate.positive_int(num_samples=num_samples)
     guarantee = _Guarantee(assumption, order, bound)
     if precision is not None and confidence is not None and num_samples is None:
         num_samples = guarantee.num_samples(precision, confidence, max_samples)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.inference._assumptions import LipschitzOutputs
 from dpjax.inference._planner import MOST_SAMPLES, Plan
 
@@ -49,7 +49,7 @@ class SafetyVerdict:
         Raises:
             ValueError: `significance` is not strictly between 0 and 1.
         """
-        _validate.open_unit(significance=significance)
+        validate.open_unit(significance=significance)
         return self.p_value <= significance
 
 
@@ -91,7 +91,7 @@ class SafetyCheck:
             ValueError: The counts are not whole numbers >= 0, the shape does not end in [k, m], or
                 a row does not sum to n.
         """
-        _validate.counts(counts=counts)
+        validate.counts(counts=counts)
         counts = np.asarray(counts)
         if counts.shape[-2:] != (self.num_inputs, self.num_intervals):
             raise ValueError(
@@ -158,14 +158,14 @@ def safety_check(
     events = 2 * plan.num_inputs * plan.num_intervals
     per_sample = w * assumption.lower_density / 3
     if beta is None:
-        _validate.open_unit(probability=probability)
+        validate.open_unit(probability=probability)
         beta = math.sqrt(math.log(events / (1 - probability)) / (per_sample * plan.num_samples))
         if beta >= 1:
             raise ValueError(
                 f"plan must have more samples for a safety check of probability {probability!r}, "
                 f"but had {plan.num_samples}: see plan_safety."
             )
-    _validate.open_unit(beta=beta)
+    validate.open_unit(beta=beta)
     exponent = beta**2 * per_sample * plan.num_samples
     return SafetyCheck(
         num_intervals=plan.num_intervals,
@@ -207,15 +207,15 @@ def plan_safety(
         Gorla et al., Section III-E, "The safety check".
     """
     assumption = _claim(plan)
-    _validate.open_unit(probability=probability)
+    validate.open_unit(probability=probability)
     w = assumption.width / plan.num_intervals
     if beta is None:
-        _validate.positive(excess=excess)
+        validate.positive(excess=excess)
         if excess <= 1:
             raise ValueError(f"excess must be a number > 1, but was {excess!r}.")
         # The limit is then excess * C w^2.
         beta = (excess - 1) * assumption.lipschitz * w / (2 * assumption.upper_density)
-    _validate.open_unit(beta=beta)
+    validate.open_unit(beta=beta)
     events = 2 * plan.num_inputs * plan.num_intervals
     per_sample = beta**2 * w * assumption.lower_density / 3
     enough = math.ceil(math.log(events / (1 - probability)) / per_sample)

@@ -11,7 +11,7 @@ References:
 
 import math
 
-from dpjax import _validate
+from dpjax.core import validate
 
 
 def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
@@ -31,8 +31,8 @@ def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
     References:
         Gorla et al., proof of Theorem 1.
     """
-    _validate.positive_int(num_samples=num_samples)
-    _validate.open_unit(chance=chance)
+    validate.positive_int(num_samples=num_samples)
+    validate.open_unit(chance=chance)
     return -math.expm1(math.log(chance) / num_samples)
 
 
@@ -56,7 +56,7 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
     References:
         Gorla et al., Theorems 1 and 5.
     """
-    _validate.positive_int(num_samples=num_samples)
+    validate.positive_int(num_samples=num_samples)
     return -math.log(unseen_probability(2 * num_samples, chance))
 
 
@@ -74,7 +74,7 @@ def blind_spot(num_samples: int, seen: str = "draws") -> str:
         TypeError: `num_samples` is not an integer.
         ValueError: An argument is out of its range.
     """
-    _validate.one_of(("draws", "databases"), seen=seen)
+    validate.one_of(("draws", "databases"), seen=seen)
     rare = unseen_probability(num_samples, 0.05)
     number = str(num_samples) if num_samples < 10_000 else f"{num_samples:.3g}"
     if seen == "databases":

@@ -1,11 +1,11 @@
 """Mechanisms: pure JAX samplers that state their outputs and their true level."""
 
-from dpjax._types import FiniteSpace as FiniteSpace
-from dpjax._types import IntegerSpace as IntegerSpace
-from dpjax._types import MixedSpace as MixedSpace
-from dpjax._types import OutputSpace as OutputSpace
-from dpjax._types import RealSpace as RealSpace
-from dpjax._types import VectorSpace as VectorSpace
+from dpjax.core.types import FiniteSpace as FiniteSpace
+from dpjax.core.types import IntegerSpace as IntegerSpace
+from dpjax.core.types import MixedSpace as MixedSpace
+from dpjax.core.types import OutputSpace as OutputSpace
+from dpjax.core.types import RealSpace as RealSpace
+from dpjax.core.types import VectorSpace as VectorSpace
 from dpjax.mechanisms._additive import Gaussian as Gaussian
 from dpjax.mechanisms._additive import Laplace as Laplace
 from dpjax.mechanisms._additive import NoisyHistogram1 as NoisyHistogram1

@@ -5,8 +5,8 @@ import math
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _random
-from dpjax._types import IntegerSpace, RealSpace
+from dpjax.core import random
+from dpjax.core.types import IntegerSpace, RealSpace
 from dpjax.databases import Pairs, shifts
 from dpjax.mechanisms._base import BuiltIn, draw_dtype, pytree
 
@@ -34,7 +34,7 @@ class Laplace(BuiltIn):
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples] for a scalar database."""
-        noise = _random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
+        noise = random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
         return database + noise / self.epsilon
 
 
@@ -80,7 +80,7 @@ class NoisyHistogram2(NoisyHistogram1):
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples] for a scalar count."""
-        noise = _random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
+        noise = random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
         return database + noise * self.epsilon
 
 
@@ -112,7 +112,7 @@ class Gaussian(BuiltIn):
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples] for a scalar database."""
-        noise = _random.normal(key, num_samples, dtype=draw_dtype(self.sigma))
+        noise = random.normal(key, num_samples, dtype=draw_dtype(self.sigma))
         return database + self.sigma * noise
 
 
@@ -139,5 +139,5 @@ class TwoSidedGeometric(BuiltIn):
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for a scalar integer database."""
-        noise = _random.two_sided_geometric(key, num_samples, self.epsilon)
+        noise = random.two_sided_geometric(key, num_samples, self.epsilon)
         return jnp.asarray(database).astype(jnp.int32) + noise

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _random, _validate
-from dpjax._errors import name_of_function
-from dpjax._types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
+from dpjax.core import random, validate
+from dpjax.core.errors import name_of_function
+from dpjax.core.types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
 from dpjax.databases import Pairs, all_pairs, query_patterns
 from dpjax.databases._trees import as_tree
 from dpjax.mechanisms._checks import refuse_impure, trace
@@ -62,7 +62,7 @@ class BuiltIn:
 
     def __post_init__(self):
         for each in fields(self):
-            check = each.metadata.get("check", _validate.positive)
+            check = each.metadata.get("check", validate.positive)
             check(**{each.name: getattr(self, each.name)})
 
     def standard_pairs(self) -> Pairs:
@@ -107,15 +107,15 @@ def static(default: int, at_least: int = 1) -> Any:
     """A positive integer that sets a shape: part of the pytree's structure, not a leaf."""
 
     def check(**argument: Any) -> None:
-        _validate.positive_int(at_least, **argument)
+        validate.positive_int(at_least, **argument)
         for name, value in argument.items():
-            _validate.within_limit("sizes", value, f"{name} is too large")
+            validate.within_limit("sizes", value, f"{name} is too large")
 
     return field(default=default, metadata={"static": True, "check": check})
 
 
 def leaf(default: float, check: Callable[..., None]) -> Any:
-    """A number that need not be positive, with its own check of `_validate`."""
+    """A number that need not be positive, with its own check of `dpjax.core.validate`."""
     return field(default=default, metadata={"check": check})
 
 
@@ -145,7 +145,7 @@ class FromFunction:
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """One key a draw, vmapped; shape [num_samples] or [num_samples, dimension]."""
         draws = jax.vmap(lambda key: _flat(self.function(key, database)))(
-            _random.sample_keys(key, num_samples)
+            random.sample_keys(key, num_samples)
         )
         if isinstance(self.output_space, FiniteSpace | IntegerSpace):
             return draws.astype(jnp.int32)
@@ -227,7 +227,7 @@ def _flat(output: Any) -> Any:
 
 def _space(shape: Any, num_outcomes: int | None, label: str) -> OutputSpace:
     if num_outcomes is not None:
-        _validate.positive_int(at_least=2, num_outcomes=num_outcomes)
+        validate.positive_int(at_least=2, num_outcomes=num_outcomes)
         if shape.dtype.kind not in "biu" or shape.shape:
             raise TypeError(
                 f"num_outcomes is for functions that return one integer, but {label} returned "

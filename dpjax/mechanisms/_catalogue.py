@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpjax._errors import nearest
+from dpjax.core.errors import nearest
 from dpjax.mechanisms import (
     _additive,
     _choice,

@@ -8,8 +8,8 @@ import jax
 import jax.extend
 import numpy as np
 
-from dpjax import _random
-from dpjax._types import FiniteSpace, IntegerSpace, MixedSpace, OutputSpace, VectorSpace
+from dpjax.core import random
+from dpjax.core.types import FiniteSpace, IntegerSpace, MixedSpace, OutputSpace, VectorSpace
 from dpjax.databases._trees import as_tree, shape_of
 from dpjax.mechanisms._traces import same_program
 
@@ -36,7 +36,7 @@ def trace(function: Callable[..., Any], label: str, database: Any) -> Any:
     """
     try:
         # The database is an argument: as a constant it would be a NumPy array to the function.
-        return jax.make_jaxpr(function, return_shape=True)(_random.as_key(0), database)
+        return jax.make_jaxpr(function, return_shape=True)(random.as_key(0), database)
     except (
         jax.errors.ConcretizationTypeError,
         jax.errors.TracerArrayConversionError,
@@ -77,7 +77,7 @@ def refuse_impure(sample: Callable[..., Any], label: str, database: Any) -> None
     if same_program(*traces):
         return
     first, again = (
-        np.asarray(jax.jit(jax.extend.core.jaxpr_as_fun(closed))(_random.as_key(0), database)[0])
+        np.asarray(jax.jit(jax.extend.core.jaxpr_as_fun(closed))(random.as_key(0), database)[0])
         for closed in traces
     )
     # Two compilations of one function may differ in the last bits, never by more.

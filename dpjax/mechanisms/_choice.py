@@ -5,8 +5,8 @@ import math
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _random
-from dpjax._types import FiniteSpace
+from dpjax.core import random
+from dpjax.core.types import FiniteSpace
 from dpjax.databases import Pairs
 from dpjax.mechanisms._base import BuiltIn, OfCategory, draw_dtype, pytree, static
 
@@ -46,7 +46,7 @@ class RandomizedResponse(OfCategory):
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for a scalar category."""
-        u = _random.uniform(key, num_samples, dtype=draw_dtype(self.epsilon))
+        u = random.uniform(key, num_samples, dtype=draw_dtype(self.epsilon))
         truth = jnp.asarray(database).astype(jnp.int32)
         return respond(u, truth, self.epsilon, self.num_categories)
 
@@ -88,4 +88,4 @@ class TwoPoint(BuiltIn):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for a scalar database 0 or 1."""
         needed = self.log_rarity + self.ratio * database
-        return (_random.exponential(key, num_samples) > needed).astype(jnp.int32)
+        return (random.exponential(key, num_samples) > needed).astype(jnp.int32)

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.special import ndtr, ndtri
 
-from dpjax import _random
-from dpjax._types import RealSpace
+from dpjax.core import random
+from dpjax.core.types import RealSpace
 from dpjax.databases import Pairs, shifts
 from dpjax.mechanisms._base import BuiltIn, draw_dtype, pytree
 
@@ -46,8 +46,8 @@ class Exponential(BuiltIn):
         """Reals of shape [num_samples] for a scalar statistic >= 0."""
         rate = self.rate()
         below = -jnp.expm1(-rate * database)  # mass below s, where the mass above is 1
-        side = _random.uniform(key, num_samples, 0, rate.dtype)
-        magnitude = _random.uniform(key, num_samples, 1, rate.dtype)
+        side = random.uniform(key, num_samples, 0, rate.dtype)
+        magnitude = random.uniform(key, num_samples, 1, rate.dtype)
         # One reciprocal for all draws: XLA would divide in some layouts of runs only.
         scale = 1 / rate
         up = database - jnp.log(magnitude) * scale
@@ -73,8 +73,8 @@ class _OnUnitInterval(BuiltIn):
         """Reals in [0, 1] of shape [num_samples] for a scalar database in [0, 1]."""
         dtype = draw_dtype(*jax.tree.leaves(self))
         below, above, distance = self._sides(database)
-        side = _random.uniform(key, num_samples, 0, dtype)
-        u = _random.uniform(key, num_samples, 1, dtype)
+        side = random.uniform(key, num_samples, 0, dtype)
+        u = random.uniform(key, num_samples, 1, dtype)
         down = side * (below + above) <= below
         offset = distance(u, down)
         return jnp.clip(database + jnp.where(down, -offset, offset), 0, 1)

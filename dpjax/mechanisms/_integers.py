@@ -5,8 +5,8 @@ import math
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _random, _validate
-from dpjax._types import FiniteSpace, IntegerSpace
+from dpjax.core import random, validate
+from dpjax.core.types import FiniteSpace, IntegerSpace
 from dpjax.databases import Pairs, shifts
 from dpjax.mechanisms._base import BuiltIn, draw_dtype, pytree, static
 
@@ -37,7 +37,7 @@ class DiscreteGaussian(BuiltIn):
 
     def __post_init__(self):
         super().__post_init__()
-        if _validate.is_traced(self.sigma):
+        if validate.is_traced(self.sigma):
             return
         if self.largest_noise < _TAIL_SIGMAS * float(jnp.max(jnp.asarray(self.sigma))):
             raise ValueError(
@@ -62,7 +62,7 @@ class DiscreteGaussian(BuiltIn):
         mass = 2 * jnp.exp(-((magnitudes / self.sigma) ** 2) / 2)
         # Summed from the far end, so that the tails keep their relative precision.
         tails = jnp.cumsum(mass[::-1]) / (1 + jnp.sum(mass))
-        negative, u = _random.signed_uniform(key, num_samples, dtype=dtype)
+        negative, u = random.signed_uniform(key, num_samples, dtype=dtype)
         # |k| is the number of tails P(|k| >= m) that u lies in.
         magnitude = (self.largest_noise - jnp.searchsorted(tails, u)).astype(jnp.int32)
         return jnp.asarray(database).astype(jnp.int32) + jnp.where(negative, -magnitude, magnitude)
@@ -108,7 +108,7 @@ class TruncatedGeometric(BuiltIn):
         # 2 / epsilon = mantissa 2^exponent, with the mantissa in [1/2, 1): no rounding at powers.
         mantissa, exponent = jnp.frexp(2 / jnp.asarray(self.epsilon, dtype))
         bits = (exponent - (mantissa == 0.5)).astype(dtype)
-        noise = _random.two_sided_geometric(key, num_samples, jnp.log1p(jnp.exp2(-bits)))
+        noise = random.two_sided_geometric(key, num_samples, jnp.log1p(jnp.exp2(-bits)))
         return jnp.clip(jnp.asarray(database).astype(jnp.int32) + noise, 0, self.largest_count)
 
 
@@ -147,7 +147,7 @@ class SnappedLaplace(BuiltIn):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 numbers of steps, of shape [num_samples], for a scalar database."""
         scale, step = self._scale(), self.step()
-        noise = _random.laplace(key, num_samples, dtype=scale.dtype)
+        noise = random.laplace(key, num_samples, dtype=scale.dtype)
         noisy = jnp.clip(database, -self.bound, self.bound) + scale * noise
         last = jnp.ceil(self.bound / step)
         return jnp.clip(jnp.round(noisy / step), -last, last).astype(jnp.int32)

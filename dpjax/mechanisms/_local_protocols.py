@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _random, _validate
-from dpjax._types import FiniteSpace
+from dpjax.core import random, validate
+from dpjax.core.types import FiniteSpace
 from dpjax.mechanisms._base import OfCategory, draw_dtype, leaf, pytree, static
 from dpjax.mechanisms._choice import respond
 
@@ -57,7 +57,7 @@ class _UnaryEncoding(_Protocol):
         """int32 of shape [num_samples] for a scalar category."""
         dtype, chances = draw_dtype(self.epsilon), self._chances()
         return code_of(
-            _random.uniform(key, num_samples, i, dtype) <= jnp.where(database == i, *chances)
+            random.uniform(key, num_samples, i, dtype) <= jnp.where(database == i, *chances)
             for i in range(self.num_categories)
         )
 
@@ -124,12 +124,12 @@ class ThresholdedHistogramEncoding(_Protocol):
     name = "thresholded-histogram-encoding"
     source = "Wang et al. 2017 (THE)"
     epsilon: float = 1.0
-    threshold: float = leaf(0.75, _validate.open_unit)
+    threshold: float = leaf(0.75, validate.open_unit)
     num_categories: int = static(4, at_least=2)
 
     def __post_init__(self):
         super().__post_init__()
-        if not _validate.is_traced(self.threshold) and jnp.min(jnp.asarray(self.threshold)) <= 0.5:
+        if not validate.is_traced(self.threshold) and jnp.min(jnp.asarray(self.threshold)) <= 0.5:
             raise ValueError(f"threshold must lie above 1/2, but was {self.threshold!r}.")
 
     @property
@@ -144,7 +144,7 @@ class ThresholdedHistogramEncoding(_Protocol):
         """int32 of shape [num_samples] for a scalar category."""
         dtype, scale = draw_dtype(self.epsilon), 2 / self.epsilon
         return code_of(
-            (database == i) + scale * _random.laplace(key, num_samples, i, dtype) > self.threshold
+            (database == i) + scale * random.laplace(key, num_samples, i, dtype) > self.threshold
             for i in range(self.num_categories)
         )
 
@@ -200,11 +200,11 @@ class LocalHashing(_Protocol):
         dtype, g, k = draw_dtype(self.epsilon), self.num_buckets, self.num_categories
         function = bucket = jnp.zeros(num_samples, jnp.int32)
         for i in range(k):
-            u = _random.uniform(key, num_samples, i, dtype)
+            u = random.uniform(key, num_samples, i, dtype)
             digit = jnp.ceil(u * g).astype(jnp.int32) - 1
             function += digit * g**i
             bucket = jnp.where(database == i, digit, bucket)
-        answer = respond(_random.uniform(key, num_samples, k, dtype), bucket, self.epsilon, g)
+        answer = respond(random.uniform(key, num_samples, k, dtype), bucket, self.epsilon, g)
         return function * g + answer
 
 
@@ -240,11 +240,11 @@ class SubsetSelection(_Protocol):
         """int32 of shape [num_samples] for a scalar category."""
         dtype, d, k = draw_dtype(self.epsilon), self.subset_size, self.num_categories
         weight = d * jnp.exp(jnp.asarray(self.epsilon, dtype))
-        with_truth = _random.uniform(key, num_samples, k, dtype) <= weight / (weight + k - d)
+        with_truth = random.uniform(key, num_samples, k, dtype) <= weight / (weight + k - d)
         # The others come in the order of their uniform times; the truth is put first or last.
         truth_time = jnp.where(with_truth, -1.0, 2.0).astype(dtype)
         times = [
-            jnp.where(database == i, truth_time, _random.uniform(key, num_samples, i, dtype))
+            jnp.where(database == i, truth_time, random.uniform(key, num_samples, i, dtype))
             for i in range(k)
         ]
 

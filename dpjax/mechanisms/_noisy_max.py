@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import _random
-from dpjax._types import FiniteSpace, RealSpace
+from dpjax.core import random
+from dpjax.core.types import FiniteSpace, RealSpace
 from dpjax.databases import Pairs, query_patterns, shifts
 from dpjax.mechanisms._base import OfQueries, draw_dtype, pytree, static
 
@@ -81,7 +81,7 @@ class NoisyMax(OfQueries):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 or floats of shape [num_samples] for answers of shape [num_queries]."""
         scale = self.rule.scale / self.epsilon
-        dtype, noise = draw_dtype(scale), getattr(_random, self.rule.noise)
+        dtype, noise = draw_dtype(scale), getattr(random, self.rule.noise)
         index = jnp.zeros(num_samples, jnp.int32)
         best = database[0] + scale * noise(key, num_samples, 0, dtype)
         # Unrolled: XLA then makes one kernel that never stores the noises, ten times faster on CPU
@@ -217,8 +217,8 @@ class PermuteAndFlip(OfQueries):
         earliest = jnp.full(num_samples, 2.0, dtype)
         # The first head in a random order is the head with the least of k uniform times.
         for i in range(k):
-            time = _random.uniform(key, num_samples, i, dtype)
-            heads = _random.uniform(key, num_samples, k + i, dtype) <= chances[i]
+            time = random.uniform(key, num_samples, i, dtype)
+            heads = random.uniform(key, num_samples, k + i, dtype) <= chances[i]
             taken = heads & (time < earliest)
             index = jnp.where(taken, i, index)
             earliest = jnp.where(taken, time, earliest)

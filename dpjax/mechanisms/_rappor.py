@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import _random, _validate
-from dpjax._types import FiniteSpace
+from dpjax.core import random, validate
+from dpjax.core.types import FiniteSpace
 from dpjax.databases import Pairs, all_pairs
 from dpjax.mechanisms._base import BuiltIn, draw_dtype, leaf, pytree, static
 from dpjax.mechanisms._local_protocols import MOST_BITS, code_of
@@ -31,7 +31,7 @@ def bloom_filter(value: Any, num_bits: int, num_hashes: int) -> Array:
     value = jnp.asarray(value).astype(jnp.int32).astype(jnp.uint32)
     salt = (jnp.uint32(_HASH_SALT), jnp.uint32(0))
     positions = [
-        _random.threefry2x32(salt, (value, jnp.uint32(j)))[0] % np.uint32(num_bits)
+        random.threefry2x32(salt, (value, jnp.uint32(j)))[0] % np.uint32(num_bits)
         for j in range(num_hashes)
     ]
     bits = jnp.arange(num_bits, dtype=jnp.uint32)
@@ -67,7 +67,7 @@ class _Rappor(BuiltIn):
         true_bits = bloom_filter(value, self.num_bits, self.num_hashes)
         half = jnp.asarray(self.coin_chance, dtype) / 2
         return [
-            _random.uniform(key, num_samples, i, dtype) <= jnp.where(true_bits[i], 1 - half, half)
+            random.uniform(key, num_samples, i, dtype) <= jnp.where(true_bits[i], 1 - half, half)
             for i in range(self.num_bits)
         ]
 
@@ -90,7 +90,7 @@ class OneTimeRappor(_Rappor):
 
     name = "one-time-rappor"
     source = "Erlingsson et al. 2014"
-    coin_chance: float = leaf(0.75, _validate.open_unit)
+    coin_chance: float = leaf(0.75, validate.open_unit)
     num_bits: int = static(8)
     num_hashes: int = static(2)
 
@@ -125,15 +125,15 @@ class Rappor(_Rappor):
 
     name = "rappor"
     source = "Erlingsson et al. 2014"
-    coin_chance: float = leaf(0.5, _validate.open_unit)
-    set_chance: float = leaf(0.75, _validate.open_unit)
-    clear_chance: float = leaf(0.5, _validate.open_unit)
+    coin_chance: float = leaf(0.5, validate.open_unit)
+    set_chance: float = leaf(0.75, validate.open_unit)
+    clear_chance: float = leaf(0.5, validate.open_unit)
     num_bits: int = static(8)
     num_hashes: int = static(2)
 
     def __post_init__(self):
         super().__post_init__()
-        traced = _validate.is_traced(self.set_chance) or _validate.is_traced(self.clear_chance)
+        traced = validate.is_traced(self.set_chance) or validate.is_traced(self.clear_chance)
         if not traced and np.any(np.asarray(self.clear_chance) >= np.asarray(self.set_chance)):
             raise ValueError(
                 "clear_chance (p) must be below set_chance (q), but they were "
@@ -152,7 +152,7 @@ class Rappor(_Rappor):
         """int32 of shape [num_samples] for an integer value."""
         dtype = draw_dtype(self.coin_chance, self.set_chance, self.clear_chance)
         return code_of(
-            _random.uniform(key, num_samples, self.num_bits + i, dtype)
+            random.uniform(key, num_samples, self.num_bits + i, dtype)
             <= jnp.where(bit, self.set_chance, self.clear_chance)
             for i, bit in enumerate(self._permanent(key, database, num_samples, dtype))
         )

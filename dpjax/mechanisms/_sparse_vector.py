@@ -15,8 +15,8 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _random, _validate
-from dpjax._types import FiniteSpace, MixedSpace
+from dpjax.core import random, validate
+from dpjax.core.types import FiniteSpace, MixedSpace
 from dpjax.mechanisms._base import OfQueries, draw_dtype, leaf, pytree, static
 
 
@@ -66,7 +66,7 @@ class SparseVector(OfQueries):
     """
 
     epsilon: float = 1.0
-    threshold: float = leaf(1.0, _validate.finite)
+    threshold: float = leaf(1.0, validate.finite)
     num_queries: int = static(10)
     max_positives = 1
 
@@ -115,7 +115,7 @@ class SparseVector(OfQueries):
         unit = 1 / jnp.asarray(self.epsilon, dtype)
 
         def laplace(scale: float, row: int) -> Array:
-            return scale * unit * _random.laplace(key, num_samples, row, dtype)
+            return scale * unit * random.laplace(key, num_samples, row, dtype)
 
         threshold = self.threshold + laplace(noise.threshold, 0)
         code = positives = jnp.zeros(num_samples, jnp.int32)
@@ -140,7 +140,7 @@ class SparseVector(OfQueries):
         if noise.told is None:
             return first if self.tells_index else code
         if noise.told:
-            fresh = noise.told / self.epsilon * _random.laplace(key, num_samples, k + 1, dtype)
+            fresh = noise.told / self.epsilon * random.laplace(key, num_samples, k + 1, dtype)
             told = jnp.where(first < k, told + fresh, 0)
         return jnp.stack([first.astype(dtype), told], axis=-1)
 
@@ -206,7 +206,7 @@ class SVT4(SparseVector):
     @classmethod
     def at_level(cls, level: float, max_positives: int = 1, **parameters) -> "SVT4":
         """The variant with its epsilon set so that its true level is `level`."""
-        _validate.positive(level=level)
+        validate.positive(level=level)
         epsilon = level * 4 / (1 + 6 * max_positives)
         return cls(epsilon=epsilon, max_positives=max_positives, **parameters)
 
@@ -272,7 +272,7 @@ class SVT3And4(OfQueries):
     source = "Bichsel et al. 2021 (wrong)"
     standard_region = (-3.0, 5.0)
     epsilon: float = 1.0
-    threshold: float = leaf(1.0, _validate.finite)
+    threshold: float = leaf(1.0, validate.finite)
     num_queries: int = static(10)
 
     @property
@@ -294,7 +294,7 @@ class SVT3And4(OfQueries):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples, 2] for answers of shape [num_queries]."""
         third, fourth = self.parts
-        mixed = third.sample(_random.fold_in(key, 3), database, num_samples)
-        index = fourth.sample(_random.fold_in(key, 4), database, num_samples)
+        mixed = third.sample(random.fold_in(key, 3), database, num_samples)
+        index = fourth.sample(random.fold_in(key, 4), database, num_samples)
         label = mixed[:, 0] * (self.num_queries + 1) + index.astype(mixed.dtype)
         return jnp.stack([label, mixed[:, 1]], axis=-1)

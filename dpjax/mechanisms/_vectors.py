@@ -3,8 +3,8 @@
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _random
-from dpjax._types import VectorSpace
+from dpjax.core import random
+from dpjax.core.types import VectorSpace
 from dpjax.databases import Pairs, shifts
 from dpjax.mechanisms._base import BuiltIn, OfCategory, OfQueries, draw_dtype, pytree, static
 
@@ -135,4 +135,4 @@ class SummedHistogramEncoding(OfCategory):
 def _noises(key: Array, num_samples: int, dimension: int, epsilon) -> list[Array]:
     """Unit Laplace noise for every entry, each of shape [num_samples]."""
     dtype = draw_dtype(epsilon)
-    return [_random.laplace(key, num_samples, row, dtype) for row in range(dimension)]
+    return [random.laplace(key, num_samples, row, dtype) for row in range(dimension)]

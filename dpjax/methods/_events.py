@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax import _validate
-from dpjax._numerics import finite_or_none
+from dpjax.core import validate
+from dpjax.core.numerics import finite_or_none
 from dpjax.inference import Event, Rounds, rounds_of, rounds_within
 from dpjax.methods._chains import Plan, plan_chain
 from dpjax.methods._stopped import saying_so_far
@@ -70,7 +70,7 @@ class Events:
     def __post_init__(self):
         names = ("num_samples", "num_confirm", "num_draws")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        _validate.draws(**given)
+        validate.draws(**given)
         if self.num_draws is not None and len(given) > 1:
             raise ValueError(
                 "num_draws must be given alone, for it is the total, but so were "

@@ -12,9 +12,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax import _random, _validate
-from dpjax._batching import Execution, default_execution
-from dpjax._types import MixedSpace
+from dpjax.core import random, validate
+from dpjax.core.execution import Execution, default_execution
+from dpjax.core.types import MixedSpace
 from dpjax.databases import Pairs
 from dpjax.databases._trees import nth
 from dpjax.methods.local import Local, dpl_runs
@@ -83,9 +83,9 @@ def search_pairs(
         Jamieson, Talwalkar (2016), Algorithm 1 (successive halving); Askin, Kutta, Dette (2022),
         Algorithm 3, in every rung.
     """
-    _validate.positive_int(budget=budget, keep=keep)
-    _validate.positive_int(at_least=2, factor=factor)
-    root = _random.fold_in(_random.as_key(key), _random.stable_hash(_STAGE))
+    validate.positive_int(budget=budget, keep=keep)
+    validate.positive_int(at_least=2, factor=factor)
+    root = random.fold_in(random.as_key(key), random.stable_hash(_STAGE))
     pairs = Pairs.of(pairs)
     mechanism = mechanism_at(mechanism, pairs)
     check_shape(mechanism, pairs)
@@ -114,7 +114,7 @@ def search_pairs(
             region,
             # num_confirm only sets the penalty of the search.
             Local(num_samples=num_samples, num_confirm=num_samples + 1),
-            _random.fold_in(root, number),
+            random.fold_in(root, number),
             np.zeros(1, np.int32),
             execution=execution or default_execution(),
         )

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from dpjax._errors import Stopped
+from dpjax.core.errors import Stopped
 from dpjax.notions import Evidence, Terms
 from dpjax.sources import Tally
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _validate
+from dpjax.core import validate
 
 Claim = float | tuple[tuple[float, float], ...]
 """A number in the notion's unit, or points of a curve."""
@@ -28,7 +28,7 @@ def number(claim: Any) -> float:
     Raises:
         TypeError, ValueError: It is no number, or below 0.
     """
-    _validate.non_negative(claim=claim)
+    validate.non_negative(claim=claim)
     return float(claim)
 
 

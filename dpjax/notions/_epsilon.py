@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.inference import Band, Hypothesis, Ratio, epsilon_of, largest
 from dpjax.notions import _claims
 from dpjax.notions._claims import Claim
@@ -32,7 +32,7 @@ class Epsilon(Notion):
     name: ClassVar[str] = "epsilon"
 
     def __post_init__(self):
-        _validate.finite(delta=self.delta)
+        validate.finite(delta=self.delta)
         # Leaving out all of the probability claims nothing.
         if not 0 <= self.delta < 1:
             raise ValueError(f"delta must lie in [0, 1), but was {self.delta!r}.")

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.inference import (
     Band,
     Difference,
@@ -94,7 +94,7 @@ class Renyi(Notion):
     def __post_init__(self):
         if isinstance(self.order, float | int) and math.isinf(self.order) and self.order > 0:
             raise ValueError("order must be finite, but was infinite: use dpjax.Epsilon().")
-        _validate.finite(order=self.order)
+        validate.finite(order=self.order)
         if self.order <= 1:
             raise ValueError(f"order must be a number > 1, but was {self.order!r}.")
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax._numerics import finite_or_none
+from dpjax.core.numerics import finite_or_none
 from dpjax.inference import (
     WORTH,
     Band,

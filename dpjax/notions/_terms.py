@@ -6,8 +6,8 @@ from typing import Any
 
 from jax import Array
 
-from dpjax import _random, _validate
-from dpjax._batching import Execution, default_execution
+from dpjax.core import random, validate
+from dpjax.core.execution import Execution, default_execution
 from dpjax.notions._claims import Claim
 from dpjax.notions._epsilon import Epsilon
 from dpjax.notions._notion import Notion
@@ -44,8 +44,8 @@ class Terms:
                 "notion must be dpjax.Epsilon(delta=...), Profile(), TradeOff(), Gdp(), "
                 f"Renyi(order), Zcdp() or TotalVariation(), but was {self.notion!r}."
             )
-        _validate.open_unit(confidence=self.confidence)
-        _validate.positive_int(num_claims=self.num_claims, distance=self.distance)
+        validate.open_unit(confidence=self.confidence)
+        validate.positive_int(num_claims=self.num_claims, distance=self.distance)
         self.notion.refuse_distance(self.distance)
         # For its checks.
         _ = self.claimed
@@ -90,7 +90,7 @@ class Terms:
     @cached_property
     def root(self) -> Array:
         """The typed key of all draws."""
-        return _random.as_key(self.key)
+        return random.as_key(self.key)
 
     @property
     def own_confidence(self) -> float:

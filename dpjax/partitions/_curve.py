@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpjax._numerics import finite_or_none
+from dpjax.core.numerics import finite_or_none
 
 _LABELS, _NUMBERS = 60, 2000
 """So many labels are kept, those that tell most, and cells of numbers, those that happened most."""

@@ -8,7 +8,7 @@ References:
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax._streaming import Reducer, category_counts
+from dpjax.core.streaming import Reducer, category_counts
 
 
 def interval_counts(low: Array | float, high: Array | float, num_intervals: int) -> Reducer:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax._types import MixedSpace, OutputSpace, VectorSpace
+from dpjax.core.types import MixedSpace, OutputSpace, VectorSpace
 from dpjax.partitions._outputs import Encoder, Outputs, special_text
 from dpjax.partitions._partition import Partition
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.partitions._nested import LARGEST, Nested, usual
 
 _SHOWN = 80
@@ -47,7 +47,7 @@ class Encoder:
     """
 
     def __init__(self, source: str, *, special: str = "outcomes", bits: int | str | None = None):
-        _validate.one_of(("outcomes", "error"), special=special)
+        validate.one_of(("outcomes", "error"), special=special)
         check_bits(bits)
         self.source, self._special, self._bits = source, special, bits
         self._numbers: dict[Any, int] = {}
@@ -203,7 +203,7 @@ class Encoder:
         # The type is part of the name: 1, True and 1.0 are one key of a dict.
         key = (type(label).__name__, label)
         if key not in self._numbers:
-            _validate.within_limit(
+            validate.within_limit(
                 "labels",
                 len(self.names),
                 f"{self.source} gave too many distinct labels (give numbers, or group them)",
@@ -272,9 +272,9 @@ class _Special(str):
 def check_bits(bits: Any) -> None:
     """Refuses what `Encoder` does not take for `bits`; raises as it does."""
     if isinstance(bits, str):
-        _validate.one_of(("lowest",), bits=bits)
+        validate.one_of(("lowest",), bits=bits)
     elif bits is not None:
-        _validate.positive_int(bits=bits)
+        validate.positive_int(bits=bits)
         if bits > 8:
             raise ValueError(f"bits must be at most 8 (2^8 labels), but was {bits}.")
 

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import _validate
-from dpjax._types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
+from dpjax.core import validate
+from dpjax.core.types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
 
 
 @jax.tree_util.register_dataclass
@@ -49,7 +49,7 @@ class Box:
     num_points: int = field(default=0, metadata={"static": True})
 
     def __post_init__(self):
-        if _validate.is_traced(self.low) or _validate.is_traced(self.high):
+        if validate.is_traced(self.low) or validate.is_traced(self.high):
             return
         try:
             low, high = (np.atleast_1d(np.asarray(x, float)) for x in (self.low, self.high))
@@ -62,7 +62,7 @@ class Box:
                 f"region must have ends of one shape [d], but had {low.shape} and {high.shape}."
             )
         dtype = jnp.result_type(float)
-        _validate.increasing(low, high, name="region")
+        validate.increasing(low, high, name="region")
         if np.any(low.astype(dtype) >= high.astype(dtype)):
             raise ValueError(
                 f"region must have ends that differ as {np.dtype(dtype)}, but had {self.low!r} and "
@@ -74,7 +74,7 @@ class Box:
         # About two thousand points in all: finer grids move the bound by less than 0.004.
         default = {1: 201, 2: 41, 3: 13}.get(len(low), 2)
         num_points = self.num_points or default
-        _validate.positive_int(at_least=2, num_points=num_points)
+        validate.positive_int(at_least=2, num_points=num_points)
         object.__setattr__(self, "num_points", num_points)
 
     @property

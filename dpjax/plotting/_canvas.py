@@ -4,8 +4,8 @@ import io
 from pathlib import Path
 from typing import Any
 
-from dpjax._errors import needs, neutral
-from dpjax._files import refuse_unwritable, write_whole
+from dpjax.core.errors import needs, neutral
+from dpjax.core.files import refuse_unwritable, write_whole
 
 _LONGEST = 100
 """Characters of a text that leave room for the figure."""

@@ -12,7 +12,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from dpjax import mechanisms
-from dpjax._types import MixedSpace, VectorSpace
+from dpjax.core.types import MixedSpace, VectorSpace
 from dpjax.reference import _integers as _integers
 from dpjax.reference import _noisy_max as _noisy_max
 from dpjax.reference import _protocols as _protocols

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from dpjax import mechanisms
-from dpjax._types import FiniteSpace, IntegerSpace, MixedSpace, VectorSpace
+from dpjax.core.types import FiniteSpace, IntegerSpace, MixedSpace, VectorSpace
 from dpjax.databases import Pairs
 from dpjax.reference._density import log_density
 from dpjax.reference._laws import noise_scale

@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.inference._assumptions import check_order
 
 
@@ -77,7 +77,7 @@ class ExactTruncatedLaplace(_Truncated):
 
     def __post_init__(self):
         """Checks the scale."""
-        _validate.positive(scale=self.scale)
+        validate.positive(scale=self.scale)
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
         # Twice Z(x).
@@ -152,7 +152,7 @@ class ExactTruncatedGaussian(_Truncated):
 
     def __post_init__(self):
         """Checks the standard deviation."""
-        _validate.positive(sigma=self.sigma)
+        validate.positive(sigma=self.sigma)
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
         """Logarithm of Z(x); x may lie outside [0, 1]."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from dpjax._errors import neutral
-from dpjax._files import write_whole
+from dpjax.core.errors import neutral
+from dpjax.core.files import write_whole
 from dpjax.inference import blind_spot, searched_text
 from dpjax.notions import Epsilon, Evidence, Gdp, Renyi, TotalVariation, Zcdp, evidence_from_plain
 from dpjax.partitions import EVERYWHERE

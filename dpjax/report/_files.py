@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from dpjax._errors import needs, neutral
-from dpjax._files import refuse_unwritable
+from dpjax.core.errors import needs, neutral
+from dpjax.core.files import refuse_unwritable
 from dpjax.report._page import CLOSING, OPENING, Page, result_text
 
 KINDS = (".html", ".md")

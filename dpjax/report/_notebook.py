@@ -2,7 +2,7 @@
 
 from html import escape
 
-from dpjax._errors import neutral
+from dpjax.core.errors import neutral
 
 _TONES = {"violated": "#c4362b", "assumption refuted": "#b86a00"}
 """Verdict -> color of its edge; any other has that of the text."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _validate, densities, mechanisms
-from dpjax._errors import nearest
-from dpjax._types import FiniteSpace
+from dpjax import densities, mechanisms
+from dpjax.core import validate
+from dpjax.core.errors import nearest
+from dpjax.core.types import FiniteSpace
 from dpjax.databases import Pairs
 from dpjax.notions import NOTIONS, Epsilon, Notion
 from dpjax.partitions import Box, Outcomes, Region
@@ -219,7 +220,7 @@ def notion_to_plain(notion: Notion) -> dict[str, Any]:
 def notion_from_plain(content: Mapping[str, Any]) -> Notion:
     """What `notion_to_plain` wrote, or a person."""
     options = dict(content)
-    _validate.one_of(NOTIONS, notion=(name := options.pop("name", Epsilon.name)))
+    validate.one_of(NOTIONS, notion=(name := options.pop("name", Epsilon.name)))
     return options_from_plain(NOTIONS[name], options)
 
 

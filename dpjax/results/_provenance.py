@@ -15,7 +15,7 @@ import scipy
 from jax import Array
 
 import dpjax
-from dpjax import _random
+from dpjax.core import random
 
 _PROBED = 1024
 """Numbers that are computed to know a processor by."""
@@ -24,7 +24,7 @@ _PROBED = 1024
 def seed_of(key: Any) -> Any:
     """An integer seed, or the words of a typed key."""
     if hasattr(key, "dtype") and jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key):
-        return _random.words_of(key).tolist()
+        return random.words_of(key).tolist()
     return int(key)
 
 
@@ -72,7 +72,7 @@ def processor(device: Any = None) -> str:
 
 @jax.jit
 def _probe(words: Array, x: Array) -> list[Array]:
-    noise = _random.laplace(jax.random.wrap_key_data(words, impl="threefry2x32"), _PROBED)
+    noise = random.laplace(jax.random.wrap_key_data(words, impl="threefry2x32"), _PROBED)
     bumps = jnp.exp(-0.5 * noise * noise) * x + jnp.log(x)
     functions = jnp.exp(-x), jnp.log(x), jnp.log1p(x), jnp.sin(x), jnp.sqrt(x)
     return [noise, *functions, noise / x, x * x + noise, jnp.sum(bumps), jnp.mean(noise)]

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dpjax._errors import neutral
-from dpjax._files import read_document
+from dpjax.core.errors import neutral
+from dpjax.core.files import read_document
 from dpjax.inference import searched_text
 from dpjax.notions import Evidence, Notion, Statement, evidence_from_plain
 from dpjax.results._plain import notion_from_plain

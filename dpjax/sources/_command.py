@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.sources._host import seeds_of_calls
 from dpjax.sources._on_host import Draw, OnHost
@@ -68,12 +68,12 @@ class CommandMechanism(OnHost):
                 f"command must have {{database}} in it, but was {self.command!r}: a program that "
                 "does not see the database has nothing to hide."
             )
-        _validate.positive_int(workers=self.workers, batch_size=self.batch_size)
-        _validate.one_of(("outcomes", "error"), special=self.special)
+        validate.positive_int(workers=self.workers, batch_size=self.batch_size)
+        validate.one_of(("outcomes", "error"), special=self.special)
         check_bits(self.bits)
         for name in ("timeout", "time_limit"):
             if getattr(self, name) is not None:
-                _validate.positive(**{name: getattr(self, name)})
+                validate.positive(**{name: getattr(self, name)})
 
     @property
     def name(self) -> str:

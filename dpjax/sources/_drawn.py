@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax import _random
-from dpjax._numerics import WideCount
-from dpjax._streaming import Blocks, blocks_of, in_calls
-from dpjax._types import FiniteSpace, IntegerSpace, VectorSpace
+from dpjax.core import random
+from dpjax.core.numerics import WideCount
+from dpjax.core.streaming import Blocks, blocks_of, in_calls
+from dpjax.core.types import FiniteSpace, IntegerSpace, VectorSpace
 from dpjax.databases import Pairs
 from dpjax.databases._trees import nth
 from dpjax.mechanisms import FromFunction, Mechanism, refuse_repeated
@@ -108,7 +108,7 @@ class _OpenedDrawn:
         self._first: list[np.ndarray] = []
         self._laid: list[Partition] = []
         self._block = block_size(self._rounds)
-        self.settings: dict[str, Any] = {"block": self._block, **_random.numbers_of_process()}
+        self.settings: dict[str, Any] = {"block": self._block, **random.numbers_of_process()}
         draws = 2 * (self._rounds.searched(len(pairs)) + self.num_confirm)
         self.tally.expect(draws)
         layout = request.execution.layout
@@ -210,7 +210,7 @@ class _OpenedDrawn:
 
     def _draw(self, pair: int, side: int, stage: int, num_draws: int, first: int = 0) -> np.ndarray:
         """So many draws of a stream from a block on, on the host."""
-        stream = stream_words(_random.words_of(self._request.key), _RUN, pair, side, stage)
+        stream = stream_words(random.words_of(self._request.key), _RUN, pair, side, stage)
         database = nth((self._stacked.database, self._stacked.neighbor)[side], pair)
         return first_draws(self._mechanism, stream, database, num_draws, self._block, first=first)
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _validate
-from dpjax._errors import name_of_function
+from dpjax.core import validate
+from dpjax.core.errors import name_of_function
 from dpjax.partitions._nested import rows_of
 from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview, preview_database
 from dpjax.sources._copies import copier
@@ -69,12 +69,12 @@ class HostMechanism(OnHost):
     def __post_init__(self):
         if not callable(self.function):
             raise TypeError(f"function must be callable, but was {self.function!r}.")
-        _validate.positive_int(batch_size=self.batch_size)
-        _validate.positive_int(at_least=0, workers=self.workers)
-        _validate.one_of(("outcomes", "error"), special=self.special)
+        validate.positive_int(batch_size=self.batch_size)
+        validate.positive_int(at_least=0, workers=self.workers)
+        validate.one_of(("outcomes", "error"), special=self.special)
         check_bits(self.bits)
         if self.time_limit is not None:
-            _validate.positive(time_limit=self.time_limit)
+            validate.positive(time_limit=self.time_limit)
         _check_arguments(self.function, self.name, self.batched)
         if self.workers:
             _check_picklable(self.function, self.name)

@@ -13,12 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import _random
-from dpjax._batching import Execution, map_batched
-from dpjax._errors import signals_wait
-from dpjax._jit import jit_by_class
-from dpjax._numerics import MAX_BLOCK, WideCount
-from dpjax._streaming import Blocks, category_counts, drawn_once, reduce_samples
+from dpjax.core import random
+from dpjax.core.errors import signals_wait
+from dpjax.core.execution import Execution, map_batched
+from dpjax.core.jit import jit_by_class
+from dpjax.core.numerics import MAX_BLOCK, WideCount
+from dpjax.core.streaming import Blocks, category_counts, drawn_once, reduce_samples
 from dpjax.inference import Rounds
 from dpjax.partitions import Lookup
 from dpjax.sources._streams import CONFIRM, DrawnStreams
@@ -46,7 +46,7 @@ def block_size(rounds: Rounds) -> int:
 
 def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
     """The words of a stream's key, uint32 [2], folded on the host as `fold_in` does on a device."""
-    return reduce(_random.fold_words, parts, words)
+    return reduce(random.fold_words, parts, words)
 
 
 def first_draws(
@@ -66,7 +66,7 @@ def first_draws(
     # As many as are gathered take a second or so.
     with signals_wait():
         drawn = [
-            sample_block(mechanism, _random.fold_words(words, block), database, size=size)
+            sample_block(mechanism, random.fold_words(words, block), database, size=size)
             for block in blocks
         ]
         return np.concatenate(jax.device_get(drawn))[:num_draws]
@@ -119,7 +119,7 @@ def search_counts_runs(
 
     def one_run(of_run: tuple[Array, Array]) -> WideCount:
         run, pairs = of_run
-        streams = DrawnStreams(mechanism, database, neighbor, _random.fold_in(key, run))
+        streams = DrawnStreams(mechanism, database, neighbor, random.fold_in(key, run))
         return map_batched(
             lambda pair: _counts(streams, pair, stage, num_samples, cells, None),
             pairs,
@@ -163,7 +163,7 @@ def confirm_counts_runs(
 
     def one_run(of_run: tuple[Array, Array, Array]) -> WideCount:
         run, pair, marks = of_run
-        streams = DrawnStreams(mechanism, database, neighbor, _random.fold_in(key, run))
+        streams = DrawnStreams(mechanism, database, neighbor, random.fold_in(key, run))
         return _counts(streams, pair, CONFIRM, num_confirm, cells, (marks, num_marks))
 
     with jax.named_scope("confirm"):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax import _random
+from dpjax.core import random
 from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, region_text
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._labels_alone import refuse_labels_alone
@@ -73,7 +73,7 @@ class _OpenedOnHost:
         self._start = time.perf_counter()
         self._source, self._draw = source, draw
         self._box = as_box(request.region)
-        words = tuple(_random.words_of(request.key).tolist())
+        words = tuple(random.words_of(request.key).tolist())
         self._encoder = source.encoder()
         self.tally = Tally(request.execution.progress)
         self._stream = _Watched(draw, self._encoder, pairs, words, self.tally)

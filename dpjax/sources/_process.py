@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dpjax import _validate
+from dpjax.core import validate
 
 _PDEATHSIG = 1
 """Of prctl: the signal that a process gets when its parent ends."""
@@ -196,7 +196,7 @@ def _read(
 ) -> tuple[list[str], int | None]:
     """Lines and exit status; None for a status that did not come in time."""
     raw: list[bytes] = []
-    pipe, most, size = process.stdout, _validate.limit("program_bytes"), 0
+    pipe, most, size = process.stdout, validate.limit("program_bytes"), 0
     assert pipe is not None
 
     def read() -> None:
@@ -227,7 +227,7 @@ def _read(
         reader.join(_GRACE)
     # Of a copy, where the reader could not be stopped.
     taken = list(raw)
-    _validate.within_limit("program_bytes", size, f"the program {name!r} printed too many bytes")
+    validate.within_limit("program_bytes", size, f"the program {name!r} printed too many bytes")
     # Bytes that are no UTF-8 stay apart from each other, and on most systems \r is of the line.
     end = os.linesep.encode()
     lines = [line.removesuffix(end).decode("utf-8", "surrogateescape") for line in taken]

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax import _random, _validate
+from dpjax.core import random, validate
 from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, region_text
 from dpjax.partitions._outputs import check_bits
 from dpjax.partitions._scored import fold_of
@@ -67,9 +67,9 @@ class Recorded:
     def __post_init__(self):
         refuse_same_origin(self.x, self.y)
         check_bits(self.bits)
-        _validate.open_unit(search_fraction=self.search_fraction)
+        validate.open_unit(search_fraction=self.search_fraction)
         if self.blocks is not None:
-            _validate.positive_int(blocks=self.blocks)
+            validate.positive_int(blocks=self.blocks)
         if self.search_fraction >= 0.5:
             raise ValueError(
                 f"search_fraction must be below 0.5, but was {self.search_fraction}: the confirm "
@@ -219,7 +219,7 @@ class _Split:
     ):
         self._recording, (side, self._block) = recording, place
         self.name = name if recording.name == name else f"{name} ({recording.name})"
-        words = _random.words_of(key).tolist()
+        words = random.words_of(key).tolist()
         self._key = np.array([words[0] << 32 | words[1], side], np.uint64)
         self.fraction, self._limit = fraction, np.uint64(int(fraction * 2**64))
         self.folds = np.empty(0, np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from dpjax._batching import Execution
+from dpjax.core.execution import Execution
 from dpjax.databases import Pairs
 from dpjax.databases._pairs import rows_of
 from dpjax.databases._trees import rows

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _random
-from dpjax._streaming import Blocks, blocks_of, stored_blocks
+from dpjax.core import random
+from dpjax.core.streaming import Blocks, blocks_of, stored_blocks
 from dpjax.databases._trees import length
 
 SEARCH, CONFIRM, LAY, SEARCH_AGAIN = range(4)
@@ -62,14 +62,14 @@ class DrawnStreams:
         """Block number -> block of draws."""
         key = self.key
         for part in (pair, side, stage):
-            key = _random.fold_in(key, part)
+            key = random.fold_in(key, part)
         # The two sides may differ in shape, for which is drawn is known as this is traced.
         stacked = self.neighbor if side else self.database
         database = jax.tree.map(lambda leaf: jnp.asarray(leaf)[pair], stacked)
         size = blocks_of(num_samples).size
         # One trace for all that read the stream, for a user's mechanism may be slow to trace.
         return jax.jit(
-            lambda block: self.mechanism.sample(_random.fold_in(key, block), database, size)
+            lambda block: self.mechanism.sample(random.fold_in(key, block), database, size)
         )
 
 

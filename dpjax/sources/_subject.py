@@ -6,9 +6,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax import _random
-from dpjax._errors import name_of_function
-from dpjax._jit import jit_by_class
+from dpjax.core import random
+from dpjax.core.errors import name_of_function
+from dpjax.core.jit import jit_by_class
 from dpjax.databases import Pairs
 from dpjax.databases._trees import nth, shape_of
 from dpjax.mechanisms import FromFunction, Mechanism, check_mechanism, from_function, is_built_in
@@ -101,9 +101,9 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
 
 def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Any) -> np.ndarray:
     """Outputs over all databases, [n] or [n, d], from draws of their own."""
-    pilot = _random.fold_in(root, _random.stable_hash("pilot"))
+    pilot = random.fold_in(root, random.stable_hash("pilot"))
     sides = [
-        np.asarray(_draw_pilot(mechanism, side, _random.fold_in(pilot, number)))
+        np.asarray(_draw_pilot(mechanism, side, random.fold_in(pilot, number)))
         for number, side in enumerate((pairs.database, pairs.neighbor))
     ]
     return np.concatenate([side.reshape(-1, *side.shape[2:]) for side in sides])

@@ -7,7 +7,7 @@ belongs where it lies.
 import json
 from typing import Any
 
-from dpjax import _random
+from dpjax.core import random
 from dpjax.results import _provenance
 from dpjax.sweeps._entry import Entry
 
@@ -37,7 +37,7 @@ def binding(entry: Entry, first: int, stop: int, key: int) -> dict[str, Any]:
         "entry": entry.id,
         "first": first,
         "stop": stop,
-        **_random.numbers_of_process(),
+        **random.numbers_of_process(),
         **{name: versions[name] for name in DECISIVE},
         "processor": _provenance.processor(),
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax._batching import Execution
+from dpjax.core.execution import Execution
 from dpjax.results._provenance import device
 from dpjax.sweeps._binding import PLACE, binding
 from dpjax.sweeps._compute import compute

@@ -10,8 +10,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax._batching import Execution, default_execution
-from dpjax._errors import Status
+from dpjax.core.errors import Status
+from dpjax.core.execution import Execution, default_execution
 from dpjax.methods import Events, Local
 from dpjax.sweeps._devices import Columns
 from dpjax.sweeps._entry import Entry

@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
-from dpjax._jit import jit_by_class
+from dpjax.core.jit import jit_by_class
 
 Columns = dict[str, Any]
 """Name -> one value a run."""

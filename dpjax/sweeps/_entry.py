@@ -9,8 +9,8 @@ from typing import Any
 
 from jax import Array
 
-from dpjax import _random, _validate
-from dpjax._types import MixedSpace
+from dpjax.core import random, validate
+from dpjax.core.types import MixedSpace
 from dpjax.databases._trees import nth
 from dpjax.methods import Events, Local
 from dpjax.notions import Epsilon, Notion, Terms
@@ -73,8 +73,8 @@ class Entry:
         )
         if not isinstance(self.method, Events):
             terms.refuse_notions(f"the method {self.method.name!r}")
-        _validate.positive_int(num_runs=self.num_runs)
-        _validate.within_limit("runs", self.num_runs, "an entry of too many runs")
+        validate.positive_int(num_runs=self.num_runs)
+        validate.within_limit("runs", self.num_runs, "an entry of too many runs")
         mechanism, pairs = self._looked_at()
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "pairs", pairs)
@@ -142,7 +142,7 @@ class Entry:
 
     def key(self, root: Any) -> Array:
         """The typed key of the entry's runs, folded from a sweep's key and the identity."""
-        return _random.fold_in(_random.as_key(root), _random.stable_hash(self.id))
+        return random.fold_in(random.as_key(root), random.stable_hash(self.id))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain words, numbers, lists and dicts; `from_dict` reads them back."""
@@ -192,9 +192,9 @@ class Entry:
         name = content.get("method", Events.name)
         if not isinstance(name, str):
             raise TypeError(f"method must be a name, but was {name!r}.")
-        _validate.one_of(METHODS, method=name)
+        validate.one_of(METHODS, method=name)
         if "runs" in content:
-            _validate.positive_int(runs=content["runs"])
+            validate.positive_int(runs=content["runs"])
         method = options_from_plain(METHODS[name], content.get("options", {}))
         pairs = content.get("pairs", STANDARD)
         pairs = None if pairs == STANDARD else pairs_from_plain(pairs)

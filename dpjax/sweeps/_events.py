@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from jax import Array
 
-from dpjax import _random
-from dpjax._batching import Execution
-from dpjax._streaming import blocks_of, fetched
+from dpjax.core import random
+from dpjax.core.execution import Execution
+from dpjax.core.streaming import blocks_of, fetched
 from dpjax.databases._trees import nth
 from dpjax.inference import Event
 from dpjax.mechanisms import refuse_repeated
@@ -46,7 +46,7 @@ def start_events(
     """
     rounds = entry.method.rounds(num_pairs := len(entry.pairs))
     size = block_size(rounds)
-    laid, table = _laid(entry, tuple(_random.words_of(key).tolist()), size)
+    laid, table = _laid(entry, tuple(random.words_of(key).tolist()), size)
     drawn = (entry.mechanism, entry.pairs.database, entry.pairs.neighbor, table)
 
     def search(stage: int, num_samples: int, pairs: np.ndarray) -> Any:

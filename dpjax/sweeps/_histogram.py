@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax._batching import Execution
-from dpjax._errors import Status
-from dpjax._numerics import WideCount
-from dpjax._streaming import blocks_of, fetched
+from dpjax.core.errors import Status
+from dpjax.core.execution import Execution
+from dpjax.core.numerics import WideCount
+from dpjax.core.streaming import blocks_of, fetched
 from dpjax.inference._levels import ldp_levels, renyi_levels
 from dpjax.methods.histogram._estimate import all_pairs_of, count_outputs, output_interval_of
 from dpjax.sweeps._devices import Columns, over_devices

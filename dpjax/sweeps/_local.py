@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax._batching import Execution, default_execution
-from dpjax._errors import Status
-from dpjax._streaming import fetched
+from dpjax.core.errors import Status
+from dpjax.core.execution import Execution, default_execution
+from dpjax.core.streaming import fetched
 from dpjax.densities import MAX_NODES, find_kernel, finer
 from dpjax.methods.local import (
     Local,

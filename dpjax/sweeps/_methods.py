@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import jax
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.methods import Events, Local
 
 
@@ -48,7 +48,7 @@ class HistogramEstimate:
     name: ClassVar[str] = "histogram-estimate"
 
     def __post_init__(self):
-        _validate.positive_int(num_intervals=self.num_intervals, num_samples=self.num_samples)
+        validate.positive_int(num_intervals=self.num_intervals, num_samples=self.num_samples)
         object.__setattr__(self, "inputs", tuple(float(x) for x in self.inputs))
         if len(self.inputs) < 2:
             raise ValueError(f"inputs must be at least two, but were {len(self.inputs)}.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from dpjax._batching import Execution
+from dpjax.core.execution import Execution
 from dpjax.sweeps._blocks import compute_block, start_block
 from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store

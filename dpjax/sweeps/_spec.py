@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpjax import _random, _validate
-from dpjax._errors import needs
-from dpjax._files import read_document
+from dpjax.core import random, validate
+from dpjax.core.errors import needs
+from dpjax.core.files import read_document
 from dpjax.partitions._outputs import preview_database
 from dpjax.results._plain import check_names
 from dpjax.sweeps._entry import Entry
@@ -58,21 +58,21 @@ class SweepSpec:
         object.__setattr__(self, "entries", tuple(self.entries))
         if not isinstance(self.name, str):
             raise TypeError(f"name must be a text, but was {self.name!r}.")
-        _validate.positive_int(block_runs=self.block_runs)
-        _random.as_key(self.key)
+        validate.positive_int(block_runs=self.block_runs)
+        random.as_key(self.key)
         if not self.entries:
             raise ValueError("entries must be at least one, but there was none.")
         # By the hash that their keys are folded from: equal keys would give equal noise.
         seen: dict[int, str] = {}
         for entry in self.entries:
-            number = _random.stable_hash(entry.id)
+            number = random.stable_hash(entry.id)
             if number in seen:
                 raise ValueError(
                     f"entries {seen[number]!r} and {entry.label!r} are the same: leave one out."
                 )
             seen[number] = entry.label
         blocks = sum(-(-entry.num_runs // self.block_runs) for entry in self.entries)
-        _validate.within_limit("blocks", blocks, "a sweep of too many blocks of block_runs runs")
+        validate.within_limit("blocks", blocks, "a sweep of too many blocks of block_runs runs")
 
     @property
     def num_runs(self) -> int:
@@ -124,7 +124,7 @@ class SweepSpec:
         for number, table in enumerate(written, start=1):
             try:
                 size = len(entries) + _size(table)
-                _validate.within_limit("entries", size, "a sweep of too many entries")
+                validate.within_limit("entries", size, "a sweep of too many entries")
                 entries += [Entry.from_dict(one, allow_import) for one in _expand(table)]
             except (ValueError, TypeError) as error:
                 raise _of(error, f"entry {number}: {error}") from None

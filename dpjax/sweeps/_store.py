@@ -17,9 +17,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpjax import _random
-from dpjax._errors import needs
-from dpjax._files import read_document, write_whole
+from dpjax.core import random
+from dpjax.core.errors import needs
+from dpjax.core.files import read_document, write_whole
 from dpjax.results import _provenance
 from dpjax.sweeps._binding import DECISIVE, FORMAT, difference, read_binding
 from dpjax.sweeps._blocks import UNREPEATABLE
@@ -318,7 +318,7 @@ def _manifest(spec: SweepSpec) -> dict[str, Any]:
         "format": FORMAT,
         "spec": spec.to_dict(),
         "versions": _provenance.versions(),
-        **_random.numbers_of_process(),
+        **random.numbers_of_process(),
         "processors": [_provenance.processor()],
         "device": _provenance.device(),
     }

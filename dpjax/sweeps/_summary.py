@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpjax._errors import neutral
-from dpjax._files import write_whole
+from dpjax.core.errors import neutral
+from dpjax.core.files import write_whole
 
 if TYPE_CHECKING:
     from dpjax.sweeps._store import Store

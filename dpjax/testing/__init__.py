@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dpjax.testing._assertions import assert_private as assert_private
     from dpjax.testing._budget import detectable_epsilon as detectable_epsilon
 else:
-    from dpjax._lazy import lazy as _lazy
+    from dpjax.core.lazy import lazy as _lazy
 
     __getattr__, __dir__, __all__ = _lazy(
         __name__,

@@ -4,9 +4,9 @@ import shlex
 import time
 from typing import Any, NamedTuple
 
-from dpjax import _validate
-from dpjax._batching import Execution
 from dpjax.audit import audit, source_of
+from dpjax.core import validate
+from dpjax.core.execution import Execution
 from dpjax.methods import Events
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
 from dpjax.results._result import VIOLATED, AuditResult
@@ -187,7 +187,7 @@ class _Claim(NamedTuple):
 def _claimed(epsilon: float | None, delta: float, level: dict[str, Any]) -> tuple[Notion, Any]:
     """The notion and the claim of an assertion, of which there is one."""
     if epsilon is not None and not level:
-        _validate.non_negative(epsilon=epsilon)
+        validate.non_negative(epsilon=epsilon)
         return Epsilon(delta), epsilon
     if epsilon is None and set(level) == {"notion", "claim"}:
         return level["notion"], level["claim"]
@@ -210,7 +210,7 @@ def _audit(
             "time."
         )
     if seconds is not None:
-        _validate.positive(seconds=seconds)
+        validate.positive(seconds=seconds)
     session, source = _session.CURRENT, source_of(claim.subject)
     budgeted = False
     draws = getattr(source, "takes_pairs", True)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from dpjax import _random
-from dpjax._numerics import MAX_BLOCK
+from dpjax.core import random
+from dpjax.core.numerics import MAX_BLOCK
 from dpjax.inference import Ratio
 from dpjax.results._result import AuditResult
 
@@ -30,7 +30,7 @@ _WARM_SHARE = 0.25
 _LEAST_SLOPE = 0.2
 """Part of a pilot's time that is taken for draws at least: two times differ by chance, too."""
 
-_PILOT_KEY = _random.stable_hash("dpjax.testing: pilots of a time")
+_PILOT_KEY = random.stable_hash("dpjax.testing: pilots of a time")
 """Folded into an audit's key for its pilots."""
 
 
@@ -95,7 +95,7 @@ def audit_within(
         compiled: Whether JAX compiles the audit: one program for all sizes of whole blocks.
     """
     start = time.perf_counter()
-    pilot_key = _random.fold_in(_random.as_key(key), _PILOT_KEY)
+    pilot_key = random.fold_in(random.as_key(key), _PILOT_KEY)
 
     def left() -> float:
         return seconds - (time.perf_counter() - start)

@@ -4,7 +4,7 @@ import dataclasses
 import os
 from typing import Any
 
-from dpjax._errors import name_of_function
+from dpjax.core.errors import name_of_function
 from dpjax.mechanisms import Mechanism, is_built_in
 from dpjax.results._plain import notion_from_plain
 from dpjax.results._result import AuditResult

@@ -27,8 +27,8 @@ from benchmarks.speed import (
     startup,
     table,
 )
-from dpjax import _random
-from dpjax._streaming import Reducer, reduce_samples
+from dpjax.core import random
+from dpjax.core.streaming import Reducer, reduce_samples
 from dpjax.densities import binned_density, direct_density
 from dpjax.sources._streams import CONFIRM, SEARCH, DrawnStreams
 from dpjax.sweeps import run_bounds
@@ -159,12 +159,12 @@ def test_mpl_and_overhead_in_small():
 @pytest.mark.slow
 def test_the_twin_draws_what_runs_draw():
     entry = experiment("b", 0.7)
-    name = _random.stable_hash(entry.id)
+    name = random.stable_hash(entry.id)
     source = DrawnStreams(
         entry.mechanism,
         jnp.asarray(entry.pairs.database),
         jnp.asarray(entry.pairs.neighbor),
-        _random.fold_in(_random.fold_in(_random.as_key(0), name), 3),
+        random.fold_in(random.fold_in(random.as_key(0), name), 3),
     )
     reducer = Reducer(lambda: 0, lambda c, s, v: c + jnp.sum(jnp.where(v, s, 0)))
 
@@ -203,7 +203,7 @@ def sampler(letter):
     """The compiled sampler of 8192 outputs: (key, database) -> outputs."""
     entry = experiment(letter, 0.7)
     sample = jax.jit(lambda key, database: entry.mechanism.sample(key, database, 8192))
-    return sample.lower(_random.as_key(0), jnp.asarray(entry.pairs.database[0])).compile()
+    return sample.lower(random.as_key(0), jnp.asarray(entry.pairs.database[0])).compile()
 
 
 @pytest.mark.parametrize("letter", "abcdefgh")
@@ -211,7 +211,7 @@ def test_plain_draws_have_the_mechanisms_distribution(letter):
     entry = experiment(letter, 0.7)
     database = np.asarray(entry.pairs.neighbor)[4]
     plain = plain_mpl.DRAWS[letter](entry, np.random.default_rng(5), database, 8192)
-    ours = np.asarray(sampler(letter)(_random.as_key(9), jnp.asarray(database)))
+    ours = np.asarray(sampler(letter)(random.as_key(9), jnp.asarray(database)))
     if letter in "acd":
         assert stats.ks_2samp(plain, ours).pvalue > 1e-5
         return
@@ -240,7 +240,7 @@ def test_the_integer_limit_of_a_chip():
     assert gpu.limit_of("a", gpu.CHIPS["H200"]) == pytest.approx(2.1e11, rel=0.01)
     # Operations by tracing the cipher itself, rotations as one where jnp writes three.
     counter = jnp.zeros(4, jnp.uint32)
-    cipher = jax.make_jaxpr(lambda x: _random.threefry2x32((x, x), (x, x)))(counter).eqns[0]
+    cipher = jax.make_jaxpr(lambda x: random.threefry2x32((x, x), (x, x)))(counter).eqns[0]
     jaxpr = cipher.params["jaxpr"]
     names = [equation.primitive.name for equation in jaxpr.eqns]
     arithmetic = [n for n in names if n in ("add", "xor", "or")]

@@ -7,8 +7,8 @@ import pytest
 
 import dpjax
 import dpjax.audit
-from dpjax._errors import nearest, needs
 from dpjax.cli._stop import say
+from dpjax.core.errors import nearest, needs
 
 LAPLACE = ("audit", "laplace")
 HOST = ("audit", "--host", "message_mechanisms:noisy")

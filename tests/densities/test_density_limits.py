@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax._batching import Execution
+from dpjax.core.execution import Execution
 from dpjax.densities import (
     KERNELS,
     Scott,

@@ -102,7 +102,7 @@ def test_nothing_half_written_stays(values, tmp_path, monkeypatch):
         during.setattr("dpjax.empirical._report.render_empirical_report", fail)
         with pytest.raises(OSError, match="disk full"):
             write_empirical_report(result, old)
-    monkeypatch.setattr("dpjax._files.os.replace", fail)
+    monkeypatch.setattr("dpjax.core.files.os.replace", fail)
     with pytest.raises(OSError, match="disk full"):
         write_empirical_report(result, old)
     assert [p.name for p in tmp_path.iterdir()] == ["r.md"] and old.read_text() == "old"

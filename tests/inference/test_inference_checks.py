@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.inference import (
     LipschitzOutputs,
     Plan,
@@ -150,4 +150,4 @@ def test_one_wrong_count_among_many_is_found():
     counts[7_777] = 11
     with pytest.raises(ValueError, match=r"counts must be .* but held 11"):
         clopper_pearson(counts, 10, 0.9)
-    _validate.counts(at_most=5, counts=np.zeros((0, 3)))
+    validate.counts(at_most=5, counts=np.zeros((0, 3)))

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpjax import _random, mechanisms, reference
-from dpjax._jit import jit_by_class
-from dpjax._types import FiniteSpace, IntegerSpace, MixedSpace, RealSpace, VectorSpace
+from dpjax import mechanisms, reference
+from dpjax.core import random
+from dpjax.core.jit import jit_by_class
+from dpjax.core.types import FiniteSpace, IntegerSpace, MixedSpace, RealSpace, VectorSpace
 from dpjax.databases import Pairs
 from dpjax.mechanisms import CATALOGUE, Mechanism, find_mechanism
 
@@ -101,7 +102,7 @@ def draw(mechanism, key, database, num_samples):
 
 def draws_of(mechanism, database, num_samples=NUM_DRAWS, seed=1):
     """Parameters, key and database are arguments: one compilation a class, shared by all tests."""
-    return np.asarray(draw(mechanism, _random.as_key(seed), jnp.asarray(database), num_samples))
+    return np.asarray(draw(mechanism, random.as_key(seed), jnp.asarray(database), num_samples))
 
 
 def test_the_table_is_the_catalogue():
@@ -171,7 +172,7 @@ def test_vmap_over_a_parameter_and_databases_gives_the_same_draws(name):
     asked = [*((m, database) for m in sweep), (mechanism, moved)]
     separate = np.stack([draws_of(*one)[:999] for one in asked])
     stacked = jax.tree.map(lambda *leaves: np.array(leaves, np.float32), *sweep)
-    over_databases = jax.vmap(lambda m, x: m.sample(_random.as_key(1), x, 999), (None, 0))
+    over_databases = jax.vmap(lambda m, x: m.sample(random.as_key(1), x, 999), (None, 0))
     over_both = jax.jit(jax.vmap(over_databases, (0, None)))
     together = np.asarray(over_both(stacked, np.stack([database, moved])))
     together = np.concatenate([together[:, 0], together[:1, 1]])

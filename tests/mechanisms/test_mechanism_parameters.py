@@ -94,9 +94,10 @@ def test_float64_where_jax_is_told_so():
         import jax
         jax.config.update("jax_enable_x64", True)
         import jax.numpy as jnp
-        from dpjax import _random, mechanisms
+        from dpjax import mechanisms
+        from dpjax.core import random
         from dpjax.mechanisms import FiniteSpace, IntegerSpace
-        key = _random.as_key(0)
+        key = random.as_key(0)
         for cls in mechanisms.CATALOGUE.values():
             mechanism = cls()
             integers = isinstance(mechanism.output_space, FiniteSpace | IntegerSpace)

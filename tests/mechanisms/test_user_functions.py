@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax import _random
-from dpjax._types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
+from dpjax.core import random
+from dpjax.core.types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
 from dpjax.mechanisms import from_function
 
 FALSE_ALARM = 1e-5
@@ -22,11 +22,11 @@ def test_a_user_function_is_batched():
     mechanism = from_function(noisy, 0.5)
     assert mechanism.output_space == RealSpace()
     sample = jax.jit(lambda key, x: mechanism.sample(key, x, 2**16))
-    draws = np.asarray(sample(_random.as_key(1), jnp.float32(0.5)))
+    draws = np.asarray(sample(random.as_key(1), jnp.float32(0.5)))
     assert draws.dtype == np.float32 and draws.shape == (2**16,)
     assert stats.kstest(draws, stats.norm(0.5).cdf).pvalue > FALSE_ALARM
-    key = _random.as_key(1)
-    one = jax.jit(lambda key: noisy(_random.sample_keys(key, 7)[4], 0.5))(key)
+    key = random.as_key(1)
+    one = jax.jit(lambda key: noisy(random.sample_keys(key, 7)[4], 0.5))(key)
     seven = jax.jit(lambda key: mechanism.sample(key, jnp.float32(0.5), 7))(key)
     assert seven[4] == pytest.approx(float(one), rel=1e-6)
 
@@ -46,7 +46,7 @@ def test_output_spaces_of_user_functions():
 
     def sampled(space, database):
         sample = spaces[space].sample
-        return jax.jit(lambda key: sample(key, database, 50))(_random.as_key(0))
+        return jax.jit(lambda key: sample(key, database, 50))(random.as_key(0))
 
     draws = sampled(FiniteSpace(2), jnp.float32(0.3))
     assert draws.dtype == jnp.int32 and draws.shape == (50,)
@@ -174,8 +174,8 @@ def test_user_functions_see_jax_arrays_and_change_nothing(function, dimension):
 
 def test_a_function_may_call_the_host():
     mechanism = from_function(pure_on_the_host, np.float32(2.0))
-    key = _random.as_key(0)
-    noise = jax.jit(lambda key: jax.vmap(jax.random.laplace)(_random.sample_keys(key, 4)))
+    key = random.as_key(0)
+    noise = jax.jit(lambda key: jax.vmap(jax.random.laplace)(random.sample_keys(key, 4)))
     drawn = jax.jit(lambda key: mechanism.sample(key, jnp.float32(2), 4))(key)
     np.testing.assert_allclose(drawn, (2 + np.asarray(noise(key), float)) ** 3, rtol=1e-5)
 

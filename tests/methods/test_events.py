@@ -11,8 +11,9 @@ from scipy import stats
 
 import dpjax
 from benchmarks.guarantees import AtomOrLaplace, TwoCounts
-from dpjax import Execution, _random
-from dpjax._types import FiniteSpace
+from dpjax import Execution
+from dpjax.core import random
+from dpjax.core.types import FiniteSpace
 from dpjax.databases import Pairs
 from dpjax.mechanisms import SVT2, Laplace, ReportNoisyMax
 from dpjax.partitions import Encoder, encode_drawn, lay
@@ -127,7 +128,7 @@ def agreements(keys=80):
     """Audits of nothing in which the cells that search found likelier are so again, less others."""
     total = 0
     for key in range(keys):
-        request = Request(SMALL.rounds, None, lambda *_: 0.0, _random.as_key(key), Execution())
+        request = Request(SMALL.rounds, None, lambda *_: 0.0, random.as_key(key), Execution())
         with Drawn(Laplace(1.0)).opened([(0.0, 0.0)], request) as opened:
             ((cells, halves, _),) = opened.search()
             found = halves.sum(axis=0)

@@ -15,8 +15,8 @@ import pytest
 
 import dpjax
 from dpjax import Events, Execution, HostMechanism, Local
-from dpjax import _streaming as streaming
-from dpjax._errors import Stopped, signals_wait
+from dpjax.core import streaming
+from dpjax.core.errors import Stopped, signals_wait
 from dpjax.mechanisms import Laplace, TruncatedLaplace
 
 SIZES = Events(num_samples=1000, num_confirm=10_000)

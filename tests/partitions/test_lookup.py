@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from dpjax._types import FiniteSpace, IntegerSpace, MixedSpace, RealSpace, VectorSpace
+from dpjax.core.types import FiniteSpace, IntegerSpace, MixedSpace, RealSpace, VectorSpace
 from dpjax.partitions import Box, Encoder, encode_drawn, lay, lookup
 
 TINY = np.finfo(np.float32).tiny

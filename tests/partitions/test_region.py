@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax._types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
+from dpjax.core.types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
 from dpjax.partitions import Box, Outcomes, as_region, product_grid
 
 

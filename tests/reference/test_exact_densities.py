@@ -12,7 +12,7 @@ import pytest
 from scipy import integrate, stats
 
 from dpjax import mechanisms, reference
-from dpjax._types import MixedSpace, VectorSpace
+from dpjax.core.types import MixedSpace, VectorSpace
 from dpjax.mechanisms import CATALOGUE
 
 ONE_NUMBER = [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpjax import mechanisms, reference
-from dpjax._types import MixedSpace, VectorSpace
+from dpjax.core.types import MixedSpace, VectorSpace
 from dpjax.databases import Pairs, query_patterns, shifts
 from dpjax.mechanisms import CATALOGUE
 

@@ -12,7 +12,7 @@ import pytest
 
 import dpjax
 from dpjax import Recorded
-from dpjax._errors import neutral
+from dpjax.core.errors import neutral
 from dpjax.empirical import calibrate_noise, empirical_privacy, write_empirical_report
 from dpjax.mechanisms import Laplace
 from dpjax.report import render_report, write_report

@@ -10,8 +10,9 @@ from scipy.stats import binom
 
 import dpjax
 from benchmarks.learned import LAWS, learned, oracle
-from dpjax import Recorded, _random
-from dpjax._types import VectorSpace
+from dpjax import Recorded
+from dpjax.core import random
+from dpjax.core.types import VectorSpace
 
 FEW = dpjax.Events(1000, 2000)
 
@@ -24,7 +25,7 @@ class FiveCounts:
     output_space = VectorSpace(5)
 
     def sample(self, key, database, num_samples):
-        noise = _random.laplace(key, 5 * num_samples, dtype=jnp.float32)
+        noise = random.laplace(key, 5 * num_samples, dtype=jnp.float32)
         return noise.reshape(num_samples, 5) * 2 + database * jnp.eye(5)[2][None]
 
 

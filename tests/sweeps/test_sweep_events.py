@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpjax import Epsilon, Events, _random
+from dpjax import Epsilon, Events
+from dpjax.core import random
 from dpjax.inference import Ratio, event_lower_bound
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse
 from dpjax.partitions import Encoder, encode_drawn, lay
@@ -37,14 +38,14 @@ KEY = 7
 def fold(key, *parts):
     """A key folded part by part."""
     for part in parts:
-        key = _random.fold_in(key, part)
+        key = random.fold_in(key, part)
     return key
 
 
 def drawn(entry, run, pair, side, stage, number):
     """Outputs of a stream, in blocks of the power of 2 that holds the smallest stage."""
     block = 512 if len(entry.pairs) <= 2 else 256
-    key = fold(_random.as_key(KEY), _random.stable_hash(entry.id), run, pair, side, stage)
+    key = fold(random.as_key(KEY), random.stable_hash(entry.id), run, pair, side, stage)
     database = (entry.pairs.database, entry.pairs.neighbor)[side][pair]
     count = -(-number // block)
     blocks = [sampled(entry.mechanism, fold(key, i), database, block) for i in range(count)]
@@ -177,7 +178,7 @@ class Stubborn:
 
     def sample(self, key, database, num_samples):
         """[num_samples]."""
-        return database + _random.laplace(_random.as_key(1), num_samples)
+        return database + random.laplace(random.as_key(1), num_samples)
 
 
 def test_a_sampler_that_ignores_its_key_is_refused():

@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import Box, Epsilon, Events, Local, _random
-from dpjax._batching import Execution, default_execution
+from dpjax import Box, Epsilon, Events, Local
+from dpjax.core import random
+from dpjax.core.execution import Execution, default_execution
 from dpjax.databases import Pairs
 from dpjax.densities import Fixed, HoelderRate
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse, TruncatedLaplace, from_function
@@ -45,7 +46,7 @@ SPEC = SweepSpec("test", (FINITE, REAL, COUNTED), key=3, block_runs=3)
 
 def user_noise(key, count):
     """A user's mechanism that a worker can import."""
-    return count + _random.laplace(key, 1)[0]
+    return count + random.laplace(key, 1)[0]
 
 
 def by_hand(kernel, entry, runs, **other):
@@ -57,7 +58,7 @@ def by_hand(kernel, entry, runs, **other):
             entry.pairs.neighbor,
             entry.region,
             dataclasses.replace(entry.method, region=None, **other),
-            _random.fold_in(_random.as_key(SPEC.key), _random.stable_hash(entry.id)),
+            random.fold_in(random.as_key(SPEC.key), random.stable_hash(entry.id)),
             jnp.asarray(runs, jnp.int32),
             execution=default_execution(),
         )
@@ -262,7 +263,7 @@ def test_a_histogram_gives_estimates():
     # 60 draws into 12 intervals: some runs find one empty, and have no number.
     entry = Entry(TruncatedLaplace(1.0), HistogramEstimate(12, 60, (0.0, 0.5, 1.0)))
     columns = compute(entry, range(40), 3)()
-    key = _random.fold_in(_random.as_key(3), _random.stable_hash(entry.id))
+    key = random.fold_in(random.as_key(3), random.stable_hash(entry.id))
     result = histogram_ldp(entry.mechanism, [0.0, 0.5, 1.0], Unplanned(12, 60), key, num_runs=40)
     np.testing.assert_array_equal(columns["estimate"], result.estimates.filled(np.nan))
     failed = np.array(columns["status"]) == "EMPTY_INTERVAL"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpjax import HostMechanism
-from dpjax._numerics import MAX_BLOCK
+from dpjax.core.numerics import MAX_BLOCK
 from dpjax.testing import assert_private
 from dpjax.testing._budget import Sizes, audit_within, fewest_sizes, sizes_of
 

@@ -22,13 +22,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import _random, _validate
-from dpjax._batching import Execution, default_execution, map_batched
-from dpjax._errors import Status, Stopped
-from dpjax._jit import jit_by_class
-from dpjax._numerics import WideCount
-from dpjax._streaming import Blocks, blocks_of, category_counts, in_calls, reduce_samples
-from dpjax._types import FiniteSpace, RealSpace
+from dpjax.core import random, validate
+from dpjax.core.errors import Status, Stopped
+from dpjax.core.execution import Execution, default_execution, map_batched
+from dpjax.core.jit import jit_by_class
+from dpjax.core.numerics import WideCount
+from dpjax.core.streaming import Blocks, blocks_of, category_counts, in_calls, reduce_samples
+from dpjax.core.types import FiniteSpace, RealSpace
 from dpjax.inference import Plan
 from dpjax.mechanisms import TruncatedLaplace
 from dpjax.partitions._intervals import interval_counts
@@ -48,7 +48,7 @@ class Unplanned:
 
     def __post_init__(self):
         """Checks both numbers."""
-        _validate.positive_int(num_intervals=self.num_intervals, num_samples=self.num_samples)
+        validate.positive_int(num_intervals=self.num_intervals, num_samples=self.num_samples)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def draws_per_second() -> float:
         counts = count_outputs(
             TruncatedLaplace(1.0),
             jnp.array([0.0, 1.0]),
-            _random.as_key(repeat),
+            random.as_key(repeat),
             jnp.arange(1, dtype=jnp.int32),
             (0.0, 1.0),
             blocks_of(num_samples),
@@ -160,8 +160,8 @@ def midpoints(low: float, high: float, num_inputs: int) -> np.ndarray:
     References:
         Gorla et al., Algorithm 2.
     """
-    _validate.increasing(low, high, name="the input interval")
-    _validate.positive_int(num_inputs=num_inputs)
+    validate.increasing(low, high, name="the input interval")
+    validate.positive_int(num_inputs=num_inputs)
     return low + (high - low) * (np.arange(num_inputs) + 0.5) / num_inputs
 
 
@@ -186,7 +186,7 @@ def estimate(
         raise ValueError(
             f"inputs must be the {plan.num_inputs} that were planned for, but were {len(inputs)}."
         )
-    _validate.positive_int(num_runs=num_runs)
+    validate.positive_int(num_runs=num_runs)
     interval = output_interval_of(mechanism, plan, output_interval)
     counts = np.zeros((num_runs, len(inputs), plan.num_intervals), np.int64)
     drawn, num_draws = 0, num_runs * len(inputs) * plan.num_samples
@@ -195,7 +195,7 @@ def estimate(
         return count_outputs(
             mechanism,
             inputs,
-            _random.as_key(key),
+            random.as_key(key),
             np.arange(num_runs, dtype=np.int32),
             interval,
             blocks,
@@ -263,15 +263,15 @@ def count_outputs(
         reducer = interval_counts(*interval, num_intervals)
 
     def one_input(run_key: Array, index: Array) -> WideCount:
-        stream = _random.fold_in(run_key, index)
+        stream = random.fold_in(run_key, index)
 
         def draw(block: Array) -> Array:
-            return mechanism.sample(_random.fold_in(stream, block), inputs[index], blocks.size)
+            return mechanism.sample(random.fold_in(stream, block), inputs[index], blocks.size)
 
         return reduce_samples(draw, reducer, blocks)
 
     def one_run(run: Array) -> WideCount:
-        run_key = _random.fold_in(key, run)
+        run_key = random.fold_in(key, run)
         indices = jnp.arange(inputs.shape[0], dtype=jnp.int32)
         return map_batched(partial(one_input, run_key), indices, execution.pairs_at_once)
 
@@ -302,7 +302,7 @@ def output_interval_of(
             f"output_interval must be given for a mechanism that does not bound its outputs; they "
             f"are {space}."
         )
-    _validate.increasing(low, high, name="output_interval")
+    validate.increasing(low, high, name="output_interval")
     width = getattr(getattr(plan, "assumption", None), "width", high - low)
     if not math.isclose(width, high - low, rel_tol=1e-6):
         raise ValueError(

@@ -8,7 +8,7 @@ References:
 from collections.abc import Sequence
 from typing import Any
 
-from dpjax._batching import Execution
+from dpjax.core.execution import Execution
 from dpjax.inference import Plan
 from dpjax.inference._levels import ldp_levels
 from dpjax.methods.histogram._estimate import HistogramResult, Unplanned, estimate

@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpjax import _validate
-from dpjax._errors import Status
-from dpjax._random import numbers_of_process
-from dpjax._types import FiniteSpace, RealSpace
+from dpjax.core import validate
+from dpjax.core.errors import Status
+from dpjax.core.random import numbers_of_process
+from dpjax.core.types import FiniteSpace, RealSpace
 from dpjax.databases import Pairs
 from dpjax.inference import (
     FiniteOutputs,
@@ -117,7 +117,7 @@ class Histogram:
         if sum(given) > 1:
             raise ValueError("pairs, inputs and input_interval are not accepted together.")
         if self.input_interval is not None:
-            _validate.increasing(*self.input_interval, name="input_interval")
+            validate.increasing(*self.input_interval, name="input_interval")
             return None
         if self.inputs is not None:
             return np.asarray(self.inputs)

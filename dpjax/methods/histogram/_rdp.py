@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from dpjax._batching import Execution
+from dpjax.core.execution import Execution
 from dpjax.inference import Plan
 from dpjax.inference._assumptions import check_order
 from dpjax.inference._levels import renyi_levels

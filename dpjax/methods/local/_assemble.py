@@ -7,10 +7,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax._errors import Status, Stopped, signals_wait
-from dpjax._numerics import FIXED_POINT, finite_or_none
-from dpjax._random import numbers_of_process
-from dpjax._streaming import fetched
+from dpjax.core.errors import Status, Stopped, signals_wait
+from dpjax.core.numerics import FIXED_POINT, finite_or_none
+from dpjax.core.random import numbers_of_process
+from dpjax.core.streaming import fetched
 from dpjax.densities import MAX_NODES, find_kernel, finer
 from dpjax.methods.local._bounds import KernelSums, LocalBounds, local_bounds
 from dpjax.methods.local._loss import privacy_loss

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax._types import FiniteSpace, MixedSpace
+from dpjax.core.types import FiniteSpace, MixedSpace
 from dpjax.mechanisms import is_built_in
 from dpjax.methods.local._assemble import finding_of, first_run, refine_lattice
 from dpjax.methods.local._recorded import Prepared, prepare_samples

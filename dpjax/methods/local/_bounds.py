@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.inference._binomial import binomial_lower_bound
 from dpjax.inference._normal import (
     frequency_error,
@@ -91,9 +91,9 @@ def local_bounds(
         TypeError: The counts of events are not numbers, or `num_confirm` is not an integer.
         ValueError: The confidence is not strictly between 0 and 1, or a count is not in 0..N.
     """
-    _validate.open_unit(confidence=confidence)
-    _validate.positive_int(num_confirm=num_confirm)
-    _validate.counts(at_most=num_confirm, events=events)
+    validate.open_unit(confidence=confidence)
+    validate.positive_int(num_confirm=num_confirm)
+    validate.counts(at_most=num_confirm, events=events)
     found = np.asarray(search_densities, np.float64)
     floor = np.asarray(floor, np.float64)
     events = np.asarray(events, np.int64)

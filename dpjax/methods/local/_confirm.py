@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax._numerics import WideCount, to_fixed_point
-from dpjax._streaming import Reducer, reduce_samples
+from dpjax.core.numerics import WideCount, to_fixed_point
+from dpjax.core.streaming import Reducer, reduce_samples
 from dpjax.densities import Kernel, as_vectors, find_kernel, kernel_values
 from dpjax.methods.local._penalty import confirm_bandwidth
 from dpjax.methods.local._search import PairSearch

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax import _validate
-from dpjax._types import FiniteSpace, RealSpace, VectorSpace
+from dpjax.core import validate
+from dpjax.core.types import FiniteSpace, RealSpace, VectorSpace
 from dpjax.densities import BandwidthRule
 from dpjax.methods.local._recorded_outcomes import (
     MIN_REAL,
@@ -94,7 +94,7 @@ class Prepared:
             return region
         if not low.shape == high.shape == self.origin.shape:
             return region
-        _validate.increasing(low, high, name="region")
+        validate.increasing(low, high, name="region")
         # Near the origin float32 tells ends apart that it would merge where the outputs lie.
         return Box(low - self.origin, high - self.origin, num_points)
 

@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import _random
-from dpjax._batching import Execution, map_batched
-from dpjax._jit import jit_by_class
+from dpjax.core import random
+from dpjax.core.execution import Execution, map_batched
+from dpjax.core.jit import jit_by_class
 from dpjax.methods.local._confirm import Confirmation, confirm_pair
 from dpjax.methods.local._search import PairSearch, search_pair
 from dpjax.methods.local._settings import Local
@@ -72,7 +72,7 @@ def mpl_runs(
     """
 
     def one_run(run: Array) -> LocalStatistics:
-        source = DrawnStreams(mechanism, database, neighbor, _random.fold_in(key, run))
+        source = DrawnStreams(mechanism, database, neighbor, random.fold_in(key, run))
         return _mpl(source, region, settings, execution, with_curves)
 
     return map_batched(one_run, runs, execution.runs_at_once)
@@ -99,7 +99,7 @@ def dpl_runs(
     """
 
     def one_run(run: Array) -> PairSearch:
-        source = DrawnStreams(mechanism, database, neighbor, _random.fold_in(key, run))
+        source = DrawnStreams(mechanism, database, neighbor, random.fold_in(key, run))
         return _search_all(source, region, settings, execution, with_curves=False)
 
     return map_batched(one_run, runs, execution.runs_at_once)

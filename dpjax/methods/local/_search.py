@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax._streaming import category_counts, drawn_once, reduce_samples
+from dpjax.core.streaming import category_counts, drawn_once, reduce_samples
 from dpjax.densities import (
     Kernel,
     Lattice,

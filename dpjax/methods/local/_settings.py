@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax
 
-from dpjax import _validate
+from dpjax.core import validate
 from dpjax.densities import KERNELS, Scott, as_rule
 
 if TYPE_CHECKING:
@@ -67,23 +67,23 @@ class Local:
     name: ClassVar[str] = "local"
 
     def __post_init__(self):
-        _validate.draws(num_samples=self.num_samples, num_confirm=self.num_confirm)
+        validate.draws(num_samples=self.num_samples, num_confirm=self.num_confirm)
         if self.num_confirm <= self.num_samples:
             raise ValueError(
                 f"num_confirm (N) must be larger than num_samples (n), but was {self.num_confirm} "
                 f"<= {self.num_samples}: the bound is only valid when the confirm stage is finer."
             )
-        _validate.one_of(KERNELS, kernel=self.kernel)
-        _validate.one_of(("auto", "binned", "direct"), density=self.density)
-        _validate.one_of(("lower-bound", "loss"), objective=self.objective)
-        _validate.positive_int(at_least=16, num_nodes=self.num_nodes)
-        _validate.within_limit("cells", self.num_nodes, "num_nodes of a lattice are too many")
+        validate.one_of(KERNELS, kernel=self.kernel)
+        validate.one_of(("auto", "binned", "direct"), density=self.density)
+        validate.one_of(("lower-bound", "loss"), objective=self.objective)
+        validate.positive_int(at_least=16, num_nodes=self.num_nodes)
+        validate.within_limit("cells", self.num_nodes, "num_nodes of a lattice are too many")
         if isinstance(self.bandwidth, str | float | int):
             object.__setattr__(self, "bandwidth", as_rule(self.bandwidth))
         if self.floor is not None:
-            _validate.non_negative(floor=self.floor)
+            validate.non_negative(floor=self.floor)
         if self.undersmoothing is not None:
-            _validate.non_negative(undersmoothing=self.undersmoothing)
+            validate.non_negative(undersmoothing=self.undersmoothing)
 
     @property
     def confirm_undersmoothing(self) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _validate
+from dpjax.core import validate
 
 SPACE = " \t\r\n\v\f"
 """White space around an entry; any other character is a part of it."""
@@ -116,7 +116,7 @@ def as_labels(entries: Sequence[str]) -> np.ndarray:
         ValueError: One is longer than the limit.
     """
     longest = max(map(len, entries), default=0)
-    _validate.within_limit("label_length", longest, "has a label of too many characters")
+    validate.within_limit("label_length", longest, "has a label of too many characters")
     if longest * len(entries) <= _WIDE and not any(entry.endswith("\0") for entry in entries):
         return np.array(entries, np.str_)
     labels = np.empty(len(entries), object)
@@ -142,7 +142,7 @@ def as_outputs(lines: Sequence[str]) -> np.ndarray | list[Any]:
 
 
 def _output(line: str) -> Any:
-    _validate.within_limit("label_length", len(line), "a line of too many characters")
+    validate.within_limit("label_length", len(line), "a line of too many characters")
     parts = line.split(",")
     if not all(map(is_number, parts)):
         return line

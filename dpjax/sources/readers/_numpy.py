@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from dpjax import _validate
-from dpjax._files import refuse_bomb
+from dpjax.core import validate
+from dpjax.core.files import refuse_bomb
 
 _CHUNK = 2**25
 """Bytes of a chunk, where rows are wide."""
@@ -157,7 +157,7 @@ def _header(file: Any, most_axes: int | None = 2) -> _Header:
     if dtype.kind == "f" and dtype.itemsize > 8:
         raise ValueError(f"it holds {dtype}, of whose digits float64 would lose some")
     if len(shape) == most_axes == 2:
-        _validate.within_limit("columns", shape[1], "it holds too many columns")
+        validate.within_limit("columns", shape[1], "it holds too many columns")
     return header
 
 
@@ -174,7 +174,7 @@ def _checked(values: np.ndarray) -> np.ndarray:
         if codes.max() > _LAST_CHARACTER:
             raise ValueError("it holds texts with characters that do not exist")
     longest = int(np.char.str_len(values).max())
-    _validate.within_limit("label_length", longest, "it holds labels of too many characters")
+    validate.within_limit("label_length", longest, "it holds labels of too many characters")
     return values.astype(f"{values.dtype.kind}{max(longest, 1)}")
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import _validate
-from dpjax._errors import nearest
-from dpjax._files import refuse_bomb
+from dpjax.core import validate
+from dpjax.core.errors import nearest
+from dpjax.core.files import refuse_bomb
 from dpjax.sources.readers._columns import LOOKED_AT, refuse_index
 from dpjax.sources.readers._entries import as_labels
 
@@ -34,7 +34,7 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
         chosen = names if column is None else [_name_of(column, names)]
         if not chosen:
             raise ValueError("it has no columns")
-        _validate.within_limit("columns", len(chosen), "it has too many columns")
+        validate.within_limit("columns", len(chosen), "it has too many columns")
         rows = max(1, min(rows, 2**20 // len(chosen)))
         for number, batch in enumerate(file.iter_batches(batch_size=rows, columns=chosen)):
             if number == 0 and len(chosen) > 1:

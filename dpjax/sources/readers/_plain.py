@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dpjax._files import opened
+from dpjax.core.files import opened
 from dpjax.sources.readers._entries import first_inexact, is_integer
 
 _SMALL = 2**20

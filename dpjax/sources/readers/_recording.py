@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dpjax._errors import needs
-from dpjax._files import refuse_endless
+from dpjax.core.errors import needs
+from dpjax.core.files import refuse_endless
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._text import text_chunks, text_columns

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpjax import _validate
-from dpjax._errors import nearest
-from dpjax._files import opened
+from dpjax.core import validate
+from dpjax.core.errors import nearest
+from dpjax.core.files import opened
 from dpjax.sources.readers._columns import LOOKED_AT, refuse_decimal_commas, refuse_index
 from dpjax.sources.readers._entries import (
     SPACE,
@@ -132,7 +132,7 @@ def _layout(path: Path, column: str | int | None) -> _Layout | None:
     head, offset, next_offset, lines_of_first = _head(path, delimiter)
     if not head:
         return None
-    _validate.within_limit("columns", len(head[0]), "has too many columns")
+    validate.within_limit("columns", len(head[0]), "has too many columns")
     names = [name.strip(SPACE) for name in head[0]]
     place = _place_of(column, names)
     looked_at = 0 if place is None else place
@@ -180,10 +180,10 @@ def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
 
 def _lines(file: TextIOWrapper) -> Iterator[str]:
     r"""Lines, of which \r\r\n ends one: Windows writes it where a csv file is opened as text."""
-    held, most = "", _validate.limit("line_bytes")
+    held, most = "", validate.limit("line_bytes")
     while line := file.readline(most + 1):
         if len(line) > most:
-            _validate.within_limit("line_bytes", len(line), "has a line that is too long")
+            validate.within_limit("line_bytes", len(line), "has a line that is too long")
         if held and line == "\r\n":
             line, held = held + line, ""
         elif held:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from dpjax import _random
-from dpjax._batching import Execution
-from dpjax._errors import Status
-from dpjax._numerics import WideCount
-from dpjax._streaming import block_size_for, blocks_of
+from dpjax.core import random
+from dpjax.core.errors import Status
+from dpjax.core.execution import Execution
+from dpjax.core.numerics import WideCount
+from dpjax.core.streaming import block_size_for, blocks_of
 from dpjax.inference import (
     ldp_levels,
     plan,
@@ -47,9 +47,9 @@ def test_counts_are_those_of_the_same_draws_counted_naively():
     sample = jax.jit(mechanism.sample, static_argnums=2)
     for run in range(2):
         for index, x in enumerate((0.1, 0.8)):
-            key = _random.fold_in(_random.fold_in(_random.as_key(5), run), index)
+            key = random.fold_in(random.fold_in(random.as_key(5), run), index)
             blocks = [
-                sample(_random.fold_in(key, b), jnp.float32(x), size) for b in range(-(-n // size))
+                sample(random.fold_in(key, b), jnp.float32(x), size) for b in range(-(-n // size))
             ]
             draws = np.concatenate(blocks)[:n]
             expected = np.bincount(np.minimum((draws * m).astype(int), m - 1), minlength=m)
@@ -121,7 +121,7 @@ def test_memory_does_not_grow_with_the_number_of_samples():
             execution=Execution(1, 2),
         )
 
-    analysis = jax.jit(count).lower(_random.as_key(0)).compile().memory_analysis()
+    analysis = jax.jit(count).lower(random.as_key(0)).compile().memory_analysis()
     # The scan over block numbers keeps them: 4 bytes for every 8192 draws.
     assert analysis.temp_size_in_bytes + analysis.output_size_in_bytes < 8 * 2**20
 

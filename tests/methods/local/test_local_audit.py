@@ -12,7 +12,8 @@ import pytest
 from scipy import stats
 
 import dpjax
-from dpjax import _random, mechanisms
+from dpjax import mechanisms
+from dpjax.core import random
 from dpjax.densities import Fixed
 from dpjax.mechanisms import Laplace
 from dpjax.methods.local import mpl_runs
@@ -140,8 +141,8 @@ class Atoms:
     """Uniform on [0, 1] with atoms at 3 and -2, of mass 0.04 and 0.015, swapped at the neighbor."""
 
     def sample(self, key, database, num_samples):
-        u = _random.uniform(key, num_samples)
-        rest = _random.uniform(key, num_samples, row=1)
+        u = random.uniform(key, num_samples)
+        rest = random.uniform(key, num_samples, row=1)
         p, q = jnp.where(database > 0, 0.015, 0.04), jnp.where(database > 0, 0.04, 0.015)
         return jnp.where(u < p, 3.0, jnp.where(u > 1 - q, -2.0, rest))
 
@@ -157,7 +158,7 @@ def test_atoms_do_not_break_the_bound():
     region = Box(-3.0, 4.0)
     found = mpl_runs(
         Atoms(), np.zeros(1, np.float32), np.ones(1, np.float32), region, settings,
-        _random.as_key(4), jnp.arange(4000, dtype=jnp.int32), execution=dpjax.Execution(),
+        random.as_key(4), jnp.arange(4000, dtype=jnp.int32), execution=dpjax.Execution(),
     )  # fmt: skip
     bounds = bounds_of(found, settings, region, 0.95)
     assert not np.any(bounds.exact)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax._types import FiniteSpace, RealSpace, VectorSpace
+from dpjax.core.types import FiniteSpace, RealSpace, VectorSpace
 from dpjax.densities import Fixed, Scott
 from dpjax.methods.local._recorded import prepare_samples
 from dpjax.partitions import Box

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax import Execution, Local, _random, mechanisms, reference
-from dpjax._jit import jit_by_class
-from dpjax._numerics import FIXED_POINT
-from dpjax._streaming import block_size_for
+from dpjax import Execution, Local, mechanisms, reference
+from dpjax.core import random
+from dpjax.core.jit import jit_by_class
+from dpjax.core.numerics import FIXED_POINT
+from dpjax.core.streaming import block_size_for
 from dpjax.databases import Pairs
 from dpjax.densities import Fixed, Silverman, as_rule
 from dpjax.methods.local import dpl_runs, mpl_runs
@@ -39,7 +40,7 @@ def statistics(mechanism, pairs, region, settings, key=3, runs=RUN, execution=ON
         pairs.neighbor,
         region,
         settings,
-        _random.as_key(key),
+        random.as_key(key),
         runs,
         execution=execution,
     )
@@ -81,7 +82,7 @@ def test_mpl_of_a_density_is_its_naive_twin(density):
         n, confirm, bandwidth=Silverman(), floor=1e-3, density=density, objective="loss"
     )
     found = jax.tree.map(lambda leaf: leaf[0], statistics(mechanism, pairs, Box(-1, 1), settings))
-    key = _random.as_key(3)
+    key = random.as_key(3)
     grid = np.linspace(-1, 1, 401)
     size = 2048  # of the pilot that sets the bandwidth
     losses, points = [], []
@@ -134,7 +135,7 @@ def test_mpl_of_outcomes_is_its_naive_twin():
     settings = Local(n, confirm, floor=tau, objective="loss")
     region = as_region(None, mechanism.output_space)
     found = jax.tree.map(lambda leaf: leaf[0], statistics(mechanism, pairs, region, settings))
-    key = _random.as_key(3)
+    key = random.as_key(3)
     losses, outcomes = [], []
     for b in range(10):
         p = [
@@ -180,7 +181,7 @@ def test_layout_never_changes_a_result(mechanism):
 
 def test_stages_pairs_and_sides_share_no_draw():
     mechanism = mechanisms.Laplace(1.0)
-    key = _random.as_key(0)
+    key = random.as_key(0)
     streams = [
         draws(mechanism, jnp.float32(0), key, pair, side, stage, 256)
         for pair in (0, 1)
@@ -195,7 +196,7 @@ def test_a_sweep_over_epsilon_compiles_once():
     pairs = shifts(1)
     program = mpl_runs.program(
         *(mechanisms.Laplace(1.0), pairs.database, pairs.neighbor, Box(-1, 1), SMALL),
-        *(_random.as_key(0), RUN),
+        *(random.as_key(0), RUN),
         execution=ONE,
     )
     before = program._cache_size()
@@ -208,7 +209,7 @@ def lowered(mechanism, settings):
     """The program of one run on ten pairs, before it is compiled."""
     pairs = shifts(10)
     arguments = (mechanism, pairs.database, pairs.neighbor, Box(-1, 2), settings)
-    arguments = (*arguments, _random.as_key(0), RUN)
+    arguments = (*arguments, random.as_key(0), RUN)
     return mpl_runs.program(*arguments, execution=ONE).lower(*arguments, execution=ONE)
 
 
@@ -237,7 +238,7 @@ class Scaled:
     """Sides of very different spread: two bandwidths would differ by a factor of eight."""
 
     def sample(self, key, database, num_samples):
-        return database * _random.laplace(key, num_samples)
+        return database * random.laplace(key, num_samples)
 
 
 @pytest.mark.parametrize("rule", ["silverman", "scott", Fixed(0.3)])
@@ -253,7 +254,7 @@ def test_the_confirm_stage_has_one_bandwidth(rule):
         confirmation = confirm_pair(source, jnp.int32(0), found, region, settings)
         return found.spread, confirmation.bandwidth
 
-    spread, bandwidth = run(_random.as_key(1))
+    spread, bandwidth = run(random.as_key(1))
     assert bandwidth.shape == ()
     if not isinstance(rule, Fixed):
         power = 4000 ** -(0.2 + settings.confirm_undersmoothing)
@@ -351,7 +352,7 @@ def test_mean_squared_error_of_dpl(mechanism, limits):
             pairs.neighbor,
             region,
             Local(n, 5 * n // 2, floor=1e-3),
-            _random.as_key(8),
+            random.as_key(8),
             jnp.arange(300, dtype=jnp.int32),
             execution=ONE,
         )

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from dpjax import _validate
+from dpjax.core import validate
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class FiniteSpace:
     ordered: bool = False
 
     def __post_init__(self):
-        _validate.positive_int(at_least=2, size=self.size)
-        _validate.within_limit("categories", self.size, "outputs of too many categories")
+        validate.positive_int(at_least=2, size=self.size)
+        validate.within_limit("categories", self.size, "outputs of too many categories")
 
     def __str__(self) -> str:
         return f"finite ({self.size})"
@@ -55,7 +55,7 @@ class VectorSpace:
     dimension: int
 
     def __post_init__(self):
-        _validate.positive_int(at_least=2, dimension=self.dimension)
+        validate.positive_int(at_least=2, dimension=self.dimension)
 
     def __str__(self) -> str:
         return f"real vectors ({self.dimension})"
@@ -72,7 +72,7 @@ class MixedSpace:
     num_labels: int
 
     def __post_init__(self):
-        _validate.positive_int(at_least=2, num_labels=self.num_labels)
+        validate.positive_int(at_least=2, num_labels=self.num_labels)
 
     def __str__(self) -> str:
         return f"mixed ({self.num_labels} labels, each with a real or alone)"

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from dpjax import _validate
+from dpjax.core import validate
 
 _MANY_TIMES = 100
 """What numbers and texts hardly ever shrink by; a file that was made to be small shrinks more."""
@@ -82,11 +82,11 @@ def read_document(what: str, path: Path) -> str:
     """
     refuse_endless(what, path)
     with path.open("rb") as file:
-        most = _validate.limit("document_bytes")
+        most = validate.limit("document_bytes")
         content = file.read(most + 1)
         size = os.fstat(file.fileno()).st_size
     if len(content) > most:
-        _validate.within_limit("document_bytes", size, f"{what} {path} has too many bytes")
+        validate.within_limit("document_bytes", size, f"{what} {path} has too many bytes")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -104,9 +104,7 @@ def refuse_bomb(unpacked: int, packed: int) -> None:
         ValueError: The content is above the limit, and a hundred times what the file holds.
     """
     if unpacked > _MANY_TIMES * max(packed, 1):
-        _validate.within_limit(
-            "unpacked_bytes", unpacked, f"its {packed} bytes unpack to very many"
-        )
+        validate.within_limit("unpacked_bytes", unpacked, f"its {packed} bytes unpack to very many")
 
 
 def opened(path: Path) -> BinaryIO:

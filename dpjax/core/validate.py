@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax._errors import nearest
+from dpjax.core.errors import nearest
 
 LIMITS = {
     "blocks": 10**6,

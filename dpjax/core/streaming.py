@@ -19,8 +19,8 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from dpjax._errors import signals_wait
-from dpjax._numerics import MAX_BLOCK, WideCount
+from dpjax.core.errors import signals_wait
+from dpjax.core.numerics import MAX_BLOCK, WideCount
 
 Carry = TypeVar("Carry")
 

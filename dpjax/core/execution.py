@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from dpjax import _validate
+from dpjax.core import validate
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Execution:
     progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self):
-        _validate.one_of(("auto", "streamed", "gathered"), layout=self.layout)
-        _validate.positive_int(runs_at_once=self.runs_at_once, pairs_at_once=self.pairs_at_once)
+        validate.one_of(("auto", "streamed", "gathered"), layout=self.layout)
+        validate.positive_int(runs_at_once=self.runs_at_once, pairs_at_once=self.pairs_at_once)
 
 
 def default_execution() -> Execution:

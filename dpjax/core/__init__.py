@@ -1,0 +1,1 @@
+"""Leaves that every room stands on: errors, checks, types, files, programs, numbers, noise."""
