@@ -12,9 +12,9 @@ from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Events, Method
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import AuditResult, build
-from dpjax.results._plain import notion_from_plain, options_from_plain
-from dpjax.results._provenance import key_of
 from dpjax.results._subjects import subject_from_plain
+from dpjax.results.plain import notion_from_plain, options_from_plain
+from dpjax.results.provenance import key_of
 from dpjax.sources import AnyPairs, Drawn, Source
 
 _RECIPE: dict[str, Any] = {

@@ -18,7 +18,7 @@ from dpjax.core import random
 from dpjax.core.execution import Execution, default_execution, map_batched
 from dpjax.core.jit import jit_by_class
 from dpjax.core.streaming import Reducer, reduce_samples
-from dpjax.sources._streams import CONFIRM, SEARCH, DrawnStreams
+from dpjax.sources.streams import CONFIRM, SEARCH, DrawnStreams
 from dpjax.sweeps import Entry
 from dpjax.sweeps._devices import over_devices
 

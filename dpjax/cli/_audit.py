@@ -132,7 +132,7 @@ def finish(result: Any, as_json: bool, plot: Path | None, report: Path | None) -
     What cannot be written is said: the verdict is known by then, and must not be lost to a folder,
     nor changed by it.
     """
-    from dpjax.results._result import ASSUMPTION_REFUTED, VIOLATED
+    from dpjax.results import ASSUMPTION_REFUTED, VIOLATED
 
     def show() -> None:
         print(result.to_json() if as_json else _for_people(result), flush=True)

@@ -85,7 +85,7 @@ def _function(written: dict[str, Any], pairs: Any) -> Any:
         return function
     if pairs is None:
         raise ValueError("--num-outcomes needs --pairs: finitely many outputs have no width.")
-    from dpjax.databases._trees import nth
+    from dpjax.databases.trees import nth
     from dpjax.mechanisms import from_function
 
     return from_function(function, nth(pairs.database, 0), num_outcomes=written["num_outcomes"])

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from dpjax.core import validate
-from dpjax.databases._trees import as_tree, length, nth, shape_of, stack
+from dpjax.databases.trees import as_tree, length, nth, shape_of, stack
 
 _DISTANCE_ERROR = 1e-3
 """Part of the distance of two sides that may be lost to a narrower float type."""

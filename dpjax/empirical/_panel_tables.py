@@ -14,7 +14,7 @@ from dpjax.core import validate
 from dpjax.core.errors import nearest, needs
 from dpjax.core.files import opened
 from dpjax.empirical._panel import Panel, checked, panel_from_array
-from dpjax.partitions._outputs import preview_database
+from dpjax.partitions.outputs import preview_database
 from dpjax.sources.readers import text_columns_of
 
 

@@ -22,7 +22,7 @@ from dpjax.empirical._pieces import MAX_EPSILON
 from dpjax.empirical._result import Bucket, EmpiricalPrivacy, worst_row
 from dpjax.empirical._risk import Risk, individual_risk
 from dpjax.empirical._samples import Progress, QuerySamples, sample_query
-from dpjax.results._provenance import versions
+from dpjax.results.provenance import versions
 
 _LEAST_FOR_ERROR = 4
 """Databases of which three are left when one is taken out."""

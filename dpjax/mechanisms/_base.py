@@ -12,7 +12,7 @@ from dpjax.core import random, validate
 from dpjax.core.errors import name_of_function
 from dpjax.core.types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
 from dpjax.databases import Pairs, all_pairs, query_patterns
-from dpjax.databases._trees import as_tree
+from dpjax.databases.trees import as_tree
 from dpjax.mechanisms._checks import refuse_impure, trace
 
 _Class = TypeVar("_Class", bound=type)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpjax.core import random
 from dpjax.core.types import FiniteSpace, IntegerSpace, MixedSpace, OutputSpace, VectorSpace
-from dpjax.databases._trees import as_tree, shape_of
+from dpjax.databases.trees import as_tree, shape_of
 from dpjax.mechanisms._traces import same_program
 
 _LOOK = 256

@@ -16,7 +16,7 @@ from dpjax.core import random, validate
 from dpjax.core.execution import Execution, default_execution
 from dpjax.core.types import MixedSpace
 from dpjax.databases import Pairs
-from dpjax.databases._trees import nth
+from dpjax.databases.trees import nth
 from dpjax.methods.local import Local, dpl_runs
 from dpjax.partitions import as_region
 from dpjax.sources._subject import check_shape, mechanism_at

@@ -5,8 +5,6 @@ from dpjax.partitions._lay import lay as lay
 from dpjax.partitions._lookup import Lookup as Lookup
 from dpjax.partitions._lookup import encode_drawn as encode_drawn
 from dpjax.partitions._lookup import lookup as lookup
-from dpjax.partitions._outputs import Encoder as Encoder
-from dpjax.partitions._outputs import Outputs as Outputs
 from dpjax.partitions._partition import Partition as Partition
 from dpjax.partitions._region import EVERYWHERE as EVERYWHERE
 from dpjax.partitions._region import Box as Box
@@ -17,3 +15,5 @@ from dpjax.partitions._region import as_region as as_region
 from dpjax.partitions._region import product_grid as product_grid
 from dpjax.partitions._region import region_text as region_text
 from dpjax.partitions._scored import score_partitions as score_partitions
+from dpjax.partitions.outputs import Encoder as Encoder
+from dpjax.partitions.outputs import Outputs as Outputs

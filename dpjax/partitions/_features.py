@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpjax.partitions._outputs import Outputs
+from dpjax.partitions.outputs import Outputs
 
 _CLIP = 10.0
 """Standardised numbers are cut off there."""

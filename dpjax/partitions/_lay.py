@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpjax.partitions._outputs import Outputs
 from dpjax.partitions._partition import Partition, after
 from dpjax.partitions._region import Box, Region
+from dpjax.partitions.outputs import Outputs
 
 PILOT = 2**16
 """Outputs a side that lay a partition, at most."""

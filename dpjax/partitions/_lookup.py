@@ -15,8 +15,8 @@ import numpy as np
 from jax import Array
 
 from dpjax.core.types import MixedSpace, OutputSpace, VectorSpace
-from dpjax.partitions._outputs import Encoder, Outputs, special_text
 from dpjax.partitions._partition import Partition
+from dpjax.partitions.outputs import Encoder, Outputs, special_text
 
 _NUMBER, _NAN, _MINUS, _PLUS, _ZERO = range(5)
 _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)

@@ -11,8 +11,8 @@ import numpy as np
 from jax import Array
 
 from dpjax.partitions._features import Columns
-from dpjax.partitions._outputs import Outputs
 from dpjax.partitions._scores import FOLDS
+from dpjax.partitions.outputs import Outputs
 
 _WIDTH, _BATCH, _EPOCHS, _PATIENCE = 64, 512, 25, 5
 _RATE = 3e-3

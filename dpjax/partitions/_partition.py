@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.partitions._outputs import Outputs
 from dpjax.partitions._region import Box, Region
 from dpjax.partitions._words import describe, is_simpler
+from dpjax.partitions.outputs import Outputs
 
 RANK = "share of outputs, likelier at the database first"
 """The line along which boxes are drawn."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._lay import lay
-from dpjax.partitions._outputs import Outputs
 from dpjax.partitions._partition import Partition
 from dpjax.partitions._scores import FOLDS, Score, fit_combination
+from dpjax.partitions.outputs import Outputs
 
 _STEPS, _TAILS = 48, range(6, 12)
 """Quantiles k / 48, and 2^-6, ..., 2^-11 from both ends."""

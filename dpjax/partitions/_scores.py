@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 from dpjax.partitions._features import Features
-from dpjax.partitions._outputs import Outputs
+from dpjax.partitions.outputs import Outputs
 
 FOLDS = 5
 """Parts of the outputs that search."""

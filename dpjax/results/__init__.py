@@ -2,6 +2,10 @@
 
 from dpjax.results._build import Finding as Finding
 from dpjax.results._build import build as build
-from dpjax.results._plain import plain_database as plain_database
+from dpjax.results._result import ASSUMPTION_REFUTED as ASSUMPTION_REFUTED
+from dpjax.results._result import NO_CLAIM as NO_CLAIM
+from dpjax.results._result import NOT_REFUTED as NOT_REFUTED
+from dpjax.results._result import VIOLATED as VIOLATED
 from dpjax.results._result import AuditResult as AuditResult
 from dpjax.results._result import Witness as Witness
+from dpjax.results.plain import plain_database as plain_database

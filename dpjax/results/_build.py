@@ -6,13 +6,6 @@ from typing import Any
 import numpy as np
 
 from dpjax.notions import Claim, Statement, Terms
-from dpjax.results._plain import (
-    holds_arrays,
-    notion_to_plain,
-    options_to_plain,
-    plain_database,
-)
-from dpjax.results._provenance import device, seed_of, versions
 from dpjax.results._result import (
     NO_CLAIM,
     NOT_REFUTED,
@@ -21,6 +14,13 @@ from dpjax.results._result import (
     Witness,
 )
 from dpjax.results._subjects import subject_to_plain
+from dpjax.results.plain import (
+    holds_arrays,
+    notion_to_plain,
+    options_to_plain,
+    plain_database,
+)
+from dpjax.results.provenance import device, seed_of, versions
 from dpjax.sources import AnyPairs, Drawn, Source
 
 _MOST_PAIRS = 10_000

@@ -10,7 +10,7 @@ from dpjax.core.errors import neutral
 from dpjax.core.files import read_document
 from dpjax.inference import searched_text
 from dpjax.notions import Evidence, Notion, Statement, evidence_from_plain
-from dpjax.results._plain import notion_from_plain
+from dpjax.results.plain import notion_from_plain
 
 VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dpjax.mechanisms import Mechanism
-from dpjax.results._plain import (
+from dpjax.results.plain import (
     check_names,
     imported,
     mechanism_from_plain,

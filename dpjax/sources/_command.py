@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core import validate
-from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview_database
+from dpjax.partitions.outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.sources._host import seeds_of_calls
 from dpjax.sources._on_host import Draw, OnHost
 from dpjax.sources._process import Ended, Programs

@@ -14,7 +14,7 @@ from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Blocks, blocks_of, in_calls
 from dpjax.core.types import FiniteSpace, IntegerSpace, VectorSpace
 from dpjax.databases import Pairs
-from dpjax.databases._trees import nth
+from dpjax.databases.trees import nth
 from dpjax.mechanisms import FromFunction, Mechanism, refuse_repeated
 from dpjax.partitions import (
     PILOT,
@@ -36,8 +36,8 @@ from dpjax.sources._layouts import (
 )
 from dpjax.sources._learned import lay_best
 from dpjax.sources._source import AnyPairs, Request, Search, Tally, count_halves, parts_note
-from dpjax.sources._streams import CONFIRM, SEARCH, SEARCH_AGAIN
 from dpjax.sources._subject import check_shape, mechanism_at, name_of, pairs_of, parameters_of
+from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN
 
 _STREAMED_FROM = 2**25
 """Draws of an audit that NumPy counts in about the time that a kernel takes to compile."""

@@ -15,7 +15,7 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.errors import name_of_function
 from dpjax.partitions._nested import rows_of
-from dpjax.partitions._outputs import Encoder, Raised, check_bits, preview, preview_database
+from dpjax.partitions.outputs import Encoder, Raised, check_bits, preview, preview_database
 from dpjax.sources._copies import copier
 from dpjax.sources._on_host import Draw, OnHost
 from dpjax.sources._process import end_with_parent

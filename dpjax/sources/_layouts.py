@@ -21,7 +21,7 @@ from dpjax.core.numerics import MAX_BLOCK, WideCount
 from dpjax.core.streaming import Blocks, category_counts, drawn_once, reduce_samples
 from dpjax.inference import Rounds
 from dpjax.partitions import Lookup
-from dpjax.sources._streams import CONFIRM, DrawnStreams
+from dpjax.sources.streams import CONFIRM, DrawnStreams
 
 _SMALLEST_BLOCK = 128
 _GATHERED_BLOCK = 4096

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dpjax.core import random, validate
 from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, region_text
-from dpjax.partitions._outputs import check_bits
 from dpjax.partitions._scored import fold_of
+from dpjax.partitions.outputs import check_bits
 from dpjax.sources._copied import notes_of_copies, refuse_copies
 from dpjax.sources._held import Chunked, held
 from dpjax.sources._labels_alone import refuse_labels_alone

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from dpjax.core.execution import Execution
 from dpjax.databases import Pairs
 from dpjax.databases._pairs import rows_of
-from dpjax.databases._trees import rows
+from dpjax.databases.trees import rows
 from dpjax.inference import Rounds
 from dpjax.partitions import Outputs, Partition
-from dpjax.partitions._outputs import preview_database
 from dpjax.partitions._scored import fold_of
+from dpjax.partitions.outputs import preview_database
 
 
 class AnyPairs(NamedTuple):

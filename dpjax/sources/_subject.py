@@ -10,7 +10,7 @@ from dpjax.core import random
 from dpjax.core.errors import name_of_function
 from dpjax.core.jit import jit_by_class
 from dpjax.databases import Pairs
-from dpjax.databases._trees import nth, shape_of
+from dpjax.databases.trees import nth, shape_of
 from dpjax.mechanisms import FromFunction, Mechanism, check_mechanism, from_function, is_built_in
 
 PILOT_NOTE = "The region was set from the range of a pilot's outputs."

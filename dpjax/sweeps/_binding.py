@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from dpjax.core import random
-from dpjax.results import _provenance
+from dpjax.results import provenance
 from dpjax.sweeps._entry import Entry
 
 FORMAT = 3
@@ -30,7 +30,7 @@ def binding(entry: Entry, first: int, stop: int, key: int) -> dict[str, Any]:
         stop: After the last run.
         key: Integer seed of the sweep.
     """
-    versions = _provenance.versions()
+    versions = provenance.versions()
     return {
         "format": FORMAT,
         "key": key,
@@ -39,7 +39,7 @@ def binding(entry: Entry, first: int, stop: int, key: int) -> dict[str, Any]:
         "stop": stop,
         **random.numbers_of_process(),
         **{name: versions[name] for name in DECISIVE},
-        "processor": _provenance.processor(),
+        "processor": provenance.processor(),
     }
 
 

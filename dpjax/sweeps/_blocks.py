@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.execution import Execution
-from dpjax.results._provenance import device
+from dpjax.results.provenance import device
 from dpjax.sweeps._binding import PLACE, binding
 from dpjax.sweeps._compute import compute
 from dpjax.sweeps._devices import Columns

@@ -11,11 +11,11 @@ from jax import Array
 
 from dpjax.core import random, validate
 from dpjax.core.types import MixedSpace
-from dpjax.databases._trees import nth
+from dpjax.databases.trees import nth
 from dpjax.methods import Events, Local
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import as_region
-from dpjax.results._plain import (
+from dpjax.results.plain import (
     STANDARD,
     check_names,
     mechanism_from_plain,

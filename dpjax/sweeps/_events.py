@@ -10,7 +10,7 @@ from jax import Array
 from dpjax.core import random
 from dpjax.core.execution import Execution
 from dpjax.core.streaming import blocks_of, fetched
-from dpjax.databases._trees import nth
+from dpjax.databases.trees import nth
 from dpjax.inference import Event
 from dpjax.mechanisms import refuse_repeated
 from dpjax.notions import EventCounts
@@ -23,7 +23,7 @@ from dpjax.sources._layouts import (
     search_counts_runs,
     stream_words,
 )
-from dpjax.sources._streams import LAY, SEARCH, SEARCH_AGAIN
+from dpjax.sources.streams import LAY, SEARCH, SEARCH_AGAIN
 from dpjax.sweeps._chains import chained
 from dpjax.sweeps._devices import Columns, over_devices
 from dpjax.sweeps._entry import Entry

@@ -20,7 +20,7 @@ from dpjax.methods.local import (
     dpl_runs,
     mpl_runs,
 )
-from dpjax.methods.local._assemble import bounds_of
+from dpjax.methods.local._findings import bounds_of
 from dpjax.sweeps._devices import Columns, over_devices
 from dpjax.sweeps._entry import Entry
 from dpjax.sweeps._methods import LocalSearch

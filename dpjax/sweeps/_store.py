@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from dpjax.core import random
 from dpjax.core.errors import needs
 from dpjax.core.files import read_document, write_whole
-from dpjax.results import _provenance
+from dpjax.results import provenance
 from dpjax.sweeps._binding import DECISIVE, FORMAT, difference, read_binding
 from dpjax.sweeps._blocks import UNREPEATABLE
 from dpjax.sweeps._spec import Block, SweepSpec
@@ -108,7 +108,7 @@ class Store:
         if old.spec != spec:
             write_whole({folder / _MANIFEST: json.dumps(manifest, indent=1) + "\n"})
         store = cls(folder, manifest, spec.modules, any_processor)
-        store._allow(_provenance.processor())
+        store._allow(provenance.processor())
         return store
 
     @classmethod
@@ -317,12 +317,12 @@ def _manifest(spec: SweepSpec) -> dict[str, Any]:
     manifest = {
         "format": FORMAT,
         "spec": spec.to_dict(),
-        "versions": _provenance.versions(),
+        "versions": provenance.versions(),
         **random.numbers_of_process(),
-        "processors": [_provenance.processor()],
-        "device": _provenance.device(),
+        "processors": [provenance.processor()],
+        "device": provenance.device(),
     }
-    revision = _provenance.revision()
+    revision = provenance.revision()
     return manifest if revision is None else {**manifest, "revision": revision}
 
 

@@ -9,7 +9,7 @@ from dpjax.core import validate
 from dpjax.core.execution import Execution
 from dpjax.methods import Events
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
-from dpjax.results._result import VIOLATED, AuditResult
+from dpjax.results import VIOLATED, AuditResult
 from dpjax.sources import AnyPairs, Drawn
 from dpjax.testing import _session
 from dpjax.testing._budget import (

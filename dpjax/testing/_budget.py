@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from dpjax.core import random
 from dpjax.core.numerics import MAX_BLOCK
 from dpjax.inference import Ratio
-from dpjax.results._result import AuditResult
+from dpjax.results import AuditResult
 
 _SEARCH_SHARE = 0.4
 """Part of the draws that searches: most confirm, where they count at one pair."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from dpjax.core.errors import name_of_function
 from dpjax.mechanisms import Mechanism, is_built_in
-from dpjax.results._plain import notion_from_plain
-from dpjax.results._result import AuditResult
+from dpjax.results import AuditResult
+from dpjax.results.plain import notion_from_plain
 from dpjax.sources import OnHost
 from dpjax.sources._subject import parameters_of
 

@@ -30,7 +30,7 @@ from benchmarks.speed import (
 from dpjax.core import random
 from dpjax.core.streaming import Reducer, reduce_samples
 from dpjax.densities import binned_density, direct_density
-from dpjax.sources._streams import CONFIRM, SEARCH, DrawnStreams
+from dpjax.sources.streams import CONFIRM, SEARCH, DrawnStreams
 from dpjax.sweeps import run_bounds
 
 ROOT = Path(__file__).parents[2]

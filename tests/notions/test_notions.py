@@ -11,7 +11,7 @@ from dpjax.inference import choose_event, known_band
 from dpjax.notions import NOTIONS, ChainCounts, Evidence, Terms, evidence_from_plain
 from dpjax.notions._claims import epsilon_at
 from dpjax.partitions import Outputs, lay
-from dpjax.results._plain import notion_from_plain, notion_to_plain
+from dpjax.results.plain import notion_from_plain, notion_to_plain
 
 EVERY = [
     dpjax.Epsilon(), dpjax.Epsilon(0.01), dpjax.Profile(), dpjax.TradeOff(), dpjax.Gdp(),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Encoder
-from dpjax.partitions._outputs import Raised, lowest_set_bit
+from dpjax.partitions.outputs import Raised, lowest_set_bit
 
 
 def names_of(encoder, raw):

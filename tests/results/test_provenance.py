@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dpjax
-from dpjax.results._provenance import revision
+from dpjax.results.provenance import revision
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 
 from dpjax import Events
 from dpjax.mechanisms import Laplace
-from dpjax.results import _provenance
+from dpjax.results import provenance
 from dpjax.sweeps import Entry, Store, SweepSpec, rows_equal, run_sweep
 
 SMALL = Events(num_samples=300, num_confirm=700)
@@ -179,9 +179,9 @@ def test_files_behind_a_linked_folder_are_kept(whole, copy, tmp_path):
 
 def test_another_processor_is_refused_or_noted_in_the_rows(whole, copy, monkeypatch):
     folder, blocks = copy
-    here = _provenance.processor()
+    here = provenance.processor()
     blocks[0].unlink()
-    monkeypatch.setattr(_provenance, "processor", lambda: "cpu 01234567")
+    monkeypatch.setattr(provenance, "processor", lambda: "cpu 01234567")
     with pytest.raises(ValueError, match=f"was made on {here}, but this is cpu 01234567"):
         resumed(folder)
     computed, _, store = resumed(folder, any_processor=True)
@@ -193,7 +193,7 @@ def test_another_processor_is_refused_or_noted_in_the_rows(whole, copy, monkeypa
     assert resumed(folder)[0] == 0
 
 
-PROCESSOR = "from dpjax.results._provenance import processor; print(processor())"
+PROCESSOR = "from dpjax.results.provenance import processor; print(processor())"
 
 
 def test_an_older_instruction_set_is_another_processor():

@@ -14,7 +14,7 @@ from dpjax.inference import Ratio, event_lower_bound
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse
 from dpjax.partitions import Encoder, encode_drawn, lay
 from dpjax.sources._drawn import options_of
-from dpjax.sources._streams import CONFIRM, LAY, SEARCH, SEARCH_AGAIN
+from dpjax.sources.streams import CONFIRM, LAY, SEARCH, SEARCH_AGAIN
 from dpjax.sweeps import Entry, compute
 
 SIZES = {"num_samples": 300, "num_confirm": 700}

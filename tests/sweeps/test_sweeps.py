@@ -19,7 +19,7 @@ from dpjax.densities import Fixed, HoelderRate
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse, TruncatedLaplace, from_function
 from dpjax.methods.histogram import Unplanned, histogram_ldp
 from dpjax.methods.local import dpl_runs, mpl_runs
-from dpjax.methods.local._assemble import bounds_of
+from dpjax.methods.local._findings import bounds_of
 from dpjax.sweeps import (
     Entry,
     HistogramEstimate,

@@ -7,10 +7,10 @@ import numpy as np
 
 from dpjax.core.types import FiniteSpace, MixedSpace
 from dpjax.mechanisms import is_built_in
-from dpjax.methods.local._assemble import finding_of, first_run, refine_lattice
+from dpjax.methods.local._findings import finding_of, first_run, refine_lattice
+from dpjax.methods.local._kernels import LocalStatistics, mpl_recorded, mpl_runs
+from dpjax.methods.local._options import Local
 from dpjax.methods.local._recorded import Prepared, prepare_samples
-from dpjax.methods.local._runs import LocalStatistics, mpl_recorded, mpl_runs
-from dpjax.methods.local._settings import Local
 from dpjax.notions import Terms
 from dpjax.partitions import Outcomes, Region, as_region
 from dpjax.results import Finding

@@ -13,11 +13,11 @@ from jax import Array
 from dpjax.core.numerics import WideCount, to_fixed_point
 from dpjax.core.streaming import Reducer, reduce_samples
 from dpjax.densities import Kernel, as_vectors, find_kernel, kernel_values
+from dpjax.methods.local._options import Local
 from dpjax.methods.local._penalty import confirm_bandwidth
 from dpjax.methods.local._search import PairSearch
-from dpjax.methods.local._settings import Local
-from dpjax.partitions._region import Box, Outcomes, Region
-from dpjax.sources._streams import CONFIRM, Streams
+from dpjax.partitions import Box, Outcomes, Region
+from dpjax.sources.streams import CONFIRM, Streams
 
 
 class Confirmation(NamedTuple):

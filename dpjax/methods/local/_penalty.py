@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.densities import bandwidth_at, find_kernel
-from dpjax.methods.local._settings import Local
+from dpjax.methods.local._options import Local
 
 _OUTCOME_WEIGHT, _KERNEL_WEIGHT = 0.5, 2.5
 """Standard errors of each stage that are taken off.

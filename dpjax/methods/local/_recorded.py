@@ -25,7 +25,7 @@ from dpjax.sources._held import as_outputs
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._shared_draws import refuse_shared_draws
 from dpjax.sources._side_values import SideValues
-from dpjax.sources._streams import StoredStreams
+from dpjax.sources.streams import StoredStreams
 
 _MIN_DISCRETE = 40
 _MIN_SEARCH = 10

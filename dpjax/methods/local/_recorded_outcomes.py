@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.densities import BandwidthRule, bandwidth_at
-from dpjax.methods.local._settings import Local
+from dpjax.methods.local._options import Local
 from dpjax.sources._labels_alone import refuse_alone
 
 MIN_REAL = 200

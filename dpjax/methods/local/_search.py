@@ -24,10 +24,10 @@ from dpjax.densities import (
     smooth_both,
 )
 from dpjax.methods.local._loss import largest_loss
+from dpjax.methods.local._options import Local
 from dpjax.methods.local._penalty import kernel_penalty, outcome_penalty
-from dpjax.methods.local._settings import Local
-from dpjax.partitions._region import Box, Outcomes, Region, product_grid
-from dpjax.sources._streams import SEARCH, Streams
+from dpjax.partitions import Box, Outcomes, Region, product_grid
+from dpjax.sources.streams import SEARCH, Streams
 
 _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
 """The default floor is this many draws' worth of density, and at most this share of all draws."""

@@ -17,7 +17,7 @@ from dpjax.core import random
 from dpjax.densities import Fixed
 from dpjax.mechanisms import Laplace
 from dpjax.methods.local import mpl_runs
-from dpjax.methods.local._assemble import bounds_of, refine_lattice
+from dpjax.methods.local._findings import bounds_of, refine_lattice
 from dpjax.partitions import Box
 
 LOCAL = dpjax.Local(num_samples=2_000, num_confirm=5_000)

@@ -14,11 +14,11 @@ from dpjax.core.streaming import block_size_for
 from dpjax.databases import Pairs
 from dpjax.densities import Fixed, Silverman, as_rule
 from dpjax.methods.local import dpl_runs, mpl_runs
-from dpjax.methods.local._assemble import bounds_of
 from dpjax.methods.local._confirm import confirm_pair
+from dpjax.methods.local._findings import bounds_of
 from dpjax.methods.local._search import search_pair
 from dpjax.partitions import Box, as_region
-from dpjax.sources._streams import DrawnStreams
+from dpjax.sources.streams import DrawnStreams
 
 ONE = Execution()
 RUN = jnp.zeros(1, jnp.int32)

@@ -13,7 +13,7 @@ from jax import Array
 
 from dpjax.core import random
 from dpjax.core.streaming import Blocks, blocks_of, stored_blocks
-from dpjax.databases._trees import length
+from dpjax.databases.trees import length
 
 SEARCH, CONFIRM, LAY, SEARCH_AGAIN = range(4)
 """Stages of a run: they never share a sample. What lays the cells of all runs is a stage, too."""

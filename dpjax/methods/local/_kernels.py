@@ -16,10 +16,10 @@ from dpjax.core import random
 from dpjax.core.execution import Execution, map_batched
 from dpjax.core.jit import jit_by_class
 from dpjax.methods.local._confirm import Confirmation, confirm_pair
+from dpjax.methods.local._options import Local
 from dpjax.methods.local._search import PairSearch, search_pair
-from dpjax.methods.local._settings import Local
-from dpjax.partitions._region import Region
-from dpjax.sources._streams import DrawnStreams, StoredStreams, Streams
+from dpjax.partitions import Region
+from dpjax.sources.streams import DrawnStreams, StoredStreams, Streams
 
 
 class LocalStatistics(NamedTuple):

@@ -13,12 +13,12 @@ from dpjax.core.random import numbers_of_process
 from dpjax.core.streaming import fetched
 from dpjax.densities import MAX_NODES, find_kernel, finer
 from dpjax.methods.local._bounds import KernelSums, LocalBounds, local_bounds
+from dpjax.methods.local._kernels import LocalStatistics
 from dpjax.methods.local._loss import privacy_loss
-from dpjax.methods.local._runs import LocalStatistics
+from dpjax.methods.local._options import Local
 from dpjax.methods.local._search import Curves
-from dpjax.methods.local._settings import Local
 from dpjax.notions import Statement, Terms, smallest_error
-from dpjax.partitions._region import Box, Region
+from dpjax.partitions import Box, Region
 from dpjax.results import Finding, Witness, plain_database
 from dpjax.sources import AnyPairs
 
