@@ -33,7 +33,7 @@ from benchmarks.presets.experiments import EXPERIMENTS, LEVELS, experiment
 from benchmarks.speed.harness import Contender, by_name, machine, measure, ratio
 from benchmarks.speed.overhead import draw_and_sum
 from dpjax.core.files import write_whole
-from dpjax.sweeps import Entry, run_bounds
+from dpjax.sweeps import Entry, compute
 
 INTEGER_OPERATIONS = 79
 """Of one Threefry-2x32-20 call."""
@@ -101,10 +101,10 @@ def curve(letter: str, epsilon: float, runs: int, batch: int, rounds: int) -> di
     entry = experiment(letter, epsilon)
     batch = min(batch, runs)
     start = time.perf_counter()
-    run_bounds(entry, range(batch))
+    compute(entry, range(batch), 0)
     first = time.perf_counter() - start
     start = time.perf_counter()
-    bounds = [run_bounds(entry, range(i, i + batch)) for i in range(0, runs, batch)]
+    bounds = [compute(entry, range(i, i + batch), 0) for i in range(0, runs, batch)]
     # The last launch may do more runs than were asked for.
     seconds = (time.perf_counter() - start) * runs / (batch * len(bounds))
     timed = by_name(
@@ -112,7 +112,7 @@ def curve(letter: str, epsilon: float, runs: int, batch: int, rounds: int) -> di
             "gpu",
             letter,
             {
-                "runs": Contender(partial(run_bounds, entry, range(batch)), batch),
+                "runs": Contender(partial(compute, entry, range(batch), 0), batch),
                 "draws, summed": Contender(partial(draw_and_sum, entry, range(batch)), batch),
             },
             unit="run",

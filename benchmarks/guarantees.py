@@ -20,7 +20,7 @@ from benchmarks.presets.experiments import LEVELS, experiment
 from dpjax import Events, Pairs, reference
 from dpjax.core import random
 from dpjax.core.types import MixedSpace, VectorSpace
-from dpjax.sweeps import Entry, compute, run_bounds
+from dpjax.sweeps import Entry, compute
 
 
 @jax.tree_util.register_dataclass
@@ -66,10 +66,10 @@ def audits(
     """Lower bounds of so many audits, and milliseconds each, less those of compilation."""
     batch = min(runs, 50)
     entry = Entry(mechanism, method, pairs)
-    compute(entry, range(batch), seed)()
+    compute(entry, range(batch), seed)
     start = time.perf_counter()
     found = [
-        compute(entry, range(first, first + batch), seed)()["lower_bound"]
+        compute(entry, range(first, first + batch), seed)["lower_bound"]
         for first in range(0, runs, batch)
     ]
     milliseconds = 1e3 * (time.perf_counter() - start) / (batch * len(found))
@@ -123,7 +123,7 @@ def main() -> None:
             entry = experiment(letter, epsilon, objective="loss")
             mechanism, pairs, local = entry.mechanism, entry.pairs, entry.method
             best = reference.best_level(mechanism, pairs, mechanism.standard_region)
-            normal = np.median(run_bounds(entry, range(runs), key=arguments.seed).lower_bound)
+            normal = np.median(compute(entry, range(runs), arguments.seed)["lower_bound"])
             method = Events(local.num_samples, local.num_confirm)
             same, milliseconds = audits(mechanism, method, pairs, runs, arguments.seed)
             total = len(pairs) * local.num_samples + local.num_confirm

@@ -13,7 +13,7 @@ from benchmarks.presets.experiments import LEVELS, experiment
 from dpjax import Events, Pairs, mechanisms, reference
 from dpjax.inference import Ratio
 from dpjax.mechanisms import FiniteSpace
-from dpjax.sweeps import run_bounds
+from dpjax.sweeps import compute
 
 TOTAL = 250_000
 """Draws a side of the laws that are no experiment of the paper."""
@@ -99,7 +99,7 @@ def main() -> None:
             entry = experiment(letter, epsilon)
             mechanism, pairs, local = entry.mechanism, entry.pairs, entry.method
             level = reference.best_level(mechanism, pairs, mechanism.standard_region)
-            mpl = run_bounds(entry, range(runs), key=arguments.seed).lower_bound
+            mpl = compute(entry, range(runs), arguments.seed)["lower_bound"]
             total = len(pairs) * local.num_samples + local.num_confirm
             row(f"{letter} at {epsilon:g}", mechanism, pairs, level, total, float(np.median(mpl)))
 

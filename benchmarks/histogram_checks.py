@@ -19,7 +19,7 @@ from dpjax.core import random
 from dpjax.core.streaming import Reducer, block_size_for, reduce_samples
 from dpjax.inference import plan, plan_safety
 from dpjax.mechanisms import TruncatedLaplace
-from dpjax.methods.histogram import Unplanned, histogram_ldp, histogram_rdp, midpoints
+from dpjax.methods.histogram import Unplanned, histogram_levels, midpoints
 from dpjax.reference import ExactTruncatedLaplace
 
 
@@ -35,8 +35,9 @@ def shares_at_the_planned_n():
             planned = plan(
                 lipschitz=law.lipschitz, precision=precision, confidence=confidence, order=order
             )
-            run = histogram_ldp if order is None else histogram_rdp
-            result = run(TruncatedLaplace(scale), [0.0, 1.0], planned, key=1, num_runs=1000)
+            result = histogram_levels(
+                TruncatedLaplace(scale), [0.0, 1.0], planned, key=1, num_runs=1000
+            )
             exact = law.epsilon if order is None else law.pair_renyi(0, 1, order)
             share = (np.abs(result.estimates - exact) <= precision).filled(False).mean()
             what = "LDP  " if order is None else "Renyi"
@@ -50,7 +51,7 @@ def all_pairs():
     """Time and result of all pairs of 91 mid-points."""
     inputs = midpoints(0, 1, 91)
     start = time.perf_counter()
-    result = histogram_ldp(TruncatedLaplace(1.0), inputs, Unplanned(91, 1_863_132), key=0)
+    result = histogram_levels(TruncatedLaplace(1.0), inputs, Unplanned(91, 1_863_132), key=0)
     seconds = time.perf_counter() - start
     first, second = result.witness()
     print(
@@ -93,7 +94,7 @@ def many_samples(num_samples):
 
     def count():
         nonlocal result
-        result = histogram_ldp(mechanism, pair, Unplanned(91, num_samples), key=0)
+        result = histogram_levels(mechanism, pair, Unplanned(91, num_samples), key=0)
 
     counting = timed(count)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

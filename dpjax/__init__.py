@@ -35,12 +35,11 @@ if TYPE_CHECKING:
     from dpjax.inference import safety_check as safety_check
     from dpjax.mechanisms import from_function as from_function
     from dpjax.methods import Events as Events
+    from dpjax.methods import FoundPairs as FoundPairs
     from dpjax.methods import Histogram as Histogram
     from dpjax.methods import Local as Local
-    from dpjax.methods._pairs import FoundPairs as FoundPairs
-    from dpjax.methods._pairs import search_pairs as search_pairs
-    from dpjax.methods.histogram import histogram_ldp as histogram_ldp
-    from dpjax.methods.histogram import histogram_rdp as histogram_rdp
+    from dpjax.methods import search_pairs as search_pairs
+    from dpjax.methods.histogram import histogram_levels as histogram_levels
     from dpjax.methods.histogram import midpoints as midpoints
     from dpjax.methods.local import privacy_loss as privacy_loss
     from dpjax.notions import Epsilon as Epsilon
@@ -84,9 +83,8 @@ else:
                 "safety_check",
             ],
             "dpjax.mechanisms": ["from_function"],
-            "dpjax.methods": ["Events", "Histogram", "Local"],
-            "dpjax.methods._pairs": ["FoundPairs", "search_pairs"],
-            "dpjax.methods.histogram": ["histogram_ldp", "histogram_rdp", "midpoints"],
+            "dpjax.methods": ["Events", "FoundPairs", "Histogram", "Local", "search_pairs"],
+            "dpjax.methods.histogram": ["histogram_levels", "midpoints"],
             "dpjax.methods.local": ["privacy_loss"],
             "dpjax.notions": [
                 "Epsilon",

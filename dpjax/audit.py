@@ -15,7 +15,7 @@ from dpjax.results import AuditResult, build
 from dpjax.results._subjects import subject_from_plain
 from dpjax.results.plain import notion_from_plain, options_from_plain
 from dpjax.results.provenance import key_of
-from dpjax.sources import AnyPairs, Drawn, Source
+from dpjax.sources import ONE_RUN, AnyPairs, Drawn, Source, Trust
 
 _RECIPE: dict[str, Any] = {
     "method": dict,
@@ -77,16 +77,22 @@ def audit(
         Algorithms 1-4, for histograms.
     """
     start = time.perf_counter()
-    if type(method) not in METHODS.values():
+    if not isinstance(method, Method) or isinstance(method, type):
         raise TypeError(
             f"method must be dpjax.Events(), Local() or Histogram(), but was {method!r}."
         )
+    if not method.bounded:
+        raise TypeError(
+            f"method must state a bound, but {type(method).__name__} estimates alone: run it in a "
+            "sweep, or use dpjax.Events(), Local() or Histogram()."
+        )
     terms = Terms(notion, claim, confidence, num_claims, key, execution, distance)
-    # A seed that is none is refused before anything is drawn.
+    # Validate the key before drawing.
     _ = terms.root
     source = source_of(subject)
+    refuse_source(method, source)
     try:
-        finding = method.run(source, pairs, terms)
+        finding = method.run(source, pairs, terms, ONE_RUN).finding(0)
     except SystemExit as error:
         # Else it would end the caller, as if nothing were wrong.
         raise ValueError(
@@ -98,6 +104,16 @@ def audit(
 def source_of(subject: Any) -> Source:
     """A source as it is, and a mechanism or a function as one."""
     return subject if isinstance(subject, Source) else Drawn(subject)
+
+
+def refuse_source(method: Method, source: Source) -> None:
+    """Refuses a source that a method does not accept.
+
+    Raises:
+        TypeError: It does not; the message says what would work.
+    """
+    if reason := method.accepts(source):
+        raise TypeError(reason)
 
 
 def rerun(
@@ -150,12 +166,13 @@ def _recipe_of(
                 "built in: its recipe holds how it was audited, and not what."
             )
         first = recipe["pairs"] and recipe["pairs"]["database"][0]
-        subject = subject_from_plain(recipe["subject"], first, allow_import, allow_command)
+        trust = Trust(allow_import, allow_command)
+        subject = subject_from_plain(recipe["subject"], first, trust)
     options = dict(recipe["method"])
     method = METHODS[options.pop("name")]
     source = source_of(subject)
     return source, {
-        "pairs": _pairs_of(recipe, source, method.name),
+        "pairs": _pairs_of(recipe, source),
         "method": options_from_plain(method, options),
         "notion": notion_from_plain(recipe["notion"]),
         "claim": result.claim,
@@ -166,13 +183,11 @@ def _recipe_of(
     }
 
 
-def _pairs_of(recipe: dict[str, Any], source: Source, method: str) -> Any:
+def _pairs_of(recipe: dict[str, Any], source: Source) -> Any:
     """The pairs of a recipe, where the source takes some; a histogram's inputs are its own."""
     pairs = recipe["pairs"]
-    if not getattr(source, "takes_pairs", True):
-        return None
     inputs = (recipe["method"].get(name) for name in ("inputs", "input_interval"))
-    if method == "histogram" and any(given is not None for given in inputs):
+    if not source.takes_pairs or any(given is not None for given in inputs):
         return None
     if pairs is None:
         raise ValueError(
@@ -181,7 +196,7 @@ def _pairs_of(recipe: dict[str, Any], source: Source, method: str) -> Any:
         )
     databases, neighbors = pairs["database"], pairs["neighbor"]
     labels = tuple(pairs["labels"])
-    if isinstance(source, Drawn):
+    if source.stacks_pairs:
         made = Pairs.of(list(zip(databases, neighbors, strict=True)))
         return Pairs(made.database, made.neighbor, labels)
     if "dtype" in pairs:

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from dpjax.core import jit
+from dpjax.core.execution import _split
 from dpjax.core.jit import classes_are_confused, classes_of, jit_by_class
-from dpjax.sweeps._devices import _split
 
 NUMBER = 70
 """Of so many classes some give another's number by `jax.jit` of jax 0.10.0 to 0.10.2."""

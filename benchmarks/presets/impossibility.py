@@ -20,7 +20,7 @@ from dpjax import Events, Local, audit, empirical_privacy
 from dpjax.core.numerics import finite_or_none
 from dpjax.inference import blind_spot, plan, plan_finite, safety_check, unseen_log_rarity
 from dpjax.mechanisms import TwoPoint, from_function
-from dpjax.methods.histogram import Unplanned, histogram_ldp, histogram_rdp
+from dpjax.methods.histogram import Unplanned, histogram_levels
 
 ORDER = 2.0
 
@@ -90,20 +90,20 @@ def demonstrate(num_samples, ratio, num_runs):
             row(what, name, ratio, bounds, "a lower bound, true and useless")
 
     two, pair, runs = Unplanned(2, num_samples), [0, 1], {"num_runs": num_runs}
-    answers = estimates_of(histogram_ldp(points, pair, two, 0, **runs))
+    answers = estimates_of(histogram_levels(points, pair, two, 0, **runs))
     row("histogram LDP", "two points", ratio, answers, "fails and says so: an output is not seen")
-    answers = estimates_of(histogram_rdp(points, pair, two, 0, order=ORDER, **runs))
+    answers = estimates_of(histogram_levels(points, pair, two, 0, order=ORDER, **runs))
     row("histogram Renyi", "two points", renyi_truth, answers, "fails and says so")
 
     # The spike breaks the assumption of the plan, and no output shows it.
     claim = {"lipschitz": 0.1, "confidence": 0.8, "num_samples": num_samples}
     on_interval = {"output_interval": (0.0, 1.0), **runs}
     planned = plan(**claim)
-    result = histogram_ldp(spike, [0.0, 1.0], planned, 0, **on_interval)
+    result = histogram_levels(spike, [0.0, 1.0], planned, 0, **on_interval)
     verdict = safety_check(planned, 0.5).verdict(result.counts)
     note = f"a false claim of C = 0.1 goes unnoticed (safety check: p = {verdict.p_value:.2g})"
     row("histogram LDP", "hidden spike", ratio, estimates_of(result), note)
-    result = histogram_rdp(spike, [0.0, 1.0], plan(**claim, order=ORDER), 0, **on_interval)
+    result = histogram_levels(spike, [0.0, 1.0], plan(**claim, order=ORDER), 0, **on_interval)
     row("histogram Renyi", "hidden spike", renyi_truth, estimates_of(result), "as above")
 
     answers = [rare_record(log_rarity, seed) for seed in range(num_runs)]
@@ -115,7 +115,7 @@ def demonstrate(num_samples, ratio, num_runs):
     planned = plan_finite(
         num_outputs=2, least_probability=math.exp(-4.0), precision=0.5, confidence=0.95
     )
-    answers = estimates_of(histogram_ldp(honest, [0, 1], planned, 0, **runs))
+    answers = estimates_of(histogram_levels(honest, [0, 1], planned, 0, **runs))
     note = f"least probability known: {planned.num_samples} draws suffice for 0.5 at 95 %"
     row("histogram LDP", "two points, not rare", honest.level, answers, note)
     return rows

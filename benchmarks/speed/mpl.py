@@ -9,7 +9,7 @@ from benchmarks.presets.experiments import EXPERIMENTS, LEVELS, experiment
 from benchmarks.presets.table2 import PAPER
 from benchmarks.speed.harness import Contender, Goal, Timing, by_name, measure, ratio
 from benchmarks.speed.plain_mpl import lower_bound
-from dpjax.sweeps import Entry, compute, run_bounds
+from dpjax.sweeps import Entry, compute
 
 LIMITS = {"a": 0.010, "b": 0.020, "c": 0.010, "d": 0.010, "e": 0.2, "f": 0.2, "g": 0.2, "h": 0.3}
 """Seconds a run in a batch that were aimed at."""
@@ -19,7 +19,7 @@ LEAST_SPEEDUP = 8.0
 
 def whole_batch(entry: Entry, runs: range) -> dict:
     """The columns of some runs, spread over all devices as `dpjax sweep` does."""
-    return compute(entry, runs, 0, devices=tuple(jax.local_devices()))()
+    return compute(entry, runs, 0, devices=tuple(jax.local_devices()))
 
 
 def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing], list[Goal]]:
@@ -36,7 +36,7 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing
                 "dpjax, batch": Contender(
                     partial(whole_batch, entry, batch), len(batch), {"runs at once": len(batch)}
                 ),
-                "dpjax, single run": Contender(partial(run_bounds, entry, [0])),
+                "dpjax, single run": Contender(partial(compute, entry, [0], 0)),
                 "NumPy and SciPy": Contender(partial(lower_bound, entry, rng)),
             },
             unit="run",

@@ -4,6 +4,7 @@ The twin draws every output of the runs, from the same blocks under the same key
 but add them up. The quotient is what a perfect estimator could still save.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,13 +15,11 @@ from jax import Array
 from benchmarks.presets.experiments import EXPERIMENTS, LEVELS, experiment
 from benchmarks.speed.harness import Contender, Goal, Timing, by_name, measure, ratio
 from benchmarks.speed.mpl import whole_batch
-from dpjax.core import random
-from dpjax.core.execution import Execution, default_execution, map_batched
+from dpjax.core.execution import Execution, default_execution, map_batched, over_devices
 from dpjax.core.jit import jit_by_class
 from dpjax.core.streaming import Reducer, reduce_samples
 from dpjax.sources.streams import CONFIRM, SEARCH, DrawnStreams
 from dpjax.sweeps import Entry
-from dpjax.sweeps._devices import over_devices
 
 LIMITS = {letter: 1.3 if letter in "abcd" else 1.15 for letter in EXPERIMENTS}
 """Quotients that were aimed at."""
@@ -54,23 +53,18 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing
 def draw_and_sum(entry: Entry, runs: Any, execution: Execution | None = None) -> Array:
     """Sums of all outputs of some runs, [runs] floats, drawn as a sweep draws them, and where."""
     pairs = entry.pairs
-    return over_devices(
-        _sums,
-        (entry.mechanism, jnp.asarray(pairs.database), jnp.asarray(pairs.neighbor)),
-        entry.key(0),
-        jnp.asarray(list(runs), jnp.int32),
-        tuple(jax.local_devices()),
-        sizes=(entry.method.num_samples, entry.method.num_confirm),
-        execution=execution or default_execution(),
-    )
+    streams = DrawnStreams(entry.mechanism, pairs.database, pairs.neighbor, entry.key(0))
+    layout = replace(execution or default_execution(), devices=tuple(jax.local_devices()))
+    sizes = entry.method.num_samples, entry.method.num_confirm
+    return over_devices(_sums, (streams,), jnp.asarray(list(runs), jnp.int32), layout, sizes=sizes)
 
 
 @jit_by_class(static_argnames=("sizes", "execution"))
-def _sums(mechanism, database, neighbor, key, runs, *, sizes, execution) -> Array:
+def _sums(streams, runs, *, sizes, execution) -> Array:
     total = Reducer(lambda: jnp.zeros(()), _add, reads_once=True)
 
     def one_run(number: Array) -> Array:
-        source = DrawnStreams(mechanism, database, neighbor, random.fold_in(key, number))
+        source = streams.of_run(number)
 
         def both_sides(pair: Array, stage: int) -> Array:
             first, second = (

@@ -27,13 +27,13 @@ _COMPILE = (
     + """
 import json, sys, time
 from benchmarks.presets.experiments import LEVELS, experiment
-from dpjax.sweeps import run_bounds
+from dpjax.sweeps import compute
 entry = experiment(sys.argv[1], LEVELS[-1])
 start = time.perf_counter()
-run_bounds(entry, [0])
+compute(entry, [0], 0)
 first = time.perf_counter() - start
 start = time.perf_counter()
-run_bounds(entry, [1])
+compute(entry, [1], 0)
 second = time.perf_counter() - start
 print(json.dumps([first - second, peak()]))
 """

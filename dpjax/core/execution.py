@@ -2,11 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh, PartitionSpec
 
 from dpjax.core import validate
+from dpjax.core.jit import jit_by_class
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -16,17 +23,21 @@ class Execution:
     Attributes:
         runs_at_once: Runs that are computed side by side; the others wait in a loop.
         pairs_at_once: Pairs of each run that are computed side by side.
-        layout: How an audit by events counts what JAX draws: "streamed" in one compiled kernel,
-            "gathered" by NumPy, which compiles the sampler alone, or "auto" by the number of draws.
+        layout: How events count what JAX draws: "streamed" in one compiled kernel, "gathered" by
+            NumPy, which compiles the sampler alone, or "auto" by the number of draws. Outputs that
+            need a learned score are always gathered.
         progress: Called with (outputs so far, of how many), first with none of them and then now
             and then; of how many is 0 while that is not known. `dpjax.cli.progress_bar` is one.
+        devices: Devices that share the runs of a batch, whose number they must divide; jax's
+            default device if None.
     """
 
     runs_at_once: int = 1
     pairs_at_once: int = 1
     layout: str = "auto"
-    # Not compared: a compiled program does not depend on who looks on.
+    # Not compared: a compiled program does not depend on who looks on, nor on where it runs.
     progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
+    devices: tuple[jax.Device, ...] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self):
         validate.one_of(("auto", "streamed", "gathered"), layout=self.layout)
@@ -47,3 +58,56 @@ def default_execution() -> Execution:
 def map_batched(fun: Callable[[Any], Any], xs: Any, at_once: int) -> Any:
     """`jax.lax.map` over the leading axis of a pytree, `at_once` entries side by side."""
     return jax.lax.map(fun, xs, batch_size=at_once if at_once > 1 else None)
+
+
+def over_devices(
+    function: Callable[..., Result],
+    arguments: tuple[object, ...],
+    runs: object,
+    execution: Execution,
+    **static: object,
+) -> Result:
+    """Calls `function(*arguments, runs, execution=execution, **static)`, runs split over devices.
+
+    Each device computes its share of the runs, and they exchange nothing.
+
+    Args:
+        function: A kernel whose last positional argument is the runs.
+        arguments: Of all runs together.
+        runs: One array or several with a leading axis of runs.
+        execution: Layout on the machine, with the devices.
+        **static: Static arguments of the kernel besides.
+    """
+    devices, static = execution.devices, {"execution": execution, **static}
+    if devices is None:
+        return function(*arguments, runs, **static)
+    if len(devices) == 1:
+        with jax.default_device(devices[0]):
+            return function(*arguments, runs, **static)
+    arguments = jax.tree.map(jnp.asarray, arguments)
+    return _split(
+        arguments, runs, function=function, devices=devices, static=tuple(sorted(static.items()))
+    )
+
+
+@jit_by_class(static_argnames=("function", "devices", "static"))
+def _split(
+    arguments: tuple[object, ...],
+    runs: Array,
+    *,
+    function: Callable[..., object],
+    devices: tuple[jax.Device, ...],
+    static: tuple[tuple[str, object], ...],
+) -> object:
+    def part(arguments: tuple[object, ...], runs: Array) -> object:
+        return function(*arguments, runs, **dict(static))
+
+    split, whole = PartitionSpec("runs"), PartitionSpec()
+    return jax.shard_map(
+        part,
+        mesh=Mesh(np.array(devices), ("runs",)),
+        in_specs=(whole, split),
+        out_specs=split,
+        # The runs exchange nothing, and the check does not know fori_loop's carry.
+        check_vma=False,
+    )(arguments, runs)

@@ -145,7 +145,7 @@ def reduce_samples(
 
 
 def in_calls(
-    launch: Callable[[Blocks], WideCount], blocks: Blocks, num_streams: int
+    launch: Callable[[Blocks], WideCount], blocks: Blocks, num_streams: int, start: int = 0
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
     """Counts streams in compiled calls of half a second or so; interrupts are heard between them.
 
@@ -153,13 +153,14 @@ def in_calls(
         launch: Blocks -> counts of those from their start to their stop.
         blocks: Of each stream.
         num_streams: That are counted side by side.
+        start: First block that is counted.
 
     Yields:
         int64 counts of a part, and how many samples of each stream are in it. Their sums are the
         same for every cut, for counts are integers.
     """
     number, in_last = int(blocks.number), int(blocks.in_last)
-    start, size = 0, max(_FIRST_DRAWS // (blocks.size * num_streams), 1)
+    compiled, size = False, max(_FIRST_DRAWS // (blocks.size * num_streams), 1)
     while start < number:
         stop = min(start + size, number)
         began = time.perf_counter()
@@ -168,11 +169,11 @@ def in_calls(
         with signals_wait():
             counts = jax.device_get(launch(part)).as_int()
         # The first call compiles, so that its time says nothing.
-        if start:
+        if compiled:
             seconds = time.perf_counter() - began
             size = max(int(size * min(_CALL_SECONDS / seconds, 8.0)), 1)
         yield counts, (stop - start) * blocks.size - (blocks.size - in_last) * (stop == number)
-        start = stop
+        start, compiled = stop, True
 
 
 def fetched(started: Any) -> Any:

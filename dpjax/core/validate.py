@@ -7,7 +7,7 @@ check of a traced value would need the device.
 
 import os
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -227,3 +227,23 @@ def increasing(low: Any, high: Any, *, name: str) -> None:
             f"{name} must have low < high on every axis, but was low {low.tolist()}, high "
             f"{high.tolist()}."
         )
+
+
+def check_names(
+    what: str, content: Mapping[str, Any], names: tuple[str, ...], *taken_before: str
+) -> None:
+    """Refuses a name that is not known, and what is no table at all.
+
+    Args:
+        what: Is checked, for the message.
+        content: Its names and values.
+        names: That are accepted.
+        taken_before: Names that are known as well, and were read by somebody else.
+    """
+    if not isinstance(content, Mapping):
+        raise TypeError(f"{what} must be a table, but was {content!r}.")
+    for name in content:
+        if name not in names:
+            raise ValueError(
+                f"{what} has no {name!r}; {nearest(str(name), (*names, *taken_before))}"
+            )

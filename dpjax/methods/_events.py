@@ -8,9 +8,10 @@ References:
     Askin, Kutta, Dette (2022), Algorithm 4, for the two stages; Buehler (1957) for the bound.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,13 @@ from numpy.typing import NDArray
 from dpjax.core import validate
 from dpjax.core.numerics import finite_or_none
 from dpjax.inference import Event, Rounds, rounds_of, rounds_within
-from dpjax.methods._chains import Plan, plan_chain
+from dpjax.methods._candidates import Candidate, candidates, num_marks, promise, promise_of_cells
 from dpjax.methods._findings import finding_of
 from dpjax.methods._stopped import saying_so_far
-from dpjax.notions import Terms
-from dpjax.partitions import Partition
-from dpjax.results import Finding
-from dpjax.sources import Opened, Request, Search, Source
+from dpjax.notions import EventCounts, Statement, Terms
+from dpjax.partitions import Search
+from dpjax.results import Finding, Findings, Row
+from dpjax.sources import ONE_RUN, Opened, Request, Source
 
 _SEARCH, _CONFIRM = 20_000, 50_000
 """Outputs a side that search at each pair, and that confirm, where nothing is said."""
@@ -66,6 +67,7 @@ class Events:
     num_draws: int | None = None
     also: bool = False
     name: ClassVar[str] = "events"
+    bounded: ClassVar[bool] = True
 
     def __post_init__(self):
         names = ("num_samples", "num_confirm", "num_draws")
@@ -98,19 +100,32 @@ class Events:
             )
         return rounds_within(num_pairs, self.num_draws)
 
-    def run(self, source: Source, pairs: Any, terms: Terms) -> Finding:
-        """One audit.
+    def accepts(self, source: Source) -> str | None:
+        """Why a source cannot be audited: None, for events are counted of every kind of output."""
+        return None
+
+    def run(
+        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+    ) -> Findings:
+        """A batch of runs.
 
         Args:
             source: Of any kind.
             pairs: Of databases, as a person writes them.
             terms: Of the audit.
+            runs: int32 [runs], numbers of the runs.
 
         Raises:
             ValueError: The region is of another kind than the outputs, or none of them is in it.
         """
         request = Request(
-            self.rounds, self.region, partial(_promise, terms), terms.root, terms.layout
+            self.rounds,
+            self.region,
+            partial(promise_of_cells, terms),
+            terms.root,
+            terms.layout,
+            runs,
+            terms.kept,
         )
         with (
             source.opened(pairs, request) as opened,
@@ -119,71 +134,96 @@ class Events:
             searches = opened.search()
             _refuse_empty_region(searches, opened)
             rounds = self.rounds(len(searches))
-            promised, kept = _searched_again(searches, opened, terms, rounds)
-            plans = {
-                pair: self.plan(searches[pair], terms, opened.num_confirm, len(kept))
-                for pair in kept
-            }
-            best = max(kept, key=lambda pair: (plans[pair].predicted, plans[pair].tie))
+            ranks = _searched_again(searches, opened, terms, rounds, len(runs))
+            chosen = self._chosen(searches, ranks, terms, opened.num_confirm)
+            pairs_chosen = np.array([each.pair for each in chosen])
+            size = max(len(each.candidate.marks) for each in chosen)
+            marks = [each.candidate.marks for each in chosen]
+            padded = np.stack([np.pad(row, (0, size - len(row))) for row in marks])
+            if len(chosen) == 1:
+                so_far.evidence = chosen[0].candidate.evidence
+            counts = opened.count(pairs_chosen, padded, num_marks(chosen[0].candidate))
+
+        def finding(run: int) -> Finding:
+            search, candidate, pair, scores = chosen[run]
+            ranked = tuple((opened.pairs.labels[p], finite_or_none(s)) for p, s in scores)
+            return finding_of(opened, search, candidate, pair, counts[run], terms, (rounds, ranked))
+
+        return Findings(finding, lambda: _rows(chosen, counts, terms))
+
+    def _chosen(
+        self, searches: Sequence[Search], ranks: "_Ranks", terms: Terms, num_confirm: int
+    ) -> list["_Chosen"]:
+        """The pair of each run with the largest bound to be expected, and what it confirms."""
+        num_runs, num_kept = ranks.kept.shape
+        table = np.empty((num_runs, num_kept), object)
+        for pair in np.unique(ranks.kept):
+            runs, places = np.nonzero(ranks.kept == pair)
+            found = candidates(searches[pair].at(runs), terms, num_confirm, num_kept, self.also)
+            for run, place, candidate in zip(runs, places, found, strict=True):
+                table[run, place] = candidate
+        chosen = []
+        for run, (row, kept) in enumerate(zip(table, ranks.kept.tolist(), strict=True)):
+            best = max(range(num_kept), key=lambda place: (row[place].predicted, row[place].tie))
             # Others come after those that were searched to the end, whatever they promised.
-            scores = promised | {pair: plans[pair].predicted for pair in kept}
-            order = sorted(scores, key=lambda pair: (pair not in plans, -scores[pair]))
-            search, plan = searches[best], plans[best]
-            so_far.evidence = plan.evidence
-            counts = opened.confirm(best, search.partition, plan.marks)
-            ranked = tuple(
-                (opened.pairs.labels[pair], finite_or_none(scores[pair])) for pair in order
-            )
-            return finding_of(opened, search, plan, best, counts, terms, (rounds, ranked))
-
-    def plan(self, search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> Plan:
-        """What would be confirmed of one pair.
-
-        Args:
-            search: Of the pair.
-            terms: Of the audit.
-            num_confirm: N, fresh outputs a side.
-            num_rivals: How many pairs are searched to the end.
-        """
-        if terms.notion.hypothesis() is None:
-            return plan_chain(search, terms, num_confirm, None)
-        event = choose(search, terms, num_confirm, num_rivals)
-        if self.also:
-            return plan_chain(search, terms, num_confirm, event)
-        return Plan(event, None, float(event.predicted), 0.0)
+            scores = {pair: row[place].predicted for place, pair in enumerate(kept)}
+            promised = {p: s for p, s in enumerate(ranks.promised[:, run]) if p not in scores}
+            ranked = [
+                sorted(part.items(), key=lambda item: (-item[1], item[0]))
+                for part in (scores, promised)
+            ]
+            search = searches[kept[best]].at(run)
+            settled = row[best].settled(search)
+            chosen.append(_Chosen(search, settled, kept[best], [*ranked[0], *ranked[1]]))
+        return chosen
 
 
-def _promise(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
-    """By which one of several partitions of a pair is chosen."""
-    search = Search(cells, halves, None)
-    return float(terms.notion.promise(*_looked_at(search, terms, num_confirm, 1)))
+class _Ranks(NamedTuple):
+    """Pairs after both rounds of the search.
+
+    Attributes:
+        promised: [pairs, runs], bounds to be expected after the first round; [0, runs] where there
+            was only one.
+        kept: int64 [runs, kept], numbers of the pairs that were searched to the end, those that
+            promised most first.
+    """
+
+    promised: NDArray[np.float64]
+    kept: NDArray[np.int64]
+
+
+class _Chosen(NamedTuple):
+    """What one run confirms.
+
+    Attributes:
+        search: Of the chosen pair, with halves [2, 2, cells].
+        candidate: What is counted of it.
+        pair: Its number.
+        scores: (number, score) of every pair that was ranked, best first.
+    """
+
+    search: Search
+    candidate: Candidate
+    pair: int
+    scores: list[tuple[int, float]]
 
 
 def _searched_again(
-    searches: list[Search], opened: Opened, terms: Terms, rounds: Rounds
-) -> tuple[dict[int, float], list[int]]:
-    """Draws the second round for the pairs that promise most, and adds it to their counts.
-
-    Returns:
-        The bound that each pair promises, of those that were ranked, and the pairs that were kept.
-    """
+    searches: list[Search], opened: Opened, terms: Terms, rounds: Rounds, num_runs: int
+) -> _Ranks:
+    """Draws the second round for the pairs that promise most, and adds it to their counts."""
     num_pairs = len(searches)
     if not rounds.num_kept:
-        return {}, list(range(num_pairs))
-    promised = {
-        pair: float(terms.notion.promise(*_looked_at(search, terms, opened.num_confirm, num_pairs)))
-        for pair, search in enumerate(searches)
-    }
-    kept = sorted(promised, key=lambda pair: -promised[pair])[: rounds.num_kept]
-    for pair, more in zip(kept, opened.search_again(kept), strict=True):
-        searches[pair] = searches[pair]._replace(halves=searches[pair].halves + more)
-    return promised, kept
-
-
-def _looked_at(search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> tuple:
-    """What a notion is asked about a search."""
-    cells, halves, allowed = search
-    return cells, halves, allowed, num_confirm, terms.own_confidence, num_rivals
+        return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
+    promised = np.array(
+        [promise(search, terms, opened.num_confirm, num_pairs) for search in searches]
+    )
+    kept = np.argsort(-promised, axis=0, kind="stable")[: rounds.num_kept].T
+    more = opened.search_again(kept)
+    for (run, place), pair in np.ndenumerate(kept):
+        search = searches[pair]
+        search.halves[run] += more[run, place, ..., : search.partition.size]
+    return _Ranks(promised, kept)
 
 
 def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
@@ -197,9 +237,25 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
     )
 
 
-def choose(search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> Event:
-    """The event of one pair, with what never happened where it is simplest to say."""
-    event = terms.notion.choose(*_looked_at(search, terms, num_confirm, num_rivals))
-    # Before anything is confirmed, so that the words and the counts are of one event.
-    cells = search.partition.settled(event.cells, search.halves.sum(axis=(0, 1)) > 0)
-    return event._replace(cells=cells if search.allowed is None else cells & search.allowed)
+def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
+    """What a sweep keeps of each run; bounds of events are computed for all runs at once."""
+    notion, sure, distance = terms.notion, terms.own_confidence, terms.distance
+    if chosen[0].candidate.chain is not None:
+        curve = terms.claimed if isinstance(terms.claimed, tuple) else None
+        return [
+            Row(notion.state(c.candidate.evidence(of_run), sure, 1, curve, distance), c.pair)
+            for c, of_run in zip(chosen, counts, strict=True)
+        ]
+    events = [c.candidate.event for c in chosen]
+    larger, predicted = (
+        np.array([getattr(event, name) for event in events]) for name in ("larger", "predicted")
+    )
+    trials = counts.sum(axis=2)[0].tolist()
+    unnamed = Event(np.zeros((len(chosen), 0), bool), larger, predicted)
+    evidence = EventCounts(unnamed, counts[..., 1], (trials[0], trials[1]))
+    bounds = notion.bound(evidence, sure, distance)
+    estimates = notion.estimate(evidence, distance)
+    return [
+        Row(Statement(float(bound), finite_or_none(float(estimate)), "exact binomial"), c.pair)
+        for c, bound, estimate in zip(chosen, bounds, estimates, strict=True)
+    ]

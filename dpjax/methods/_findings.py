@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpjax.inference import Rounds
-from dpjax.methods._chains import Plan
+from dpjax.methods._candidates import Candidate
 from dpjax.notions import EventCounts, Terms
 from dpjax.partitions._curve import curve_of, ranked_bounds
 from dpjax.results import Finding, Witness, plain_database
@@ -13,7 +13,7 @@ from dpjax.sources import Opened, Search
 def finding_of(
     opened: Opened,
     search: Search,
-    plan: Plan,
+    plan: Candidate,
     best: int,
     counts: np.ndarray,
     terms: Terms,

@@ -19,7 +19,9 @@ from dpjax.databases import Pairs
 from dpjax.databases.trees import nth
 from dpjax.methods.local import Local, dpl_runs
 from dpjax.partitions import as_region
+from dpjax.sources import ONE_RUN
 from dpjax.sources._subject import check_shape, mechanism_at
+from dpjax.sources.streams import DrawnStreams
 
 _STAGE = "search of pairs"
 _FEWEST = 128
@@ -107,15 +109,13 @@ def search_pairs(
     alive = np.arange(len(pairs))
     losses, spent, tell = np.zeros(len(pairs)), 0, execution.progress if execution else None
     for number, (size, num_samples) in enumerate(rungs):
+        key = random.fold_in(root, number)
         found = dpl_runs(
-            mechanism,
-            nth(pairs.database, alive),
-            nth(pairs.neighbor, alive),
+            DrawnStreams(mechanism, nth(pairs.database, alive), nth(pairs.neighbor, alive), key),
             region,
             # num_confirm only sets the penalty of the search.
             Local(num_samples=num_samples, num_confirm=num_samples + 1),
-            random.fold_in(root, number),
-            np.zeros(1, np.int32),
+            ONE_RUN,
             execution=execution or default_execution(),
         )
         score, losses = (np.asarray(jax.device_get(x))[0] for x in (found.score, found.loss))

@@ -1,6 +1,6 @@
 """The terms of an audit: what is claimed, and how sure its statement shall be."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,7 @@ class Terms:
         key: Integer seed or typed key, as the caller gave it.
         execution: Layout on the machine; the backend's default if None.
         distance: Records in which the databases of each pair differ.
+        kept: What later batches of the same runs take over; filled by the source.
 
     Raises:
         TypeError, ValueError: An entry is of the wrong kind or out of range.
@@ -37,6 +38,7 @@ class Terms:
     key: Any
     execution: Execution | None = None
     distance: int = 1
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self):
         if not isinstance(self.notion, Notion):
@@ -58,6 +60,12 @@ class Terms:
     def claimed(self) -> Claim | None:
         """The claim as a number or as points of a curve."""
         return None if self.claim is None else self.notion.claimed(self.claim)
+
+    @property
+    def plain_claim(self) -> float | list[list[float]] | None:
+        """The claim as JSON holds it: a number, or points of a curve as lists."""
+        claim = self.claimed
+        return [list(point) for point in claim] if isinstance(claim, tuple) else claim
 
     @property
     def level(self) -> float | None:

@@ -15,5 +15,6 @@ from dpjax.partitions._region import as_region as as_region
 from dpjax.partitions._region import product_grid as product_grid
 from dpjax.partitions._region import region_text as region_text
 from dpjax.partitions._scored import score_partitions as score_partitions
+from dpjax.partitions._search import Search as Search
 from dpjax.partitions.outputs import Encoder as Encoder
 from dpjax.partitions.outputs import Outputs as Outputs

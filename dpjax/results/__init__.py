@@ -2,6 +2,9 @@
 
 from dpjax.results._build import Finding as Finding
 from dpjax.results._build import build as build
+from dpjax.results._build import judge as judge
+from dpjax.results._findings import Findings as Findings
+from dpjax.results._findings import Row as Row
 from dpjax.results._result import ASSUMPTION_REFUTED as ASSUMPTION_REFUTED
 from dpjax.results._result import NO_CLAIM as NO_CLAIM
 from dpjax.results._result import NOT_REFUTED as NOT_REFUTED

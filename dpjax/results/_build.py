@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.notions import Claim, Statement, Terms
+from dpjax.notions import Statement, Terms
 from dpjax.results._result import (
     NO_CLAIM,
     NOT_REFUTED,
@@ -21,7 +21,7 @@ from dpjax.results.plain import (
     plain_database,
 )
 from dpjax.results.provenance import device, seed_of, versions
-from dpjax.sources import AnyPairs, Drawn, Source
+from dpjax.sources import AnyPairs, Source
 
 _MOST_PAIRS = 10_000
 """Pairs that a recipe holds."""
@@ -81,11 +81,11 @@ def build(
         smallest_error=found.smallest_error,
         verdict=verdict,
         sentence=sentence,
-        claim=_plain_claim(terms.claimed),
+        claim=terms.plain_claim,
         level=finding.level or terms.notion.symbol,
         witness=finding.witness,
         mechanism=source.name,
-        parameters=getattr(source, "parameters", {}),
+        parameters=source.parameters,
         pair_scores=finding.pair_scores,
         region=finding.region,
         num_samples=finding.num_samples,
@@ -97,7 +97,7 @@ def build(
             "method": {"name": method.name, **options_to_plain(method)},
             "notion": notion_to_plain(terms.notion),
             "distance": terms.distance,
-            "pairs": _plain_pairs(finding.pairs, isinstance(source, Drawn)),
+            "pairs": _plain_pairs(finding.pairs, source.stacks_pairs),
             "key": seed_of(terms.key),
         },
         notes=tuple(finding.notes),
@@ -131,11 +131,6 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
         f"{sure}, which does not contradict the {what}. This is no proof of the "
         "claim: other pairs, other outputs and events too rare for these draws were not seen."
     )
-
-
-def _plain_claim(claim: Claim | None) -> Any:
-    """A number, or a curve as lists."""
-    return [list(point) for point in claim] if isinstance(claim, tuple) else claim
 
 
 def _plain_pairs(pairs: AnyPairs, drawn: bool) -> dict[str, Any] | None:

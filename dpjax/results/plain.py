@@ -1,21 +1,19 @@
 """Mechanisms, pairs, regions and options as plain words and numbers, and back."""
 
-import importlib
-import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from dpjax import densities, mechanisms
+from dpjax import densities
 from dpjax.core import validate
 from dpjax.core.errors import nearest
-from dpjax.core.types import FiniteSpace
+from dpjax.core.validate import check_names
 from dpjax.databases import Pairs
 from dpjax.notions import NOTIONS, Epsilon, Notion
 from dpjax.partitions import Box, Outcomes, Region
-from dpjax.sources._subject import parameters_of
+from dpjax.sources import AnyPairs
 
 _SHOWN = 2000
 """Characters of a database that is written as a text."""
@@ -24,128 +22,11 @@ STANDARD = "standard"
 """Stands for the pairs that a built-in mechanism brings along."""
 
 
-def check_names(
-    what: str, content: Mapping[str, Any], names: tuple[str, ...], *taken_before: str
-) -> None:
-    """Refuses a name that is not known, and what is no table at all.
-
-    Args:
-        what: Is checked, for the message.
-        content: Its names and values.
-        names: That are accepted.
-        taken_before: Names that are known as well, and were read by somebody else.
-    """
-    if not isinstance(content, Mapping):
-        raise TypeError(f"{what} must be a table, but was {content!r}.")
-    for name in content:
-        if name not in names:
-            raise ValueError(
-                f"{what} has no {name!r}; {nearest(str(name), (*names, *taken_before))}"
-            )
-
-
-def mechanism_name(mechanism: Any) -> str:
-    """A name of the catalogue, or MODULE:NAME of what can be imported."""
-    if hasattr(mechanism, "standard_pairs") and hasattr(mechanism, "name"):
-        return mechanism.name
-    source = getattr(mechanism, "function", None) or type(mechanism)
-    path = f"{source.__module__}:{source.__qualname__}"
-    if "<" in path or source.__module__ == "__main__":
-        raise ValueError(
-            f"mechanism must be importable by its name for a sweep, but was {path}: define it at "
-            "the top level of a module, so that every process finds it."
-        )
-    return path
-
-
-def mechanism_parameters(mechanism: Any) -> dict[str, Any]:
-    """What its class, or `from_function`, must be given to make it again."""
-    if hasattr(mechanism, "standard_pairs"):
-        return parameters_of(mechanism)
-    space = getattr(mechanism, "output_space", None)
-    if hasattr(mechanism, "function"):
-        return {"num_outcomes": space.size} if isinstance(space, FiniteSpace) else {}
-    return {f.name: getattr(mechanism, f.name) for f in fields(mechanism)}
-
-
-def mechanism_from_plain(
-    name: Any, parameters: Any, database: Any, allow_import: Collection[str] = ()
-) -> Any:
-    """The mechanism of a name and its parameters; functions are looked at on the database.
-
-    Args:
-        name: Of the catalogue, or MODULE:NAME.
-        parameters: Of the mechanism, or of `from_function`.
-        database: Of the first pair, or None.
-        allow_import: Modules that may be imported, each with those inside it. Without one a name
-            runs no code but that of the catalogue.
-
-    Raises:
-        ValueError: The name is not known or not allowed, or a value is out of range.
-        TypeError: It names neither a class of mechanisms nor a function, or a value is of the wrong
-            kind.
-    """
-    if not isinstance(name, str):
-        raise TypeError(f"mechanism must be a name, but was {name!r}.")
-    if ":" not in name:
-        cls = mechanisms.find_mechanism(name)
-        check_names(f"the mechanism {name}", parameters, tuple(f.name for f in fields(cls)))
-        return cls(**parameters)
-    found = imported(name, allow_import)
-    known = tuple(f.name for f in fields(found)) if isinstance(found, type) else ("num_outcomes",)
-    check_names(f"the mechanism {name}", parameters, known)
-    if isinstance(found, type):
-        return found(**parameters)
-    if database is None:
-        raise ValueError(f"pairs must be given for the function {name}.")
-    return mechanisms.from_function(found, database, **parameters)
-
-
-def imported(name: str, allow_import: Collection[str]) -> Any:
-    """The class or function of MODULE:NAME, which was looked at and not called.
-
-    Args:
-        name: MODULE:NAME.
-        allow_import: Modules that may be imported, each with those inside it.
-
-    Raises:
-        ValueError: It is not allowed, or cannot be imported.
-        TypeError: It is neither a class of mechanisms nor a function.
-    """
-    module, _, attribute = name.partition(":")
-    if not _allowed(module, allow_import):
-        raise ValueError(
-            f"mechanism {name!r} would import code, which a file may not do by itself: if you "
-            f"trust the module, allow it with allow_import={[module]!r} (--allow-import {module})."
-        )
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"mechanism {name!r} cannot be imported: {error}.") from None
-    # A decorator of jax leaves the function that it wraps.
-    plain = found if isinstance(found, type) else inspect.unwrap(found)
-    of_mechanism = hasattr(plain, "__dataclass_fields__") and all(
-        hasattr(plain, member) for member in ("sample", "output_space")
-    )
-    if not (of_mechanism if isinstance(plain, type) else inspect.isfunction(plain)):
-        raise TypeError(
-            f"mechanism {name!r} must be a dataclass with output_space and sample, or a function, "
-            f"but was {found!r}."
-        )
-    # What the module has only imported itself, such as subprocess.run, is somebody else's.
-    if not _allowed(str(plain.__module__), allow_import):
-        raise ValueError(
-            f"mechanism {name!r} is of the module {plain.__module__!r}, which was not allowed."
-        )
-    return found
-
-
-def _allowed(module: str, allow_import: Collection[str]) -> bool:
-    return any(module == name or module.startswith(f"{name}.") for name in allow_import)
-
-
-def pairs_to_plain(pairs: Pairs, mechanism: Any) -> Any:
+def pairs_to_plain(pairs: Pairs | AnyPairs, mechanism: Any) -> Any:
     """Databases, neighbors and labels; "standard" for the mechanism's own."""
+    if isinstance(pairs, AnyPairs):
+        sides = [[plain_database(database) for database in side] for side in pairs.sides]
+        return {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
     content = _plain_pairs(pairs)
     if hasattr(mechanism, "standard_pairs") and _plain_pairs(mechanism.standard_pairs()) == content:
         return STANDARD
@@ -169,13 +50,18 @@ def _plain_side(stacked: Any) -> Any:
     return stacked.tolist()
 
 
-def pairs_from_plain(content: Any) -> Pairs:
-    """What `pairs_to_plain` wrote, or a list of (database, neighbor)."""
-    if isinstance(content, Mapping):
-        check_names("pairs", content, ("database", "neighbor", "labels"))
-        sides = (content["database"], content["neighbor"])
-        return Pairs(*sides, tuple(content.get("labels", ())))
-    return Pairs.of(content)
+def pairs_from_plain(content: Any, stacked: bool = True) -> Pairs | AnyPairs:
+    """What `pairs_to_plain` wrote, or a list of (database, neighbor).
+
+    Args:
+        content: Plain lists and numbers.
+        stacked: Whether databases are stacked into arrays.
+    """
+    if not isinstance(content, Mapping):
+        return Pairs.of(content) if stacked else AnyPairs.of(content)
+    check_names("pairs", content, ("database", "neighbor", "labels"))
+    sides, labels = (content["database"], content["neighbor"]), tuple(content.get("labels", ()))
+    return Pairs(*sides, labels) if stacked else AnyPairs(sides, labels)
 
 
 def _region_to_plain(region: Region) -> dict[str, Any]:

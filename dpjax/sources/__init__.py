@@ -1,13 +1,20 @@
 """Sources: what is audited, drawn on the device, by the host, by a program, or recorded."""
 
+from dpjax.partitions import Search as Search
 from dpjax.sources._command import CommandMechanism as CommandMechanism
+from dpjax.sources._counting import Tally as Tally
 from dpjax.sources._drawn import Drawn as Drawn
 from dpjax.sources._host import HostMechanism as HostMechanism
 from dpjax.sources._on_host import OnHost as OnHost
+from dpjax.sources._pairs import AnyPairs as AnyPairs
 from dpjax.sources._recorded import Recorded as Recorded
-from dpjax.sources._source import AnyPairs as AnyPairs
+from dpjax.sources._source import ONE_RUN as ONE_RUN
+from dpjax.sources._source import Arrays as Arrays
 from dpjax.sources._source import Opened as Opened
 from dpjax.sources._source import Request as Request
-from dpjax.sources._source import Search as Search
+from dpjax.sources._source import Smoothing as Smoothing
 from dpjax.sources._source import Source as Source
-from dpjax.sources._source import Tally as Tally
+from dpjax.sources._source import Trust as Trust
+
+SOURCES = {kind.kind: kind for kind in (Drawn, HostMechanism, CommandMechanism, Recorded)}
+"""Kind in a recipe -> class of sources."""

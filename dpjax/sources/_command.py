@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from dpjax.core import validate
 from dpjax.partitions.outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.sources._host import seeds_of_calls
 from dpjax.sources._on_host import Draw, OnHost
+from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._process import Ended, Programs
 from dpjax.sources._schedule import in_order
+from dpjax.sources._source import Trust
 from dpjax.sources.readers._entries import as_outputs
 
 
@@ -55,6 +57,7 @@ class CommandMechanism(OnHost):
     special: str = "outcomes"
     bits: int | str | None = None
     time_limit: float | None = None
+    kind: ClassVar[str] = "command"
 
     def __post_init__(self):
         try:
@@ -90,6 +93,23 @@ class CommandMechanism(OnHost):
         """Whether one run prints many outputs."""
         return "{num_samples}" in self.command
 
+    def to_plain(self) -> dict[str, Any] | None:
+        """The command and its options; see `Source`."""
+        return {"command": self.command, **stated_options(self)}
+
+    @classmethod
+    def from_plain(cls, content: dict[str, Any], database: Any, trust: Trust) -> Self:
+        """The program, if it may be run; see `Source`."""
+        command = content.pop("command", None)
+        if not isinstance(command, str):
+            raise TypeError(f"command must be a text, but was {command!r}.")
+        if not trust.commands:
+            raise ValueError(
+                f"the program {command!r} would be run, which a file may not do by itself: if you "
+                "trust it, allow it with allow_command=True (--allow-command)."
+            )
+        return cls(command, **known_options(cls, content))
+
     def encoder(self) -> Encoder:
         """A new encoder of its outputs."""
         return Encoder(f"the command {self._program!r}", special=self.special, bits=self.bits)
@@ -115,13 +135,13 @@ class CommandMechanism(OnHost):
         pool: Any,
         programs: Programs,
         database: Any,
-        num_samples: int,
+        outputs: range,
         words: tuple[int, ...],
         cut: int | None,
         saw: Callable[[int], None],
     ) -> Iterator[Any]:
         text = _database_text(database)
-        calls = seeds_of_calls(num_samples, self.batch_size, words, self.batched, cut)
+        calls = seeds_of_calls(outputs, self.batch_size, words, self.batched, cut)
         if self.batched:
             tasks = ((text, size, seed) for size, seed in calls)
             run = partial(self._run_batch, programs)

@@ -8,18 +8,21 @@ from concurrent import futures
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import name_of_function
+from dpjax.mechanisms.named import imported, path_of
 from dpjax.partitions._nested import rows_of
 from dpjax.partitions.outputs import Encoder, Raised, check_bits, preview, preview_database
 from dpjax.sources._copies import copier
 from dpjax.sources._on_host import Draw, OnHost
+from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._process import end_with_parent
-from dpjax.sources._schedule import batch_sizes, in_order, seed_of_batch
+from dpjax.sources._schedule import in_order, seed_of_batch
+from dpjax.sources._source import Trust
 
 _SEEDS = ("seed", "rng")
 
@@ -65,6 +68,7 @@ class HostMechanism(OnHost):
     special: str = "outcomes"
     bits: int | str | None = None
     time_limit: float | None = None
+    kind: ClassVar[str] = "host"
 
     def __post_init__(self):
         if not callable(self.function):
@@ -88,6 +92,17 @@ class HostMechanism(OnHost):
     def replayable(self) -> bool:
         """Whether it takes its seed from dpjax."""
         return _seed_argument(self.function) is not None
+
+    def to_plain(self) -> dict[str, Any] | None:
+        """MODULE:NAME of the function, and its options; see `Source`."""
+        path = path_of(self.function)
+        return None if path is None else {"name": path, **stated_options(self)}
+
+    @classmethod
+    def from_plain(cls, content: dict[str, Any], database: Any, trust: Trust) -> Self:
+        """The function of a module that may be imported; see `Source`."""
+        function = imported(str(content.pop("name", "")), trust.imports)
+        return cls(function, **known_options(cls, content))
 
     def encoder(self) -> Encoder:
         """A new encoder of its outputs."""
@@ -120,12 +135,12 @@ class HostMechanism(OnHost):
         call: Any,
         pool: Any,
         database: Any,
-        num_samples: int,
+        outputs: range,
         words: tuple[int, ...],
         cut: int | None,
         saw: Callable[[int], None],
     ) -> Iterator[Any]:
-        seeds = seeds_of_calls(num_samples, self.batch_size, words, self.batched, cut)
+        seeds = seeds_of_calls(outputs, self.batch_size, words, self.batched, cut)
         tasks = ((database, size, seed) for size, seed in seeds)
         # Here one by one are told of one by one; what a worker does is known when it is done.
         each = pool is None and not self.batched
@@ -143,12 +158,12 @@ class HostMechanism(OnHost):
 
 
 def seeds_of_calls(
-    num_samples: int, batch_size: int, words: tuple[int, ...], batched: bool, cut: int | None
+    outputs: range, batch_size: int, words: tuple[int, ...], batched: bool, cut: int | None
 ) -> Iterator[tuple[int, Any]]:
     """How outputs are cut into batches, and the seeds of each.
 
     Args:
-        num_samples: Outputs in all.
+        outputs: Numbers of the outputs; the first is a multiple of `batch_size`.
         batch_size: Outputs that share the seed of a batch.
         words: Of the seeds.
         batched: Whether a batch is one call, with one seed; else each output has a seed, which
@@ -158,8 +173,9 @@ def seeds_of_calls(
     Yields:
         (outputs, seed), or (outputs, int64 array of their seeds), below 2^63.
     """
-    for number, size in enumerate(batch_sizes(num_samples, batch_size)):
-        seed = seed_of_batch(words, number)
+    for first in range(outputs.start, outputs.stop, batch_size):
+        size = min(batch_size, outputs.stop - first)
+        seed = seed_of_batch(words, first // batch_size)
         if batched:
             yield size, seed
             continue

@@ -88,27 +88,21 @@ def sample_block(mechanism: Any, words: Array, database: Array, *, size: int) ->
 
 @jit_by_class(static_argnames=("execution",))
 def search_counts_runs(
-    mechanism: Any,
-    database: Array,
-    neighbor: Array,
+    streams: DrawnStreams,
     cells: Lookup,
     stage: Array,
     num_samples: Blocks,
-    key: Array,
     runs: tuple[Array, Array],
     *,
     execution: Execution,
 ) -> WideCount:
-    """A round of the search: how often each cell happens at both sides of pairs.
+    """Counts a round of the search: how often each cell happens at both sides of pairs.
 
     Args:
-        mechanism: A pytree with `sample(key, database, num_samples)`.
-        database: [pairs, ...].
-        neighbor: [pairs, ...].
+        streams: Of all runs.
         cells: Partitions, stacked over the pairs.
         stage: int32, the round.
         num_samples: n, draws at each side of each pair, as `blocks_of` cuts them.
-        key: Typed key of all runs.
         runs: int32 [runs], run numbers, from which each run's key is folded; and int32
             [runs, searched], the numbers of the pairs that each searches.
         execution: Layout on the machine; never changes the counts.
@@ -119,9 +113,9 @@ def search_counts_runs(
 
     def one_run(of_run: tuple[Array, Array]) -> WideCount:
         run, pairs = of_run
-        streams = DrawnStreams(mechanism, database, neighbor, random.fold_in(key, run))
+        drawn = streams.of_run(run)
         return map_batched(
-            lambda pair: _counts(streams, pair, stage, num_samples, cells, None),
+            lambda pair: _counts(drawn, pair, stage, num_samples, cells, None),
             pairs,
             execution.pairs_at_once,
         )
@@ -132,29 +126,23 @@ def search_counts_runs(
 
 @jit_by_class(static_argnames=("num_marks", "execution"))
 def confirm_counts_runs(
-    mechanism: Any,
-    database: Array,
-    neighbor: Array,
+    streams: DrawnStreams,
     cells: Lookup,
     num_confirm: Blocks,
-    key: Array,
-    chosen: tuple[Array, Array, Array],
+    runs: tuple[Array, Array, Array],
     *,
     num_marks: int,
     execution: Execution,
 ) -> WideCount:
-    """The confirm stage: how often marked cells happen in fresh draws of one pair.
+    """Counts how often marked cells happen in fresh draws of one pair.
 
     Args:
-        mechanism: As in `search_counts_runs`, as the databases, cells, key and execution.
-        database: [pairs, ...].
-        neighbor: [pairs, ...].
+        streams: As in `search_counts_runs`, as the cells and the execution.
         cells: Partitions, stacked over the pairs.
         num_confirm: N, fresh draws at each side, as `blocks_of` cuts them.
-        key: Typed key of all runs.
-        chosen: int32 [runs], run numbers; int32 [runs], the pair of each; and int32 [runs, cells],
+        runs: int32 [runs], run numbers; int32 [runs], the pair of each; and int32 [runs, cells],
             marks: cells of one number are counted together.
-        num_marks: How many numbers there are.
+        num_marks: Number of different marks.
         execution: Layout on the machine.
 
     Returns:
@@ -163,11 +151,11 @@ def confirm_counts_runs(
 
     def one_run(of_run: tuple[Array, Array, Array]) -> WideCount:
         run, pair, marks = of_run
-        streams = DrawnStreams(mechanism, database, neighbor, random.fold_in(key, run))
-        return _counts(streams, pair, CONFIRM, num_confirm, cells, (marks, num_marks))
+        drawn = streams.of_run(run)
+        return _counts(drawn, pair, CONFIRM, num_confirm, cells, (marks, num_marks))
 
     with jax.named_scope("confirm"):
-        return map_batched(one_run, chosen, execution.runs_at_once)
+        return map_batched(one_run, runs, execution.runs_at_once)
 
 
 def _counts(

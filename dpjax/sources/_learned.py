@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dpjax.partitions import Outputs, Partition, lay, score_partitions
 from dpjax.partitions._scored import entry_partition
-from dpjax.sources._source import halves_of
+from dpjax.sources._counting import halves_of
 
 _ENOUGH = 0.97
 """A simpler score is taken that promises this part of the largest bound."""

@@ -1,22 +1,25 @@
 """Mechanisms of the host as sources: outputs are counted as they come, in flat memory."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from hashlib import blake2b
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core import random
-from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, region_text
+from dpjax.partitions import PILOT, Encoder, Outputs, Partition, Search, as_box, region_text
 from dpjax.partitions._scored import fold_of
+from dpjax.sources._counting import Tally, count_halves
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
-from dpjax.sources._source import AnyPairs, Request, Search, Tally, count_halves, parts_note
-from dpjax.sources._time_limit import Pace, Plan
+from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._source import Request, Source, parts_note
+from dpjax.sources._time_limit import Pace, Quota
+from dpjax.sources.streams import CONFIRM, MEASURE, NUM_STAGES, SEARCH, SEARCH_AGAIN
 
 _BEGINNINGS = (100, 1000)
 """Numbers of first outputs of batches that are compared."""
@@ -27,14 +30,13 @@ _REPEAT_NATS = 40.0
 _CUT = 1000
 """Outputs that are counted at once where each is a call: an interrupt loses no more than these."""
 
-_STAGES = {"search": 0, "confirm": 1, "measure": 2, "search again": 3}
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit")
 
-Draw = Callable[[Any, int, tuple[int, ...], int | None, Callable[[int], None]], Iterator[Any]]
-"""(database, num_samples, seed words, cut, told how many more came) -> batches of raw outputs."""
+Draw = Callable[[Any, range, tuple[int, ...], int | None, Callable[[int], None]], Iterator[Any]]
+"""(database, outputs, seed words, cut, told how many more came) -> batches of raw outputs."""
 
 
-class OnHost:
+class OnHost(Source):
     """A mechanism whose outputs come from the host: a Python function, a program.
 
     Attributes:
@@ -45,6 +47,8 @@ class OnHost:
         workers: Calls at the same time; 0 for one.
         time_limit: Seconds of drawing in one audit, or None.
     """
+
+    repeatable: ClassVar[bool] = True
 
     def encoder(self) -> Encoder:
         """A new encoder of its outputs."""
@@ -73,11 +77,12 @@ class _OpenedOnHost:
         self._start = time.perf_counter()
         self._source, self._draw = source, draw
         self._box = as_box(request.region)
-        words = tuple(random.words_of(request.key).tolist())
+        (run,) = request.runs.tolist()
         self._encoder = source.encoder()
         self.tally = Tally(request.execution.progress)
-        self._stream = _Watched(draw, self._encoder, pairs, words, self.tally)
-        self._words, self.pairs = words, pairs
+        words = tuple(random.words_of(request.key).tolist())
+        self._stream = _Watched(draw, self._encoder, pairs, (words, run), self.tally)
+        self.pairs = pairs
         self._rounds, self._request = request.rounds(len(pairs)), request
         self.num_confirm = self._rounds.num_confirm
         self._laid: list[Partition] = []
@@ -100,35 +105,33 @@ class _OpenedOnHost:
         if self._source.time_limit is not None:
             self._pace = Pace(self._source, self._draw)
             total = 2 * (rounds.searched(len(pairs)) + rounds.num_confirm)
-            self._pace.measure(pairs.sides[0][0], (*self._words, 0, 0, _STAGES["measure"]), total)
-        plan = self._plan(len(pairs), rounds.num_samples, rounds.num_kept * rounds.num_again)
+            self._pace.measure(pairs.sides[0][0], self._stream.words(0, 0, MEASURE), total)
+        quota = self._plan(len(pairs), rounds.num_samples, rounds.num_kept * rounds.num_again)
         found = [
-            self._count([self._stream.batches(pair, side, "search", plan) for side in (0, 1)])
+            self._count([self._stream.batches(pair, side, SEARCH, quota) for side in (0, 1)])
             for pair in range(len(pairs))
         ]
         self._laid = [search.partition for search in found]
-        halves = [search.halves for search in found]
-        self._note_fewer(halves, rounds.num_samples, "and pair searched")
+        self._note_fewer([search.halves for search in found], rounds.num_samples, "searched")
         if not rounds.num_kept:
             self._plan_confirm()
         return found
 
-    def search_again(self, kept: Sequence[int]) -> list[NDArray[np.int64]]:
-        """More of some pairs; see `dpjax.sources.Opened`."""
+    def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Draws more of some pairs; see `dpjax.sources.Opened`."""
         wanted = self._rounds.num_again
-        plan = self._plan(len(kept), wanted, 0)
-        halves = [
-            count_halves(
-                self._laid[pair],
-                [self._stream.batches(pair, side, "search again", plan) for side in (0, 1)],
-            )
-            for pair in kept
-        ]
-        self._note_fewer(halves, wanted, "and pair searched again")
+        quota = self._plan(kept.size, wanted, 0)
+        size = max(cells.size for cells in self._laid)
+        counts = np.zeros((*kept.shape, 2, 2, size), np.int64)
+        for place, pair in np.ndenumerate(kept):
+            cells = self._laid[pair]
+            sides = [self._stream.batches(pair, side, SEARCH_AGAIN, quota) for side in (0, 1)]
+            counts[place][..., : cells.size] = count_halves(cells, sides)
+        self._note_fewer(counts[0], wanted, "searched again")
         self._plan_confirm()
-        return halves
+        return counts
 
-    def _plan(self, num_pairs: int, wanted: int, later: int) -> Plan:
+    def _plan(self, num_pairs: int, wanted: int, later: int) -> Quota:
         """How a round draws.
 
         Args:
@@ -136,15 +139,15 @@ class _OpenedOnHost:
             wanted: Outputs a side of each, if there is time.
             later: Outputs a side of a round that follows.
         """
-        plan = Plan(wanted, None if self._source.batched else _CUT, None)
+        quota = Quota(wanted, None if self._source.batched else _CUT, None)
         if self._pace is not None:
             now = num_pairs * wanted
             share = now / (now + later + self._rounds.num_confirm)
-            plan = self._pace.search(num_pairs, wanted, share, self.num_confirm, self._used())
-        self._cut = plan.cut
-        left = num_pairs * plan.num_samples + later + self.num_confirm
+            quota = self._pace.search(num_pairs, wanted, share, self.num_confirm, self._used())
+        self._cut = quota.cut
+        left = num_pairs * quota.num_samples + later + self.num_confirm
         self.tally.expect(2 * left)
-        return plan
+        return quota
 
     def _plan_confirm(self) -> None:
         """How many outputs there is time for, by the pace of the search."""
@@ -155,30 +158,34 @@ class _OpenedOnHost:
         self.notes += _said_fewer(self._pace, self.num_confirm, wanted, "confirmed")
         self.tally.expect(2 * self.num_confirm)
 
-    def _note_fewer(self, halves: Sequence[np.ndarray], wanted: int, what: str) -> None:
+    def _note_fewer(self, halves: Iterable[np.ndarray], wanted: int, what: str) -> None:
         if self._pace is not None:
-            least = min(int(counts.sum(axis=(0, 2)).min()) for counts in halves)
-            self.notes += _said_fewer(self._pace, least, wanted, what)
+            least = min(int(counts.sum(axis=(-3, -1)).min()) for counts in halves)
+            self.notes += _said_fewer(self._pace, least, wanted, f"and pair {what}")
 
-    def confirm(
-        self, pair: int, partition: Partition, marks: NDArray[np.integer]
+    def count(
+        self,
+        pairs: NDArray[np.int64],
+        marks: NDArray[np.int64],
+        num_marks: int,
+        first: int = 0,
+        size: int | None = None,
     ) -> NDArray[np.int64]:
-        """Fresh outputs; see `dpjax.sources.Opened`."""
+        """Counts fresh outputs; see `dpjax.sources.Opened`."""
+        pair, cells = int(pairs[0]), self._laid[int(pairs[0])]
         # No clock here: which outputs confirm must not depend on how long they took.
-        plan = Plan(self.num_confirm, self._cut, None)
-        sides = [self._stream.batches(pair, side, "confirm", plan) for side in (0, 1)]
+        quota = Quota(self.num_confirm - first if size is None else size, self._cut, None)
+        sides = [self._stream.batches(pair, side, CONFIRM, quota, first) for side in (0, 1)]
+        counts = np.zeros((1, 2, num_marks), np.int64)
         # In turns, so that an interrupt leaves counts of both.
         for batches in zip(*sides, strict=True):
-            counts = [
-                np.bincount(marks[partition.index(batch)], minlength=int(marks.max()) + 1)
-                for batch in batches
-            ]
-            self.tally.confirm(np.stack(counts))
-        assert self.tally.confirmed is not None
+            part = [np.bincount(marks[0, cells.index(b)], minlength=num_marks) for b in batches]
+            counts[0] += part
+            self.tally.confirm(np.stack(part))
         self.notes += self._stream.notes(pair)
         if self._encoder.usual is not None:
             self.notes.append(parts_note(self._encoder.usual.entries))
-        return self.tally.confirmed
+        return counts
 
     def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:
         return self._request.promise(cells, halves, self._rounds.num_confirm)
@@ -195,7 +202,7 @@ class _OpenedOnHost:
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
         cells = lay_best(pilots, folds, self._encoder.names, self._promise, region=self._box)
         halves = count_halves(cells, [chain([p], r) for p, r in zip(pilots, rests, strict=True)])
-        return Search(cells, halves, cells.inside(self._box))
+        return Search(cells, halves[None], cells.inside(self._box))
 
 
 def _parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
@@ -239,32 +246,38 @@ class _Watched:
         draw: Draw,
         encoder: Encoder,
         pairs: AnyPairs,
-        words: Any,
+        seed: tuple[tuple[int, ...], int],
         tally: Tally,
     ):
         self._draw, self._encoder, self._pairs = draw, encoder, pairs
-        self._words, self._tally = words, tally
+        (self._key, self._run), self._tally = seed, tally
         self.taken: dict[tuple[int, int], tuple[int, float]] = {}
         self._seen: set[tuple[int, int, bytes]] = set()
         self._constant: dict[tuple[int, int], bool] = {}
 
-    def batches(self, pair: int, side: int, stage: str, plan: Plan) -> Iterator[Outputs]:
+    def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
+        """Words of the seeds of a stream."""
+        return (*self._key, pair, side, stage + NUM_STAGES * self._run)
+
+    def batches(
+        self, pair: int, side: int, stage: int, quota: Quota, first: int = 0
+    ) -> Iterator[Outputs]:
         """Batches at one database, until there are as many as planned or the time is over."""
-        database = self._pairs.sides[side][pair]
-        words = (*self._words, pair, side, _STAGES[stage])
+        database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
         count, before = self.taken.get((pair, side), (0, 0.0))
         spent, last = 0.0, time.perf_counter()
-        for raw in self._draw(database, plan.num_samples, words, plan.cut, self._tally.saw):
-            outputs = self._encoder.encode(raw)
-            self._watch(outputs, pair, side)
-            self._tally.searched += len(outputs.labels) * (stage != "confirm")
+        outputs = range(first, first + quota.num_samples)
+        for raw in self._draw(database, outputs, words, quota.cut, self._tally.saw):
+            encoded = self._encoder.encode(raw)
+            self._watch(encoded, pair, side)
+            self._tally.searched += len(encoded.labels) * (stage != CONFIRM)
             # Only the time of this stream: the two sides of a pair are drawn in turns.
             spent += time.perf_counter() - last
-            count += len(outputs.labels)
+            count += len(encoded.labels)
             self.taken[pair, side] = count, before + spent
-            yield outputs
+            yield encoded
             last = time.perf_counter()
-            if plan.seconds is not None and spent >= plan.seconds:
+            if quota.seconds is not None and spent >= quota.seconds:
                 return
 
     def streams(self) -> list[list[tuple[int, float]]]:

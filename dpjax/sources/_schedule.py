@@ -8,12 +8,6 @@ from typing import Any
 import numpy as np
 
 
-def batch_sizes(num_samples: int, batch_size: int) -> list[int]:
-    """How `num_samples` are cut: whole batches, and what is left."""
-    whole, rest = divmod(num_samples, batch_size)
-    return [batch_size] * whole + ([rest] if rest else [])
-
-
 def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
     """A seed below 2^63 for one batch: the same for any number of workers.
 

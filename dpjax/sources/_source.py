@@ -1,195 +1,57 @@
-"""What a source is: outputs for every pair, side and stage, counted in the cells of a partition."""
+"""What a source is: outputs for every run, pair, side and stage, counted in cells or as arrays."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
 from dpjax.core.execution import Execution
-from dpjax.databases import Pairs
-from dpjax.databases._pairs import rows_of
-from dpjax.databases.trees import rows
 from dpjax.inference import Rounds
-from dpjax.partitions import Outputs, Partition
-from dpjax.partitions._scored import fold_of
-from dpjax.partitions.outputs import preview_database
+from dpjax.partitions import Partition, Region, Search
+from dpjax.sources._counting import Tally
+from dpjax.sources._pairs import AnyPairs
+from dpjax.sources.streams import Streams
 
+ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
+"""Number of the run of a single audit."""
 
-class AnyPairs(NamedTuple):
-    """Pairs of databases of any kind.
-
-    Attributes:
-        sides: The databases, and their neighbors.
-        labels: Names for people.
-    """
-
-    sides: tuple[Any, Any]
-    labels: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @classmethod
-    def of(cls, pairs: Any) -> "AnyPairs":
-        """Makes pairs of what a person writes: `Pairs`, or (database, neighbor)s of any objects.
-
-        What are such pairs already is returned as it is.
-
-        Raises:
-            TypeError: It is neither.
-            ValueError: There is none.
-        """
-        if pairs is None:
-            raise ValueError("pairs must be given: a list of (database, neighbor).")
-        if isinstance(pairs, AnyPairs):
-            return pairs
-        if isinstance(pairs, Pairs):
-            return cls((rows(pairs.database), rows(pairs.neighbor)), pairs.labels)
-        written = rows_of(pairs)
-        if not written:
-            raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
-        names = tuple(f"pair {number}" for number in range(len(written)))
-        return cls(([row[0] for row in written], [row[1] for row in written]), names)
-
-    def refuse_equal(self) -> None:
-        """Refuses pairs of which none can be told apart.
-
-        Raises:
-            ValueError: Both databases are the same, in every pair.
-        """
-        if all(map(_is_equal, *self.sides)):
-            first = self.sides[0][0]
-            shown = preview_database(first.tolist() if hasattr(first, "tolist") else first)
-            raise ValueError(
-                f"pairs must hold two different databases, but in {' and '.join(self.labels[:3])} "
-                f"both are {shown}: no output can tell them apart."
-            )
-
-    def equal_notes(self) -> list[str]:
-        """Says where both databases are the same, so that nothing can tell them apart."""
-        return [
-            f"database and neighbor are equal in {label}, so nothing could be found there."
-            for label, database, neighbor in zip(self.labels, *self.sides, strict=True)
-            if _is_equal(database, neighbor)
-        ]
+Promise = Callable[[Partition, NDArray[np.int64], int], float]
+"""(cells, counts of both halves at both sides, N) -> the bound to be expected of them."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a method asks of a source.
+    """What a method that counts asks of a source.
 
     Attributes:
         rounds: Number of pairs -> how many outputs search and confirm.
         region: Outputs that events may hold, as a person writes it; None for all.
-        promise: (cells, halves, num_confirm) -> the bound to be expected of these counts.
-        key: Typed key.
+        promise: The bound to be expected of the counts of a pilot.
+        key: Typed key of all runs.
         execution: Layout on the machine.
+        runs: int32 [runs], numbers of the runs.
+        kept: What later batches of the same runs take over, by pair; filled by the source.
     """
 
     rounds: Callable[[int], Rounds]
     region: Any
-    promise: Callable[[Partition, NDArray[np.int64], int], float]
+    promise: Promise
     key: Array
     execution: Execution
-
-
-class Search(NamedTuple):
-    """What the outputs that search say of one pair.
-
-    Attributes:
-        partition: Laid by the first of them.
-        halves: int64 [2, 2, cells], counts of two halves of them at both sides.
-        allowed: bool [cells], which cells lie in the region; None for all.
-    """
-
-    partition: Partition
-    halves: NDArray[np.int64]
-    allowed: NDArray[np.bool_] | None
-
-
-def parts_note(entries: Sequence[str]) -> str:
-    """Says in which order the parts of an output are the entries of a vector."""
-    return f"Outputs have several parts; their numbers in order: {', '.join(entries)}."
-
-
-def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArray[np.int64]:
-    """Counts of both halves of what searches, those of an even number and of an odd one.
-
-    Args:
-        cells: In which is counted.
-        sides: Batches of outputs at the database and at its neighbor. How they are cut does not
-            matter.
-
-    Returns:
-        int64 [2, 2, cells], halves first.
-    """
-    halves = np.zeros((2, 2, cells.size), np.int64)
-    for side, batches in enumerate(sides):
-        number = 0
-        for batch in batches:
-            numbers = number + np.arange(len(batch.labels))
-            halves[:, side] += halves_of(cells, batch, fold_of(numbers), numbers)
-            number += len(batch.labels)
-    return halves
-
-
-class Tally:
-    """What was counted so far in one audit: all that an interrupt leaves, and its progress.
-
-    Args:
-        progress: Told (outputs so far, of how many), or None.
-
-    Attributes:
-        searched: Outputs that searched, at both sides of all pairs.
-        confirmed: int64 [2, marks], counts of the fresh outputs; None before the first of them.
-    """
-
-    def __init__(self, progress: Callable[[int, int], None] | None = None):
-        self.searched = 0
-        self.confirmed: NDArray[np.int64] | None = None
-        self._tell, self._seen, self._total = progress, 0, 0
-
-    def confirm(self, counts: NDArray[np.int64]) -> None:
-        """Adds counts of fresh outputs."""
-        self.confirmed = counts if self.confirmed is None else self.confirmed + counts
-
-    def expect(self, more: int) -> None:
-        """So many outputs are still to come; 0 where that is not known."""
-        self._total = self._seen + more if more else 0
-        self.saw(0)
-
-    def saw(self, count: int) -> None:
-        """So many more outputs were drawn or read."""
-        self._seen += count
-        if self._tell is not None:
-            self._tell(self._seen, self._total)
-
-
-def halves_of(
-    cells: Partition, outputs: Outputs, fold: NDArray[np.int64], numbers: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Counts of outputs of one side, int64 [2, cells], of even numbers and of odd ones.
-
-    Args:
-        cells: In which is counted, by what was learned without each output's fold.
-        outputs: n of them.
-        fold: int [n].
-        numbers: int [n].
-    """
-    place = cells.index_held_out(outputs, fold) + cells.size * (numbers % 2)
-    return np.bincount(place, minlength=2 * cells.size).reshape(2, -1)
+    runs: NDArray[np.int32] = field(default_factory=lambda: ONE_RUN)
+    kept: dict[Any, Any] = field(default_factory=dict)
 
 
 class Opened(Protocol):
-    """A source during one audit.
+    """A source during a batch of runs.
 
     Attributes:
         tally: What was counted so far.
-        pairs: That are compared.
+        pairs: The pairs that are compared.
         num_confirm: N, which may be smaller than asked for once the search is over.
         region: In words.
         settings: Options of the source that change the answer.
@@ -204,55 +66,168 @@ class Opened(Protocol):
     notes: list[str]
 
     def search(self) -> list[Search]:
-        """Draws and counts the first round of the search, pair by pair."""
-        ...
-
-    def search_again(self, kept: Sequence[int]) -> list[NDArray[np.int64]]:
-        """Draws and counts the second round of some pairs.
-
-        Args:
-            kept: Their numbers.
+        """Lays the cells of every pair, and counts the first round of the search in them.
 
         Returns:
-            int64 [2, 2, cells] of each: counts of these outputs alone, in the cells of the first
-            round.
+            A search a pair, with halves [runs, 2, 2, cells].
         """
         ...
 
-    def confirm(
-        self, pair: int, partition: Partition, marks: NDArray[np.integer]
+    def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts the second round of some pairs, in the cells of the first.
+
+        Args:
+            kept: int64 [runs, kept], numbers of the pairs.
+
+        Returns:
+            int64 [runs, kept, 2, 2, cells], counts of these outputs alone; cells are those of the
+            largest partition.
+        """
+        ...
+
+    def count(
+        self,
+        pairs: NDArray[np.int64],
+        marks: NDArray[np.int64],
+        num_marks: int,
+        first: int = 0,
+        size: int | None = None,
     ) -> NDArray[np.int64]:
-        """Counts fresh outputs of one pair.
+        """Counts fresh outputs of one pair in each run; the same outputs at each call.
 
         Args:
-            pair: Its number.
-            partition: Of the search.
-            marks: Integers [cells]: cells of one number are counted together.
+            pairs: int64 [runs], numbers of the pairs.
+            marks: int64 [runs, cells]: cells of one mark are counted together.
+            num_marks: Marks are below it.
+            first: Number of the first fresh output, a multiple of the source's block.
+            size: Outputs a side; all up to N if None.
 
         Returns:
-            int64 [2, largest mark + 1], at the database and at its neighbor.
+            int64 [runs, 2, num_marks], counts of these outputs alone, at the database and at its
+            neighbor.
         """
         ...
 
 
-@runtime_checkable
-class Source(Protocol):
-    """What is audited: it gives outputs at two databases, for every pair and stage."""
+class Arrays(Protocol):
+    """Outputs as arrays that a kernel draws or reads, during a batch of runs.
+
+    Attributes:
+        pairs: The pairs that are compared.
+        streams: Of all runs.
+        region: In the kernels' coordinates.
+        region_text: In the caller's words.
+        sizes: (n, N) of recorded outputs; None where the method decides.
+        settings: Options of the source that change the answer.
+        notes: What a reader should know besides.
+    """
+
+    pairs: AnyPairs
+    streams: Streams
+    region: Region
+    region_text: str
+    sizes: tuple[int, int] | None
+    settings: dict[str, Any]
+    notes: list[str]
+
+    def relabel(self, output: Any) -> Any:
+        """An outcome or a point of a kernel in the caller's words."""
+        ...
+
+    def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
+        """Notes on outputs that are no outcome, from the shares [2, outcomes] of a pair."""
+        ...
+
+
+class Smoothing(Protocol):
+    """The bandwidth that would confirm, by which integers are smoothed or not."""
+
+    def __call__(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
+        """From the outputs of both sides [n] that search, and the number of the others."""
+        ...
+
+
+class Trust(NamedTuple):
+    """What a recipe may do that names code.
+
+    Attributes:
+        imports: Modules that may be imported, each with those inside it.
+        commands: Whether a program may be run.
+    """
+
+    imports: Collection[str] = ()
+    commands: bool = False
+
+
+class Source:
+    """What is audited: it gives outputs at two databases, for every run, pair and stage.
+
+    Attributes:
+        kind: In a recipe.
+        takes_pairs: Whether it is given pairs of databases.
+        has_arrays: Whether its outputs are arrays, of which densities can be estimated.
+        repeatable: Whether another run draws other outputs, so that a sweep can run it.
+        side_by_side: Whether many runs are computed together; else one after the other.
+        stacks_pairs: Whether databases are stacked into arrays.
+    """
+
+    kind: ClassVar[str] = ""
+    takes_pairs: ClassVar[bool] = True
+    has_arrays: ClassVar[bool] = False
+    repeatable: ClassVar[bool] = False
+    side_by_side: ClassVar[bool] = False
+    stacks_pairs: ClassVar[bool] = False
+
+    @property
+    def sampler(self) -> Any:
+        """The mechanism or the function that JAX draws; None where there is none."""
+        return None
 
     @property
     def name(self) -> str:
         """For people."""
-        ...
+        raise NotImplementedError
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of what is audited, as plain numbers and lists."""
+        return {}
 
     def opened(self, pairs: Any, request: Request) -> AbstractContextManager[Opened]:
-        """The source at pairs of databases, as a person writes them, for one audit."""
-        ...
+        """The source at pairs of databases, as a person writes them, for a batch of runs."""
+        raise NotImplementedError
+
+    def arrays(self, pairs: Any, region: Any, key: Array, smoothing: Smoothing | None) -> Arrays:
+        """The outputs as arrays.
+
+        Args:
+            pairs: As a person writes them.
+            region: As a person writes it, or None.
+            key: Typed key of all runs.
+            smoothing: Of integers of a wide range; None where they may not be smoothed.
+        """
+        raise NotImplementedError
+
+    def to_plain(self) -> dict[str, Any] | None:
+        """Name and options in a recipe; None where nothing names it."""
+        return None
+
+    @classmethod
+    def from_plain(cls, content: dict[str, Any], database: Any, trust: Trust) -> Self:
+        """The source that `to_plain` wrote, if it may be made.
+
+        Args:
+            content: Without the kind.
+            database: Of the first pair, or None.
+            trust: What may be imported or run.
+
+        Raises:
+            ValueError: It is not allowed, not known, or cannot be made.
+            TypeError: It is of another form.
+        """
+        raise NotImplementedError
 
 
-def _is_equal(database: Any, neighbor: Any) -> bool:
-    if isinstance(database, np.ndarray) or isinstance(neighbor, np.ndarray):
-        return type(database) is type(neighbor) and np.array_equal(database, neighbor)
-    try:
-        return type(database) is type(neighbor) and bool(database == neighbor)
-    except Exception:
-        return False  # Of other libraries, which compare entry by entry.
+def parts_note(entries: Sequence[str]) -> str:
+    """Says in which order the parts of an output are the entries of a vector."""
+    return f"Outputs have several parts; their numbers in order: {', '.join(entries)}."

@@ -1,21 +1,16 @@
 """What is audited: the mechanism, its pairs, and a first look at its outputs."""
 
-import dataclasses
 from typing import Any
 
 import jax
 import numpy as np
 
 from dpjax.core import random
-from dpjax.core.errors import name_of_function
 from dpjax.core.jit import jit_by_class
 from dpjax.databases import Pairs
 from dpjax.databases.trees import nth, shape_of
 from dpjax.mechanisms import FromFunction, Mechanism, check_mechanism, from_function, is_built_in
-
-PILOT_NOTE = "The region was set from the range of a pilot's outputs."
-_MOST_NUMBERS = 20
-"""Entries of an array that is written out."""
+from dpjax.mechanisms.named import name_of
 
 _PILOT_SAMPLES = 4096
 _PILOT_TAIL = 0.005
@@ -132,33 +127,3 @@ def inner_range(outputs: np.ndarray) -> Any:
             "integers, or use method=Events()."
         )
     return low, high
-
-
-def name_of(mechanism: Any) -> str:
-    """The name of a built-in mechanism, or of the function."""
-    name = getattr(mechanism, "name", None)
-    if name:
-        return name
-    return name_of_function(getattr(mechanism, "function", mechanism))
-
-
-def parameters_of(mechanism: Any) -> dict[str, Any]:
-    """The parameters of a mechanism that is a dataclass, as plain numbers and lists.
-
-    None of a function; what is neither a number nor an array is given by its name.
-    """
-    if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
-        return {}
-    return {f.name: _plain(getattr(mechanism, f.name)) for f in dataclasses.fields(mechanism)}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, int):
-        return value
-    try:
-        array = np.asarray(value, float)
-        if array.size > _MOST_NUMBERS:
-            return f"{array.size} numbers of the shape {list(array.shape)}"
-        return array.tolist()
-    except (TypeError, ValueError):
-        return getattr(value, "__name__", str(value))

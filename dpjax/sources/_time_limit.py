@@ -25,7 +25,7 @@ _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
 """Outputs a side with which an audit can still show something."""
 
 
-class Plan(NamedTuple):
+class Quota(NamedTuple):
     """How the search draws under a limit.
 
     Attributes:
@@ -67,7 +67,9 @@ class Pace:
 
         def seconds(size: int) -> float:
             began = time.perf_counter()
-            for _ in self._draw(database, size, words, ceil(size / lanes), lambda count: None):
+            for _ in self._draw(
+                database, range(size), words, ceil(size / lanes), lambda count: None
+            ):
                 pass
             return time.perf_counter() - began
 
@@ -95,7 +97,7 @@ class Pace:
 
     def search(
         self, num_pairs: int, wanted: int, share: float, num_confirm: int, used: float
-    ) -> Plan:
+    ) -> Quota:
         """How a round of the search draws in its share of the time that is left.
 
         Args:
@@ -121,7 +123,7 @@ class Pace:
         if not self._source.batched:
             lanes = max(self._source.workers, 1)
             cut = min(max(int(_BATCH_SHARE * self.limit / (self._each * lanes)), 1), 10**6)
-        return Plan(num_samples, cut, seconds)
+        return Quota(num_samples, cut, seconds)
 
     def confirm(
         self, streams: Sequence[Sequence[tuple[int, float]]], wanted: int, used: float

@@ -1,10 +1,9 @@
 """Many audits at once: declared as a value, run anywhere, stored block by block."""
 
+from dpjax.methods import HistogramEstimate as HistogramEstimate
+from dpjax.methods import LocalSearch as LocalSearch
 from dpjax.sweeps._compute import compute as compute
 from dpjax.sweeps._entry import Entry as Entry
-from dpjax.sweeps._local import run_bounds as run_bounds
-from dpjax.sweeps._methods import HistogramEstimate as HistogramEstimate
-from dpjax.sweeps._methods import LocalSearch as LocalSearch
 from dpjax.sweeps._runner import Progress as Progress
 from dpjax.sweeps._runner import run_sweep as run_sweep
 from dpjax.sweeps._spec import Block as Block

@@ -11,7 +11,7 @@ from dpjax.core import random
 from dpjax.results import provenance
 from dpjax.sweeps._entry import Entry
 
-FORMAT = 3
+FORMAT = 4
 """Of stores and their blocks."""
 
 PLACE = b"dpjax"

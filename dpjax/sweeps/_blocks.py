@@ -3,24 +3,23 @@
 import io
 import json
 import time
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import jax
 import numpy as np
 
 from dpjax.core.execution import Execution
 from dpjax.results.provenance import device
 from dpjax.sweeps._binding import PLACE, binding
-from dpjax.sweeps._compute import compute
-from dpjax.sweeps._devices import Columns
+from dpjax.sweeps._compute import Columns, compute
 from dpjax.sweeps._entry import Entry
 
 UNREPEATABLE = ("seconds", "processor")
 """The columns that differ from one computation of a run to the next."""
 
 
-def start_block(
+def block_bytes(
     entry: Entry,
     first: int,
     stop: int,
@@ -28,9 +27,9 @@ def start_block(
     key: int,
     *,
     execution: Execution | None = None,
-    devices: tuple[Any, ...] | None = None,
-) -> Callable[[], bytes]:
-    """Starts the runs first, ..., stop - 1 of an entry.
+    devices: tuple[jax.Device, ...] | None = None,
+) -> bytes:
+    """Computes the runs first, ..., stop - 1 of an entry, as the bytes of a file.
 
     Args:
         entry: What is run.
@@ -40,31 +39,26 @@ def start_block(
             and compiles once; what is too many is dropped.
         key: Integer seed of the sweep.
         execution: Layout on the machine.
-        devices: Over which the runs are spread.
-
-    Returns:
-        A function that waits for the runs and returns the file's bytes.
+        devices: Devices that share the runs.
     """
     start = time.perf_counter()
-    finish = compute(entry, range(first, first + size), key, execution=execution, devices=devices)
-
-    def encode() -> bytes:
-        columns = {name: values[: stop - first] for name, values in finish().items()}
-        seconds = (time.perf_counter() - start) / size
-        return _encode(entry, columns, seconds, binding(entry, first, stop, key))
-
-    return encode
+    if not entry.source.side_by_side:
+        # One after the other, so that there is no shape to keep.
+        size = stop - first
+    runs = range(first, first + size)
+    whole = compute(entry, runs, key, execution=execution, devices=devices)
+    columns = {name: values[: stop - first] for name, values in whole.items()}
+    seconds = (time.perf_counter() - start) / size
+    return _encode(entry, columns, seconds, binding(entry, first, stop, key))
 
 
 def compute_block(
     entry: str, first: int, stop: int, size: int, key: int, execution: Execution | None
 ) -> bytes:
-    """What an executor's worker runs: a block of an entry, as JSON, on the worker's devices."""
-    import jax
-
+    """Computes a block of an entry, as JSON, on the devices of an executor's worker."""
     devices = tuple(jax.local_devices())
     found = _entry_from_json(entry)
-    return start_block(found, first, stop, size, key, execution=execution, devices=devices)()
+    return block_bytes(found, first, stop, size, key, execution=execution, devices=devices)
 
 
 @lru_cache(maxsize=256)
@@ -89,6 +83,7 @@ def _encode(entry: Entry, columns: Columns, seconds: float, said: dict[str, Any]
             "output": pa.array(columns["output"], pa.list_(pa.float64())),
             "exact": pa.array(columns["exact"], pa.bool_()),
             "status": pa.array([str(status) for status in columns["status"]], pa.string()),
+            "verdict": pa.array(columns["verdict"], pa.string()),
             "seconds": pa.array(np.full(num_runs, seconds), pa.float64()),
             "processor": pa.array([said["processor"]] * num_runs, pa.string()),
         },

@@ -1,79 +1,107 @@
-"""Computes runs of an entry: one compiled program a shape of entry, its runs spread over devices.
+"""Computes runs of an entry: a batch of audits by the entry's method, with a row for each.
 
 A run's draws follow from (key, entry, run number) alone, so neither the devices nor the block that
 a run is computed in can change it.
 """
 
-from collections.abc import Callable, Iterable
+import dataclasses
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 import numpy as np
+from jax import Array
+from numpy.typing import NDArray
 
-from dpjax.core.errors import Status
+from dpjax.core import random
 from dpjax.core.execution import Execution, default_execution
-from dpjax.methods import Events, Local
-from dpjax.sweeps._devices import Columns
+from dpjax.notions import Terms
+from dpjax.results import Row, judge
+from dpjax.results.provenance import key_of
 from dpjax.sweeps._entry import Entry
-from dpjax.sweeps._events import start_events
-from dpjax.sweeps._histogram import start_histogram
-from dpjax.sweeps._local import start_local
-from dpjax.sweeps._methods import HistogramEstimate, LocalSearch
 
-_STARTS: dict[type, Callable[..., Callable[[], Columns]]] = {
-    Events: start_events,
-    Local: start_local,
-    LocalSearch: start_local,
-    HistogramEstimate: start_histogram,
-}
-"""Method -> (entry, runs, key, execution, devices) -> a function that waits for the columns
-`estimate`, `pair`, and those in which it has more to say than `compute`."""
+Columns = dict[str, Any]
+"""Name -> one value a run."""
+
+_EXACT = ("exact binomial", "simultaneous band")
+"""Bases of bounds that hold at every sample size."""
 
 
 def compute(
     entry: Entry,
     runs: Iterable[int],
-    key: Any,
+    key: int | Array,
     *,
     execution: Execution | None = None,
-    devices: tuple[Any, ...] | None = None,
-) -> Callable[[], Columns]:
-    """Starts runs of an entry on the devices.
+    devices: tuple[jax.Device, ...] | None = None,
+) -> Columns:
+    """Computes runs of an entry on the devices.
 
     Args:
         entry: What is run.
         runs: Run numbers.
         key: Integer seed or typed key; the entry's identity is folded into it.
         execution: Layout on the machine; never changes a row.
-        devices: Over which the runs are spread; jax's default device if None.
+        devices: Devices that share the runs; jax's default device if None.
 
     Returns:
-        A function that waits for the runs and returns their columns: `run`, `lower_bound` (NaN for
-        methods without one), `estimate` (NaN where it is infinite or unknown), `pair`, `output`
-        (list of numbers, or None), `exact` and `status`.
+        Columns `run`, `lower_bound` (NaN for methods without one), `estimate` (NaN where it is
+        infinite or unknown), `pair`, `output` (list of numbers, or None), `exact`, `status` and
+        `verdict` (None where nothing is claimed).
 
     Raises:
-        ValueError: The mechanism does not fit the method.
+        ValueError, TypeError: The mechanism does not fit the method; the message names the entry.
     """
     numbers = np.asarray(list(runs), np.int32)
+    layout = execution or default_execution()
+    if layout.layout == "auto":
+        # Its program is compiled once for all blocks.
+        layout = dataclasses.replace(layout, layout="streamed")
     if devices is not None:
-        devices = devices[: len(numbers)]
+        layout = dataclasses.replace(layout, devices=tuple(devices)[: len(numbers)])
+    terms = _terms(entry, tuple(random.words_of(entry.key(key)).tolist()))
+    try:
+        rows = _rows(entry, dataclasses.replace(terms, execution=layout), numbers)
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"entry {entry.label!r}: {error}") from error
+    return _columns(entry, terms, numbers, rows)
+
+
+@lru_cache(maxsize=32)
+def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
+    """The terms of all blocks of an entry, which keep what the first of them laid."""
+    return entry.terms(key_of(list(words)))
+
+
+def _rows(entry: Entry, terms: Terms, numbers: NDArray[np.int32]) -> list[Row]:
+    """A row a run; the runs of a source of the host are computed one after the other."""
     # Every device has the same number of runs; those beyond the last are dropped again.
-    missing = -len(numbers) % len(devices or (None,))
+    missing = -len(numbers) % len(terms.layout.devices or (None,))
     padded = np.pad(numbers, (0, missing), mode="edge")
-    finish = _STARTS[type(entry.method)](
-        entry, jnp.asarray(padded), entry.key(key), execution or default_execution(), devices
-    )
+    size = len(padded) if entry.source.side_by_side else 1
+    rows: list[Row] = []
+    for first in range(0, len(padded), size):
+        batch = padded[first : first + size]
+        rows += entry.method.run(entry.source, entry.pairs, terms, batch).rows()
+    return rows[: len(numbers)]
 
-    def columns() -> Columns:
-        whole = {
-            "run": padded,
-            "lower_bound": np.full(len(padded), np.nan),
-            "output": [None] * len(padded),
-            "exact": np.zeros(len(padded), bool),
-            "status": np.full(len(padded), Status.OK.name),
-            **finish(),
-        }
-        return {name: values[: len(numbers)] for name, values in whole.items()}
 
-    return columns
+def _columns(
+    entry: Entry, terms: Terms, numbers: NDArray[np.int32], rows: Sequence[Row]
+) -> Columns:
+    stated, bounded = [row.statement for row in rows], entry.method.bounded
+    verdicts: list[str | None] = [None] * len(rows)
+    if terms.claim is not None:
+        verdicts = [row.verdict or judge(row.statement, terms)[0] for row in rows]
+    return {
+        "run": numbers,
+        "lower_bound": np.array([s.lower_bound if bounded else np.nan for s in stated]),
+        "estimate": np.array([np.nan if s.estimate is None else s.estimate for s in stated]),
+        "pair": np.array([row.pair for row in rows]),
+        "output": [row.output for row in rows],
+        "exact": np.array([bounded and s.basis in _EXACT for s in stated]),
+        "status": [row.status for row in rows],
+        "verdict": verdicts,
+    }

@@ -1,4 +1,4 @@
-"""An entry of a sweep: one method on one mechanism, run many times. A plain value."""
+"""An entry of a sweep: one method on one source, run many times. A plain value."""
 
 import hashlib
 import json
@@ -10,17 +10,19 @@ from typing import Any
 from jax import Array
 
 from dpjax.core import random, validate
-from dpjax.core.types import MixedSpace
+from dpjax.core.types import FiniteSpace, MixedSpace
+from dpjax.core.validate import check_names
 from dpjax.databases.trees import nth
-from dpjax.methods import Events, Local
-from dpjax.notions import Epsilon, Notion, Terms
-from dpjax.partitions import as_region
-from dpjax.results.plain import (
-    STANDARD,
-    check_names,
+from dpjax.mechanisms.named import (
     mechanism_from_plain,
     mechanism_name,
     mechanism_parameters,
+)
+from dpjax.methods import METHODS, Events, Local, Method
+from dpjax.notions import Epsilon, Notion, Terms
+from dpjax.partitions import Region, as_box, as_region
+from dpjax.results.plain import (
+    STANDARD,
     notion_from_plain,
     notion_to_plain,
     options_from_plain,
@@ -28,9 +30,7 @@ from dpjax.results.plain import (
     pairs_from_plain,
     pairs_to_plain,
 )
-from dpjax.sources import Drawn
-from dpjax.sources._subject import mechanism_of
-from dpjax.sweeps._methods import BOUNDED, METHODS, HistogramEstimate
+from dpjax.sources import SOURCES, AnyPairs, Drawn, Source, Trust
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +38,14 @@ class Entry:
     """A method on a mechanism, and how often it is run.
 
     Attributes:
-        mechanism: Of the catalogue, or a class or function that can be imported by its name.
-        method: `dpjax.Events`, `dpjax.Local`, `LocalSearch` or `HistogramEstimate`, with its
-            options.
-        pairs: To search; None for a built-in mechanism's standard pairs. Histograms have none.
+        mechanism: Of the catalogue, a class or function that can be imported by its name, or a
+            `dpjax.HostMechanism` of such a function.
+        method: A method of `dpjax.audit`, or `LocalSearch` or `HistogramEstimate`, which have no
+            bound, with its options.
+        pairs: To search; None for a built-in mechanism's standard pairs. Histograms of inputs have
+            none.
         notion: What is bounded; all but epsilon at delta = 0 is for events.
+        claim: A level to compare every run with, as in `dpjax.audit`, or None.
         confidence: Of the bounds, where the method has one.
         distance: k, records in which the databases of every pair differ; bounds are of one record.
         num_runs: Runs 0, ..., num_runs - 1.
@@ -50,7 +53,7 @@ class Entry:
 
     Raises:
         ValueError: A part is out of range, or does not fit the others.
-        TypeError: The method or the notion is none.
+        TypeError: The method or the notion is none, or the method does not accept the source.
     """
 
     mechanism: Any
@@ -58,26 +61,22 @@ class Entry:
     pairs: Any = None
     _: KW_ONLY
     notion: Notion = Epsilon()  # noqa: RUF009 (frozen)
+    claim: Any = None
     confidence: float = 0.95
     distance: int = 1
     num_runs: int = 1000
     label: str = ""
 
     def __post_init__(self):
-        if type(self.method) not in METHODS.values():
+        if not isinstance(self.method, Method) or isinstance(self.method, type):
             known = ", ".join(f"{kind.__name__}(...)" for kind in METHODS.values())
             raise TypeError(f"method must be one of {known}, but was {self.method!r}.")
-        # For its checks.
-        terms = Terms(
-            self.notion, None, self.confidence, num_claims=1, key=0, distance=self.distance
-        )
+        terms = self.terms(0)
         if not isinstance(self.method, Events):
             terms.refuse_notions(f"the method {self.method.name!r}")
         validate.positive_int(num_runs=self.num_runs)
         validate.within_limit("runs", self.num_runs, "an entry of too many runs")
-        mechanism, pairs = self._looked_at()
-        object.__setattr__(self, "mechanism", mechanism)
-        object.__setattr__(self, "pairs", pairs)
+        self._look()
         # One form, so that regions that are the same have one identity.
         if self.region is not None and self.method.region is not None:
             object.__setattr__(self, "method", replace(self.method, region=self.region))
@@ -85,22 +84,44 @@ class Entry:
             raise TypeError(f"label must be a text, but was {self.label!r}.")
         object.__setattr__(self, "label", self.label or self.mechanism_name)
 
-    def _looked_at(self) -> tuple[Any, Any]:
-        """The mechanism, looked at on a database if it is new, and its pairs."""
-        if not isinstance(self.method, HistogramEstimate):
-            return Drawn(self.mechanism).at(self.pairs)
-        if self.pairs is not None:
+    def terms(self, key: int | Array) -> Terms:
+        """The terms of all runs, under a key of theirs."""
+        return Terms(self.notion, self.claim, self.confidence, 1, key, None, self.distance)
+
+    def _look(self) -> None:
+        """Looks at the mechanism on a database if it is new, and at the pairs."""
+        if reason := self.method.accepts(self.source):
+            raise TypeError(reason)
+        if not self.source.repeatable:
+            raise TypeError(
+                "mechanism must be drawn anew in every run of a sweep, but was "
+                f"{self.source.name}: audit it by dpjax.audit(...)."
+            )
+        if not self.source.stacks_pairs:
+            object.__setattr__(self, "pairs", AnyPairs.of(self.pairs))
+            return
+        inputs = getattr(self.method, "inputs", None)
+        if inputs is None and getattr(self.method, "input_interval", None) is None:
+            mechanism, pairs = Drawn(self.mechanism).at(self.pairs)
+            object.__setattr__(self, "mechanism", mechanism)
+            object.__setattr__(self, "pairs", pairs)
+        elif self.pairs is not None:
             raise ValueError(
                 "pairs must be left out for a histogram estimate, which compares all of its inputs."
             )
-        return mechanism_of(self.mechanism, self.method.inputs[0]), None
 
     @cached_property
-    def region(self) -> Any:
-        """`Box` or `Outcomes` where outputs are compared; None for all of them."""
-        if isinstance(self.method, HistogramEstimate):
-            return None
-        given, space = self.method.region, self.mechanism.output_space
+    def source(self) -> Source:
+        """What is audited."""
+        return self.mechanism if isinstance(self.mechanism, Source) else Drawn(self.mechanism)
+
+    @cached_property
+    def region(self) -> Region | None:
+        """`Box` or `Outcomes` where outputs are compared; None for all, or for a pilot's range."""
+        given = getattr(self.method, "region", None)
+        if not self.source.stacks_pairs:
+            return as_box(given)
+        space = self.mechanism.output_space
         if isinstance(self.method, Local):
             if isinstance(space, MixedSpace):
                 raise ValueError(
@@ -109,9 +130,9 @@ class Entry:
                 )
             if given is None:
                 given = getattr(self.mechanism, "standard_region", None)
-        elif given is None:
-            return None
-        return as_region(given, space)
+            if given is None and isinstance(space, FiniteSpace):
+                return as_region(None, space)
+        return None if given is None else as_region(given, space)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Entry) and self.to_dict() == other.to_dict()
@@ -120,16 +141,18 @@ class Entry:
         return hash(self.id)
 
     @property
-    def is_chained(self) -> bool:
-        """Whether runs count a chain of sets."""
-        if not isinstance(self.method, Events):
-            return False
-        return self.method.also or self.notion.hypothesis() is None
-
-    @property
     def mechanism_name(self) -> str:
         """A name of the catalogue, or MODULE:NAME."""
-        return mechanism_name(self.mechanism)
+        if self.source.stacks_pairs:
+            return mechanism_name(self.mechanism)
+        content = self.source.to_plain() or {}
+        if "name" not in content:
+            raise ValueError(
+                f"mechanism must be importable by its name for a sweep, but was "
+                f"{self.source.name}: use a HostMechanism of a function at the top level of a "
+                "module, so that every process finds it."
+            )
+        return content["name"]
 
     @cached_property
     def id(self) -> str:
@@ -146,22 +169,30 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain words, numbers, lists and dicts; `from_dict` reads them back."""
+        drawn = self.source.stacks_pairs
         content = {
             "label": self.label,
             "mechanism": self.mechanism_name,
-            "parameters": mechanism_parameters(self.mechanism),
+            **({} if drawn else {"source": self.source.kind}),
+            "parameters": mechanism_parameters(self.mechanism) if drawn else self._options(),
             "method": self.method.name,
             "options": options_to_plain(self.method),
             "runs": self.num_runs,
         }
-        if type(self.method) in BOUNDED:
+        if self.method.bounded:
             content["notion"] = notion_to_plain(self.notion)
             content["confidence"] = float(self.confidence)
             if self.distance != 1:
                 content["distance"] = self.distance
+            if self.claim is not None:
+                content["claim"] = self.terms(0).plain_claim
         if self.pairs is not None:
             content["pairs"] = pairs_to_plain(self.pairs, self.mechanism)
         return content
+
+    def _options(self) -> dict[str, Any]:
+        """Options of a source of the host."""
+        return {k: v for k, v in (self.source.to_plain() or {}).items() if k != "name"}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], allow_import: Collection[str] = ()) -> "Entry":
@@ -197,17 +228,25 @@ class Entry:
             validate.positive_int(runs=content["runs"])
         method = options_from_plain(METHODS[name], content.get("options", {}))
         pairs = content.get("pairs", STANDARD)
-        pairs = None if pairs == STANDARD else pairs_from_plain(pairs)
-        database = None if pairs is None else nth(pairs.database, 0)
-        if isinstance(method, HistogramEstimate):
-            database = method.inputs[0]
+        kind = content.get("source", Drawn.kind)
+        validate.one_of(SOURCES, source=kind)
+        stacked = SOURCES[kind].stacks_pairs
+        pairs = None if pairs == STANDARD else pairs_from_plain(pairs, stacked)
+        if stacked:
+            database = None if pairs is None else nth(pairs.database, 0)
+            inputs = getattr(method, "inputs", None)
+            database = database if inputs is None else inputs[0]
+            given = content["mechanism"], content.get("parameters", {})
+            mechanism = mechanism_from_plain(*given, database, allow_import)
+        else:
+            named = {"name": content["mechanism"], **content.get("parameters", {})}
+            mechanism = SOURCES[kind].from_plain(named, None, Trust(allow_import))
         return cls(
-            mechanism_from_plain(
-                content["mechanism"], content.get("parameters", {}), database, allow_import
-            ),
+            mechanism,
             method,
             pairs,
             notion=notion_from_plain(content.get("notion", {})),
+            claim=content.get("claim"),
             confidence=content.get("confidence", 0.95),
             distance=content.get("distance", 1),
             num_runs=content.get("runs", 1000),
@@ -215,6 +254,6 @@ class Entry:
         )
 
 
-_NAMES = ("label", "mechanism", "parameters", "method", "options", "notion", "confidence")
-_NAMES = (*_NAMES, "distance", "runs", "pairs")
-"""Of what a person writes."""
+_NAMES = ("label", "mechanism", "source", "parameters", "method", "options", "notion", "claim")
+_NAMES = (*_NAMES, "confidence", "distance", "runs", "pairs")
+"""Names of what a person writes."""

@@ -1,15 +1,15 @@
 """Runs what a store does not hold yet: here, on an executor's workers, or as one share of many."""
 
 import json
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 
 from dpjax.core.execution import Execution
-from dpjax.sweeps._blocks import compute_block, start_block
+from dpjax.sweeps._blocks import block_bytes, compute_block
 from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
@@ -43,7 +43,7 @@ def run_sweep(
     executor: Executor | None = None,
     shard: tuple[int, int] | None = None,
     execution: Execution | None = None,
-    devices: Sequence[Any] | None = None,
+    devices: Sequence[jax.Device] | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
     report: Callable[[str], None] = lambda sentence: None,
     should_stop: Callable[[], bool] = lambda: False,
@@ -135,18 +135,15 @@ def _run_here(
     store: Store,
     todo: list[Block],
     execution: Execution | None,
-    devices: tuple[Any, ...],
+    devices: tuple[jax.Device, ...],
     done: Callable[[Block, bytes], None],
     should_stop: Callable[[], bool],
 ) -> None:
-    spec = store.spec
-    ahead = _AHEAD.get(devices[0].platform, 1)
-    begun: list[tuple[Block, Callable[[], bytes]]] = []
-    for block in todo:
-        if should_stop():
-            break
+    spec, ahead = store.spec, _AHEAD.get(devices[0].platform, 1)
+
+    def compute(block: Block) -> bytes:
         size = _size(block, spec.block_runs)
-        finish = start_block(
+        return block_bytes(
             block.entry,
             block.first,
             block.stop,
@@ -155,12 +152,25 @@ def _run_here(
             execution=execution,
             devices=devices,
         )
-        begun.append((block, finish))
-        if len(begun) > ahead:
-            oldest, finish_oldest = begun.pop(0)
-            done(oldest, finish_oldest())
-    for block, finish in begun:
-        done(block, finish())
+
+    if not ahead:
+        for block in todo:
+            if should_stop():
+                return
+            done(block, compute(block))
+        return
+    # While one block waits for the device, the next one is drawn there.
+    with ThreadPoolExecutor(1 + ahead) as threads:
+        begun: deque[tuple[Block, Future[bytes]]] = deque()
+        for block in todo:
+            if should_stop():
+                break
+            begun.append((block, threads.submit(compute, block)))
+            if len(begun) > ahead:
+                oldest, computed = begun.popleft()
+                done(oldest, computed.result())
+        for block, computed in begun:
+            done(block, computed.result())
 
 
 def _run_on(

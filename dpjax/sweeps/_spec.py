@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from dpjax.core import random, validate
 from dpjax.core.errors import needs
 from dpjax.core.files import read_document
+from dpjax.core.validate import check_names
 from dpjax.partitions.outputs import preview_database
-from dpjax.results.plain import check_names
 from dpjax.sweeps._entry import Entry
 
 

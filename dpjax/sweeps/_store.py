@@ -260,8 +260,8 @@ class Store:
     def table(self) -> Any:
         """All stored rows as one pyarrow table, ordered by entry and run.
 
-        Columns: entry (id), run, lower_bound, estimate, pair, output, exact, status, seconds (mean
-        over the block that the run was computed in), processor.
+        Columns: entry (id), run, lower_bound, estimate, pair, output, exact, status, verdict,
+        seconds (mean over the block that the run was computed in), processor.
 
         Raises:
             ValueError: A file is corrupt, or nothing is stored yet.

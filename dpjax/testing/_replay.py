@@ -6,10 +6,10 @@ from typing import Any
 
 from dpjax.core.errors import name_of_function
 from dpjax.mechanisms import Mechanism, is_built_in
+from dpjax.mechanisms.named import parameters_of
 from dpjax.results import AuditResult
 from dpjax.results.plain import notion_from_plain
 from dpjax.sources import OnHost
-from dpjax.sources._subject import parameters_of
 
 _MOST_PAIRS_SHOWN = 12
 """More pairs than this are not written out."""

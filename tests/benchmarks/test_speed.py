@@ -31,7 +31,7 @@ from dpjax.core import random
 from dpjax.core.streaming import Reducer, reduce_samples
 from dpjax.densities import binned_density, direct_density
 from dpjax.sources.streams import CONFIRM, SEARCH, DrawnStreams
-from dpjax.sweeps import run_bounds
+from dpjax.sweeps import compute
 
 ROOT = Path(__file__).parents[2]
 
@@ -192,7 +192,7 @@ def test_the_plain_bound_agrees_in_distribution(letter):
     entry = experiment(letter, 1.5)
     rng = np.random.default_rng(7)
     plain = [plain_mpl.lower_bound(entry, rng) for _ in range(40)]
-    ours = run_bounds(entry, range(40)).lower_bound
+    ours = compute(entry, range(40), 0)["lower_bound"]
     assert stats.ks_2samp(plain, ours).pvalue > 1e-5
     # The test has power: bounds that are 6% lower, two spreads, are refused.
     assert stats.ks_2samp(np.multiply(plain, 0.94), ours).pvalue < 1e-5

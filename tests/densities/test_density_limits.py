@@ -25,6 +25,7 @@ from dpjax.densities import (
 from dpjax.mechanisms import Laplace
 from dpjax.methods.local import Local, dpl_runs
 from dpjax.partitions import Box
+from dpjax.sources.streams import DrawnStreams
 
 STEP = 2.0**-18
 """Half of the step to whose multiples a kernel value is rounded."""
@@ -82,8 +83,8 @@ def test_a_search_has_no_derivative_with_respect_to_a_mechanism(method):
 
     def loss(epsilon):
         found = dpl_runs(
-            Laplace(epsilon), *sides, Box(-1, 2), settings, jax.random.key(0), jnp.arange(1),
-            execution=Execution(),
+            DrawnStreams(Laplace(epsilon), *sides, jax.random.key(0)), Box(-1, 2), settings,
+            jnp.arange(1), execution=Execution(),
         )  # fmt: skip
         return jnp.sum(found.loss)
 

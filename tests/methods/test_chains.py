@@ -137,9 +137,9 @@ def test_sweeps_bound_chains_of_many_runs_at_once(mechanism, notion, also):
     method = Events(**SIZES, also=also)
     pairs = PAIR if isinstance(mechanism, Laplace) else [(0, 1), (1, 0)]
     entry = Entry(mechanism, method, pairs, notion=notion, confidence=SURE, num_runs=4)
-    assert Entry.from_dict(entry.to_dict()) == entry and entry.is_chained
+    assert Entry.from_dict(entry.to_dict()) == entry
     # As many runs in both, which are one program.
-    rows, again = compute(entry, range(4), 5)(), compute(entry, [2, 3, 7, 5], 5)()
+    rows, again = compute(entry, range(4), 5), compute(entry, [2, 3, 7, 5], 5)
     truth = {"laplace": (0.6191236, 1.030064), "randomized-response": (0.7353257, 1.232035)}
     most = truth[mechanism.name][also]
     assert np.all((rows["lower_bound"] > 0.5 * most) & (rows["lower_bound"] <= most))

@@ -17,13 +17,13 @@ from dpjax.core.types import FiniteSpace
 from dpjax.databases import Pairs
 from dpjax.mechanisms import SVT2, Laplace, ReportNoisyMax
 from dpjax.partitions import Encoder, encode_drawn, lay
-from dpjax.sources import AnyPairs, Drawn, Request, Search, Tally
+from dpjax.sources import AnyPairs, Drawn, Request, Search, Source, Tally
 
 SMALL = dpjax.Events(num_samples=2_000, num_confirm=4_000)
 ONE = [(0.0, 1.0)]
 
 
-class Counted:
+class Counted(Source):
     """A source with given counts of outcomes: [pairs, 2, outcomes] search, [2, outcomes] confirm.
 
     Attributes:
@@ -55,13 +55,13 @@ class Counted:
 
     def search(self):
         halves = [self._in_cells(np.stack([c - c // 2, c // 2])) for c in self._search]
-        return [Search(self._cells, half, None) for half in halves]
+        return [Search(self._cells, half[None], None) for half in halves]
 
-    def confirm(self, pair, partition, marks):
-        self.asked.append((pair, marks[self._place].tolist()))
+    def count(self, pairs, marks, num_marks, first=0, size=None):
+        self.asked.append((pairs[0], marks[0, self._place].tolist()))
         held = self._in_cells(self._confirm)
-        counts = [np.bincount(marks, side, marks.max() + 1) for side in held]
-        return np.stack(counts).astype(np.int64)
+        counts = [np.bincount(marks[0], side, num_marks) for side in held]
+        return np.stack(counts).astype(np.int64)[None]
 
 
 SEARCH = [[[500, 500, 0], [480, 520, 0]], [[700, 200, 100], [200, 700, 100]]]
@@ -130,10 +130,10 @@ def agreements(keys=80):
     for key in range(keys):
         request = Request(SMALL.rounds, None, lambda *_: 0.0, random.as_key(key), Execution())
         with Drawn(Laplace(1.0)).opened([(0.0, 0.0)], request) as opened:
-            ((cells, halves, _),) = opened.search()
-            found = halves.sum(axis=0)
+            ((_, halves, _),) = opened.search()
+            found = halves[0].sum(axis=0)
             marks = (found[0] > found[1]).astype(np.int64)
-            confirmed = opened.confirm(0, cells, marks)[:, 1]
+            confirmed = opened.count(np.zeros(1, np.int64), marks[None], 2)[0, :, 1]
         total += int(np.sign(confirmed[0] - confirmed[1]))
     return total
 
@@ -141,8 +141,8 @@ def agreements(keys=80):
 def test_search_and_confirm_share_no_draw(monkeypatch):
     """A sum of 80 fair signs passes 40 with a probability of 9e-6."""
     assert abs(agreements()) < 40
-    monkeypatch.setattr("dpjax.sources._drawn.CONFIRM", 0)
-    monkeypatch.setattr("dpjax.sources._drawn._OpenedDrawn._refuse_repeated", lambda *_: None)
+    monkeypatch.setattr("dpjax.sources._drawn_counts.CONFIRM", 0)
+    monkeypatch.setattr("dpjax.sources._drawn_counts.OpenedDrawn._refuse_repeated", lambda *_: None)
     assert agreements() == 80
 
 

@@ -53,7 +53,7 @@ def test_rungs_have_draws_of_their_own(monkeypatch):
     keys, real = [], _pairs.dpl_runs
 
     def seen(*arguments, **options):
-        keys.append(tuple(np.asarray(jax.random.key_data(arguments[5])).tolist()))
+        keys.append(tuple(np.asarray(jax.random.key_data(arguments[0].key)).tolist()))
         return real(*arguments, **options)
 
     monkeypatch.setattr(_pairs, "dpl_runs", seen)

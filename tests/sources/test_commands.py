@@ -168,7 +168,7 @@ def test_an_interrupt_ends_what_runs(interrupts):
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt), mechanism.drawing() as draw:
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-        list(draw(0, 10, (1,), None, lambda count: None))
+        list(draw(0, range(10), (1,), None, lambda count: None))
     assert time.monotonic() - start < 10
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import dpjax
 from dpjax import Events, Local, Recorded, Recording
-from dpjax.sources._recorded import random_words
+from dpjax.sources._split import random_words
 from dpjax.sources.readers import _recording, read_samples
 
 RNG = np.random.default_rng(3)
@@ -114,7 +114,7 @@ def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
     chunks_of(monkeypatch, 20_000)
     for name, shift in (("x", 0.0), ("y", 1.0)):
         np.save(tmp_path / f"{name}.npy", shift + RNG.laplace(size=1_500_000))
-    monkeypatch.setattr("dpjax.sources._recorded.PILOT", 4000)
+    monkeypatch.setattr("dpjax.sources._split.PILOT", 4000)
     monkeypatch.setattr("dpjax.sources._side_values._KEPT", 4000)
     monkeypatch.setattr("dpjax.notions._notion.event_lower_bound", lambda *_, **__: 0.0)
     tracemalloc.start()

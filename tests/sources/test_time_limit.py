@@ -98,8 +98,10 @@ def test_the_same_counts_are_the_same_draws(clock, batched):
 def test_single_outputs_do_not_depend_on_the_cut(cut):
     mechanism, seen = HostMechanism(lambda d, seed: seed, batched=False, batch_size=40), []
     with mechanism.drawing() as draw:
-        whole = [output for batch in draw(0, 101, (1, 2), None, seen.append) for output in batch]
-        batches = list(draw(0, 101, (1, 2), cut, seen.append))
+        whole = [
+            output for batch in draw(0, range(101), (1, 2), None, seen.append) for output in batch
+        ]
+        batches = list(draw(0, range(101), (1, 2), cut, seen.append))
     # Each is told of as it comes.
     assert seen == [1] * 202
     assert (

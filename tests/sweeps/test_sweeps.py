@@ -17,9 +17,10 @@ from dpjax.core.execution import Execution, default_execution
 from dpjax.databases import Pairs
 from dpjax.densities import Fixed, HoelderRate
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse, TruncatedLaplace, from_function
-from dpjax.methods.histogram import Unplanned, histogram_ldp
+from dpjax.methods.histogram import Unplanned, histogram_levels
 from dpjax.methods.local import dpl_runs, mpl_runs
 from dpjax.methods.local._findings import bounds_of
+from dpjax.sources.streams import DrawnStreams
 from dpjax.sweeps import (
     Entry,
     HistogramEstimate,
@@ -28,7 +29,6 @@ from dpjax.sweeps import (
     SweepSpec,
     compute,
     rows_equal,
-    run_bounds,
     run_sweep,
 )
 from dpjax.sweeps import _store as store_module
@@ -53,15 +53,18 @@ def by_hand(kernel, entry, runs, **other):
     """Statistics of runs, by the program that the blocks of SPEC run."""
     with jax.default_device(jax.local_devices()[0]):
         return kernel(
-            entry.mechanism,
-            entry.pairs.database,
-            entry.pairs.neighbor,
+            streams_of(entry),
             entry.region,
             dataclasses.replace(entry.method, region=None, **other),
-            random.fold_in(random.as_key(SPEC.key), random.stable_hash(entry.id)),
             jnp.asarray(runs, jnp.int32),
             execution=default_execution(),
         )
+
+
+def streams_of(entry):
+    """Streams under the documented key."""
+    key = random.fold_in(random.as_key(SPEC.key), random.stable_hash(entry.id))
+    return DrawnStreams(entry.mechanism, entry.pairs.database, entry.pairs.neighbor, key)
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +175,6 @@ def test_ids_are_the_same_in_every_process():
             {"mechanism": SVT3(1.0), "method": SMALL, "pairs": None},
             "beside an atom there is no density",
         ),
-        ({"mechanism": user_noise, "method": SMALL}, r"region must be given as \(low, high\)"),
         ({"mechanism": user_noise, "pairs": None}, "pairs must be given"),
         ({"method": Events(region="wide")}, "region must"),
     ],
@@ -251,20 +253,18 @@ def test_rows_are_those_of_the_local_approach(whole):
 
 def test_a_search_alone_gives_estimates():
     entry = dataclasses.replace(FINITE, method=LocalSearch(500, 1000, floor=1e-3))
-    columns = compute(entry, range(4), SPEC.key)()
+    columns = compute(entry, range(4), SPEC.key)
     search = by_hand(dpl_runs, entry, range(4))
     np.testing.assert_array_equal(columns["estimate"], np.max(search.loss, axis=1))
     assert np.all(np.isnan(columns["lower_bound"])) and not columns["exact"].any()
-    with pytest.raises(TypeError, match="must have the method Local, but has 'local-search'"):
-        run_bounds(entry, range(4))
 
 
 def test_a_histogram_gives_estimates():
     # 60 draws into 12 intervals: some runs find one empty, and have no number.
     entry = Entry(TruncatedLaplace(1.0), HistogramEstimate(12, 60, (0.0, 0.5, 1.0)))
-    columns = compute(entry, range(40), 3)()
+    columns = compute(entry, range(40), 3)
     key = random.fold_in(random.as_key(3), random.stable_hash(entry.id))
-    result = histogram_ldp(entry.mechanism, [0.0, 0.5, 1.0], Unplanned(12, 60), key, num_runs=40)
+    result = histogram_levels(entry.mechanism, [0.0, 0.5, 1.0], Unplanned(12, 60), key, num_runs=40)
     np.testing.assert_array_equal(columns["estimate"], result.estimates.filled(np.nan))
     failed = np.array(columns["status"]) == "EMPTY_INTERVAL"
     assert 0 < failed.sum() < 40 and np.array_equal(failed, np.isnan(columns["estimate"]))
@@ -296,7 +296,7 @@ def test_shards_and_an_executor_give_the_same_rows(whole, tmp_path):
 def test_layout_does_not_change_rows(whole, number):
     entry = SPEC.entries[number]
     wide = Execution(runs_at_once=3, pairs_at_once=2)
-    columns, rows = compute(entry, range(3), SPEC.key, execution=wide)(), whole.columns()[entry.id]
+    columns, rows = compute(entry, range(3), SPEC.key, execution=wide), whole.columns()[entry.id]
     for name in columns.keys() - set(UNREPEATABLE):
         np.testing.assert_array_equal(np.stack(columns[name]), np.stack(rows[name][:3]))
 
@@ -356,7 +356,7 @@ def test_another_sweep_or_version_is_refused(tmp_path, monkeypatch):
     for old, new, message in (
         (f'"jax": "{jax.__version__}"', '"jax": "0.0.1"', "made with jax 0.0.1"),
         ('"dtype": "float32"', '"dtype": "float64"', "dtype float64"),
-        ('"format": 3', '"format": 1', "store format 1, but this version of dpjax reads 3"),
+        ('"format": 4', '"format": 1', "store format 1, but this version of dpjax reads 4"),
         ("{", "", "cannot be read"),
     ):
         assert old in good
@@ -397,8 +397,7 @@ def test_runs_and_entries_can_be_added_in_whole_blocks(whole, tmp_path):
 def test_other_parameters_compile_nothing(whole, tmp_path):
     with jax.default_device(jax.local_devices()[0]):
         program = mpl_runs.program(
-            *(REAL.mechanism, REAL.pairs.database, REAL.pairs.neighbor, REAL.region, REAL.method),
-            *(jax.random.key(0), jnp.zeros(3, jnp.int32)),
+            *(streams_of(REAL), REAL.region, REAL.method, jnp.zeros(3, jnp.int32)),
             execution=default_execution(),
         )
     before = program._cache_size()
@@ -414,12 +413,10 @@ def test_a_lattice_that_is_too_coarse_is_refined_run_by_run(whole):
     entry = dataclasses.replace(REAL, method=dataclasses.replace(SMALL, num_nodes=120))
     here = tuple(jax.local_devices())
     together, others = (
-        compute(entry, runs, SPEC.key, devices=here)() for runs in ([0, 1, 3], [1, 0, 5])
+        compute(entry, runs, SPEC.key, devices=here) for runs in ([0, 1, 3], [1, 0, 5])
     )
     for name in ("lower_bound", "estimate", "output"):
         assert list(others[name][:2]) == [together[name][1], together[name][0]]
-    in_memory = run_bounds(entry, [0, 1, 3], key=SPEC.key)
-    assert in_memory.lower_bound.tolist() == list(together["lower_bound"])
     coarse, fine = (
         bounds_of(by_hand(mpl_runs, entry, [0, 1, 3], num_nodes=n), SMALL, entry.region, 0.95)
         for n in (120, 240)
@@ -435,7 +432,5 @@ def test_a_lattice_that_is_too_coarse_is_refined_run_by_run(whole):
 def test_a_region_that_no_lattice_covers_is_refused():
     options = dataclasses.replace(REAL.method, region=(-1e6, 1e6))
     wide = dataclasses.replace(REAL, method=options, label="wide")
-    with pytest.raises(ValueError, match="region of 'wide' is so wide"):
-        compute(wide, range(3), 0, devices=tuple(jax.local_devices()))()
-    with pytest.raises(ValueError, match="region of 'wide' is so wide"):
-        run_bounds(wide, range(3))
+    with pytest.raises(ValueError, match=r"entry 'wide': region .* is so wide"):
+        compute(wide, range(3), 0, devices=tuple(jax.local_devices()))

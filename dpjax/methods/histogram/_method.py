@@ -13,26 +13,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpjax.core import validate
-from dpjax.core.types import FiniteSpace, RealSpace
+from dpjax.core.errors import Status
+from dpjax.core.numerics import finite_or_none
+from dpjax.core.types import FiniteSpace, OutputSpace, RealSpace
 from dpjax.databases import Pairs
-from dpjax.inference import (
-    InputInterval,
-    Plan,
-    plan,
-    plan_finite,
-)
+from dpjax.inference import InputInterval, Plan, plan, plan_finite
 from dpjax.mechanisms import Mechanism
-from dpjax.methods.histogram._estimate import midpoints
+from dpjax.methods.histogram._estimate import HistogramResult, Unplanned, midpoints
 from dpjax.methods.histogram._findings import finding_of
-from dpjax.methods.histogram._ldp import histogram_ldp
-from dpjax.methods.histogram._rdp import histogram_rdp
-from dpjax.notions import Terms
-from dpjax.results import (
-    Finding,
-)
-from dpjax.sources import Drawn, Source
+from dpjax.methods.histogram._levels import compared, counts_of_runs
+from dpjax.notions import Statement, Terms
+from dpjax.results import Finding, Findings, Row
+from dpjax.sources import ONE_RUN, Source
 from dpjax.sources._subject import mechanism_of
 
 
@@ -67,42 +62,56 @@ class Histogram:
     order: float | None = None
     bound: str = "all-intervals"
     name: ClassVar[str] = "histogram"
+    bounded: ClassVar[bool] = True
 
-    def run(self, source: Source, pairs: Any, terms: Terms) -> Finding:
-        """One audit.
+    def accepts(self, source: Source) -> str | None:
+        """Why a source cannot be audited, or None."""
+        return accepts(source)
+
+    def run(
+        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+    ) -> Findings:
+        """A batch of runs.
 
         Args:
             source: Drawn by JAX.
             pairs: Of databases, all of which are compared with each other; a built-in mechanism's
                 standard ones if None.
             terms: Of the audit.
+            runs: int32 [runs], numbers of the runs.
 
         Raises:
             ValueError: An option is missing or out of range, or outputs leave their interval.
-            TypeError: The source is not drawn by JAX.
         """
-        if not isinstance(source, Drawn):
-            raise TypeError(
-                f"Histogram counts what JAX draws, in numbers that it plans, but {source.name} is "
-                "not: use method=Events()."
-            )
         terms.refuse_notions("a histogram")
-        inputs = self._inputs(source.mechanism, pairs)
+        inputs = self._inputs(source.sampler, pairs)
         example = inputs[0] if self.input_interval is None else self.input_interval[0]
-        mechanism = mechanism_of(source.mechanism, example)
+        mechanism = mechanism_of(source.sampler, example)
         planned = self._planned(mechanism, inputs, terms.own_confidence)
         if self.input_interval is not None:
             inputs = midpoints(*self.input_interval, planned.num_inputs)
-        run = histogram_ldp if self.order is None else histogram_rdp
-        result = run(
+        counts, inputs = counts_of_runs(
             mechanism,
             inputs,
             planned,
             terms.root,
+            runs,
             output_interval=self.output_interval,
             execution=terms.layout,
         )
-        return finding_of(result, planned, terms)
+        result = compared(inputs, counts, planned, planned.order)
+
+        def finding(run: int) -> Finding:
+            return finding_of(result.of_run(run), planned, terms)
+
+        def rows() -> list[Row]:
+            findings = map(finding, range(len(runs)))
+            return [
+                row._replace(statement=found.statement, verdict=(found.verdict or (None,))[0])
+                for row, found in zip(_rows(result), findings, strict=True)
+            ]
+
+        return Findings(finding, rows)
 
     def _inputs(self, mechanism: Any, pairs: Any) -> Any:
         """The inputs as written, or None where they will be the mid-points of an interval."""
@@ -174,7 +183,7 @@ class Histogram:
             **asked,
         )
 
-    def _plan(self, space: Any, inputs: Any, asked: dict[str, Any]) -> Plan:
+    def _plan(self, space: OutputSpace, inputs: Any, asked: dict[str, Any]) -> Plan:
         if self.lipschitz is None:
             raise ValueError("lipschitz must be given for outputs in an interval, but was not.")
         if self.least_probability is not None:
@@ -199,3 +208,82 @@ class Histogram:
             ),
             **asked,
         )
+
+
+@dataclass(frozen=True)
+class HistogramEstimate:
+    """The estimate of a histogram at fixed sizes: no plan, and so no precision that is stated.
+
+    Attributes:
+        num_intervals: m.
+        num_samples: n, draws at each input.
+        inputs: Numbers to draw at, at least two; all pairs of them are compared.
+        order: alpha of a Renyi level, or None for LDP.
+
+    Raises:
+        ValueError, TypeError: A number is out of range, or there are fewer than two inputs.
+
+    References:
+        Gorla et al., Algorithms 1 to 4.
+    """
+
+    num_intervals: int
+    num_samples: int
+    inputs: tuple[float, ...]
+    order: float | None = None
+    name: ClassVar[str] = "histogram-estimate"
+    bounded: ClassVar[bool] = False
+
+    def __post_init__(self):
+        validate.positive_int(num_intervals=self.num_intervals, num_samples=self.num_samples)
+        object.__setattr__(self, "inputs", tuple(float(x) for x in self.inputs))
+        if len(self.inputs) < 2:
+            raise ValueError(f"inputs must be at least two, but were {len(self.inputs)}.")
+        if self.order is not None and not self.order > 1:
+            raise ValueError(f"order must be above 1, but was {self.order}.")
+
+    def accepts(self, source: Source) -> str | None:
+        """Why a source cannot be estimated, or None."""
+        return accepts(source)
+
+    def run(
+        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+    ) -> Findings:
+        """A batch of runs; the inputs take the place of pairs."""
+        if pairs is not None:
+            raise ValueError(
+                "pairs must be left out for a histogram estimate, which compares all of its inputs."
+            )
+        mechanism = mechanism_of(source.sampler, self.inputs[0])
+        sizes = Unplanned(self.num_intervals, self.num_samples)
+        counts, inputs = counts_of_runs(
+            mechanism,
+            self.inputs,
+            sizes,
+            terms.root,
+            runs,
+            output_interval=None,
+            execution=terms.layout,
+        )
+        return Findings.of_rows(lambda: _rows(compared(inputs, counts, sizes, self.order)))
+
+
+def accepts(source: Source) -> str | None:
+    """Why a histogram cannot be made of a source, or None."""
+    if source.sampler is not None:
+        return None
+    return (
+        "Histogram counts what JAX draws, in numbers that it plans, but "
+        f"{source.name} is not: use method=Events()."
+    )
+
+
+def _rows(result: HistogramResult) -> list[Row]:
+    """Estimates of all runs, without a bound; a run that failed has none."""
+    rows, failed = [], np.ma.getmaskarray(result.estimates)
+    for run, levels in enumerate(result.levels):
+        estimate = None if failed[run] else finite_or_none(float(levels.max()))
+        pair = 0 if failed[run] else int(levels.filled(-np.inf).argmax())
+        status = Status.EMPTY_INTERVAL if failed[run] else Status.OK
+        rows.append(Row(Statement(0.0, estimate, "histogram"), pair, status=status.name))
+    return rows

@@ -6,10 +6,11 @@ from dpjax.methods.local._bounds import local_bounds as local_bounds
 from dpjax.methods.local._confirm import Confirmation as Confirmation
 from dpjax.methods.local._kernels import LocalStatistics as LocalStatistics
 from dpjax.methods.local._kernels import dpl_runs as dpl_runs
-from dpjax.methods.local._kernels import mpl_recorded as mpl_recorded
 from dpjax.methods.local._kernels import mpl_runs as mpl_runs
 from dpjax.methods.local._loss import largest_loss as largest_loss
 from dpjax.methods.local._loss import privacy_loss as privacy_loss
-from dpjax.methods.local._options import Local as Local
+from dpjax.methods.local._method import Local as Local
+from dpjax.methods.local._method import LocalSearch as LocalSearch
+from dpjax.methods.local._options import LocalOptions as LocalOptions
 from dpjax.methods.local._search import Curves as Curves
 from dpjax.methods.local._search import PairSearch as PairSearch

@@ -13,7 +13,7 @@ from jax import Array
 from dpjax.core.numerics import WideCount, to_fixed_point
 from dpjax.core.streaming import Reducer, reduce_samples
 from dpjax.densities import Kernel, as_vectors, find_kernel, kernel_values
-from dpjax.methods.local._options import Local
+from dpjax.methods.local._options import LocalOptions
 from dpjax.methods.local._penalty import confirm_bandwidth
 from dpjax.methods.local._search import PairSearch
 from dpjax.partitions import Box, Outcomes, Region
@@ -38,7 +38,7 @@ class Confirmation(NamedTuple):
 
 
 def confirm_pair(
-    source: Streams, pair: Array, found: PairSearch, region: Region, settings: Local
+    source: Streams, pair: Array, found: PairSearch, region: Region, settings: LocalOptions
 ) -> Confirmation:
     """Streams N fresh draws at both sides of the chosen pair through the statistics at its point.
 

@@ -1,21 +1,18 @@
 """Joins the kernels of the local approach (JAX) with its inference (NumPy)."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
-from dpjax.core.errors import Status, Stopped, signals_wait
+from dpjax.core.errors import Status
 from dpjax.core.numerics import FIXED_POINT, finite_or_none
 from dpjax.core.random import numbers_of_process
-from dpjax.core.streaming import fetched
-from dpjax.densities import MAX_NODES, find_kernel, finer
+from dpjax.densities import find_kernel
 from dpjax.methods.local._bounds import KernelSums, LocalBounds, local_bounds
 from dpjax.methods.local._kernels import LocalStatistics
 from dpjax.methods.local._loss import privacy_loss
-from dpjax.methods.local._options import Local
+from dpjax.methods.local._options import LocalOptions
 from dpjax.methods.local._search import Curves
 from dpjax.notions import Statement, Terms, smallest_error
 from dpjax.partitions import Box, Region
@@ -23,86 +20,27 @@ from dpjax.results import Finding, Witness, plain_database
 from dpjax.sources import AnyPairs
 
 _CURVE_POINTS = 400
-_CONSTANT = 1e-30
-"""The spread of outputs that are all the same is the smallest float, or a little less."""
-
-_TOO_COARSE = 1e-9
-"""Part of the nodes that a bandwidth needs, below which no lattice has them."""
+"""Points of a curve, at most."""
 
 
-def first_run(statistics: LocalStatistics) -> LocalStatistics:
-    """The statistics of the first run, without the axis of runs."""
-    return jax.tree.map(lambda leaf: leaf[0], statistics)
-
-
-def refine_lattice(
-    run: Callable[[Local], Any], settings: Local, region: str
-) -> tuple[LocalStatistics, Local]:
-    """Runs, with as many lattice nodes as the bandwidth needs; the settings say how many.
-
-    The statistics come to the host, where no step of inference compiles anything.
+def refuse_empty(curves: Curves, num_samples: int, region: str) -> None:
+    """Refuses a region into which nothing fell.
 
     Args:
-        run: Settings -> statistics of a run, on the device.
-        settings: To begin with.
+        curves: Of the chosen pair, with or without an axis of runs.
+        num_samples: n.
         region: In the caller's words.
-
-    Raises:
-        ValueError: No lattice is fine enough; the message says why.
     """
-    kernel = find_kernel(settings.kernel)
-    while True:
-        try:
-            with signals_wait():
-                started = run(settings)
-            statistics = fetched(started)
-        except KeyboardInterrupt:
-            raise Stopped(
-                "Stopped in the compiled call that searches and confirms, so nothing was shown."
-            ) from None
-        nodes = float(np.min(statistics.found.nodes_per_bandwidth))
-        if nodes >= kernel.min_nodes:
-            return statistics, settings
-        # None has them where the bandwidth is 0 or NaN.
-        wanted = MAX_NODES + 1
-        if nodes > _TOO_COARSE * kernel.min_nodes:
-            wanted = finer(settings.num_nodes, nodes, kernel)
-        if wanted > MAX_NODES:
-            _refuse_lattice(statistics, settings, region)
-        settings = dataclasses.replace(settings, num_nodes=wanted)
-
-
-def _refuse_lattice(statistics: LocalStatistics, settings: Local, region: str) -> None:
-    """Says why no lattice is fine enough."""
-    spread = np.asarray(statistics.found.spread, float)
-    if not (spread > _CONSTANT).all():
-        what = "hold NaN or an infinity" if np.isnan(spread).any() else "are constant"
-        raise ValueError(
-            f"the outputs {what} at one of the databases, so they have no density there: return "
-            "finite reals, or integers with num_outcomes, or use method=Events()."
-        )
-    _refuse_empty(statistics, settings, region)
-    raise ValueError(
-        f"region {region} is so wide against the bandwidth of the density estimate (the outputs "
-        f"spread over about {spread.min():.3g}) that more than {MAX_NODES} lattice nodes would be "
-        "needed: narrow the region, or use density='direct'."
-    )
-
-
-def _refuse_empty(statistics: LocalStatistics, settings: Local, region: str) -> None:
-    """Refuses a region into which nothing fell."""
-    curves = statistics.found.curves
-    assert curves is not None
     allowed = np.asarray(curves.allowed)[..., None, :]
     if not np.any(np.where(allowed, curves.densities, 0)):
         raise ValueError(
             f"region {region} lies outside the support of the outputs: none of the "
-            f"{settings.num_samples} draws at either side of the chosen pair fell into it."
+            f"{num_samples} draws at either side of the chosen pair fell into it."
         )
 
 
 def bounds_of(
-    statistics: LocalStatistics, settings: Local, region: Region, confidence: float
+    statistics: LocalStatistics, settings: LocalOptions, region: Region, confidence: float
 ) -> LocalBounds:
     """Lower bounds and estimates of any number of runs.
 
@@ -140,7 +78,7 @@ def bounds_of(
 
 def finding_of(
     statistics: LocalStatistics,
-    settings: Local,
+    settings: LocalOptions,
     region: Region,
     pairs: AnyPairs,
     terms: Terms,
@@ -166,8 +104,9 @@ def finding_of(
     Raises:
         ValueError: No sample fell into the region.
     """
-    _refuse_empty(statistics, settings, region_text or str(region))
-    curves = jax.tree.map(np.asarray, statistics.found.curves)
+    curves = statistics.found.curves
+    assert curves is not None
+    refuse_empty(curves, settings.num_samples, region_text or str(region))
 
     def bounds(confidence: float) -> LocalBounds:
         return bounds_of(statistics, settings, region, confidence)

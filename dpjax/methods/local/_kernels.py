@@ -6,20 +6,19 @@ References:
     Askin, Kutta, Dette (2022), Algorithms 3 (DPL) and 4 (MPL).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.core import random
 from dpjax.core.execution import Execution, map_batched
 from dpjax.core.jit import jit_by_class
 from dpjax.methods.local._confirm import Confirmation, confirm_pair
-from dpjax.methods.local._options import Local
+from dpjax.methods.local._options import LocalOptions
 from dpjax.methods.local._search import PairSearch, search_pair
 from dpjax.partitions import Region
-from dpjax.sources.streams import DrawnStreams, StoredStreams, Streams
+from dpjax.sources.streams import Streams
 
 
 class LocalStatistics(NamedTuple):
@@ -40,12 +39,9 @@ class LocalStatistics(NamedTuple):
 
 @jit_by_class(static_argnames=("execution", "with_curves"))
 def mpl_runs(
-    mechanism: Any,
-    database: Array,
-    neighbor: Array,
+    streams: Streams,
     region: Region,
-    settings: Local,
-    key: Array,
+    options: LocalOptions,
     runs: Array,
     *,
     execution: Execution,
@@ -54,12 +50,9 @@ def mpl_runs(
     """MPL, up to the inference, for many independent runs.
 
     Args:
-        mechanism: A pytree with `sample(key, database, num_samples)`.
-        database: [pairs, ...].
-        neighbor: [pairs, ...].
+        streams: Outputs of all runs.
         region: C.
-        settings: Statistical settings.
-        key: Typed key of all runs.
+        options: Statistical options.
         runs: int32 [runs], run numbers; each run's key is folded from its number.
         execution: Layout on the machine; never changes the statistics.
         with_curves: Whether to return the densities of the chosen pair.
@@ -72,54 +65,38 @@ def mpl_runs(
     """
 
     def one_run(run: Array) -> LocalStatistics:
-        source = DrawnStreams(mechanism, database, neighbor, random.fold_in(key, run))
-        return _mpl(source, region, settings, execution, with_curves)
+        return _mpl(streams.of_run(run), region, options, execution, with_curves)
 
     return map_batched(one_run, runs, execution.runs_at_once)
 
 
 @jit_by_class(static_argnames=("execution",))
 def dpl_runs(
-    mechanism: Any,
-    database: Array,
-    neighbor: Array,
-    region: Region,
-    settings: Local,
-    key: Array,
-    runs: Array,
-    *,
-    execution: Execution,
+    streams: Streams, region: Region, options: LocalOptions, runs: Array, *, execution: Execution
 ) -> PairSearch:
     """DPL on every pair for many independent runs; leading axes [runs, pairs].
 
-    Arguments as `mpl_runs`; `settings.num_confirm` is not used.
+    Arguments as `mpl_runs`; `options.num_confirm` is not used.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 3.
     """
 
     def one_run(run: Array) -> PairSearch:
-        source = DrawnStreams(mechanism, database, neighbor, random.fold_in(key, run))
-        return _search_all(source, region, settings, execution, with_curves=False)
+        return _search_all(streams.of_run(run), region, options, execution, with_curves=False)
 
     return map_batched(one_run, runs, execution.runs_at_once)
-
-
-@jit_by_class()
-def mpl_recorded(source: StoredStreams, region: Region, settings: Local) -> LocalStatistics:
-    """MPL, up to the inference, on recorded outputs of one pair; no axis of runs."""
-    return _mpl(source, region, settings, Execution(), with_curves=True)
 
 
 def _search_all(
     source: Streams,
     region: Region,
-    settings: Local,
+    options: LocalOptions,
     execution: Execution,
     with_curves: bool,
 ) -> PairSearch:
     def one_pair(pair: Array) -> PairSearch:
-        return search_pair(source, pair, region, settings, with_curves=with_curves)
+        return search_pair(source, pair, region, options, with_curves=with_curves)
 
     with jax.named_scope("search"):
         pairs = jnp.arange(source.num_pairs, dtype=jnp.int32)
@@ -129,13 +106,13 @@ def _search_all(
 def _mpl(
     source: Streams,
     region: Region,
-    settings: Local,
+    options: LocalOptions,
     execution: Execution,
     with_curves: bool,
 ) -> LocalStatistics:
-    searched = _search_all(source, region, settings, execution, with_curves)
+    searched = _search_all(source, region, options, execution, with_curves)
     best = jnp.argmax(searched.score).astype(jnp.int32)
     found = jax.tree.map(lambda leaf: leaf[best], searched)
     with jax.named_scope("confirm"):
-        confirmation = confirm_pair(source, best, found, region, settings)
+        confirmation = confirm_pair(source, best, found, region, options)
     return LocalStatistics(searched.score, best, found, confirmation)

@@ -1,58 +1,16 @@
-"""The local approach as a method: everything that changes its answer."""
+"""Options of the local approach: everything that changes its answer."""
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import jax
+from typing import Any
 
 from dpjax.core import validate
 from dpjax.densities import KERNELS, Scott, as_rule
 
-if TYPE_CHECKING:
-    from dpjax.notions import Terms
-    from dpjax.results import Finding
-    from dpjax.sources import Source
 
-
-@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Local:
-    """DPL and MPL: densities at one output, the largest loss, and its bound from fresh draws.
-
-    It is for what JAX draws and for recorded arrays. Sizes and names are static in compiled
-    programs; floor and bandwidth may be traced.
-
-    Attributes:
-        num_samples: n, draws at each side of each pair in the search stage. Recorded outputs are
-            split by their source instead.
-        num_confirm: N > n, fresh draws at each side of the chosen pair.
-        region: Where outputs are compared: (low, high) for numbers and vectors, a list of outcomes
-            for a finite space. If None, the standard region of a built-in mechanism, all of a
-            finite space, or the range of a pilot's outputs.
-        bandwidth: A rule of the search stage, its name or a number; the confirm stage uses its mean
-            over both sides. Wider than the paper's Silverman, Scott's rule gives a smaller error
-            and a tighter bound.
-        floor: tau, below which a density is not believed; None for 20 draws' worth, q = 20 / n
-            and at most 0.01, for frequencies, and q / s^d for densities of data with spread s in d
-            dimensions.
-        kernel: Name of the kernel.
-        density: How densities are estimated: "binned" (d = 1), "direct", or "auto" for the first
-            that applies.
-        num_nodes: Lattice nodes of the binned method. `audit` takes more where the bandwidth needs
-            them; with 512 the counts stay in a CPU's first cache.
-        objective: What the search maximises: "lower-bound" for the loss less what both stages'
-            standard errors take off it there, or "loss" for the paper's plain loss, which noise
-            tends to put where densities are small. Both are valid; the first is tighter.
-        undersmoothing: gamma of the confirm stage's bandwidth, N^-(1/(d+4) + gamma); None for the
-            smallest that (C4) allows, and at least 0.02.
-
-    Raises:
-        ValueError, TypeError: An entry is out of range, or num_confirm <= num_samples.
-
-    References:
-        Askin, Kutta, Dette (2022), Algorithms 3 and 4, conditions (C3), (C4) and (D).
-    """
+class LocalOptions:
+    """Options of `Local`, which describes them, as the kernels see them."""
 
     num_samples: int = field(default=20_000, metadata={"static": True})
     num_confirm: int = field(default=50_000, metadata={"static": True})
@@ -64,7 +22,6 @@ class Local:
     num_nodes: int = field(default=512, metadata={"static": True})
     objective: str = field(default="lower-bound", metadata={"static": True})
     undersmoothing: float | None = field(default=None, metadata={"static": True})
-    name: ClassVar[str] = "local"
 
     def __post_init__(self):
         validate.draws(num_samples=self.num_samples, num_confirm=self.num_confirm)
@@ -92,20 +49,3 @@ class Local:
             return self.undersmoothing
         nu = math.log(self.num_confirm) / math.log(self.num_samples) - 1
         return max(0.02, 1.01 * nu / (6 * (1 + nu)))
-
-    def run(self, source: "Source", pairs: Any, terms: "Terms") -> "Finding":
-        """One audit.
-
-        Args:
-            source: Drawn by JAX, or recorded in memory.
-            pairs: Of databases, as a person writes them.
-            terms: Of the audit.
-
-        Raises:
-            ValueError: delta > 0, outputs without a density, or no output in the region.
-            TypeError: The source has no densities that could be estimated.
-        """
-        # Only here, for the kernels know their settings but not what is made of their sums.
-        from dpjax.methods.local._audit import audit_local
-
-        return audit_local(self, source, pairs, terms)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.densities import bandwidth_at, find_kernel
-from dpjax.methods.local._options import Local
+from dpjax.methods.local._options import LocalOptions
 
 _OUTCOME_WEIGHT, _KERNEL_WEIGHT = 0.5, 2.5
 """Standard errors of each stage that are taken off.
@@ -23,14 +23,14 @@ points to peak at; smaller for outcomes, where the best one is often a rare one.
 """
 
 
-def outcome_penalty(densities: Array, floor: Any, settings: Local) -> Array | float:
+def outcome_penalty(densities: Array, floor: Any, settings: LocalOptions) -> Array | float:
     """For frequencies [2, outcomes]: standard errors sqrt((1 / p + 1 / p' - 2) / size)."""
     draws = (settings.num_samples, settings.num_confirm)
     return _OUTCOME_WEIGHT * _standard_errors(densities, floor, settings, 2.0, draws)
 
 
 def kernel_penalty(
-    densities: Array, floor: Any, spread: Array, settings: Local, dimension: int
+    densities: Array, floor: Any, spread: Array, settings: LocalOptions, dimension: int
 ) -> Array | float:
     """For densities [2, points]: standard errors sqrt(R (1 / f + 1 / f') / (size h^d)).
 
@@ -51,7 +51,7 @@ def kernel_penalty(
     return _KERNEL_WEIGHT * _standard_errors(densities, floor, settings, 0.0, draws)
 
 
-def confirm_bandwidth(spread: Array, settings: Local, dimension: int) -> Array:
+def confirm_bandwidth(spread: Array, settings: LocalOptions, dimension: int) -> Array:
     """The one bandwidth of both sides in the confirm stage, from the spreads [2] of the search."""
     return bandwidth_at(
         settings.bandwidth,
@@ -63,7 +63,7 @@ def confirm_bandwidth(spread: Array, settings: Local, dimension: int) -> Array:
 
 
 def _standard_errors(
-    densities: Array, floor: Any, settings: Local, excess: float, draws: Sequence
+    densities: Array, floor: Any, settings: LocalOptions, excess: float, draws: Sequence
 ) -> Array | float:
     """The sum of both stages' standard errors, or 0 for the paper's objective."""
     if settings.objective == "loss":

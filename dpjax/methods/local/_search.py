@@ -24,7 +24,7 @@ from dpjax.densities import (
     smooth_both,
 )
 from dpjax.methods.local._loss import largest_loss
-from dpjax.methods.local._options import Local
+from dpjax.methods.local._options import LocalOptions
 from dpjax.methods.local._penalty import kernel_penalty, outcome_penalty
 from dpjax.partitions import Box, Outcomes, Region, product_grid
 from dpjax.sources.streams import SEARCH, Streams
@@ -78,7 +78,7 @@ class PairSearch(NamedTuple):
 
 
 def search_pair(
-    source: Streams, pair: Array, region: Region, settings: Local, *, with_curves: bool
+    source: Streams, pair: Array, region: Region, settings: LocalOptions, *, with_curves: bool
 ) -> PairSearch:
     """Runs DPL on one pair.
 
@@ -98,11 +98,13 @@ def search_pair(
     return search if with_curves else search._replace(curves=None)
 
 
-def _streams(source: Streams, pair: Array, settings: Local) -> list:
+def _streams(source: Streams, pair: Array, settings: LocalOptions) -> list:
     return [source.draw(pair, side, SEARCH, settings.num_samples) for side in (0, 1)]
 
 
-def _search_outcomes(source: Streams, pair: Array, region: Outcomes, settings: Local) -> PairSearch:
+def _search_outcomes(
+    source: Streams, pair: Array, region: Outcomes, settings: LocalOptions
+) -> PairSearch:
     n = settings.num_samples
     reducer = category_counts(region.size, region.low)
     counts = [
@@ -116,7 +118,7 @@ def _search_outcomes(source: Streams, pair: Array, region: Outcomes, settings: L
     return _best(curves, floor, jnp.zeros(2), penalty)
 
 
-def _search_binned(source: Streams, pair: Array, region: Box, settings: Local) -> PairSearch:
+def _search_binned(source: Streams, pair: Array, region: Box, settings: LocalOptions) -> PairSearch:
     n, num_nodes, kernel = settings.num_samples, settings.num_nodes, find_kernel(settings.kernel)
     draws, first, spread, bandwidths, floor = _first_look(source, pair, settings)
     reach = kernel.radius * jnp.max(bandwidths)
@@ -132,7 +134,7 @@ def _search_binned(source: Streams, pair: Array, region: Box, settings: Local) -
     return best._replace(nodes_per_bandwidth=jnp.min(bandwidths) / lattice.spacing)
 
 
-def _search_direct(source: Streams, pair: Array, region: Box, settings: Local) -> PairSearch:
+def _search_direct(source: Streams, pair: Array, region: Box, settings: LocalOptions) -> PairSearch:
     kernel = find_kernel(settings.kernel)
     draws, first, spread, bandwidths, floor = _first_look(source, pair, settings)
 
@@ -164,7 +166,7 @@ def _direct_density(
     return density_of_sums(sums, bandwidth, kernel, num_samples, points.shape[1])
 
 
-def _first_look(source: Streams, pair: Array, settings: Local) -> tuple:
+def _first_look(source: Streams, pair: Array, settings: LocalOptions) -> tuple:
     """Streams, their first blocks, spreads [2], bandwidths [2] and floor, from the first blocks."""
     draws = _streams(source, pair, settings)
     first = [drawn_once(draw)(jnp.int32(0)) for draw in draws]

@@ -27,8 +27,8 @@ from dpjax.mechanisms import (
     TwoPoint,
     from_function,
 )
-from dpjax.methods.histogram import Unplanned, histogram_ldp, histogram_rdp, midpoints
-from dpjax.methods.histogram._estimate import count_outputs
+from dpjax.methods.histogram import Unplanned, histogram_levels, midpoints
+from dpjax.methods.histogram._counts import count_outputs
 from dpjax.partitions._intervals import interval_counts
 from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
 
@@ -42,7 +42,7 @@ THREE = midpoints(0, 1, 3)
 
 def test_counts_are_those_of_the_same_draws_counted_naively():
     mechanism, n, m = TruncatedLaplace(0.7), FEW.num_samples, FEW.num_intervals
-    result = histogram_ldp(mechanism, [0.1, 0.8], FEW, key=5, num_runs=2)
+    result = histogram_levels(mechanism, [0.1, 0.8], FEW, key=5, num_runs=2)
     size = block_size_for(n)
     sample = jax.jit(mechanism.sample, static_argnums=2)
     for run in range(2):
@@ -70,7 +70,7 @@ def test_counts_are_those_of_the_same_draws_counted_naively():
 def test_counts_follow_the_exact_law_and_reject_a_near_one(mechanism, law):
     """Chi-square at a level of 1e-6, four tests; a scale 5 % off must be rejected."""
     n, m = 2_000_000, FEW.num_intervals
-    halves = histogram_ldp(mechanism, [0.0, 0.3], Unplanned(m, n // 2), key=7, num_runs=2)
+    halves = histogram_levels(mechanism, [0.0, 0.3], Unplanned(m, n // 2), key=7, num_runs=2)
     counts = halves.counts.sum(axis=0)
     edges = np.linspace(0, 1, m + 1)
     (parameter,) = vars(law).values()
@@ -99,7 +99,7 @@ def test_counts_pass_2_to_the_31_without_wrapping():
 
 def test_execution_never_changes_the_counts():
     def counts(execution):
-        return histogram_ldp(
+        return histogram_levels(
             TruncatedLaplace(1.0), THREE, FEW, key=3, num_runs=9, execution=execution
         ).counts
 
@@ -114,9 +114,9 @@ def test_memory_does_not_grow_with_the_number_of_samples():
             TruncatedLaplace(1.0),
             jnp.array([0.0, 1.0]),
             key,
-            jnp.arange(1, dtype=jnp.int32),
             (0.0, 1.0),
             blocks_of(10**10),
+            jnp.arange(1, dtype=jnp.int32),
             num_intervals=91,
             execution=Execution(1, 2),
         )
@@ -159,7 +159,7 @@ def test_renyi_is_within_the_precision_as_often_as_planned(scale, precision):
 def test_all_pairs_of_mid_points_find_the_extremes():
     """Precision 0.5, confidence 0.8: 91 mid-points, n = 1863132 each, 4095 pairs."""
     inputs = midpoints(0, 1, 91)
-    result = histogram_ldp(TruncatedLaplace(1.0), inputs, Unplanned(91, 1_863_132), key=0)
+    result = histogram_levels(TruncatedLaplace(1.0), inputs, Unplanned(91, 1_863_132), key=0)
     assert result.levels.shape == (1, 4095)
     assert result.estimates[0] == pytest.approx(1.0, abs=0.02)
     first, second = result.witness()
@@ -180,7 +180,7 @@ def test_mid_points_halve_their_buckets():
 
 @pytest.mark.slow
 def test_table_4_largest_renyi_level():
-    result = histogram_rdp(
+    result = histogram_levels(
         TruncatedLaplace(3.5), midpoints(0, 1, 20), Unplanned(20, 1_000_000), key=0, order=2
     )
     assert result.estimates[0] == pytest.approx(0.027, abs=0.003)
@@ -203,8 +203,9 @@ def test_finite_outputs_and_inputs(order):
     likely = np.exp(1.0) / (3 + np.exp(1.0))
     rare = 1 / (3 + np.exp(1.0))
     planned = plan_of_four(order)
-    estimator = histogram_ldp if order is None else histogram_rdp
-    result = estimator(RandomizedResponse(1.0, 4), np.arange(4), planned, key=0, num_runs=100)
+    result = histogram_levels(
+        RandomizedResponse(1.0, 4), np.arange(4), planned, key=0, num_runs=100
+    )
     assert result.levels.shape == (100, 6)
     truth = 1.0
     if order is not None:
@@ -213,7 +214,7 @@ def test_finite_outputs_and_inputs(order):
 
 
 def test_given_pairs_only():
-    result = histogram_ldp(
+    result = histogram_levels(
         RandomizedResponse(1.0, 4), np.arange(4), plan_of_four(None), key=0, num_runs=100,
         pairs=[(0, 2)],
     )  # fmt: skip
@@ -226,21 +227,21 @@ SAFE = Unplanned(8, 8192)
 
 def test_an_empty_interval_is_a_status_and_never_a_number():
     # Less than one draw of 8192 is expected in the interval at the other end.
-    result = histogram_ldp(TruncatedLaplace(0.1), [0.0, 1.0], SAFE, key=0, num_runs=20)
+    result = histogram_levels(TruncatedLaplace(0.1), [0.0, 1.0], SAFE, key=0, num_runs=20)
     assert 0 < result.num_failed < 20
     assert result.status is Status.OK
     failed = np.any(result.counts == 0, axis=(1, 2))
     assert result.num_failed == failed.sum()
     listed = result.to_dict()["estimates"]
     assert [entry is None for entry in listed] == failed.tolist()
-    all_failed = histogram_ldp(TruncatedLaplace(0.02), [0.0, 1.0], SAFE, key=0, num_runs=20)
+    all_failed = histogram_levels(TruncatedLaplace(0.02), [0.0, 1.0], SAFE, key=0, num_runs=20)
     assert all_failed.status is Status.EMPTY_INTERVAL
     assert all_failed.witness() is None
     assert all_failed.to_dict()["estimates"] == [None] * 20
 
 
 def test_failed_pairs_are_left_out_of_the_maximum():
-    result = histogram_ldp(
+    result = histogram_levels(
         TruncatedLaplace(0.12), THREE, FEW, key=1, num_runs=9, execution=Execution(1, 1)
     )
     mask = np.ma.getmaskarray(result.levels)
@@ -254,7 +255,7 @@ def test_hidden_leak_is_never_estimated():
     """Theorem 1: with n draws almost surely all 0, the run fails rather than answers 0."""
     n = 10_000
     hidden = TwoPoint(log_rarity=unseen_log_rarity(n, 0.95), ratio=10.0)
-    result = histogram_ldp(hidden, [0, 1], Unplanned(2, n), key=0, num_runs=100)
+    result = histogram_levels(hidden, [0, 1], Unplanned(2, n), key=0, num_runs=100)
     assert result.num_failed >= 85
 
 
@@ -262,7 +263,7 @@ def test_safety_check_takes_the_counts_of_the_runs():
     law = ExactTruncatedLaplace(1.0)
     claim = plan(lipschitz=law.lipschitz / 2, precision=1.0, confidence=0.8)
     raised, check = plan_safety(claim)
-    result = histogram_ldp(TruncatedLaplace(1.0), [0.0, 1.0], raised, key=0, num_runs=20)
+    result = histogram_levels(TruncatedLaplace(1.0), [0.0, 1.0], raised, key=0, num_runs=20)
     assert check.verdict(result.counts).refuted(0.01)
 
 
@@ -271,12 +272,12 @@ def test_user_function_with_a_stated_interval():
         return 2 * jax.random.uniform(key) + 0 * x
 
     mechanism = from_function(rounded_uniform, 0.0)
-    result = histogram_ldp(
+    result = histogram_levels(
         mechanism, [0.0, 1.0], Unplanned(4, 40_000), key=0, output_interval=(0.0, 2.0)
     )
     assert result.estimates[0] < 0.1
     with pytest.raises(ValueError, match=r"outputs in \[0, 1\], but .* of 80000 draws lay outside"):
-        histogram_ldp(
+        histogram_levels(
             mechanism, [0.0, 1.0], Unplanned(4, 40_000), key=0, output_interval=(0.0, 1.0)
         )
 
@@ -285,25 +286,23 @@ def test_refusals():
     laplace, pair = TruncatedLaplace(1.0), [0.0, 1.0]
     ldp = plan(lipschitz=1.0, precision=1.0, confidence=0.8)
     renyi = plan(lipschitz=0.3, precision=1.0, confidence=0.8, order=2)
-    with pytest.raises(TypeError, match="use histogram_rdp"):
-        histogram_ldp(laplace, pair, renyi, 0)
-    with pytest.raises(TypeError, match="plan must be for Renyi"):
-        histogram_rdp(laplace, pair, ldp, 0)
+    with pytest.raises(ValueError, match="order must be that of the plan, None, but was 2"):
+        histogram_levels(laplace, pair, ldp, 0, order=2)
     with pytest.raises(ValueError, match="order must be that of the plan"):
-        histogram_rdp(laplace, pair, renyi, 0, order=3)
+        histogram_levels(laplace, pair, renyi, 0, order=3)
     with pytest.raises(ValueError, match="order must be a number > 1"):
-        histogram_rdp(laplace, pair, Unplanned(4, 100), 0)
+        histogram_levels(laplace, pair, FEW, 0, order=1.0, num_runs=2)
     with pytest.raises(ValueError, match="inputs must be the 2 that were planned for, but were 3"):
-        histogram_ldp(laplace, [0.0, 0.5, 1.0], ldp, 0)
+        histogram_levels(laplace, [0.0, 0.5, 1.0], ldp, 0)
     with pytest.raises(ValueError, match="inputs must be at least two"):
-        histogram_ldp(laplace, [0.0], ldp, 0)
+        histogram_levels(laplace, [0.0], ldp, 0)
     with pytest.raises(ValueError, match="output_interval must be given"):
-        histogram_ldp(Laplace(1.0), pair, ldp, 0)
+        histogram_levels(Laplace(1.0), pair, ldp, 0)
     with pytest.raises(ValueError, match="plan must be for outputs of width 2"):
-        histogram_ldp(Laplace(1.0), pair, ldp, 0, output_interval=(0.0, 2.0))
+        histogram_levels(Laplace(1.0), pair, ldp, 0, output_interval=(0.0, 2.0))
     with pytest.raises(ValueError, match="plan must count the 3 outputs"):
-        histogram_ldp(RandomizedResponse(1.0, 3), [0, 1], Unplanned(2, 100), 0)
+        histogram_levels(RandomizedResponse(1.0, 3), [0, 1], Unplanned(2, 100), 0)
     with pytest.raises(ValueError, match="pairs must number inputs below 2"):
-        histogram_ldp(laplace, pair, FEW, 0, num_runs=2, pairs=[(0, 2)])
+        histogram_levels(laplace, pair, FEW, 0, num_runs=2, pairs=[(0, 2)])
     with pytest.raises(ValueError, match="num_runs must be an integer >= 1"):
-        histogram_ldp(laplace, pair, ldp, 0, num_runs=0)
+        histogram_levels(laplace, pair, ldp, 0, num_runs=0)

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import re
-from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -17,8 +16,10 @@ from dpjax.core import random
 from dpjax.densities import Fixed
 from dpjax.mechanisms import Laplace
 from dpjax.methods.local import mpl_runs
-from dpjax.methods.local._findings import bounds_of, refine_lattice
+from dpjax.methods.local._findings import bounds_of
+from dpjax.methods.local._lattices import refined
 from dpjax.partitions import Box
+from dpjax.sources.streams import DrawnStreams
 
 LOCAL = dpjax.Local(num_samples=2_000, num_confirm=5_000)
 FEW = dpjax.Local(num_samples=180, num_confirm=420)
@@ -123,12 +124,9 @@ def test_the_lattice_is_refined_until_it_is_fine_enough():
 
     def run(settings):
         tried.append(settings.num_nodes)
-        nodes = np.float32(settings.num_nodes / 3_000)
-        return SimpleNamespace(found=SimpleNamespace(nodes_per_bandwidth=nodes))
+        return np.full(1, settings.num_nodes / 3_000, np.float32)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("jax.device_get", lambda value: value)
-        _, settings = refine_lattice(run, dpjax.Local(), "(0, 1)")
+    _, (settings,) = refined(run, dpjax.Local(), lambda nodes: nodes, lambda *_: None)
     assert tried[0] == 512 and tried[-1] == settings.num_nodes
     assert tried == sorted(set(tried)) and len(tried) <= 3
     # Fine enough: the kernel's own demand of nodes in a bandwidth.
@@ -157,8 +155,10 @@ def test_atoms_do_not_break_the_bound():
     settings = dataclasses.replace(LOCAL, bandwidth=Fixed(0.1))
     region = Box(-3.0, 4.0)
     found = mpl_runs(
-        Atoms(), np.zeros(1, np.float32), np.ones(1, np.float32), region, settings,
-        random.as_key(4), jnp.arange(4000, dtype=jnp.int32), execution=dpjax.Execution(),
+        DrawnStreams(
+            Atoms(), np.zeros(1, np.float32), np.ones(1, np.float32), random.as_key(4)
+        ),
+        region, settings, jnp.arange(4000, dtype=jnp.int32), execution=dpjax.Execution(),
     )  # fmt: skip
     bounds = bounds_of(found, settings, region, 0.95)
     assert not np.any(bounds.exact)

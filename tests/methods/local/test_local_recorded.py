@@ -10,8 +10,8 @@ import pytest
 import dpjax
 from dpjax.core.types import FiniteSpace, RealSpace, VectorSpace
 from dpjax.densities import Fixed, Scott
-from dpjax.methods.local._recorded import prepare_samples
 from dpjax.partitions import Box
+from dpjax.sources import Recorded
 
 RNG = np.random.default_rng(0)
 REALS = RNG.normal(size=1001), RNG.normal(1, size=1001)
@@ -20,19 +20,14 @@ INTEGERS = RNG.integers(3, 9, 400), RNG.integers(5, 12, 400)
 LABELS = RNG.choice(["no", "yes", "maybe"], 400), RNG.choice(["no", "yes"], 400)
 
 
-def prepare(x, y, *, discrete=None, search_fraction=0.3, seed=7, **options):
-    return prepare_samples(
-        x,
-        y,
-        discrete=discrete,
-        search_fraction=search_fraction,
-        key=jax.random.key(seed),
-        **options,
-    )
+def prepare(x, y, *, discrete=None, search_fraction=0.3, seed=7, smooth=None):
+    recorded = Recorded(x, y, discrete=discrete, search_fraction=search_fraction)
+    smoothing = None if smooth is None else dpjax.Local(bandwidth=smooth).bandwidth_of
+    return recorded.arrays(None, None, jax.random.key(seed), smoothing)
 
 
 def parts(prepared, side):
-    return np.asarray(prepared.source.search[side]), np.asarray(prepared.source.confirm[side])
+    return np.asarray(prepared.streams.search[side]), np.asarray(prepared.streams.confirm[side])
 
 
 # The split.
@@ -44,8 +39,8 @@ def test_the_parts_of_reals_are_disjoint_and_together_everything(fraction):
     prepared = prepare(*REALS, search_fraction=fraction)
     for side in (0, 1):
         search, confirm = parts(prepared, side)
-        assert len(search) == prepared.num_samples == int(1001 * fraction)
-        assert len(confirm) == prepared.num_confirm == 1001 - int(1001 * fraction)
+        assert len(search) == prepared.sizes[0] == int(1001 * fraction)
+        assert len(confirm) == prepared.sizes[1] == 1001 - int(1001 * fraction)
         expected = (REALS[side] - prepared.origin).astype(np.float32)
         np.testing.assert_array_equal(np.sort(np.concatenate([search, confirm])), np.sort(expected))
         assert not set(search.tolist()) & set(confirm.tolist())
@@ -88,7 +83,7 @@ def test_the_split_is_not_by_position_and_differs_between_the_sides():
 
 def test_the_longer_side_is_cut_and_said():
     prepared = prepare(REALS[0], REALS[1][:900])
-    assert prepared.num_samples + prepared.num_confirm == 900
+    assert prepared.sizes[0] + prepared.sizes[1] == 900
     assert (
         "x has 1001 outputs and y 900; 900 of each, chosen at random, were used." in prepared.notes
     )
@@ -198,14 +193,14 @@ def test_what_was_taken_for_what_is_said():
 def test_labels_come_back_in_the_callers_words():
     prepared = prepare(*LABELS)
     assert [prepared.relabel(i) for i in range(3)] == ["maybe", "no", "yes"]
-    region = prepared.region(["yes", "maybe"])
+    region = prepared.region_of(["yes", "maybe"])
     assert region.allowed.tolist() == [True, False, True]
-    assert prepared.region(None).allowed.tolist() == [True] * 3
+    assert prepared.region_of(None).allowed.tolist() == [True] * 3
     numbers = prepare(*INTEGERS)
     assert [numbers.relabel(i) for i in range(9)] == list(range(3, 12))
-    assert numbers.region([3, 11]).allowed.tolist() == [True] + [False] * 7 + [True]
+    assert numbers.region_of([3, 11]).allowed.tolist() == [True] + [False] * 7 + [True]
     with pytest.raises(ValueError, match=r"region must hold outcomes .*recorded, but had \[99\]"):
-        numbers.region([3, 99])
+        numbers.region_of([3, 99])
 
 
 # Reals.
@@ -218,7 +213,7 @@ def test_a_large_location_keeps_its_digits():
         both = np.concatenate(parts(prepared, side)).astype(float) + prepared.origin
         # A float64 at 1e9 holds 1e-7, a float32 near 3 holds 2e-7.
         np.testing.assert_allclose(np.sort(both) - 1e9, np.sort(REALS[side]), atol=1e-6)
-    region = prepared.region((1e9 - 1, 1e9 + 2))
+    region = prepared.region_of((1e9 - 1, 1e9 + 2))
     np.testing.assert_allclose(region.low + prepared.origin, 1e9 - 1, rtol=0, atol=1e-6)
     np.testing.assert_allclose(region.high + prepared.origin, 1e9 + 2, rtol=0, atol=1e-6)
     assert prepared.relabel(0.25) == pytest.approx(1e9 + 0.75, abs=0.1)
@@ -227,11 +222,11 @@ def test_a_large_location_keeps_its_digits():
 def test_the_region_of_reals_moves_with_them():
     prepared = prepare(*VECTORS)
     for region in (([-1, -1, -1], [1, 1, 2]), Box([-1, -1, -1], [1, 1, 2], 5)):
-        box = prepared.region(region)
+        box = prepared.region_of(region)
         np.testing.assert_allclose(box.low + prepared.origin, [-1, -1, -1], atol=1e-6)
         np.testing.assert_allclose(box.high + prepared.origin, [1, 1, 2], atol=1e-6)
     assert box.num_points == 5
-    assert prepared.region_text(box) == "[-1, 1] x [-1, 1] x [-1, 2]"
+    assert prepared.text_of(box) == "[-1, 1] x [-1, 1] x [-1, 2]"
     point = prepared.relabel([0.0, 0.5, 1.0])
     np.testing.assert_allclose(point, prepared.origin + np.array([0.0, 0.5, 1.0]))
 
@@ -247,7 +242,7 @@ def test_a_region_far_from_zero_tells_its_ends_apart():
 def test_the_default_region_is_the_search_part_without_its_tails():
     prepared = prepare(*REALS)
     pooled = np.sort(np.concatenate([parts(prepared, side)[0] for side in (0, 1)]))
-    box = prepared.region(None)
+    box = prepared.region_of(None)
     # 600 outputs, three of them below the 0.5% quantile and three above the other.
     assert pooled[2] <= box.low[0] <= pooled[3]
     assert pooled[-4] <= box.high[0] <= pooled[-3]
@@ -277,7 +272,7 @@ def broken(value, at=5):
             REALS[1],
             {},
             ValueError,
-            "x holds the value 0 in 10% of its outputs that search",
+            "x holds the value 0 in .% of its outputs that search",
         ),
         (
             NORMAL[:199],

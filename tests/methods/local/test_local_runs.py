@@ -34,16 +34,11 @@ def shifts(number):
 
 
 def statistics(mechanism, pairs, region, settings, key=3, runs=RUN, execution=ONE):
-    return mpl_runs(
-        mechanism,
-        pairs.database,
-        pairs.neighbor,
-        region,
-        settings,
-        random.as_key(key),
-        runs,
-        execution=execution,
-    )
+    return mpl_runs(streams_of(mechanism, pairs, key), region, settings, runs, execution=execution)
+
+
+def streams_of(mechanism, pairs, key):
+    return DrawnStreams(mechanism, pairs.database, pairs.neighbor, random.as_key(key))
 
 
 @jit_by_class(static_argnames=("size",))
@@ -195,9 +190,7 @@ def test_stages_pairs_and_sides_share_no_draw():
 def test_a_sweep_over_epsilon_compiles_once():
     pairs = shifts(1)
     program = mpl_runs.program(
-        *(mechanisms.Laplace(1.0), pairs.database, pairs.neighbor, Box(-1, 1), SMALL),
-        *(random.as_key(0), RUN),
-        execution=ONE,
+        *(streams_of(mechanisms.Laplace(1.0), pairs, 0), Box(-1, 1), SMALL, RUN), execution=ONE
     )
     before = program._cache_size()
     for epsilon in np.linspace(0.2, 2, 20):
@@ -208,8 +201,7 @@ def test_a_sweep_over_epsilon_compiles_once():
 def lowered(mechanism, settings):
     """The program of one run on ten pairs, before it is compiled."""
     pairs = shifts(10)
-    arguments = (mechanism, pairs.database, pairs.neighbor, Box(-1, 2), settings)
-    arguments = (*arguments, random.as_key(0), RUN)
+    arguments = (streams_of(mechanism, pairs, 0), Box(-1, 2), settings, RUN)
     return mpl_runs.program(*arguments, execution=ONE).lower(*arguments, execution=ONE)
 
 
@@ -347,12 +339,9 @@ def test_mean_squared_error_of_dpl(mechanism, limits):
     region = as_region(mechanism.standard_region, mechanism.output_space)
     for n, limit in limits.items():
         found = dpl_runs(
-            mechanism,
-            pairs.database,
-            pairs.neighbor,
+            streams_of(mechanism, pairs, 8),
             region,
             Local(n, 5 * n // 2, floor=1e-3),
-            random.as_key(8),
             jnp.arange(300, dtype=jnp.int32),
             execution=ONE,
         )

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
-from dpjax.densities import BandwidthRule, bandwidth_at
-from dpjax.methods.local._options import Local
 from dpjax.sources._labels_alone import refuse_alone
+from dpjax.sources._source import Smoothing
 
 MIN_REAL = 200
 """Outputs a side that a bandwidth and two parts need."""
@@ -28,7 +26,7 @@ _FREQUENT = 12
 
 
 def looks_discrete(
-    x: np.ndarray, y: np.ndarray, size: int, rule: BandwidthRule | None, notes: list[str]
+    x: np.ndarray, y: np.ndarray, size: int, smoothing: Smoothing | None, notes: list[str]
 ) -> bool:
     """Whether outputs are outcomes rather than reals; adds to the notes what was found.
 
@@ -36,7 +34,7 @@ def looks_discrete(
         x: [n] or [n, d], numbers or labels that search.
         y: [n] or [n, d], of the same kind.
         size: Outputs a side in all.
-        rule: Of the bandwidth, where integers may be smoothed; None where they may not.
+        smoothing: Bandwidth that smooths integers; None where they may not be smoothed.
         notes: For the result.
     """
     if x.dtype.kind in "USO":
@@ -48,7 +46,7 @@ def looks_discrete(
     if both.dtype.kind in "biu":
         rare = counts < 2 * _SEEN
         wide = bool(counts[rare].sum() * 2 > len(both))
-        if wide and rule is not None and _may_be_smoothed(x, y, values, size, rule):
+        if wide and smoothing is not None and _may_be_smoothed(x, y, values, size, smoothing):
             notes.append(
                 f"Integers of a wide range ({len(values)} distinct, most of them fewer "
                 f"than {_SEEN} times a side in the search): taken as reals and smoothed. Say "
@@ -56,7 +54,7 @@ def looks_discrete(
             )
             return False
         notes.append(f"Integers: taken as outcomes ({len(values)} distinct).")
-        if wide and rule is not None:
+        if wide and smoothing is not None:
             notes.append(
                 f"Most of these outcomes happen fewer than {_SEEN} times a side in the search, "
                 "where one says little: method=Events() compares sets of them."
@@ -73,7 +71,7 @@ def looks_discrete(
 
 
 def _may_be_smoothed(
-    x: np.ndarray, y: np.ndarray, values: np.ndarray, size: int, rule: BandwidthRule
+    x: np.ndarray, y: np.ndarray, values: np.ndarray, size: int, smoothing: Smoothing
 ) -> bool:
     """Whether a density of the bandwidth that the confirm stage will have can stand for integers.
 
@@ -89,14 +87,10 @@ def _may_be_smoothed(
     step = _step(values)
     if any(_step(side) > step or _stands_out(side, step) for side in (x, y)):
         return False
-    settings = Local(num_samples=count, num_confirm=size - count, bandwidth=rule)
     pilots = [side.astype(float) for side in (x, y)]
     centre = np.median(np.concatenate(pilots))
-    spread = [rule.spread(jnp.asarray((pilot - centre)[:, None])) for pilot in pilots]
-    bandwidth = bandwidth_at(
-        rule, (spread[0] + spread[1]) / 2, size - count, 1, settings.confirm_undersmoothing
-    )
-    return float(bandwidth) >= _STEPS * step
+    bandwidth = smoothing([pilot - centre for pilot in pilots], size - count)
+    return bandwidth >= _STEPS * step
 
 
 def _step(values: np.ndarray) -> int:

@@ -1,17 +1,18 @@
-"""Recorded outputs, made ready: kinds checked, labels numbered, split once into two parts."""
+"""Recorded outputs as arrays: kinds checked, labels numbered, split once into two parts."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 
 from dpjax.core import validate
 from dpjax.core.types import FiniteSpace, RealSpace, VectorSpace
-from dpjax.densities import BandwidthRule
-from dpjax.methods.local._recorded_outcomes import (
+from dpjax.partitions import Box, Region, as_region
+from dpjax.sources._held import Chunked, as_outputs
+from dpjax.sources._outcomes import (
     MIN_REAL,
     in_one_type,
     in_python,
@@ -19,49 +20,49 @@ from dpjax.methods.local._recorded_outcomes import (
     most_often,
     number_outcomes,
 )
-from dpjax.partitions import Box, Region, as_region
-from dpjax.sources._copied import notes_of_copies, refuse_copies
-from dpjax.sources._held import as_outputs
+from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._recorded_counts import LABEL, notes_of_new_draws
 from dpjax.sources._serial import notes_of_order
-from dpjax.sources._shared_draws import refuse_shared_draws
 from dpjax.sources._side_values import SideValues
+from dpjax.sources._source import Smoothing
+from dpjax.sources._split import MIN_SEARCH, key_of_side, random_words
 from dpjax.sources.streams import StoredStreams
 
+if TYPE_CHECKING:
+    from dpjax.sources._recorded import Recorded
+
 _MIN_DISCRETE = 40
-_MIN_SEARCH = 10
 _TAIL = 0.005
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """Two sides of outputs, ready for the estimators.
+class RecordedArrays:
+    """Two sides of outputs, ready for kernels; see `dpjax.sources.Arrays`.
 
     Attributes:
-        source: The two parts of the two sides.
         space: What the outputs are.
         labels: Outcomes in the caller's words, by number; None for reals.
         origin: [d] what was subtracted from reals before they became float32.
-        notes: What was decided on the way.
     """
 
-    source: StoredStreams
-    space: FiniteSpace | RealSpace | VectorSpace
-    labels: np.ndarray | None
-    origin: np.ndarray
-    notes: list[str]
+    def __init__(
+        self,
+        streams: StoredStreams,
+        space: FiniteSpace | RealSpace | VectorSpace,
+        labels: np.ndarray | None,
+        origin: np.ndarray,
+        notes: list[str],
+        region: Any = None,
+    ):
+        self.pairs = AnyPairs((["x"], ["y"]), (LABEL,))
+        self.streams, self.space, self.labels = streams, space, labels
+        self.origin, self.notes = origin, notes
+        self.settings: dict[str, Any] = {}
+        self.sizes = streams.search[0].shape[0], streams.confirm[0].shape[0]
+        self.region = self.region_of(region)
+        self.region_text = self.text_of(self.region)
 
-    @property
-    def num_samples(self) -> int:
-        """n, outputs a side that search."""
-        return self.source.search[0].shape[0]
-
-    @property
-    def num_confirm(self) -> int:
-        """N, outputs a side that confirm."""
-        return self.source.confirm[0].shape[0]
-
-    def region(self, region: Any) -> Region:
-        """The region in the estimators' coordinates, from what the caller wrote."""
+    def region_of(self, region: Any) -> Region:
+        """The region in the kernels' coordinates, from what the caller wrote."""
         if self.labels is not None:
             if region is None:
                 return as_region(None, self.space)
@@ -78,7 +79,7 @@ class Prepared:
                 )
             return as_region([numbers[label] for label in region], self.space)
         if region is None:
-            pooled = np.concatenate([np.asarray(part) for part in self.source.search])
+            pooled = np.concatenate([np.asarray(part) for part in self.streams.search])
             low, high = np.quantile(pooled, [_TAIL, 1 - _TAIL], axis=0)
             return as_region((low, high), self.space)
         return as_region(self._shifted(region), self.space)
@@ -98,7 +99,7 @@ class Prepared:
         # Near the origin float32 tells ends apart that it would merge where the outputs lie.
         return Box(low - self.origin, high - self.origin, num_points)
 
-    def region_text(self, region: Region) -> str:
+    def text_of(self, region: Region) -> str:
         """The region in the caller's coordinates."""
         if isinstance(region, Box):
             ends = zip(region.low + self.origin, region.high + self.origin, strict=True)
@@ -118,22 +119,29 @@ class Prepared:
             return [v + float(o) for v, o in zip(output, self.origin, strict=True)]
         return output + float(self.origin[0])
 
+    def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
+        """Nothing: every recorded outcome has a number."""
+        return []
 
-def prepare_samples(
-    x: Any,
-    y: Any,
-    *,
-    discrete: bool | None,
-    search_fraction: float,
-    key: jax.Array,
-    smooth: BandwidthRule | None = None,
-) -> Prepared:
-    """Checks two sides of recorded outputs and splits them; arguments as `dpjax.Recorded`.
 
-    Reals must have densities: atoms, NaN and infinities are refused. With `smooth`, integers of a
-    wide range are reals where that bandwidth spans several of them.
+def recorded_arrays(
+    recorded: "Recorded", region: Any, key: jax.Array, smoothing: Smoothing | None
+) -> RecordedArrays:
+    """Checks two sides of recorded outputs and splits them by the random words of their numbers.
+
+    Reals must have densities: atoms, NaN and infinities are refused.
+
+    Args:
+        recorded: Outputs in memory.
+        region: As a person writes it, or None.
+        key: Typed key of the audit.
+        smoothing: Bandwidth that smooths integers of a wide range; None to keep them outcomes.
+
+    Raises:
+        ValueError: The outputs are too few, constant or not new, or hold atoms.
+        TypeError: They are in files, or of several kinds or dimensions.
     """
-    x, y = _array("x", x), _array("y", y)
+    x, y = _array("x", recorded.x), _array("y", recorded.y)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
         raise TypeError(
             f"x and y must have outputs of one dimension, but had the shapes {x.shape}, {y.shape}."
@@ -141,19 +149,17 @@ def prepare_samples(
     if _kind(x) != _kind(y):
         raise TypeError(f"x and y must be of one kind, but were {_kind(x)} and {_kind(y)}.")
     x, y = in_one_type(x, y)
-    size = min(len(x), len(y))
-    count = int(size * search_fraction)
-    notes: list[str] = []
-    generator = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    size, fraction = min(len(x), len(y)), recorded.search_fraction
+    count, notes = int(size * fraction), list[str]()
     # Before the longer side is cut: files are often sorted, or drift in time.
-    mixed = [generator.permutation(side)[:size] for side in (x, y)]
+    mixed = [_shuffled(outputs, key, side)[:size] for side, outputs in enumerate((x, y))]
+    discrete = recorded.discrete
     if discrete is None:
         # By what searches alone, for the rest must not decide how it is looked at.
-        discrete = looks_discrete(mixed[0][:count], mixed[1][:count], size, smooth, notes)
+        discrete = looks_discrete(mixed[0][:count], mixed[1][:count], size, smoothing, notes)
     if len(x) != len(y):
         notes.append(
-            f"x has {len(x)} outputs and y {len(y)}; {min(len(x), len(y))} of each, chosen at "
-            "random, were used."
+            f"x has {len(x)} outputs and y {len(y)}; {size} of each, chosen at random, were used."
         )
     needed = _MIN_DISCRETE if discrete else MIN_REAL
     if size < needed:
@@ -164,17 +170,15 @@ def prepare_samples(
     values = SideValues(), SideValues()
     for side, outputs in zip(values, (x, y), strict=True):
         side.add(outputs)
-    refuse_shared_draws(*values)
-    for name, side, outputs in zip("xy", values, (x, y), strict=True):
-        refuse_copies(name, side)
+    notes += notes_of_new_draws("xy", values)
+    for name, outputs in zip("xy", (x, y), strict=True):
         # Vectors by their first number, labels by their names.
         place = np.unique(outputs.reshape(len(outputs), -1)[:, 0], return_inverse=True)[1]
         notes += notes_of_order(name, [place >= max(np.median(place), 1)])
-    notes += notes_of_copies(*values)
-    if count < _MIN_SEARCH:
+    if count < MIN_SEARCH:
         raise ValueError(
-            f"search_fraction must leave at least {_MIN_SEARCH} outputs a side to search, but "
-            f"{search_fraction} of {size} left {count}."
+            f"search_fraction must leave at least {MIN_SEARCH} outputs a side to search, but "
+            f"{fraction} of {size} left {count}."
         )
     x, y = mixed
     labels, origin = None, np.zeros(1)
@@ -190,19 +194,30 @@ def prepare_samples(
         space = RealSpace() if dimension == 1 else VectorSpace(dimension)
     dtype = jnp.int32 if discrete else jnp.result_type(float)
     x, y = (np.asarray(side, dtype) for side in (x, y))
-    search = [jax.device_put(side[:count]) for side in (x, y)]
-    confirm = [jax.device_put(side[count:]) for side in (x, y)]
+    search = jax.device_put((x[:count], y[:count]))
+    confirm = jax.device_put((x[count:], y[count:]))
     notes.append(f"{count} outputs a side searched, the other {size - count} confirmed.")
-    return Prepared(
-        StoredStreams((search[0], search[1]), (confirm[0], confirm[1])),
-        space,
-        labels,
-        origin,
-        notes,
-    )
+    found = RecordedArrays(StoredStreams(search, confirm), space, labels, origin, notes, region)
+    found.settings = {
+        "discrete": recorded.discrete,
+        "search_fraction": fraction,
+        "generator": "philox4x64",
+    }
+    return found
+
+
+def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
+    """Outputs in the order of the random words at their numbers."""
+    words = random_words(key_of_side(key, side), 0, len(outputs))
+    return outputs[np.argsort(words, kind="stable")]
 
 
 def _array(name: str, outputs: Any) -> np.ndarray:
+    if isinstance(outputs, Chunked):
+        raise TypeError(
+            f"Local needs outputs in memory, but {name} was {type(outputs).__name__}: read it into "
+            "an array by dpjax.sources.readers.read_samples, or use method=Events()."
+        )
     array = as_outputs(name, outputs)
     if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
         bad = int(np.sum(~np.isfinite(array)))

@@ -1,0 +1,170 @@
+"""Mechanisms by their names: of the catalogue, or MODULE:NAME of what may be imported."""
+
+import dataclasses
+import importlib
+import inspect
+from collections.abc import Collection
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from dpjax.core.errors import name_of_function
+from dpjax.core.types import FiniteSpace
+from dpjax.core.validate import check_names
+from dpjax.mechanisms._base import Mechanism, from_function
+from dpjax.mechanisms._catalogue import find_mechanism
+
+_MOST_NUMBERS = 20
+"""Entries of an array that is written out."""
+
+
+def name_of(mechanism: Any) -> str:
+    """The name of a built-in mechanism, or of the function."""
+    name = getattr(mechanism, "name", None)
+    if name:
+        return name
+    return name_of_function(getattr(mechanism, "function", mechanism))
+
+
+def parameters_of(mechanism: Any) -> dict[str, Any]:
+    """The parameters of a mechanism that is a dataclass, as plain numbers and lists.
+
+    None of a function; what is neither a number nor an array is given by its name.
+    """
+    if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
+        return {}
+    return {f.name: _plain(getattr(mechanism, f.name)) for f in dataclasses.fields(mechanism)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, int):
+        return value
+    try:
+        array = np.asarray(value, float)
+        if array.size > _MOST_NUMBERS:
+            return f"{array.size} numbers of the shape {list(array.shape)}"
+        return array.tolist()
+    except (TypeError, ValueError):
+        return getattr(value, "__name__", str(value))
+
+
+def mechanism_name(mechanism: Any) -> str:
+    """A name of the catalogue, or MODULE:NAME of what can be imported."""
+    if hasattr(mechanism, "standard_pairs") and hasattr(mechanism, "name"):
+        return mechanism.name
+    source = getattr(mechanism, "function", None) or type(mechanism)
+    path = f"{source.__module__}:{source.__qualname__}"
+    if "<" in path or source.__module__ == "__main__":
+        raise ValueError(
+            f"mechanism must be importable by its name for a sweep, but was {path}: define it at "
+            "the top level of a module, so that every process finds it."
+        )
+    return path
+
+
+def mechanism_parameters(mechanism: Any) -> dict[str, Any]:
+    """What its class, or `from_function`, must be given to make it again."""
+    if hasattr(mechanism, "standard_pairs"):
+        return parameters_of(mechanism)
+    space = getattr(mechanism, "output_space", None)
+    if hasattr(mechanism, "function"):
+        return {"num_outcomes": space.size} if isinstance(space, FiniteSpace) else {}
+    return {f.name: getattr(mechanism, f.name) for f in fields(mechanism)}
+
+
+def mechanism_from_plain(
+    name: Any, parameters: Any, database: Any, allow_import: Collection[str] = ()
+) -> Any:
+    """The mechanism of a name and its parameters; functions are looked at on the database.
+
+    Args:
+        name: Of the catalogue, or MODULE:NAME.
+        parameters: Of the mechanism, or of `from_function`.
+        database: Of the first pair, or None.
+        allow_import: Modules that may be imported, each with those inside it. Without one a name
+            runs no code but that of the catalogue.
+
+    Raises:
+        ValueError: The name is not known or not allowed, or a value is out of range.
+        TypeError: It names neither a class of mechanisms nor a function, or a value is of the wrong
+            kind.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"mechanism must be a name, but was {name!r}.")
+    if ":" not in name:
+        cls = find_mechanism(name)
+        check_names(f"the mechanism {name}", parameters, tuple(f.name for f in fields(cls)))
+        return cls(**parameters)
+    found = imported(name, allow_import)
+    known = tuple(f.name for f in fields(found)) if isinstance(found, type) else ("num_outcomes",)
+    check_names(f"the mechanism {name}", parameters, known)
+    if isinstance(found, type):
+        return found(**parameters)
+    if database is None:
+        raise ValueError(f"pairs must be given for the function {name}.")
+    return from_function(found, database, **parameters)
+
+
+def imported(name: str, allow_import: Collection[str]) -> Any:
+    """The class or function of MODULE:NAME, which was looked at and not called.
+
+    Args:
+        name: MODULE:NAME.
+        allow_import: Modules that may be imported, each with those inside it.
+
+    Raises:
+        ValueError: It is not allowed, or cannot be imported.
+        TypeError: It is neither a class of mechanisms nor a function.
+    """
+    module, _, attribute = name.partition(":")
+    if not _allowed(module, allow_import):
+        raise ValueError(
+            f"mechanism {name!r} would import code, which a file may not do by itself: if you "
+            f"trust the module, allow it with allow_import={[module]!r} (--allow-import {module})."
+        )
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"mechanism {name!r} cannot be imported: {error}.") from None
+    # A decorator of jax leaves the function that it wraps.
+    plain = found if isinstance(found, type) else inspect.unwrap(found)
+    of_mechanism = hasattr(plain, "__dataclass_fields__") and all(
+        hasattr(plain, member) for member in ("sample", "output_space")
+    )
+    if not (of_mechanism if isinstance(plain, type) else inspect.isfunction(plain)):
+        raise TypeError(
+            f"mechanism {name!r} must be a dataclass with output_space and sample, or a function, "
+            f"but was {found!r}."
+        )
+    # What the module has only imported itself, such as subprocess.run, is somebody else's.
+    if not _allowed(str(plain.__module__), allow_import):
+        raise ValueError(
+            f"mechanism {name!r} is of the module {plain.__module__!r}, which was not allowed."
+        )
+    return found
+
+
+def _allowed(module: str, allow_import: Collection[str]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in allow_import)
+
+
+def mechanism_to_plain(mechanism: Any) -> dict[str, Any] | None:
+    """Name and parameters in a recipe; None where nothing names it."""
+    if not isinstance(mechanism, Mechanism):
+        path = path_of(mechanism)
+        return None if path is None else {"name": path, "parameters": {}}
+    try:
+        name, parameters = mechanism_name(mechanism), mechanism_parameters(mechanism)
+    except ValueError:
+        return None
+    plain = all(isinstance(value, bool | int | float | str) for value in parameters.values())
+    return {"name": name, "parameters": parameters} if plain and "<" not in name else None
+
+
+def path_of(function: Any) -> str | None:
+    """MODULE:NAME; None of what is inside another function, or of no module of its own."""
+    module, name = (getattr(function, part, "") for part in ("__module__", "__qualname__"))
+    if not module or module == "__main__" or not name.isidentifier():
+        return None
+    return f"{module}:{name}"

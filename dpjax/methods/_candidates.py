@@ -1,0 +1,127 @@
+"""What the search of a pair would confirm: an event, a chain of sets, or both."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.inference import MOST_SETS, Chain, Event
+from dpjax.notions import ChainCounts, EventCounts, Evidence, Profile, Terms
+from dpjax.partitions import Partition, Search
+
+
+class Candidate(NamedTuple):
+    """What the search of one pair would confirm in one run.
+
+    Attributes:
+        event: Of the notion that was named; None where it needs a chain.
+        chain: Of every notion; None where an event alone is counted.
+        predicted: Lower bound to be expected.
+        tie: Score that decides between pairs of the same predicted bound.
+    """
+
+    event: Event | None
+    chain: Chain | None
+    predicted: float
+    tie: float = 0.0
+
+    @property
+    def marks(self) -> NDArray[np.int64]:
+        """Marks of cells, int64 [cells], from whose counts those of all sets follow."""
+        if self.chain is None:
+            assert self.event is not None
+            return self.event.cells.astype(np.int64)
+        place = self.chain.place
+        return place if self.event is None else 2 * place + self.event.cells
+
+    def settled(self, search: Search) -> "Candidate":
+        """The candidate with cells that never happened where they are simplest to say.
+
+        Settle before anything is confirmed, so that the words and the counts are of one event.
+        """
+        partition, allowed, event, chain = search.partition, search.allowed, self.event, self.chain
+        if event is not None:
+            cells = partition.settled(event.cells, search.seen)
+            event = event._replace(cells=cells if allowed is None else cells & allowed)
+        if chain is not None:
+            place = partition.spread(chain.place, search.seen, chain.num_sets)
+            if allowed is not None:
+                place = np.where(allowed, place, chain.place)
+            chain = chain._replace(place=place)
+        return self._replace(event=event, chain=chain)
+
+    def evidence(self, counts: NDArray[np.int64]) -> Evidence:
+        """Evidence of counts [2, marks] of fresh outputs; there may be marks without cells."""
+        trials = int(counts[0].sum()), int(counts[1].sum())
+        size = 1 if self.chain is None else self.chain.num_sets + 1
+        parts = 1 if self.event is None else 2
+        whole = counts[:, : size * parts].reshape(2, size, parts)
+        event = chain = None
+        if self.event is not None:
+            event = EventCounts(self.event, whole[:, :, 1].sum(axis=1), trials)
+        if self.chain is not None:
+            inside = self.chain.inside(whole.sum(axis=2))
+            chain = ChainCounts(inside, trials, self.chain.usable)
+        return Evidence(event, chain)
+
+
+def num_marks(candidate: Candidate) -> int:
+    """Marks of a candidate of this kind at most, so that all runs share a program."""
+    parts = 1 if candidate.event is None else 2
+    return parts if candidate.chain is None else parts * (MOST_SETS + 1)
+
+
+def candidates(
+    search: Search, terms: Terms, num_confirm: int, num_rivals: int, also: bool
+) -> list[Candidate]:
+    """What would be confirmed of one pair, in each of several runs.
+
+    Args:
+        search: With halves [runs, 2, 2, cells].
+        terms: Of the audit.
+        num_confirm: N, fresh outputs a side.
+        num_rivals: Number of pairs that are searched to the end.
+        also: Whether a chain is counted beside the event of a notion that one event bounds.
+    """
+    notion, events = terms.notion, [None] * len(search.halves)
+    if notion.hypothesis() is not None:
+        found = notion.choose(*search_terms(search, terms, num_confirm), num_rivals)
+        events = [found.at((run,)) for run in range(len(search.halves))]
+        if not also:
+            return [Candidate(event, None, float(event.predicted)) for event in events]
+    return [
+        _with_chain(search.at(run), terms, num_confirm, event) for run, event in enumerate(events)
+    ]
+
+
+def _with_chain(search: Search, terms: Terms, num_confirm: int, event: Event | None) -> Candidate:
+    # Beside an event, the chain is that of the whole profile.
+    notion = terms.notion if event is None else Profile()
+    chain, *expected = notion.chain(*search_terms(search, terms, num_confirm))
+    if event is not None:
+        return Candidate(event, chain, float(event.predicted))
+    return Candidate(None, chain, *expected)
+
+
+def promise(search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> NDArray[np.float64]:
+    """The bound to be expected of one pair, in each run, by a few coarse cells.
+
+    Args:
+        search: With halves [..., 2, 2, cells].
+        terms: Of the audit.
+        num_confirm: N, fresh outputs a side.
+        num_rivals: Number of pairs that are searched.
+    """
+    return terms.notion.promise(*search_terms(search, terms, num_confirm), num_rivals)
+
+
+def promise_of_cells(
+    terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int
+) -> float:
+    """The bound to be expected of a pilot, by which one of several partitions is chosen."""
+    return float(promise(Search(cells, halves, None), terms, num_confirm, 1))
+
+
+def search_terms(search: Search, terms: Terms, num_confirm: int) -> tuple:
+    """What a notion is asked about a search."""
+    return (*search, num_confirm, terms.own_confidence)

@@ -1,0 +1,172 @@
+"""LDP and Renyi levels by histograms, with a finite-sample guarantee.
+
+References:
+    Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
+    Various Notions of Differential Privacy": Algorithms 1-4.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core import random, validate
+from dpjax.core.errors import Stopped
+from dpjax.core.execution import Execution, default_execution, over_devices
+from dpjax.core.numerics import WideCount
+from dpjax.core.streaming import Blocks, blocks_of, in_calls
+from dpjax.inference import Plan, ldp_levels, renyi_levels
+from dpjax.inference._assumptions import check_order
+from dpjax.mechanisms import Mechanism
+from dpjax.methods.histogram._counts import count_outputs, output_interval_of
+from dpjax.methods.histogram._estimate import HistogramResult, Unplanned
+
+
+def histogram_levels(
+    mechanism: Mechanism,
+    inputs: Any,
+    plan: Plan | Unplanned,
+    key: Any,
+    *,
+    order: float | None = None,
+    pairs: Sequence[tuple[int, int]] | None = None,
+    num_runs: int = 1,
+    output_interval: tuple[float, float] | None = None,
+    execution: Execution | None = None,
+) -> HistogramResult:
+    """Estimates the LDP epsilon or the Renyi level of a mechanism at given inputs.
+
+    Two inputs are Algorithm 1 (LDP) or 3 (Renyi); the mid-points of an input interval (see
+    `midpoints`) are Algorithm 2 or 4; any other finite list of inputs is the variant for a finite
+    input set. The Renyi level of a pair is the larger of its two directions. A pair with an empty
+    interval fails and is left out; a run fails where every pair does, and then has no estimate.
+
+    With a plan, P(|estimate - level| <= precision) >= confidence, as in Theorems 2, 4 and 6; which
+    counts its bound covers is said in `dpjax.inference.plan`'s module.
+
+    Args:
+        mechanism: Outputs in an interval or a finite space.
+        inputs: [k, ...], the inputs to draw at.
+        plan: Made by `plan` or `plan_finite`; `Unplanned` gives estimates without a guarantee.
+        key: Integer seed or typed key.
+        order: alpha > 1 of a Renyi level, or None for LDP; that of the plan, where there is one.
+        pairs: Which inputs are compared, by number; all k (k - 1) / 2 pairs if None.
+        num_runs: Independent runs.
+        output_interval: Ends of the outputs, where the mechanism does not state them.
+        execution: Layout on the machine; never changes the estimates.
+
+    Returns:
+        Estimates, levels of all pairs, counts, and how many runs failed.
+
+    Raises:
+        TypeError: The outputs are neither reals nor finitely many.
+        ValueError: An argument does not fit the plan, or outputs lie outside their interval.
+
+    References:
+        Gorla et al., Algorithms 1 to 4, Theorems 2, 4 and 6, Remark 2, eq. (17).
+    """
+    validate.positive_int(num_runs=num_runs)
+    if isinstance(plan, Plan):
+        if order is not None and order != plan.order:
+            raise ValueError(f"order must be that of the plan, {plan.order!r}, but was {order!r}.")
+        order = plan.order
+    runs = np.arange(num_runs, dtype=np.int32)
+    counts, inputs = counts_of_runs(
+        mechanism, inputs, plan, key, runs, output_interval=output_interval, execution=execution
+    )
+    return compared(inputs, counts, plan, order, pairs)
+
+
+def counts_of_runs(
+    mechanism: Mechanism,
+    inputs: Any,
+    plan: Plan | Unplanned,
+    key: Any,
+    runs: NDArray[np.int32],
+    *,
+    output_interval: tuple[float, float] | None,
+    execution: Execution | None,
+) -> tuple[NDArray[np.int64], np.ndarray]:
+    """Counts int64 [runs, k, m] of a batch of runs, and the inputs; as `histogram_levels`."""
+    inputs = np.asarray(inputs)
+    if inputs.ndim == 0 or len(inputs) < 2:
+        raise ValueError(f"inputs must be at least two, but had shape {inputs.shape}.")
+    if isinstance(plan, Plan) and plan.num_inputs != len(inputs):
+        raise ValueError(
+            f"inputs must be the {plan.num_inputs} that were planned for, but were {len(inputs)}."
+        )
+    interval = output_interval_of(mechanism, plan, output_interval)
+    execution = execution or default_execution()
+    counts = np.zeros((len(runs), len(inputs), plan.num_intervals), np.int64)
+    streams = len(runs) * len(inputs)
+    drawn, num_draws, tell = 0, streams * plan.num_samples, execution.progress
+
+    def launch(blocks: Blocks) -> WideCount:
+        return over_devices(
+            count_outputs,
+            (mechanism, inputs, random.as_key(key), interval, blocks),
+            runs,
+            execution,
+            num_intervals=plan.num_intervals,
+        )
+
+    if tell is not None:
+        tell(0, num_draws)
+    try:
+        for part, size in in_calls(launch, blocks_of(plan.num_samples), streams):
+            # The last count holds what lies outside, and padding.
+            counts += part[..., :-1]
+            drawn += streams * size
+            if tell is not None:
+                tell(drawn, num_draws)
+    except KeyboardInterrupt:
+        raise Stopped(
+            f"Stopped after {drawn} of {num_draws} outputs, which are too few for an answer."
+        ) from None
+    num_outside = num_draws - int(counts.sum())
+    if num_outside:
+        where = "the finite space" if interval is None else f"[{interval[0]:g}, {interval[1]:g}]"
+        raise ValueError(
+            f"mechanism must give outputs in {where}, but {num_outside} of {num_draws} draws "
+            "lay outside: the histogram estimators are for a closed interval that holds every "
+            "output."
+        )
+    return counts, inputs
+
+
+def compared(
+    inputs: np.ndarray,
+    counts: NDArray[np.int64],
+    plan: Plan | Unplanned,
+    order: float | None,
+    pairs: Sequence[tuple[int, int]] | None = None,
+) -> HistogramResult:
+    """Levels of pairs of inputs from their counts.
+
+    Args:
+        inputs: [k, ...].
+        counts: int64 [runs, k, m].
+        plan: Of the counts.
+        order: alpha of a Renyi level, or None for LDP.
+        pairs: As in `histogram_levels`.
+    """
+    if order is not None:
+        check_order(order)
+    levels = ldp_levels if order is None else partial(renyi_levels, order=order)
+    places = _pairs(pairs, len(inputs))
+    return HistogramResult(inputs, places, levels(counts, places), counts, plan, order)
+
+
+def _pairs(pairs: Sequence[tuple[int, int]] | None, num_inputs: int) -> np.ndarray:
+    """Numbers of the inputs of each pair, int [pairs, 2]."""
+    if pairs is None:
+        return np.array(list(combinations(range(num_inputs), 2)))
+    compared = np.asarray(pairs)
+    if compared.ndim != 2 or compared.shape[1] != 2 or compared.dtype.kind not in "iu":
+        raise ValueError(f"pairs must be a list of (first, second) input numbers, was {pairs!r}.")
+    if np.any((compared < 0) | (compared >= num_inputs)):
+        raise ValueError(f"pairs must number inputs below {num_inputs}, but were {pairs!r}.")
+    return compared

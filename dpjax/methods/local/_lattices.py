@@ -1,0 +1,79 @@
+"""Lattices as fine as the bandwidth of each run needs, found by running again."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import TypeVar
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core.errors import Stopped, signals_wait
+from dpjax.core.streaming import fetched
+from dpjax.densities import MAX_NODES, find_kernel, finer
+from dpjax.methods.local._options import LocalOptions
+
+Statistics = TypeVar("Statistics")
+
+_TOO_COARSE = 1e-9
+"""Part of the nodes that a bandwidth needs, below which no lattice has them."""
+
+
+def refined(
+    run: Callable[[LocalOptions], Statistics],
+    options: LocalOptions,
+    nodes_of: Callable[[Statistics], NDArray[np.floating]],
+    refuse: Callable[[Statistics, LocalOptions, int], None],
+) -> tuple[Statistics, list[LocalOptions]]:
+    """Statistics of a batch of runs, each on a lattice with enough nodes.
+
+    Each run decides for itself, so that it does not matter which others are computed with it. The
+    statistics come to the host, where no step of inference compiles anything.
+
+    Args:
+        run: Options -> statistics of all runs, on the device.
+        options: To begin with.
+        nodes_of: Statistics -> [runs], lattice nodes a bandwidth.
+        refuse: Raises, for a run that no lattice is fine enough for.
+
+    Returns:
+        Statistics, and the options of each run.
+    """
+    kernel = find_kernel(options.kernel)
+    found = _on_host(run, options)
+    nodes = nodes_of(found)
+    each = [options] * len(nodes)
+    while (coarse := ~(nodes >= kernel.min_nodes)).any():
+        # At once as fine as every run needs; none has nodes where the bandwidth is 0 or NaN.
+        most = max((float(n) for n in nodes[coarse] if n > 0), default=0.0)
+        wanted = MAX_NODES + 1
+        if most > _TOO_COARSE * kernel.min_nodes:
+            wanted = finer(options.num_nodes, most, kernel)
+        if wanted > MAX_NODES:
+            refuse(found, options, int(np.argmax(coarse)))
+        options = dataclasses.replace(options, num_nodes=wanted)
+        better = _on_host(run, options)
+        found = better if coarse.all() else _of_each(coarse, better, found)
+        nodes = np.where(coarse, nodes_of(better), nodes)
+        each = [options if c else old for c, old in zip(coarse, each, strict=True)]
+    return found, each
+
+
+def _on_host(run: Callable[[LocalOptions], Statistics], options: LocalOptions) -> Statistics:
+    try:
+        with signals_wait():
+            started = run(options)
+        return fetched(started)
+    except KeyboardInterrupt:
+        raise Stopped(
+            "Stopped in the compiled call that searches and confirms, so nothing was shown."
+        ) from None
+
+
+def _of_each(chosen: NDArray[np.bool_], new: Statistics, old: Statistics) -> Statistics:
+    """The new statistics of the chosen runs, and the old ones of all others."""
+
+    def pick(first: NDArray, second: NDArray) -> NDArray:
+        return np.where(chosen.reshape(-1, *[1] * (np.ndim(first) - 1)), first, second)
+
+    return jax.tree.map(pick, new, old)

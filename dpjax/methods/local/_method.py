@@ -1,0 +1,263 @@
+"""The local approach as a method: densities of what JAX draws, or of recorded arrays.
+
+References:
+    Askin, Kutta, Dette (2022), Algorithms 3 and 4.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core.errors import Status
+from dpjax.core.execution import over_devices
+from dpjax.core.numerics import finite_or_none
+from dpjax.densities import MAX_NODES, bandwidth_at
+from dpjax.methods.local._findings import bounds_of, finding_of, refuse_empty
+from dpjax.methods.local._kernels import LocalStatistics, dpl_runs, mpl_runs
+from dpjax.methods.local._lattices import refined
+from dpjax.methods.local._options import LocalOptions
+from dpjax.methods.local._search import PairSearch
+from dpjax.notions import Statement, Terms
+from dpjax.results import Finding, Findings, Row
+from dpjax.sources import ONE_RUN, Arrays, Source, Tally
+
+_CONSTANT = 1e-30
+"""The spread of outputs that are all the same is the smallest float, or a little less."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Local(LocalOptions):
+    """DPL and MPL: densities at one output, the largest loss, and its bound from fresh draws.
+
+    It is for what JAX draws and for recorded arrays. Sizes and names are static in compiled
+    programs; floor and bandwidth may be traced.
+
+    Attributes:
+        num_samples: n, draws at each side of each pair in the search stage. Recorded outputs are
+            split by their source instead.
+        num_confirm: N > n, fresh draws at each side of the chosen pair.
+        region: Where outputs are compared: (low, high) for numbers and vectors, a list of outcomes
+            for a finite space. If None, the standard region of a built-in mechanism, all of a
+            finite space, or the range of a pilot's outputs.
+        bandwidth: A rule of the search stage, its name or a number; the confirm stage uses its mean
+            over both sides. Wider than the paper's Silverman, Scott's rule gives a smaller error
+            and a tighter bound.
+        floor: tau, below which a density is not believed; None for 20 draws' worth, q = 20 / n
+            and at most 0.01, for frequencies, and q / s^d for densities of data with spread s in d
+            dimensions.
+        kernel: Name of the kernel.
+        density: How densities are estimated: "binned" (d = 1), "direct", or "auto" for the first
+            that applies.
+        num_nodes: Lattice nodes of the binned method. `audit` takes more where the bandwidth needs
+            them; with 512 the counts stay in a CPU's first cache.
+        objective: What the search maximises: "lower-bound" for the loss less what both stages'
+            standard errors take off it there, or "loss" for the paper's plain loss, which noise
+            tends to put where densities are small. Both are valid; the first is tighter.
+        undersmoothing: gamma of the confirm stage's bandwidth, N^-(1/(d+4) + gamma); None for the
+            smallest that (C4) allows, and at least 0.02.
+
+    Raises:
+        ValueError, TypeError: An entry is out of range, or num_confirm <= num_samples.
+
+    References:
+        Askin, Kutta, Dette (2022), Algorithms 3 and 4, conditions (C3), (C4) and (D).
+    """
+
+    name: ClassVar[str] = "local"
+    bounded: ClassVar[bool] = True
+
+    def accepts(self, source: Source) -> str | None:
+        """Why a source cannot be audited, or None."""
+        if source.has_arrays:
+            return None
+        return (
+            "Local estimates densities of what JAX draws and of recorded arrays, but "
+            f"{source.name} is a mechanism of the host: use method=Events(), or record its outputs "
+            "as Recorded(x, y)."
+        )
+
+    def run(
+        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+    ) -> Findings:
+        """A batch of runs.
+
+        Args:
+            source: Drawn by JAX, or recorded in memory.
+            pairs: Of databases, as a person writes them.
+            terms: Of the audit.
+            runs: int32 [runs], numbers of the runs.
+
+        Raises:
+            ValueError: delta > 0, outputs without a density, or no output in the region.
+            TypeError: The outputs are not in memory, or of several kinds.
+        """
+        arrays, options = self._prepared(source, pairs, terms)
+        # Of many runs nobody looks at a curve.
+        with_curves = len(runs) == 1
+
+        def launch(options: LocalOptions) -> LocalStatistics:
+            shared = (arrays.streams, arrays.region, options)
+            return over_devices(mpl_runs, shared, runs, terms.layout, with_curves=with_curves)
+
+        tally = Tally(terms.layout.progress)
+        draws = 2 * len(runs) * (len(arrays.pairs) * options.num_samples + options.num_confirm)
+        tally.expect(draws if arrays.sizes is None else 0)
+        found, each = refined(
+            launch,
+            options,
+            lambda found: found.found.nodes_per_bandwidth,
+            partial(_refuse_lattice, arrays),
+        )
+        # They are one compiled program, within which nothing is heard of it.
+        tally.saw(draws)
+
+        def finding(run: int) -> Finding:
+            if not with_curves:
+                return self.run(source, pairs, terms, runs[[run]]).finding(0)
+            return _finding(_at(found, run), each[run], arrays, terms)
+
+        return Findings(finding, lambda: _rows(found, options, arrays, terms))
+
+    def _prepared(self, source: Source, pairs: Any, terms: Terms) -> tuple[Arrays, LocalOptions]:
+        """The outputs as arrays, and options without a region, which is an argument of its own."""
+        terms.refuse_notions("a density estimate")
+        # A list of outcomes and a range look alike.
+        smoothing = self.bandwidth_of if self.region is None else None
+        arrays = source.arrays(pairs, self.region, terms.root, smoothing)
+        num_samples, num_confirm = arrays.sizes or (self.num_samples, self.num_confirm)
+        options = dataclasses.replace(
+            self, region=None, num_samples=num_samples, num_confirm=num_confirm
+        )
+        return arrays, options
+
+    def bandwidth_of(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
+        """The bandwidth that confirms; see `dpjax.sources.Smoothing`."""
+        rule, num_samples = self.bandwidth, len(pilots[0])
+        options = Local(num_samples=num_samples, num_confirm=num_confirm, bandwidth=rule)
+        spread = [rule.spread(jnp.asarray(pilot[:, None])) for pilot in pilots]
+        mean = (spread[0] + spread[1]) / 2
+        return float(bandwidth_at(rule, mean, num_confirm, 1, options.confirm_undersmoothing))
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class LocalSearch(Local):
+    """DPL: the search stage of `Local` alone, for its estimate; there is no bound.
+
+    Its options are those of `Local`. Nothing is confirmed: `num_confirm` only says how much the
+    objective "lower-bound" takes off for the draws that would confirm.
+
+    References:
+        Askin, Kutta, Dette (2022), Algorithm 3.
+    """
+
+    name: ClassVar[str] = "local-search"
+    bounded: ClassVar[bool] = False
+
+    def run(
+        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+    ) -> Findings:
+        """A batch of runs; arguments and errors as `Local.run`."""
+        arrays, options = self._prepared(source, pairs, terms)
+
+        def launch(options: LocalOptions) -> PairSearch:
+            shared = (arrays.streams, arrays.region, options)
+            return over_devices(dpl_runs, shared, runs, terms.layout)
+
+        found, _ = refined(
+            launch,
+            options,
+            lambda found: np.min(found.nodes_per_bandwidth, axis=-1),
+            partial(_refuse_lattice, arrays),
+        )
+        return Findings.of_rows(lambda: _searched(found))
+
+
+def _at(statistics: LocalStatistics, run: int) -> LocalStatistics:
+    """The statistics of one run, without the axis of runs."""
+    return jax.tree.map(lambda leaf: leaf[run], statistics)
+
+
+def _refuse_lattice(
+    arrays: Arrays, found: LocalStatistics | PairSearch, options: LocalOptions, run: int
+) -> None:
+    """Says why no lattice is fine enough for a run."""
+    search = found.found if isinstance(found, LocalStatistics) else found
+    spread = np.asarray(search.spread, float)[run]
+    if not (spread > _CONSTANT).all():
+        what = "hold NaN or an infinity" if np.isnan(spread).any() else "are constant"
+        raise ValueError(
+            f"the outputs {what} at one of the databases, so they have no density there: return "
+            "finite reals, or integers with num_outcomes, or use method=Events()."
+        )
+    if search.curves is not None:
+        refuse_empty(search.curves, options.num_samples, arrays.region_text)
+    raise ValueError(
+        f"region {arrays.region_text} is so wide against the bandwidth of the density estimate "
+        f"(the outputs spread over about {spread.min():.3g}) that more than {MAX_NODES} lattice "
+        "nodes would be needed: narrow the region, or use density='direct'."
+    )
+
+
+def _finding(
+    statistics: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: Terms
+) -> Finding:
+    """All that one run found."""
+    notes = list(arrays.notes)
+    if statistics.found.curves is not None:
+        notes += arrays.notes_of_lost(np.asarray(statistics.found.curves.densities, float))
+    return finding_of(
+        statistics,
+        options,
+        arrays.region,
+        arrays.pairs,
+        terms,
+        options=arrays.settings,
+        notes=notes,
+        relabel=arrays.relabel,
+        region_text=arrays.region_text,
+    )
+
+
+def _rows(found: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: Terms) -> list[Row]:
+    """What a sweep keeps of each run."""
+    bounds = bounds_of(found, options, arrays.region, terms.own_confidence)
+    return [
+        Row(
+            Statement(
+                float(bounds.lower_bound[run]),
+                finite_or_none(float(bounds.estimate[run])),
+                "exact binomial" if bounds.exact[run] else "normal",
+                standard_error=finite_or_none(float(bounds.standard_error[run])),
+            ),
+            int(pair),
+            _numbers(found.found.point[run]),
+            (Status.ON_FLOOR if bounds.on_floor[run] else Status.OK).name,
+        )
+        for run, pair in enumerate(found.pair)
+    ]
+
+
+def _searched(found: PairSearch) -> list[Row]:
+    """What a sweep keeps of each search: the estimate at the pair with the largest score."""
+    rows = []
+    for run, pair in enumerate(np.argmax(found.score, axis=1)):
+        on_floor = found.densities[run, pair].min() <= found.floor[run, pair]
+        estimate = finite_or_none(float(found.loss[run, pair]))
+        status = (Status.ON_FLOOR if on_floor else Status.OK).name
+        statement = Statement(0.0, estimate, "search")
+        rows.append(Row(statement, int(pair), _numbers(found.point[run, pair]), status))
+    return rows
+
+
+def _numbers(point: Any) -> list[float]:
+    """The coordinates of a point, or an outcome alone."""
+    return np.atleast_1d(np.asarray(point, float)).tolist()

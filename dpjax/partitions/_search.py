@@ -1,0 +1,32 @@
+"""What the outputs that search say of one pair."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.partitions._partition import Partition
+
+
+class Search(NamedTuple):
+    """Counts of the search stage of one pair.
+
+    Attributes:
+        partition: Laid by the first outputs.
+        halves: int64 [..., 2, 2, cells], counts of two halves of the outputs at both sides; leading
+            axes are those of runs.
+        allowed: bool [cells], which cells lie in the region; None for all.
+    """
+
+    partition: Partition
+    halves: NDArray[np.int64]
+    allowed: NDArray[np.bool_] | None
+
+    def at(self, place: int | NDArray[np.integer]) -> "Search":
+        """The counts of one run, or of several."""
+        return self._replace(halves=self.halves[place])
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Bool [..., cells], which cells any of the outputs fell into."""
+        return self.halves.sum(axis=(-3, -2)) > 0

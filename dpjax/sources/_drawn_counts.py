@@ -1,0 +1,348 @@
+"""Counts of what a mechanism draws, in one compiled program or by NumPy."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core import random
+from dpjax.core.execution import over_devices
+from dpjax.core.numerics import WideCount
+from dpjax.core.streaming import Blocks, blocks_of, fetched, in_calls
+from dpjax.core.types import FiniteSpace, IntegerSpace, OutputSpace, VectorSpace
+from dpjax.databases import Pairs
+from dpjax.databases.trees import nth
+from dpjax.mechanisms import FromFunction, Mechanism, refuse_repeated
+from dpjax.mechanisms.named import name_of
+from dpjax.partitions import (
+    PILOT,
+    Encoder,
+    Lookup,
+    Outputs,
+    Partition,
+    Region,
+    Search,
+    as_region,
+    encode_drawn,
+    lookup,
+    region_text,
+)
+from dpjax.partitions._scored import fold_of
+from dpjax.sources._counting import Tally, count_halves
+from dpjax.sources._layouts import (
+    block_size,
+    confirm_counts_runs,
+    first_draws,
+    search_counts_runs,
+    stream_words,
+)
+from dpjax.sources._learned import lay_best
+from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._source import Request, parts_note
+from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
+
+_STREAMED_FROM = 2**25
+"""Draws of an audit that NumPy counts in about the time that a kernel takes to compile."""
+
+_FIRST_RUN = 0
+"""Run whose first draws lay the cells of all runs."""
+
+_BATCH = 2**22
+"""Numbers that are drawn before they are counted by NumPy."""
+
+
+@dataclass
+class _Laid:
+    """Cells of one pair, with what laid them.
+
+    Attributes:
+        encoder: Of the labels, as the partition numbers them.
+        partition: The cells.
+        first: The first block of raw draws at the database.
+        pilots: Encoded draws of both sides, until they are counted.
+    """
+
+    encoder: Encoder
+    partition: Partition
+    first: np.ndarray
+    pilots: list[Outputs] | None
+
+
+class OpenedDrawn:
+    """Draws of a batch of runs; see `dpjax.sources.Opened`.
+
+    The cells of a pair are laid by the first draws of run 0, whichever runs are in the batch, so
+    one compiled program counts all of them.
+    """
+
+    def __init__(self, mechanism: Mechanism, pairs: Pairs, request: Request):
+        self._mechanism, self._stacked, self._request = mechanism, pairs, request
+        self._streams = DrawnStreams(mechanism, pairs.database, pairs.neighbor, request.key)
+        self._words = random.words_of(request.key)
+        self._space = mechanism.output_space
+        self._region: Region | None = None
+        if request.region is not None:
+            self._region = as_region(request.region, self._space)
+        self.tally = Tally(request.execution.progress)
+        self.pairs = AnyPairs.of(pairs)
+        self._rounds = request.rounds(len(pairs))
+        self.num_confirm = self._rounds.num_confirm
+        self.region = region_text(self._region)
+        self.notes: list[str] = []
+        if isinstance(mechanism, FromFunction) and mechanism.parts:
+            self.notes.append(parts_note(mechanism.parts))
+        self._laid: dict[int, _Laid] = request.kept.setdefault("laid", {})
+        self._block = block_size(self._rounds)
+        self.settings: dict[str, Any] = {"block": self._block, **random.numbers_of_process()}
+        draws = 2 * (self._rounds.searched(len(pairs)) + self.num_confirm) * len(request.runs)
+        self.tally.expect(draws)
+        layout = request.execution.layout
+        self._streamed = layout == "streamed" or (layout == "auto" and draws >= _STREAMED_FROM)
+        # Scores are computed on the host.
+        self._streamed &= not isinstance(self._space, VectorSpace) or self._region is not None
+
+    def search(self) -> list[Search]:
+        """Lays cells by the first draws of every pair, and counts all draws in them."""
+        num_samples, num_pairs = self._rounds.num_samples, len(self.pairs)
+        if self._streamed:
+            for pair in range(num_pairs):
+                self._lay(pair).pilots = None
+            every = np.tile(np.arange(num_pairs), (len(self._request.runs), 1))
+            halves = list(self._search_streamed(SEARCH, num_samples, every).swapaxes(0, 1))
+        else:
+            halves = [self._search_gathered(pair, num_samples) for pair in range(num_pairs)]
+        found = []
+        for pair, counts in enumerate(halves):
+            cells = self._laid[pair].partition
+            found.append(Search(cells, counts[..., : cells.size], cells.inside(self._region)))
+        self.notes += _lost_outcomes(found, self._space)
+        return found
+
+    def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts draws of a stage of their own; see `dpjax.sources.Opened`."""
+        num_again = self._rounds.num_again
+        if self._streamed:
+            return self._search_streamed(SEARCH_AGAIN, num_again, kept)
+        size = max(laid.partition.size for laid in self._laid.values())
+        counts = np.zeros((*kept.shape, 2, 2, size), np.int64)
+        for (run, place), pair in np.ndenumerate(kept):
+            cells = self._laid[int(pair)].partition
+            number = int(self._request.runs[run])
+            sides = [self._batches(number, pair, side, SEARCH_AGAIN, num_again) for side in (0, 1)]
+            counts[run, place, ..., : cells.size] = count_halves(cells, sides)
+            self.tally.searched += 2 * num_again
+        return counts
+
+    def count(
+        self,
+        pairs: NDArray[np.int64],
+        marks: NDArray[np.int64],
+        num_marks: int,
+        first: int = 0,
+        size: int | None = None,
+    ) -> NDArray[np.int64]:
+        """Counts fresh draws; see `dpjax.sources.Opened`."""
+        size = self.num_confirm - first if size is None else size
+        self._refuse_repeated(int(pairs[0]))
+        runs = self._request.runs
+        if self._streamed:
+            return self._count_streamed(pairs, marks, num_marks, first, size)
+        counts = np.zeros((len(runs), 2, num_marks), np.int64)
+        for row, (run, pair) in enumerate(zip(runs, pairs, strict=True)):
+            cells = self._laid[int(pair)].partition
+            for side in (0, 1):
+                for batch in self._batches(int(run), pair, side, CONFIRM, first + size, first):
+                    part = np.zeros((2, num_marks), np.int64)
+                    part[side] = np.bincount(marks[row, cells.index(batch)], minlength=num_marks)
+                    counts[row] += part
+                    self.tally.confirm(part)
+        return counts
+
+    def _lay(self, pair: int) -> _Laid:
+        """The cells of a pair, laid by the first draws of run 0 if they are not known yet."""
+        if pair in self._laid:
+            return self._laid[pair]
+        # The pilot fills whole blocks or is all there is, so that the rest begins after it.
+        number = min(self._rounds.num_samples, PILOT)
+        raw = [self._draw(_FIRST_RUN, pair, side, SEARCH, number) for side in (0, 1)]
+        # One a pair, so that its cells do not depend on what other pairs gave.
+        encoder = Encoder("the mechanism")
+        pilots = [encode_drawn(encoder, side, self._space) for side in raw]
+        folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
+        options = options_of(self._space, self._region)
+        cells = lay_best(pilots, folds, encoder.names, self._promise, **options)
+        self._laid[pair] = _Laid(encoder, cells, raw[0][: self._block], pilots)
+        return self._laid[pair]
+
+    def _search_gathered(self, pair: int, num_samples: int) -> NDArray[np.int64]:
+        """int64 [runs, 2, 2, cells], counts of the first round of one pair."""
+        laid, found = self._lay(pair), []
+        for run in self._request.runs:
+            pilots, start = None, 0
+            if run == _FIRST_RUN and laid.pilots is not None:
+                # What laid the cells is in memory, and begins the first run.
+                pilots, start = laid.pilots, len(laid.pilots[0].labels)
+                self.tally.saw(sum(len(pilot.labels) for pilot in pilots))
+            sides = [
+                chain(
+                    [] if pilots is None else [pilots[side]],
+                    self._batches(int(run), pair, side, SEARCH, num_samples, start),
+                )
+                for side in (0, 1)
+            ]
+            found.append(count_halves(laid.partition, sides))
+            self.tally.searched += 2 * num_samples
+        laid.pilots = None
+        return np.stack(found)
+
+    @property
+    def _table(self) -> Lookup:
+        """The cells of all pairs on a device."""
+        kept = self._request.kept
+        if "table" not in kept:
+            laid = [self._laid[pair].partition for pair in range(len(self.pairs))]
+            kept["table"] = lookup(laid, self._space, self._laid[0].first.dtype)
+        return kept["table"]
+
+    def _search_streamed(
+        self, stage: int, num_samples: int, searched: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """int64 [runs, searched, 2, 2, cells], counts of a round in one compiled program."""
+        table, counts = self._table, np.int64(0)
+
+        def launch(blocks: Blocks) -> WideCount:
+            return over_devices(
+                search_counts_runs,
+                (self._streams, table, np.int32(stage), blocks),
+                (self._request.runs, searched.astype(np.int32)),
+                self._request.execution,
+            )
+
+        for part, drawn in self._parts(launch, 2 * searched.size, num_samples):
+            counts = counts + part
+            self.tally.searched += drawn
+        return counts.reshape(*searched.shape, 2, 2, table.size).swapaxes(2, 3)
+
+    def _count_streamed(
+        self,
+        pairs: NDArray[np.int64],
+        marks: NDArray[np.int64],
+        num_marks: int,
+        first: int,
+        size: int,
+    ) -> NDArray[np.int64]:
+        table, counts = self._table, np.zeros((len(pairs), 2, num_marks), np.int64)
+        room = table.size - marks.shape[1]
+        chosen = (
+            self._request.runs,
+            pairs.astype(np.int32),
+            np.pad(marks.astype(np.int32), ((0, 0), (0, room))),
+        )
+
+        def launch(blocks: Blocks) -> WideCount:
+            return over_devices(
+                confirm_counts_runs,
+                (self._streams, table, blocks),
+                chosen,
+                self._request.execution,
+                num_marks=num_marks,
+            )
+
+        for part, _ in self._parts(launch, 2 * len(pairs), first + size, first):
+            counts += part
+            self.tally.confirm(part.sum(axis=0))
+        return counts
+
+    def _parts(
+        self,
+        launch: Callable[[Blocks], WideCount],
+        num_streams: int,
+        num_draws: int,
+        first: int = 0,
+    ) -> Iterator[tuple[NDArray[np.int64], int]]:
+        """Counts of parts of some streams, and how many draws are in each.
+
+        Many runs are one part: who computes a sweep hears signals between its blocks.
+        """
+        blocks, start = blocks_of(num_draws, self._block), first // self._block
+        if len(self._request.runs) > 1 and not start:
+            yield fetched(launch(blocks)).as_int(), num_streams * num_draws
+            return
+        for part, size in in_calls(launch, blocks, num_streams, start):
+            self.tally.saw(num_streams * size)
+            yield part, num_streams * size
+
+    def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:
+        return self._request.promise(cells, halves, self._rounds.num_confirm)
+
+    def _refuse_repeated(self, pair: int) -> None:
+        """Compares the first blocks of both stages: a sampler may not ignore its key."""
+        first, run = self._laid[pair].first, int(self._request.runs[0])
+        fresh = self._draw(run, pair, 0, CONFIRM, min(self._block, self.num_confirm))
+        size = min(len(first), len(fresh))
+        refuse_repeated(first[:size], fresh[:size], label=name_of(self._mechanism))
+
+    def _draw(
+        self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
+    ) -> np.ndarray:
+        """Draws of a stream from a block on, on the host."""
+        stream = stream_words(self._words, run, pair, side, stage)
+        database = nth((self._stacked.database, self._stacked.neighbor)[side], pair)
+        return first_draws(self._mechanism, stream, database, num_draws, self._block, first=first)
+
+    def _batches(
+        self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
+    ) -> Iterator[Outputs]:
+        """The draws `first`, ..., `num_draws` - 1 of a stream, in flat memory.
+
+        Args:
+            run: Number of the run.
+            pair: Number of the pair.
+            side: 0 for the database, 1 for its neighbor.
+            stage: Of the run.
+            num_draws: After the last draw.
+            first: First draw, a multiple of the block.
+        """
+        width = self._space.dimension if isinstance(self._space, VectorSpace) else 1
+        step = max(_BATCH // (self._block * width), 1)
+        for block in range(-(-first // self._block), -(-num_draws // self._block), step):
+            size = min(step * self._block, num_draws - block * self._block)
+            raw = self._draw(run, int(pair), side, stage, size, block)
+            self.tally.saw(len(raw))
+            yield encode_drawn(self._laid[int(pair)].encoder, raw, self._space)
+
+
+def options_of(space: OutputSpace, region: Region | None) -> dict[str, Any]:
+    """Options of `lay` for outputs of a space.
+
+    Args:
+        space: Of the outputs.
+        region: At whose ends cells end, or None.
+    """
+    return {
+        "outcomes": space.size if isinstance(space, FiniteSpace) else None,
+        "ordered": not isinstance(space, FiniteSpace) or space.ordered,
+        "whole": isinstance(space, FiniteSpace | IntegerSpace),
+        "region": region,
+    }
+
+
+def _lost_outcomes(found: list[Search], space: OutputSpace) -> list[str]:
+    """Says what share of the outputs was outside of a finite space."""
+    if not isinstance(space, FiniteSpace):
+        return []
+    share = 0.0
+    for search in found:
+        low, high = search.partition.bounds().T
+        outside = (low < 0) | (high > space.size)
+        counts = search.halves.sum(axis=(0, 1))
+        share = max(share, float((counts[:, outside].sum(axis=1) / counts.sum(axis=1)).max()))
+    if share == 0:
+        return []
+    return [
+        f"Up to {share:.2%} of the outputs at a database were integers outside of 0 .. "
+        f"{space.size - 1} (num_outcomes): they were counted as one outcome below and one above."
+    ]

@@ -1,0 +1,78 @@
+"""Pairs of databases of any kind, as sources of the host and results see them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpjax.databases import Pairs
+from dpjax.databases._pairs import rows_of
+from dpjax.databases.trees import rows
+from dpjax.partitions.outputs import preview_database
+
+
+class AnyPairs(NamedTuple):
+    """Pairs of databases of any kind.
+
+    Attributes:
+        sides: The databases, and their neighbors.
+        labels: Names for people.
+    """
+
+    sides: tuple[Any, Any]
+    labels: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @classmethod
+    def of(cls, pairs: Any) -> "AnyPairs":
+        """Makes pairs of what a person writes: `Pairs`, or (database, neighbor)s of any objects.
+
+        What are such pairs already is returned as it is.
+
+        Raises:
+            TypeError: It is neither.
+            ValueError: There is none.
+        """
+        if pairs is None:
+            raise ValueError("pairs must be given: a list of (database, neighbor).")
+        if isinstance(pairs, AnyPairs):
+            return pairs
+        if isinstance(pairs, Pairs):
+            return cls((rows(pairs.database), rows(pairs.neighbor)), pairs.labels)
+        written = rows_of(pairs)
+        if not written:
+            raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
+        names = tuple(f"pair {number}" for number in range(len(written)))
+        return cls(([row[0] for row in written], [row[1] for row in written]), names)
+
+    def refuse_equal(self) -> None:
+        """Refuses pairs of which none can be told apart.
+
+        Raises:
+            ValueError: Both databases are the same, in every pair.
+        """
+        if all(map(_is_equal, *self.sides)):
+            first = self.sides[0][0]
+            shown = preview_database(first.tolist() if hasattr(first, "tolist") else first)
+            raise ValueError(
+                f"pairs must hold two different databases, but in {' and '.join(self.labels[:3])} "
+                f"both are {shown}: no output can tell them apart."
+            )
+
+    def equal_notes(self) -> list[str]:
+        """Says where both databases are the same, so that nothing can tell them apart."""
+        return [
+            f"database and neighbor are equal in {label}, so nothing could be found there."
+            for label, database, neighbor in zip(self.labels, *self.sides, strict=True)
+            if _is_equal(database, neighbor)
+        ]
+
+
+def _is_equal(database: Any, neighbor: Any) -> bool:
+    if isinstance(database, np.ndarray) or isinstance(neighbor, np.ndarray):
+        return type(database) is type(neighbor) and np.array_equal(database, neighbor)
+    try:
+        return type(database) is type(neighbor) and bool(database == neighbor)
+    except Exception:
+        return False  # Of other libraries, which compare entry by entry.

@@ -1,0 +1,185 @@
+"""Counts of recorded outputs, which are checked on the way."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.partitions import Encoder, Outputs, Partition, Search, as_box, region_text
+from dpjax.sources._copied import notes_of_copies, refuse_copies
+from dpjax.sources._counting import Tally
+from dpjax.sources._held import held
+from dpjax.sources._labels_alone import refuse_labels_alone
+from dpjax.sources._learned import lay_best
+from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._serial import notes_of_order
+from dpjax.sources._shared_draws import refuse_shared_draws
+from dpjax.sources._side_values import SideValues
+from dpjax.sources._source import Request
+from dpjax.sources._split import Split
+
+if TYPE_CHECKING:
+    from dpjax.sources._recorded import Recorded
+
+LABEL = "recorded pair"
+"""Label of the one pair."""
+
+
+class OpenedRecorded:
+    """Recorded outputs during one audit; see `dpjax.sources.Opened`."""
+
+    def __init__(self, source: "Recorded", request: Request):
+        self._source, self._box = source, as_box(request.region)
+        self._promise = request.promise
+        sides = (held("x", source.x), held("y", source.y))
+        self._parts = [
+            Split(recording, name, request.key, (side, source.blocks or 1), source.search_fraction)
+            for side, (recording, name) in enumerate(zip(sides, "xy", strict=True))
+        ]
+        names = " and ".join(part.name for part in self._parts)
+        self._encoder = Encoder(names, bits=source.bits)
+        self.tally = Tally(request.execution.progress)
+        self.tally.expect(0)
+        self.pairs = AnyPairs((["x"], ["y"]), (LABEL,))
+        self.num_confirm = 0
+        self.region = region_text(self._box)
+        self.settings = {
+            "discrete": source.discrete,
+            "bits": source.bits,
+            "search_fraction": source.search_fraction,
+            **({} if source.blocks is None else {"blocks": source.blocks}),
+            "generator": "philox4x64",
+        }
+        self.notes = [note for side in sides for note in getattr(side, "notes", ())]
+
+    def search(self) -> list[Search]:
+        """Lays cells by a pilot of the search part, and counts both parts in them."""
+        parts, encoder = self._parts, self._encoder
+        raw = [part.pilot(self.tally) for part in parts]
+        # All of them are read once more.
+        self.tally.expect(sum(part.values.total for part in parts))
+        _refuse_two_kinds(parts, raw)
+        pilots = [encoder.encode(outputs) for outputs in raw]
+        self.notes += notes_of_new_draws([part.name for part in parts], [p.values for p in parts])
+        names = " and ".join(part.name for part in parts)
+        if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
+            raise TypeError(f"{names} must be of one kind, but were labels and vectors.")
+        refuse_labels_alone(pilots, encoder, names, sum(part.values.total for part in parts))
+        num_confirm = min(int(part.values.total * (1 - part.fraction)) for part in parts)
+        cells = lay_best(
+            pilots,
+            [part.folds for part in parts],
+            encoder.names,
+            lambda cells, halves: self._promise(cells, halves, num_confirm),
+            discrete=self._source.discrete,
+            region=self._box,
+        )
+        self._counts = np.stack([part.counts(encoder, cells, self.tally) for part in parts], axis=1)
+        self.num_confirm = int(self._counts[2].sum(axis=1).min())
+        self.notes += [
+            f"{side}: {searched} outputs searched, the other {confirmed} confirmed."
+            for side, searched, confirmed in zip(
+                "xy",
+                self._counts[:2].sum(axis=(0, 2)),
+                self._counts[2].sum(axis=1),
+                strict=True,
+            )
+        ]
+        self.notes += _notes_of_atoms(cells, pilots)
+        return [Search(cells, self._counts[None, :2], cells.inside(self._box))]
+
+    def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts nothing more: the first round counted all outputs of the search part."""
+        return np.zeros((*kept.shape, *self._counts[:2].shape), np.int64)
+
+    def count(
+        self,
+        pairs: NDArray[np.int64],
+        marks: NDArray[np.int64],
+        num_marks: int,
+        first: int = 0,
+        size: int | None = None,
+    ) -> NDArray[np.int64]:
+        """Counts the confirm part; see `dpjax.sources.Opened`.
+
+        Raises:
+            ValueError: A part of it is asked for: its outputs are counted all at once.
+        """
+        if first or size is not None:
+            raise ValueError("recorded outputs that confirm are counted all at once.")
+        counts, (of_cells,) = np.zeros((1, 2, num_marks), np.int64), marks
+        for side in (0, 1):
+            np.add.at(counts[0, side], of_cells, self._counts[2, side])
+            cells = self._parts[side].confirmed
+            # By the cells that are counted together, and by their halves: an event may be rare.
+            splits = [
+                v >= max(np.median(v), v.min(initial=0) + 1) for v in (of_cells[cells], cells)
+            ]
+            self.notes += notes_of_order(self._parts[side].name, splits)
+        return counts
+
+
+def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> list[str]:
+    """Refuses sides that share draws or repeat themselves, and notes what may be a resample.
+
+    Args:
+        names: Of both sides.
+        values: How often values occur on each.
+
+    Raises:
+        ValueError: An output was drawn once and is there several times.
+    """
+    try:
+        refuse_shared_draws(*values)
+    except ValueError as error:
+        if names[0] == "x":
+            raise
+        raise ValueError(f"{names[0]} and {names[1]}: {error}") from None
+    for name, side in zip(names, values, strict=True):
+        refuse_copies(name, side)
+    return notes_of_copies(*values)
+
+
+def _refuse_two_kinds(parts: Sequence[Split], raw: Sequence[np.ndarray]) -> None:
+    """Refuses labels beside numbers, or beside vectors: any two would be told apart."""
+    kinds = [_kind(outputs) for outputs in raw]
+    # Objects in memory may be of several kinds, on either side.
+    if None in kinds or kinds[0] == kinds[1]:
+        return
+    held = [
+        f"{part.name} holds {kind}, such as {outputs[0].tolist()!r}"
+        for part, kind, outputs in zip(parts, kinds, raw, strict=True)
+    ]
+    raise TypeError(f"x and y must be of one kind, but {' and '.join(held)}.")
+
+
+def _kind(outputs: np.ndarray) -> str | None:
+    if outputs.dtype.kind == "O" and not all(isinstance(output, str) for output in outputs):
+        return None
+    if outputs.dtype.kind in "USO":
+        return "labels"
+    return f"vectors of {outputs.shape[1]} numbers" if outputs.ndim == 2 else "numbers"
+
+
+def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
+    """Says which numbers were counted one by one, where others were not."""
+    notes = []
+    sides = [pilot.values[~pilot.alone] for pilot in pilots]
+    for column, atoms in enumerate(cells.atoms):
+        shares = [np.isin(s[:, column], atoms).mean() if len(s) else 0.0 for s in sides]
+        if not len(atoms) or max(shares) >= 0.999:
+            continue
+        if all(np.all(side[:, column] == np.rint(side[:, column])) for side in sides):
+            notes.append(
+                f"Whole numbers: {len(atoms)} that happen often were counted one by one, all "
+                "others in intervals."
+            )
+            continue
+        shown = ", ".join(f"{atom:g}" for atom in atoms[:3])
+        notes.append(
+            f"Numbers that happen often ({shown}{', ...' if len(atoms) > 3 else ''}: "
+            f"{shares[0]:.1%} of x, {shares[1]:.1%} of y) were counted apart from the density "
+            "around them."
+        )
+    return notes

@@ -1,0 +1,180 @@
+"""A recording whose outputs each belong to the search or to the confirm part, for good."""
+
+from collections.abc import Iterator
+
+import jax
+import numpy as np
+
+from dpjax.core import random
+from dpjax.partitions import PILOT, Encoder, Outputs, Partition
+from dpjax.partitions._scored import fold_of
+from dpjax.sources._counting import Tally
+from dpjax.sources._held import Chunked
+from dpjax.sources._side_values import SideValues
+
+_MIN_SIDE, MIN_SEARCH = 40, 10
+"""Outputs, or blocks, that a side must hold; and outputs of a side that must search."""
+
+_ORDERED = 2**18
+"""Outputs a side that confirm whose order is looked at."""
+
+
+def key_of_side(key: jax.Array, side: int) -> np.ndarray:
+    """uint64 [2], the key of a side's random words.
+
+    Args:
+        key: Typed key of the audit.
+        side: 0 for the database, 1 for its neighbor.
+    """
+    words = random.words_of(key).tolist()
+    return np.array([words[0] << 32 | words[1], side], np.uint64)
+
+
+def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
+    """Words start .. start + count - 1 of a stream that can be entered anywhere.
+
+    Args:
+        key: uint64 [2].
+        start: Number of the first word.
+        count: How many.
+
+    Returns:
+        uint64 [count].
+    """
+    # Philox makes four words of one value of its counter.
+    generator = np.random.Philox(key=key, counter=start // 4)
+    return generator.random_raw(start % 4 + count)[start % 4 :]
+
+
+class Split:
+    """A recording, each output of which belongs to the search or to the confirm part.
+
+    The part of an output is decided by random words at the number of its block in a counter-based
+    generator under the audit's key, so every pass sees the same split, whatever the chunks are.
+
+    Args:
+        recording: The outputs.
+        name: "x" or "y".
+        key: Of the audit.
+        place: Number of the side, and length of a block.
+        fraction: Share of the outputs that searches.
+
+    Attributes:
+        name: For people.
+        fraction: Share of the outputs that searches.
+        values: How often values occur.
+        folds: int64 [n], those of the pilot.
+        confirmed: Integers [n], cells of the first outputs that confirm, in order.
+
+    References:
+        Salmon, Moraes, Dror, Shaw (2011): Philox-4x64.
+    """
+
+    def __init__(
+        self,
+        recording: Chunked,
+        name: str,
+        key: jax.Array,
+        place: tuple[int, int],
+        fraction: float,
+    ):
+        self._recording, (side, self._block) = recording, place
+        self.name = name if recording.name == name else f"{name} ({recording.name})"
+        self._key = key_of_side(key, side)
+        self.fraction, self._limit = fraction, np.uint64(int(fraction * 2**64))
+        self.folds = np.empty(0, np.int64)
+        self.values, self.confirmed = SideValues(), np.empty(0, np.uint8)
+
+    def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Chunks with the words of their outputs; those of a block are the same."""
+        for start, chunk in self._placed():
+            first, last = start // self._block, (start + len(chunk) - 1) // self._block
+            words = random_words(self._key, first, last - first + 1)
+            yield chunk, words[(start + np.arange(len(chunk))) // self._block - first]
+
+    def _placed(self) -> Iterator[tuple[int, np.ndarray]]:
+        start = 0
+        for chunk in self._recording.chunks():
+            yield start, chunk
+            start += len(chunk)
+
+    def pilot(self, tally: Tally) -> np.ndarray:
+        """The outputs of the search part with the smallest words, which are a random choice.
+
+        `values` then holds how often values occur.
+        """
+        kept: list[tuple[np.ndarray, np.ndarray]] = []
+        size = total = searching = 0
+        smallest = np.empty(0, np.uint64)
+        for chunk, words in self._numbered():
+            total += len(chunk)
+            tally.saw(len(chunk))
+            if searching < MIN_SEARCH:
+                smallest = np.sort(np.concatenate([smallest, words]))[: MIN_SEARCH + 1]
+            self.values.add(chunk)
+            chosen = words < self._limit
+            searching += int(chosen.sum())
+            kept.append((chunk[chosen], words[chosen]))
+            size += int(chosen.sum())
+            if size > 4 * PILOT:
+                kept = [_smallest(kept)]
+                size = PILOT
+        if total < _MIN_SIDE * self._block:
+            blocks = "" if self._block == 1 else f" ({_MIN_SIDE} blocks)"
+            raise ValueError(
+                f"{self.name} must hold at least {_MIN_SIDE * self._block} outputs{blocks}, but "
+                f"held {total}."
+            )
+        if int(total * self.fraction) < MIN_SEARCH:
+            raise ValueError(
+                f"search_fraction must leave at least {MIN_SEARCH} outputs of {self.name} to "
+                f"search, but {self.fraction} of {total} left {int(total * self.fraction)}."
+            )
+        if searching < MIN_SEARCH:
+            # Of few outputs fewer than expected may have small words: some more are taken.
+            self._limit = smallest[MIN_SEARCH] + np.uint64(1)
+            numbered = [(chunk, words, words < self._limit) for chunk, words in self._numbered()]
+            kept = [(chunk[chosen], words[chosen]) for chunk, words, chosen in numbered]
+        pilot, words = _smallest(kept)
+        self.folds = _fold(words)
+        return pilot
+
+    def counts(self, encoder: Encoder, cells: Partition, tally: Tally) -> np.ndarray:
+        """int64 [3, cells]: of both halves of the search part and of the confirm part."""
+        counts, number, kept = np.zeros((4, cells.size), np.int64), 0, []
+        for chunk, words in self._numbered():
+            half = (words & np.uint64(1)).astype(np.int64)
+            part = np.where(words < self._limit, half, 2)
+            if self._block > 1:
+                # Of a block that confirms one output counts; other bits of its word say which.
+                place = (number + np.arange(len(chunk))) % self._block
+                chosen = (words >> np.uint64(1)) % np.uint64(self._block)
+                part[(part == 2) & (place != chosen)] = 3
+            outputs = encoder.encode(chunk)
+            search, cell = part < 2, np.empty(len(part), np.int64)
+            seen, fresh = (Outputs(*(c[rows] for c in outputs)) for rows in (search, ~search))
+            cell[search] = cells.index_held_out(seen, _fold(words[search]))
+            cell[~search] = cells.index(fresh)
+            counts += np.bincount(cell + cells.size * part, minlength=4 * cells.size).reshape(4, -1)
+            room = max(_ORDERED - sum(map(len, kept)), 0)
+            kept.append(cell[part == 2][:room].astype(np.min_scalar_type(cells.size)))
+            number += len(chunk)
+            tally.searched += int((part < 2).sum())
+            tally.saw(len(chunk))
+        self.confirmed = np.concatenate(kept)
+        return counts[:3]
+
+
+def _fold(words: np.ndarray) -> np.ndarray:
+    """By bits that decide nothing else; those of a block are in one fold."""
+    return fold_of((words >> np.uint64(32)).astype(np.int64))
+
+
+def _smallest(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    words = np.concatenate([words for _, words in parts])
+    if len(words) > PILOT:
+        # Chosen before they are joined: labels may be long.
+        last = np.partition(words, PILOT - 1)[PILOT - 1]
+        parts = [(outputs[few], words[few]) for outputs, words in parts for few in [words <= last]]
+    outputs, words = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return outputs, words

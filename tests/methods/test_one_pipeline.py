@@ -1,0 +1,157 @@
+"""Every method is written once: an audit is a run of a sweep, on the device and on the host."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import Events, Histogram, HostMechanism, Local
+from dpjax.inference import event_lower_bound
+from dpjax.mechanisms import SVT2, Laplace, RandomizedResponse, TruncatedLaplace
+from dpjax.methods import METHODS
+from dpjax.notions import Statement
+from dpjax.results import Findings, Row
+from dpjax.sources import Request
+from dpjax.sweeps import Entry, compute
+
+KEY = 5
+SMALL = Events(300, 700)
+FIVE = [(0.0, x) for x in (0.2, 1.0, 0.4, 0.9, 0.1)]
+ONE = [(0.0, 1.0)]
+
+
+def two_counts(key, database):
+    """Outputs of two numbers, which are cut along a learned score."""
+    return database + jax.random.laplace(key, (2,))
+
+
+def noisy(key, database):
+    """Reals without a region of their own."""
+    return database + jax.random.laplace(key)
+
+
+def in_batches(database, num_samples, rng):
+    return database + rng.laplace(size=num_samples)
+
+
+def one_by_one(database, rng):
+    return "yes" if rng.random() < 0.2 + 0.5 * database else None
+
+
+ENTRIES = {
+    "events": Entry(Laplace(1.0), SMALL, FIVE),
+    "events of outcomes, a region": Entry(RandomizedResponse(1.0, 3), Events(300, 700, [0, 2])),
+    "events of codes": Entry(SVT2(1.0), SMALL, SVT2(1.0).standard_pairs().one(0)),
+    "events of vectors": Entry(two_counts, Events(600, 700), [([0.0, 0.0], [1.0, 1.0])]),
+    "events in a region of vectors": Entry(
+        two_counts, Events(600, 700, ([-1, -1], [3, 3])), [([0.0, 0.0], [1.0, 1.0])]
+    ),
+    "a chain": Entry(Laplace(1.0), SMALL, ONE, notion=dpjax.Zcdp()),
+    "a chain beside an event": Entry(
+        Laplace(1.0), Events(300, 700, also=True), ONE, notion=dpjax.Gdp()
+    ),
+    "a curve with a claim": Entry(
+        RandomizedResponse(3.0), SMALL, [(0, 1)], notion=dpjax.Profile(), claim=[(0.0, 0.1)]
+    ),
+    "densities": Entry(Laplace(0.5), Local(500, 1000), ONE),
+    "frequencies": Entry(RandomizedResponse(1.0), Local(500, 1000)),
+    "densities of a function": Entry(noisy, Local(500, 1000), ONE),
+    "a histogram": Entry(
+        TruncatedLaplace(2.0), Histogram(lipschitz=0.64, num_samples=50_000), claim=0.1
+    ),
+    "the host in batches": Entry(HostMechanism(in_batches), SMALL, FIVE, claim=0.1),
+    "the host one by one": Entry(
+        HostMechanism(one_by_one, batched=False), SMALL, [(0, 1)], notion=dpjax.Renyi(2)
+    ),
+}
+
+
+def audited(entry, run_key):
+    return dpjax.audit(
+        entry.mechanism,
+        entry.pairs,
+        method=entry.method,
+        notion=entry.notion,
+        claim=entry.claim,
+        confidence=entry.confidence,
+        key=run_key,
+    )
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_audit_is_the_first_run_of_a_sweep(name):
+    """With the same bits, and the same verdict where something is claimed."""
+    entry = ENTRIES[name]
+    rows, result = compute(entry, [0, 1], KEY), audited(entry, entry.key(KEY))
+    assert rows["lower_bound"][0] == result.lower_bound
+    assert result.estimate == (None if np.isnan(rows["estimate"][0]) else rows["estimate"][0])
+    assert rows["verdict"][0] == (None if entry.claim is None else result.verdict)
+    # Other runs have other draws.
+    assert rows["estimate"][0] != rows["estimate"][1]
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_run_does_not_depend_on_the_batch_that_it_is_in(name):
+    together, alone = (compute(ENTRIES[name], runs, KEY) for runs in ([2, 0, 1], [1]))
+    for column in ("lower_bound", "estimate", "pair", "exact", "status", "verdict"):
+        np.testing.assert_array_equal(together[column][2:], alone[column])
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_entries_are_plain_values(name):
+    entry = ENTRIES[name]
+    assert Entry.from_dict(entry.to_dict(), [__name__]) == entry
+
+
+@dataclass(frozen=True)
+class Upper:
+    """Counts how often outputs lie in the upper half of the cells of one pair."""
+
+    num_samples: int = 500
+    name: ClassVar[str] = "upper"
+    bounded: ClassVar[bool] = True
+
+    def accepts(self, source):
+        return None
+
+    def run(self, source, pairs, terms, runs):
+        rounds = Events(self.num_samples, self.num_samples).rounds
+        request = Request(rounds, None, lambda *_: 0.0, terms.root, terms.layout, runs, terms.kept)
+        with source.opened(pairs, request) as opened:
+            (search,) = opened.search()
+            marks = np.arange(search.partition.size) >= search.partition.size // 2
+            counts = opened.count(np.zeros(len(runs), int), np.tile(marks, (len(runs), 1)) * 1, 2)
+        bounds = [self._bound(of_run, terms) for of_run in counts[..., 1]]
+        return Findings.of_rows(
+            lambda: [Row(Statement(b, None, "exact binomial"), 0) for b in bounds]
+        )
+
+    def _bound(self, inside, terms):
+        n = self.num_samples
+        return float(event_lower_bound(inside[1], inside[0], n, n, terms.own_confidence))
+
+
+def test_a_method_of_ten_lines_runs_on_the_device_and_on_the_host(monkeypatch):
+    """Half of the outputs at the neighbor lie where a fifth does at the database, or fewer."""
+    monkeypatch.setitem(METHODS, Upper.name, Upper)
+    for mechanism in (Laplace(1.0), HostMechanism(in_batches)):
+        entry = Entry(mechanism, Upper(), [(0.0, 1.0)])
+        rows = compute(entry, range(4), KEY)
+        assert np.all((0 < rows["lower_bound"]) & (rows["lower_bound"] < 1))
+        assert rows["exact"].all()
+        assert Entry.from_dict(entry.to_dict(), [__name__]) == entry
+
+
+def test_what_cannot_be_run_again_is_refused_in_a_sweep():
+    recorded = dpjax.Recorded(*np.random.default_rng(0).laplace(size=(2, 100)))
+    with pytest.raises(TypeError, match="must be drawn anew in every run"):
+        Entry(recorded, SMALL)
+    with pytest.raises(TypeError, match=r"use method=Events\(\)"):
+        Entry(HostMechanism(in_batches), Local(500, 1000), ONE)
+    with pytest.raises(TypeError, match="must state a bound, but LocalSearch estimates alone"):
+        dpjax.audit(Laplace(), method=dpjax.methods.LocalSearch())
+    with pytest.raises(ValueError, match="importable by its name"):
+        Entry(HostMechanism(lambda d, n, rng: rng.laplace(size=n) + d), SMALL, ONE)
