@@ -3,7 +3,13 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from jax import Array
+
 from dpjax.core import validate
+
+AnyArray = Array | np.ndarray
+"""An array on a device or on the host."""
 
 Database = object
 """A database, or a stack of databases: numbers, an array, or a pytree of arrays."""
