@@ -1,1 +1,1 @@
-"""Leaves that every room stands on: errors, checks, types, files, programs, numbers, noise."""
+"""Leaves of the package: errors, checks, types, files, compiled programs, exact sums, noise."""

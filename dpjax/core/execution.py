@@ -1,8 +1,8 @@
-"""How work is laid out on the machine: the one place where speed is chosen, never the answer."""
+"""Execution options: they change speed and memory, never the answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -13,12 +13,13 @@ from jax.sharding import Mesh, PartitionSpec
 from dpjax.core import validate
 from dpjax.core.jit import jit_by_class
 
+Tree = TypeVar("Tree")
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Execution:
-    """What changes the speed and the memory of a computation, and nothing else.
+    """Options that change the speed and the memory of a computation, and nothing else.
 
     Attributes:
         runs_at_once: Runs that are computed side by side; the others wait in a loop.
@@ -26,8 +27,8 @@ class Execution:
         layout: How events count what JAX draws: "streamed" in one compiled kernel, "gathered" by
             NumPy, which compiles the sampler alone, or "auto" by the number of draws. Outputs that
             need a learned score are always gathered.
-        progress: Called with (outputs so far, of how many), first with none of them and then now
-            and then; of how many is 0 while that is not known. `dpjax.cli.progress_bar` is one.
+        progress: Called with (outputs so far, total) at the start and then repeatedly; the total
+            is 0 while it is unknown. `dpjax.cli.progress_bar` is an example.
         devices: Devices that share the runs of a batch, whose number they must divide; jax's
             default device if None.
     """
@@ -35,7 +36,7 @@ class Execution:
     runs_at_once: int = 1
     pairs_at_once: int = 1
     layout: str = "auto"
-    # Not compared: a compiled program does not depend on who looks on, nor on where it runs.
+    # Not compared, since compiled programs do not depend on them.
     progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
     devices: tuple[jax.Device, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -45,17 +46,17 @@ class Execution:
 
 
 def default_execution() -> Execution:
-    """The layout for the backend in use.
+    """The execution options for the backend in use.
 
-    On CPU one stream at a time: a block of draws then stays in the cache, and XLA spreads its
-    kernels over the cores. On accelerators many at a time, so that one launch fills the chip.
+    A CPU computes one stream at a time, so that a block of draws stays in the cache and XLA spreads
+    its kernels over the cores. An accelerator computes many, so that one launch fills the chip.
     """
     if jax.default_backend() == "cpu":
         return Execution(runs_at_once=1, pairs_at_once=1)
     return Execution(runs_at_once=64, pairs_at_once=64)
 
 
-def map_batched(fun: Callable[[Any], Any], xs: Any, at_once: int) -> Any:
+def map_batched(fun: Callable[[Tree], Result], xs: Tree, at_once: int) -> Result:
     """`jax.lax.map` over the leading axis of a pytree, `at_once` entries side by side."""
     return jax.lax.map(fun, xs, batch_size=at_once if at_once > 1 else None)
 

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and read only where that has an end."""
+"""Reading files of bounded size, and writing files completely or not at all."""
 
 import gzip
 import io
@@ -7,27 +7,25 @@ import secrets
 import stat
 import tempfile
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from dpjax.core import validate
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 _MANY_TIMES = 100
-"""What numbers and texts hardly ever shrink by; a file that was made to be small shrinks more."""
+"""Largest plausible compression ratio of numbers or text."""
 
 _BUFFER = 2**18
-"""Bytes that are unpacked at once."""
+"""Bytes decompressed at once."""
 
 
 def refuse_endless(what: str, path: Path) -> None:
-    """Refuses what is no file with a size: a folder, a pipe, a device, a socket.
+    """Refuse a path that is no regular file: a folder, a pipe, a device, a socket.
 
-    Args:
-        what: The file is, for the message.
-        path: Of the file.
-
-    Raises:
-        FileNotFoundError: There is none.
-        ValueError: It is something else.
+    `what` is the file's role in error messages. Raises FileNotFoundError where there is no file,
+    OSError where it cannot be read, and ValueError for other kinds of paths.
     """
     try:
         mode = path.stat().st_mode
@@ -39,46 +37,36 @@ def refuse_endless(what: str, path: Path) -> None:
         raise ValueError(f"{what} {path} is a folder; name the file in it.")
     if not stat.S_ISREG(mode):
         raise ValueError(
-            f"{what} {path} must be a file, but is a pipe or a device: save what comes from it in "
-            "a file first."
+            f"{what} {path} must be a file, but is a pipe or a device: save its output to a file "
+            "first."
         )
 
 
 def refuse_unwritable(what: str, path: Path) -> None:
-    """Refuses a path at which no file can be made, before the work whose result it shall hold.
+    """Refuse a path that cannot be written, before the work whose result it will hold.
 
-    Args:
-        what: The file is, for the message.
-        path: Of the file, which may exist.
-
-    Raises:
-        FileNotFoundError: Its folder does not exist.
-        OSError: Its folder takes no new files, or it is a folder itself.
+    `what` is the file's role in error messages. Raises FileNotFoundError where the folder does not
+    exist, and OSError where it takes no new files or the path is a folder itself.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{what} {path} is in a folder that does not exist.")
     if path.is_dir():
         raise IsADirectoryError(f"{what} {path} is a folder; name a file in it.")
     try:
-        # Only the system knows: access is also a matter of mounts and quotas.
+        # Permissions alone do not tell: mounts and quotas matter, too.
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
         raise OSError(
-            f"{what} {path} cannot be written, for its folder takes no new files: {error.strerror}."
+            f"{what} {path} cannot be written, since its folder takes no new files: "
+            f"{error.strerror}."
         ) from None
 
 
 def read_document(what: str, path: Path) -> str:
-    """The text of a small file, such as a JSON or TOML file, in UTF-8.
+    """Read a small UTF-8 file, such as a JSON or TOML file.
 
-    Args:
-        what: The file is, for the message.
-        path: Of the file.
-
-    Raises:
-        FileNotFoundError: There is none.
-        ValueError: It is no file, too large, or no UTF-8.
+    Raises as `refuse_endless`, and ValueError where the file is too large or not UTF-8.
     """
     refuse_endless(what, path)
     with path.open("rb") as file:
@@ -94,23 +82,19 @@ def read_document(what: str, path: Path) -> str:
 
 
 def refuse_bomb(unpacked: int, packed: int) -> None:
-    """Refuses a small file that would unpack to a large content.
+    """Refuse a decompression bomb.
 
-    Args:
-        unpacked: Bytes of its content.
-        packed: Bytes in the file.
-
-    Raises:
-        ValueError: The content is above the limit, and a hundred times what the file holds.
+    Raises ValueError where the `unpacked` bytes of the content exceed both the limit and a hundred
+    times the `packed` bytes of the file.
     """
     if unpacked > _MANY_TIMES * max(packed, 1):
         validate.within_limit("unpacked_bytes", unpacked, f"its {packed} bytes unpack to very many")
 
 
 def opened(path: Path) -> BinaryIO:
-    """A file to be read; of one that ends in .gz, what is packed in it.
+    """Open a file for reading, decompressing it if its name ends in .gz.
 
-    It may be sought forwards. Reading raises a ValueError as `refuse_bomb` does.
+    Seeking works forwards only. Reading raises ValueError as `refuse_bomb` does.
     """
     if path.suffix.lower() != ".gz":
         return path.open("rb")
@@ -118,7 +102,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 class _Unpacked(io.RawIOBase):
-    """What is packed in a gz file, as far as it is no bomb."""
+    """The content of a gz file that is no decompression bomb."""
 
     def __init__(self, path: Path):
         self._file, self._packed = gzip.open(path), path.stat().st_size
@@ -129,9 +113,10 @@ class _Unpacked(io.RawIOBase):
     def seekable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        content = self._file.read(len(buffer))
-        buffer[: len(content)] = content
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer)
+        content = self._file.read(len(view))
+        view[: len(content)] = content
         refuse_bomb(self._file.tell(), self._packed)
         return len(content)
 
@@ -147,19 +132,19 @@ class _Unpacked(io.RawIOBase):
 
 
 def write_whole(files: dict[Path, str | bytes]) -> None:
-    """Writes files so that none appears before all are complete.
+    """Write files so that none appears before all are complete.
 
     Args:
-        files: Path -> content; texts are written in UTF-8, with an escape for what that cannot
-            hold, such as a file's name in other bytes.
+        files: Contents by path. Text is written in UTF-8; characters without an encoding, such as
+            lone surrogates in file names, are escaped.
 
     Raises:
-        OSError: A file cannot be written; nothing half-written stays behind.
+        OSError: A file cannot be written; no partial file stays behind.
     """
     temporary = {}
     try:
         for path, content in files.items():
-            # An ordinary `open`, so that the file's permissions are those of any other file.
+            # The built-in `open` gives the file ordinary permissions.
             temporary[path] = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
             with open(temporary[path], "xb") as file:
                 if isinstance(content, str):

@@ -1,9 +1,9 @@
-"""Sums that stay exact: wide integer counters and fixed-point kernel sums.
+"""Exact sums: wide integer counters and fixed-point kernel sums.
 
-A float32 counter stops at 2^24 and a sum of floats depends on its order. Integers do neither, so
-every statistic that a stream accumulates is an integer: counts as they are, kernel values (between
-0 and 1) in fixed point. The result is then the same, bit for bit, for every batching, device count
-and order, and there is no drift at 1e10 samples.
+A float32 counter stops at 2^24, and a sum of floats depends on its order. Hence every statistic
+that a stream accumulates is an integer: a count, or kernel values between 0 and 1 in fixed point.
+The result is the same, bit for bit, for every batching, device count and order, and does not drift
+at 1e10 samples.
 """
 
 import math
@@ -60,5 +60,5 @@ def to_fixed_point(values: Array) -> Array:
 
 
 def finite_or_none(value: float) -> float | None:
-    """A float as JSON can hold it."""
+    """The value, or None where JSON cannot hold it."""
     return float(value) if math.isfinite(value) else None

@@ -1,25 +1,26 @@
-"""Random bits and noise that is right in its tails.
+"""Random bits, and noise with accurate tails.
 
-A privacy loss is a ratio of tail probabilities, so noise that is wrong in its tails is a wrong
-number. `jax.random.laplace` in float32 maps a uniform on a 2^-23 grid through a logarithm: past 13
-scales it is a lattice of a few values and it ends near 16. Here a draw has 63 bits: one is its
-sign, the other 62 are a uniform whose *relative* precision near 0 is that of the float type, so
-tails are right far below a probability of 1e-12.
+A privacy loss is a ratio of tail probabilities, so inaccurate tails give wrong losses. In float32,
+`jax.random.laplace` maps a uniform on a 2^-23 grid through a logarithm: past 13 scales it is a
+lattice of a few values, and it ends near 16. Here a draw has 63 bits: one is its sign, the other 62
+are a uniform whose *relative* precision near 0 is that of the float type, so tails are accurate far
+below a probability of 1e-12.
 
-Threefry is written out in `jax.numpy` with its rounds unrolled: XLA then fuses it with the
-logarithm and with whatever consumes the draw, which makes it several times faster than the rolled
-loop that `jax.random` lowers to on CPU. The words are bit for bit those of jax's own generator.
+Threefry is written in `jax.numpy` with its rounds unrolled: XLA fuses it with the logarithm and
+with whatever consumes the draw, which is several times faster on CPU than the rolled loop of
+`jax.random`. The words are bit for bit those of jax's own generator.
 
-A call gives two words of 32 bits. The noises of one output (its rows, one a query) share them out:
-each row leads with a word of its own, for the sign and the first 31 bits, and all take the rest
-from one more word, so that k rows take (k + 1) / 2 calls and not k. A tail matters only where the
-lead lies on a bound: with shared tails two noises keep any pair of bounds with the product of
-their probabilities to within 2^-64, and a comparison between two in the corner where both uniforms
-are below s to within 2^-31 / s of its probability. Outputs share nothing.
+A call gives two words of 32 bits. The noises of one output (its rows, one a query) share the words:
+each row has a leading word of its own, for the sign and the first 31 bits, and all rows take their
+trailing bits from one more word, so that k rows take (k + 1) / 2 calls and not k. Trailing bits
+matter only where the leading word lies on a bound: with shared trailing words, two noises satisfy
+any pair of bounds with the product of their probabilities to within 2^-64, and a comparison of two
+noises in the corner where both uniforms are below s has its probability to within 2^-31 / s.
+Different outputs share no words.
 
 Notation: call (number, position) is threefry(key, (number, position)); positions are the outputs of
-a block. Row 0 and the tails are the words of call 0; rows 1 and 2 lead with those of call 1, rows
-3 and 4 with those of call 2, and so on.
+a block. Call 0 gives row 0 and the trailing words; call 1 gives the leading words of rows 1 and 2,
+call 2 those of rows 3 and 4, and so on.
 
 References:
     Salmon, Moraes, Dror, Shaw (2011), "Parallel random numbers: as easy as 1, 2, 3":
@@ -29,18 +30,21 @@ References:
 import hashlib
 import math
 from numbers import Integral
-from typing import Any
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import DTypeLike
+
+Word = TypeVar("Word", np.ndarray, Array)
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 
 
-def _rounds(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Any, Any]:
+def _rounds(key: tuple[Word, Word], counter: tuple[Word, Word]) -> tuple[Word, Word]:
     """Threefry-2x32, 20 rounds: two words of 32 random bits per counter.
 
     Args:
@@ -65,7 +69,7 @@ def _rounds(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Any, Any]:
     return x0, x1
 
 
-# By itself, so that its 120 or so operations are traced once and not by every sampler again.
+# A jitted function of its own, so that its 120 or so operations are traced only once.
 threefry2x32 = jax.jit(_rounds)
 
 
@@ -75,14 +79,14 @@ def words_of(key: Array) -> np.ndarray:
 
 
 def fold_words(words: np.ndarray, data: int) -> np.ndarray:
-    """`fold_in` on the words of a key, uint32 [2], by NumPy: nothing is compiled."""
+    """`fold_in` on the words of a key, uint32 [2], in NumPy, without compilation."""
     first, second = (np.full(1, word, np.uint32) for word in words)
     counter = np.zeros(1, np.uint32), np.full(1, data, np.uint32)
     return np.concatenate(_rounds((first, second), counter))
 
 
-def as_key(key: Any) -> Array:
-    """Makes a typed Threefry key from an integer seed, or checks the one that is given.
+def as_key(key: object) -> Array:
+    """Make a typed Threefry key from an integer seed, or validate a given key.
 
     Args:
         key: An integer seed (0 <= seed < 2^64) or a scalar typed key of `jax.random.key`.
@@ -92,18 +96,17 @@ def as_key(key: Any) -> Array:
 
     Raises:
         TypeError: `key` is neither.
-        ValueError: The seed is out of range, the key is not a scalar, or it belongs to another
-            generator than Threefry.
+        ValueError: The seed is out of range, the key is not a scalar, or its generator is not
+            Threefry.
     """
     if isinstance(key, Integral) and not isinstance(key, bool):
         seed = int(key)
         if not 0 <= seed < 2**64:
             raise ValueError(f"key must be a seed in [0, 2**64), but was {seed}.")
-        # Both halves by hand: without x64, jax.random.key would drop the upper one.
+        # Without x64, jax.random.key would drop the upper half.
         words = jax.device_put(np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32))
         return jax.random.wrap_key_data(words, impl="threefry2x32")
-    dtype = getattr(key, "dtype", None)
-    if dtype is None or not jnp.issubdtype(dtype, jax.dtypes.prng_key):
+    if not isinstance(key, Array) or not jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         raise TypeError(
             f"key must be an integer seed or a typed key (jax.random.key(seed)), but was {key!r}."
         )
@@ -127,7 +130,7 @@ def fold_in(key: Array, data: Array | int) -> Array:
     Returns:
         A scalar typed key.
     """
-    # A Python integer may need all 32 bits, which JAX would read as an int32.
+    # A Python integer may need all 32 bits; JAX would read it as an int32.
     return _fold_in(key, np.uint32(data) if isinstance(data, int) else data)
 
 
@@ -140,7 +143,7 @@ def _fold_in(key: Array, data: Array) -> Array:
 
 
 def stable_hash(text: str) -> int:
-    """A 32-bit hash of a text that is the same in every process, for keys of named cells."""
+    """A 32-bit hash of a text, the same in every process, for keys that are folded from names."""
     return int.from_bytes(hashlib.blake2s(text.encode(), digest_size=4).digest(), "big")
 
 
@@ -151,13 +154,13 @@ def sample_keys(key: Array, num_samples: int) -> Array:
     )
 
 
-def uniform(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Array:
+def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Uniforms on (0, 1], with full relative precision near 0 (down to 2^-63).
 
     Args:
         key: A scalar typed key.
-        num_samples: How many.
-        row: Which independent noise of the output this is.
+        num_samples: Number of draws.
+        row: Number of the noise within the output; rows are independent.
         dtype: float32 or float64; jax's default float type if None.
 
     Returns:
@@ -167,7 +170,7 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Ar
 
 
 def signed_uniform(
-    key: Array, num_samples: int, row: int = 0, dtype: Any = None
+    key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> tuple[Array, Array]:
     """A fair bit, and a uniform on (0, 1] from 62 more bits of the two words.
 
@@ -181,37 +184,39 @@ def signed_uniform(
     return (high & 1) == 1, lead + tail
 
 
-def exponential(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Array:
+def exponential(
+    key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
+) -> Array:
     """Standard exponentials: density e^-x on x >= 0. Arguments and shape as `uniform`."""
-    # The magnitude of a Laplace draw: with the sign in between, XLA vectorises what follows on CPU.
+    # As the magnitude of a Laplace draw, whose sign lets XLA vectorise later operations on CPU.
     return jnp.abs(laplace(key, num_samples, row, dtype))
 
 
-def laplace(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Array:
+def laplace(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Standard Laplace noise: density e^-|x| / 2. Arguments and shape as `uniform`."""
     negative, u = signed_uniform(key, num_samples, row, dtype)
     magnitude = -jnp.log(u)
     return jnp.where(negative, -magnitude, magnitude)
 
 
-def normal(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Array:
+def normal(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Standard normal noise. Arguments and shape as `uniform`."""
     negative, u = signed_uniform(key, num_samples, row, dtype)
     magnitude = -jax.scipy.special.ndtri(u / 2)
     return jnp.where(negative, -magnitude, magnitude)
 
 
-def gumbel(key: Array, num_samples: int, row: int = 0, dtype: Any = None) -> Array:
+def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Standard Gumbel noise: -ln of an exponential. Arguments and shape as `uniform`.
 
-    The exponential needs relative precision at both of its ends, for they are the two tails here;
-    the spare bit chooses the end.
+    Both ends of the exponential need relative precision, since they are the two tails of the
+    result; the spare bit chooses the end.
     """
     large, u = signed_uniform(key, num_samples, row, dtype)
     share = u / 2
     rest = 1 - share
     logarithm = -jnp.log(jnp.where(large, share, rest))
-    # log1p by way of log, for it is shared with the other end: x ln(1 - x) / ((1 - x) - 1).
+    # log1p through log, which the other end shares: x ln(1 - x) / ((1 - x) - 1).
     small = jnp.where(rest < 1, logarithm * (share / (1 - rest)), share)
     return -jnp.log(jnp.where(large, logarithm, small))
 
@@ -221,7 +226,8 @@ def two_sided_geometric(
 ) -> Array:
     """Two-sided geometric noise: P(k) = (1 - a) / (1 + a) a^|k| with a = e^-epsilon.
 
-    By inversion of P(|k| >= m) = 2 a^m / (1 + a). Arguments as `uniform`; int32 [num_samples].
+    Drawn by inversion of P(|k| >= m) = 2 a^m / (1 + a). Arguments as `uniform`; int32
+    [num_samples].
     """
     negative, u = signed_uniform(key, num_samples, row, None)
     shift = math.log(2.0) - jnp.log1p(jnp.exp(-jnp.asarray(epsilon, u.dtype)))
@@ -235,7 +241,7 @@ def _key_words(key: Array) -> tuple[Array, Array]:
 
 
 def _words(key: Array, num_samples: int, row: int) -> tuple[Array, Array]:
-    """The leading and the tail word of each draw, uint32 [num_samples] each."""
+    """The leading and the trailing word of each draw, uint32 [num_samples] each."""
     position = jax.lax.iota(jnp.uint32, num_samples)
 
     def call(number: int) -> tuple[Array, Array]:
@@ -243,11 +249,11 @@ def _words(key: Array, num_samples: int, row: int) -> tuple[Array, Array]:
 
     own, tail = call(0)
     if row > 0:
-        # XLA sees that rows make the same calls.
+        # XLA merges the equal calls of different rows.
         own = call((row + 1) // 2)[(row + 1) % 2]
     return own, tail
 
 
 def numbers_of_process() -> dict[str, str]:
-    """What this process draws with: its float type and its generator."""
+    """The float type and the random generator of this process."""
     return {"dtype": str(np.dtype(jnp.result_type(float))), "generator": "threefry2x32"}

@@ -1,9 +1,9 @@
-"""The only loop over sample blocks: draw a block, reduce it, forget it.
+"""The only loop over sample blocks: draw a block, reduce it, discard it.
 
-The draw happens inside the loop body, so memory is one block, however many samples are asked for.
-A block's key comes from the block's number alone (`fold_in`), so its samples do not depend on how
-blocks are grouped, batched or spread over devices. So a long stream is cut into several compiled
-calls, between which signals are heard; the counts of the parts add up to those of the whole.
+The draw happens inside the loop body, so memory is one block for any number of samples. A block's
+key is folded from the block's number alone, so its samples do not depend on how blocks are grouped,
+batched or spread over devices. A long stream is therefore cut into several compiled calls, between
+which signals are handled; the counts of the parts add up to those of the whole.
 """
 
 import threading
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -23,14 +23,16 @@ from dpjax.core.errors import signals_wait
 from dpjax.core.numerics import MAX_BLOCK, WideCount
 
 Carry = TypeVar("Carry")
+Tree = TypeVar("Tree")
 
 _LANES = 128
+"""Lengths of blocks are multiples of this number of samples."""
 
 _FIRST_DRAWS = 2**22
-"""Draws of the first compiled call of a stream that is cut: a tenth of a second or less."""
+"""Draws of the first compiled call of a stream, which take at most about 0.1 seconds."""
 
 _CALL_SECONDS = 0.5
-"""Seconds of the calls after it, about."""
+"""Target duration of later compiled calls, in seconds."""
 
 
 class Reducer(NamedTuple, Generic[Carry]):
@@ -40,8 +42,8 @@ class Reducer(NamedTuple, Generic[Carry]):
         init: () -> carry.
         update: (carry, block [block_size, ...], valid bool[block_size]) -> carry. Samples that are
             not valid pad the last block and must not count.
-        reads_once: Whether the update reads a block at one place only, so that XLA can join the
-            draw to it; else the block is put into memory before.
+        reads_once: Whether the update reads a block in one place only, so that XLA can fuse it with
+            the draw; otherwise the block is stored first.
     """
 
     init: Callable[[], Carry]
@@ -50,11 +52,10 @@ class Reducer(NamedTuple, Generic[Carry]):
 
 
 def block_size_for(num_samples: int) -> int:
-    """The block size that belongs to a sample size: equal blocks of at most MAX_BLOCK.
+    """The block size for a sample size: equal blocks of at most MAX_BLOCK samples.
 
-    A multiple of 128, since XLA's CPU loops are six times slower at odd lengths. It is part of the
-    statistical settings (it decides which key draws which sample), so it follows from
-    `num_samples` alone and never from the machine.
+    A multiple of 128, since XLA's CPU loops are six times slower at odd lengths. The size decides
+    which key draws which sample, so it depends on `num_samples` alone and never on the machine.
     """
     num_blocks = -(-num_samples // MAX_BLOCK)
     return -(-num_samples // (num_blocks * _LANES)) * _LANES
@@ -63,32 +64,32 @@ def block_size_for(num_samples: int) -> int:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Blocks:
-    """A sample size as a stream is cut: only the size of a block is part of a compiled program.
+    """A sample size cut into blocks; only the size of a block is static in a compiled program.
 
     Attributes:
-        size: Of each block.
-        number: int32, of blocks.
+        size: Samples of a block.
+        number: int32, number of blocks.
         in_last: Samples of the last block that count.
-        start: int32, the first block that is drawn now.
-        stop: int32, after the last block that is drawn now; None for all.
+        start: int32, first block to draw.
+        stop: int32, end of the blocks to draw; None for all.
     """
 
     size: int = field(metadata={"static": True})
-    number: Any
-    in_last: Any
-    start: Any = np.int32(0)  # noqa: RUF009 (unchanging)
-    stop: Any = None
+    number: Array | np.int32
+    in_last: Array | int
+    start: Array | np.int32 = np.int32(0)  # noqa: RUF009 (immutable)
+    stop: Array | np.int32 | None = None
 
 
 def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
-    """The blocks of a sample size. As an argument of a program they stand for all of their size.
+    """Cut a sample size into blocks.
 
-    All numbers of samples with the same block size then share it. Inside of one, those of a number
-    are constants.
+    Passing blocks to a compiled program, rather than a number of samples, shares the program among
+    all sample sizes with the same block size.
 
     Args:
-        num_samples: How many samples, or their blocks, which are returned as they are.
-        size: Of a block; that of `block_size_for` if None.
+        num_samples: Number of samples; or blocks, which are returned as they are.
+        size: Samples of a block; `block_size_for(num_samples)` if None.
 
     Raises:
         ValueError: There are more blocks than an int32 can number.
@@ -112,14 +113,14 @@ def reduce_samples(
     *,
     first: Array | None = None,
 ) -> Carry:
-    """Streams `num_samples` samples through a reducer in one scan.
+    """Stream samples through a reducer in one loop.
 
     Args:
         draw: int32 block number -> block [block_size_for(num_samples), ...].
         reducer: The statistic.
-        num_samples: How many samples count, or their blocks.
-        first: Block 0, where the caller has drawn it already (to look at it before it could set
-            the reducer up); the scan then starts at block 1.
+        num_samples: Number of samples that count, or their blocks.
+        first: Block 0, if the caller has drawn it already (to set up the reducer); the loop then
+            starts at block 1.
 
     Returns:
         The final carry.
@@ -140,35 +141,35 @@ def reduce_samples(
     if first is not None:
         carry, start = update(carry, first, 0), np.int32(1)
     with jax.named_scope("sample_blocks"):
-        # The block number is counted, not scanned over: a list of them would grow with the samples.
+        # A scan would need an array of block numbers, which grows with the samples.
         return jax.lax.fori_loop(start, stop, step, carry)
 
 
 def in_calls(
     launch: Callable[[Blocks], WideCount], blocks: Blocks, num_streams: int, start: int = 0
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Counts streams in compiled calls of half a second or so; interrupts are heard between them.
+    """Count streams in compiled calls of about half a second, handling interrupts in between.
 
     Args:
-        launch: Blocks -> counts of those from their start to their stop.
-        blocks: Of each stream.
-        num_streams: That are counted side by side.
+        launch: Blocks -> counts of the blocks from their start to their stop.
+        blocks: Blocks of each stream.
+        num_streams: Number of streams that are counted side by side.
         start: First block that is counted.
 
     Yields:
-        int64 counts of a part, and how many samples of each stream are in it. Their sums are the
-        same for every cut, for counts are integers.
+        int64 counts of a part, and its number of samples of each stream. The sums do not depend on
+        the cuts, since counts are integers.
     """
     number, in_last = int(blocks.number), int(blocks.in_last)
     compiled, size = False, max(_FIRST_DRAWS // (blocks.size * num_streams), 1)
     while start < number:
         stop = min(start + size, number)
         began = time.perf_counter()
-        # A part has the form of another, so that all of them are one program.
+        # All parts have the same types, so that they share one program.
         part = replace(blocks, start=np.int32(start), stop=np.int32(stop))
         with signals_wait():
             counts = jax.device_get(launch(part)).as_int()
-        # The first call compiles, so that its time says nothing.
+        # The first call includes compilation, so its time is ignored.
         if compiled:
             seconds = time.perf_counter() - began
             size = max(int(size * min(_CALL_SECONDS / seconds, 8.0)), 1)
@@ -176,32 +177,32 @@ def in_calls(
         start, compiled = stop, True
 
 
-def fetched(started: Any) -> Any:
-    """`jax.device_get`, during which signals are heard; what computes is not stopped by them."""
+def fetched(started: Tree) -> Tree:
+    """`jax.device_get` that handles signals while it waits; they do not stop the computation."""
     ready = threading.Event()
 
     def wait() -> None:
-        # What went wrong is raised by device_get, to the caller.
+        # device_get raises the error to the caller.
         with suppress(Exception):
             jax.block_until_ready(started)
         ready.set()
 
-    # jax waits deaf to signals. Another thread does it, for asking again and again costs more.
+    # jax blocks signals while it waits, so another thread waits; polling would cost more.
     threading.Thread(target=wait).start()
     ready.wait()
     return jax.device_get(started)
 
 
 def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """A draw whose block is in memory before anything reads it.
+    """Wrap a draw so that its block is stored before anything reads it.
 
-    XLA joins a draw to each of its readers, whole or in part: a sign that two of them need is two
-    Threefry calls a sample. A barrier keeps it from that on GPU. On CPU barriers are dropped before
-    XLA joins, but a branch stays where the condition was behind a barrier when it was simplified.
+    XLA fuses a draw with each of its readers, whole or in part: a sign that two readers need costs
+    two Threefry calls a sample. A barrier prevents this on GPU. On CPU, XLA drops barriers before
+    it fuses, but keeps a branch whose condition was behind a barrier when it was simplified.
     """
 
     def columns(block: Array) -> list[Array]:
-        # Readers take vectors axis by axis, and XLA is slow at writing interleaved ones.
+        # Readers take vectors axis by axis, and XLA writes interleaved vectors slowly.
         samples = draw(block)
         return [samples] if samples.ndim == 1 else list(jnp.moveaxis(samples, 1, 0))
 
@@ -226,7 +227,7 @@ def stored_blocks(samples: Array) -> Callable[[Array], Array]:
     size = block_size_for(samples.shape[0])
     whole = samples.shape[0] // size
     rest = samples[whole * size :]
-    # Only what is left over is padded: padding all samples would copy them.
+    # Pads the remainder alone, since padding all samples would copy them.
     last = jnp.pad(rest, [(0, size - len(rest)), *[(0, 0)] * (samples.ndim - 1)])
     if whole == 0:
         return lambda block: last
@@ -238,8 +239,8 @@ def stored_blocks(samples: Array) -> Callable[[Array], Array]:
 def category_counts(num_categories: int, offset: int = 0) -> Reducer:
     """Counts of the integers offset .. offset + num_categories - 1; others are left out.
 
-    The carry is a WideCount of shape [num_categories + 1]; its last entry takes what does not count
-    (the others, and the padding of the last block) and means nothing.
+    The carry is a WideCount of shape [num_categories + 1]. Ignore its last entry, which collects
+    the other integers and the padding of the last block.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 2.

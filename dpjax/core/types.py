@@ -1,9 +1,21 @@
-"""What an output of a mechanism can be: the output spaces."""
+"""Shared types: databases, plain values, and the output spaces of mechanisms."""
 
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from jax import Array
+
 from dpjax.core import validate
+
+AnyArray = Array | np.ndarray
+"""An array on a device or on the host."""
+
+Database = object
+"""A database, or a stack of databases: numbers, an array, or a pytree of arrays."""
+
+Plain = dict[str, object]
+"""Words, numbers and lists by name, as JSON holds them."""
 
 
 @dataclass(frozen=True)
@@ -11,9 +23,9 @@ class FiniteSpace:
     """Outputs 0, 1, ..., size - 1, drawn as int32 of shape [num_samples].
 
     Attributes:
-        size: How many.
-        ordered: Whether neighbours are alike, as counts are. If not, outputs are names or codes, of
-            which a few may tell all.
+        size: Number of outputs.
+        ordered: Whether neighbouring outputs have similar probabilities, as counts do. Names and
+            codes are not ordered: a few of them may carry all of the privacy loss.
     """
 
     size: int
@@ -65,8 +77,8 @@ class VectorSpace:
 class MixedSpace:
     """A label and a real: outputs with atoms beside a continuous part.
 
-    Drawn as floats of shape [num_samples, 2]. Column 0 is a label 0, ..., num_labels - 1, as a
-    whole number; column 1 the real that came with it, and 0 where the label stands alone (an atom).
+    Drawn as floats of shape [num_samples, 2]. Column 0 is a label 0, ..., num_labels - 1 (a whole
+    number), column 1 the real beside it, or 0 where the label stands alone (an atom).
     """
 
     num_labels: int

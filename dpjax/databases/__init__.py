@@ -1,4 +1,4 @@
-"""Databases: pairs of neighbours to audit, and designs of them."""
+"""Databases: pairs of neighbours to audit, and designs of pairs."""
 
 from dpjax.databases._neighbours import add_remove_one as add_remove_one
 from dpjax.databases._neighbours import change_one as change_one
@@ -6,6 +6,7 @@ from dpjax.databases._neighbours import hypercube as hypercube
 from dpjax.databases._neighbours import interval_grid as interval_grid
 from dpjax.databases._neighbours import random_answers as random_answers
 from dpjax.databases._pairs import Pairs as Pairs
+from dpjax.databases._pairs import rows_of as rows_of
 from dpjax.databases._patterns import all_pairs as all_pairs
 from dpjax.databases._patterns import query_patterns as query_patterns
 from dpjax.databases._patterns import shifts as shifts

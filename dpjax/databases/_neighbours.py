@@ -1,25 +1,27 @@
-"""Ready-made designs of neighbours: one record more or less, one changed, grids, cubes, at random.
+"""Ready-made designs of neighbours: add or remove a record, change one, grids, cubes, at random.
 
-A database here is a vector with one entry a record, or a number. A record that is absent is
-written 0, as in an indicator vector.
+A database here is a number, or a vector with one entry a record. An absent record is a 0, as in an
+indicator vector.
 """
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
+from jax import Array
+from numpy.typing import ArrayLike
 
 from dpjax.core import random, validate
 from dpjax.databases._pairs import Pairs
 
 _MOST_PAIRS = 2**20
+"""Largest number of pairs of a design."""
 
 
 def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
-    """A database against itself without each of its records: one pair a record that is not 0.
+    """A database against itself without one record: a pair for each record that is not 0.
 
-    The bound takes both directions of a pair, so adding is covered by removing.
+    Bounds consider both directions of a pair, so removing a record covers adding one.
 
     Args:
         database: [records], 0 where a record is absent.
@@ -52,8 +54,7 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
         domain: The values that a record can take.
 
     Returns:
-        Pairs in the order of records, then of values; values that a record has already are left
-        out.
+        Pairs in the order of records, then of values; a record's own value is left out.
 
     Raises:
         ValueError: It is not a vector, or no record can change.
@@ -77,19 +78,19 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
 
 
 def interval_grid(low: float, high: float, num_points: int = 11, distance: float = 1.0) -> Pairs:
-    """Every two numbers of an equally spaced grid that are at most `distance` apart.
+    """All pairs of numbers of an equally spaced grid that are at most `distance` apart.
 
     Args:
-        low: The least number.
-        high: The largest.
-        num_points: How many, at least two.
+        low: The smallest number.
+        high: The largest number.
+        num_points: Points of the grid, at least two.
         distance: The sensitivity of the statistic.
 
     Returns:
         Pairs of numbers, the smaller first.
 
     Raises:
-        ValueError: The interval is empty, or no two points are near enough.
+        ValueError: The interval is empty, or all points are more than `distance` apart.
 
     References:
         Askin, Kutta, Dette (2022), section III (the maximum over finitely many pairs).
@@ -99,7 +100,7 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
     validate.positive(distance=distance)
     points = np.linspace(low, high, num_points)
     step = (high - low) / (num_points - 1)
-    # Half a rounding error of room, so that a distance of whole steps is kept.
+    # Allows for rounding where the distance is a whole number of steps.
     reach = int(np.floor(distance / step * (1 + 1e-9)))
     if reach < 1:
         raise ValueError(
@@ -116,14 +117,14 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
 
     Args:
         dimension: d, the number of entries.
-        database: The one database, of zeros and ones; if None, every edge of the cube is a pair.
+        database: Zeros and ones [d]; if None, every edge of the cube is a pair.
 
     Returns:
-        2^d - 1 pairs with the one database, otherwise d 2^(d-1) with the entry 0 first; labels are
+        2^d - 1 pairs with the given database, or d 2^(d-1) edges with the entry 0 first; labels are
         the bits.
 
     Raises:
-        ValueError: `database` is not of {0,1}^d, or there would be more than 2^20 pairs.
+        ValueError: `database` is not in {0,1}^d, or there would be more than 2^20 pairs.
 
     References:
         Askin, Kutta, Dette (2022), Figure 5: 0^6 against {0,1}^6.
@@ -149,19 +150,19 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
 
 
 def random_answers(
-    key: Any, num_pairs: int, num_queries: int, low: float = 0.0, high: float = 2.0
+    key: int | Array, num_pairs: int, num_queries: int, low: float = 0.0, high: float = 2.0
 ) -> Pairs:
-    """Random query answers against answers that each moved by -1, 0 or 1.
+    """Uniform query answers against the same answers, each moved by -1, 0 or 1.
 
     Args:
         key: Integer seed or typed key; the same key gives the same pairs.
-        num_pairs: How many.
+        num_pairs: Number of pairs.
         num_queries: Length of the answers.
-        low: Least answer of the database; they are uniform.
+        low: Smallest answer of the database.
         high: Largest answer of the database.
 
     Returns:
-        `num_pairs` pairs of shape [num_queries]; in each at least one answer moves.
+        `num_pairs` pairs of shape [num_queries]; at least one answer of each pair moves.
 
     Raises:
         ValueError: An argument is out of range.
@@ -182,7 +183,7 @@ def random_answers(
     ]
     database = low + (high - low) * uniforms[0]
     moves = np.ceil(3 * uniforms[1]) - 2
-    # Where nothing moved, one answer that is drawn anew does.
+    # Move one random answer where no answer moved.
     entry = np.ceil(num_queries * uniforms[2][:, 0]).astype(int) - 1
     direction = np.where(uniforms[3][:, 0] <= 0.5, -1.0, 1.0)
     still = np.flatnonzero(~moves.any(axis=1))
@@ -190,7 +191,7 @@ def random_answers(
     return Pairs(database, database + moves, tuple(f"random {i}" for i in range(num_pairs)))
 
 
-def _vector(values: Any, name: str = "database") -> np.ndarray:
+def _vector(values: ArrayLike, name: str = "database") -> np.ndarray:
     array = np.asarray(values, float)
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(f"{name} must be a vector of numbers, but had shape {array.shape}.")

@@ -1,17 +1,20 @@
 """A stack of pairs of neighbouring databases."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpjax.core import validate
+from dpjax.core.types import Database
 from dpjax.databases.trees import as_tree, length, nth, shape_of, stack
 
 _DISTANCE_ERROR = 1e-3
-"""Part of the distance of two sides that may be lost to a narrower float type."""
+"""Largest relative error of the distance of two sides in a narrower float type."""
 
 
 @jax.tree_util.register_dataclass
@@ -19,18 +22,18 @@ _DISTANCE_ERROR = 1e-3
 class Pairs:
     """B pairs (database, neighbor), stacked along a leading axis.
 
-    A "database" is whatever the mechanism takes: the database itself, a statistic of it, or its
+    A "database" is the input of the mechanism: the database itself, a statistic of it, or its
     vector of query answers. It may be a pytree, such as a dict of arrays, and the two sides may
     differ in shape, as where a record is added or removed.
 
     Attributes:
-        database: Numbers of shape [B, ...], or a pytree of such.
-        neighbor: The same at the other side.
-        labels: B names for people; pair numbers where none are given.
+        database: Numbers of shape [B, ...], or a pytree of arrays.
+        neighbor: The databases of the other side.
+        labels: B names; pair numbers by default.
 
     Raises:
-        ValueError: There are not as many of both, there is no pair, a value is not finite, or two
-            sides are so close for their size that their difference is another in jax's float type.
+        ValueError: The sides differ in length, there is no pair, a value is not finite, or the
+            difference of two sides changes when they are cast to jax's float type.
         TypeError: The entries are not numbers.
     """
 
@@ -52,14 +55,12 @@ class Pairs:
                 "pairs must have database and neighbor of a shape [num_pairs, ...] with at least "
                 f"one pair, but the shapes were {shapes}."
             )
-        alike = jax.tree.structure(sides[0]) == jax.tree.structure(sides[1])
-        if alike:
-            found = jax.tree.map(lambda *leaves: _cast(leaves), *sides)
-            database, neighbor = (
-                jax.tree.map(lambda both, n=n: both[n], found, is_leaf=_is_both) for n in (0, 1)
-            )
+        leaves, structures = zip(*map(jax.tree.flatten, sides), strict=True)
+        if structures[0] == structures[1]:
+            leaves = zip(*map(_cast, zip(*leaves, strict=True)), strict=True)
         else:
-            database, neighbor = (jax.tree.map(lambda x: _cast((x,))[0], side) for side in sides)
+            leaves = [[_cast((leaf,))[0] for leaf in side] for side in leaves]
+        database, neighbor = map(jax.tree.unflatten, structures, leaves)
         object.__setattr__(self, "database", database)
         object.__setattr__(self, "neighbor", neighbor)
         count = length(database)
@@ -79,8 +80,8 @@ class Pairs:
         return Pairs(nth(self.database, only), nth(self.neighbor, only), (self.labels[index],))
 
     @classmethod
-    def of(cls, pairs: Any) -> "Pairs":
-        """Makes pairs of what a person writes: `Pairs`, or a list of (database, neighbor).
+    def of(cls, pairs: "Pairs | Iterable[Iterable[Database]]") -> "Pairs":
+        """Make pairs from `Pairs` or a list of (database, neighbor).
 
         Raises:
             TypeError: `pairs` is neither.
@@ -91,15 +92,17 @@ class Pairs:
         rows = rows_of(pairs)
         if not rows:
             raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
-        names = ("database", "neighbor")
-        return cls(*(stack([as_tree(r[n]) for r in rows], names[n]) for n in (0, 1)))
+        return cls(
+            stack([as_tree(row[0]) for row in rows], "database"),
+            stack([as_tree(row[1]) for row in rows], "neighbor"),
+        )
 
 
-def rows_of(pairs: Any) -> list[tuple[Any, Any]]:
-    """A list of (database, neighbor), as a person wrote it.
+def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Database]]:
+    """Validate a list of (database, neighbor) without changing the databases.
 
     Raises:
-        TypeError: It is no list of two each; the message names the first that is not.
+        TypeError: An entry is not a pair; the message names the first such entry.
     """
     accepted = "pairs must be dpjax.Pairs or a list of (database, neighbor)"
     if isinstance(pairs, str | dict):
@@ -112,7 +115,7 @@ def rows_of(pairs: Any) -> list[tuple[Any, Any]]:
     for number, item in enumerate(items):
         try:
             if isinstance(item, str | dict):
-                raise TypeError  # It could be parted, but is no pair.
+                raise TypeError  # It can be unpacked, but is no pair.
             database, neighbor = item
         except (TypeError, ValueError):
             text = repr(item)
@@ -122,18 +125,8 @@ def rows_of(pairs: Any) -> list[tuple[Any, Any]]:
     return rows
 
 
-def _is_both(value: Any) -> bool:
-    return type(value) is _Both
-
-
-class _Both(tuple):
-    """Two arrays of one place."""
-
-    __slots__ = ()
-
-
-def _cast(given: tuple[np.ndarray, ...]) -> _Both:
-    """Arrays of one place of both sides, or of one side, in jax's types."""
+def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """Cast an array, or the corresponding arrays of both sides, to jax's default types."""
     dtype = np.int32 if all(side.dtype.kind == "i" for side in given) else np.float32
     limit = np.iinfo(np.int32).max
     for name, side in zip(("database", "neighbor"), given, strict=False):
@@ -145,16 +138,16 @@ def _cast(given: tuple[np.ndarray, ...]) -> _Both:
     # The library follows jax's default float type, which is float64 where x64 is on.
     if dtype is np.float32 and jax.config.read("jax_enable_x64"):
         dtype = np.float64
-    cast = _Both(side.astype(dtype) for side in given)
+    cast = tuple(side.astype(dtype) for side in given)
     if len(given) == 2 and given[0].shape == given[1].shape:
         _refuse_other_distances(given, cast)
     return cast
 
 
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:
-    """Refuses pairs of which others would be audited: those that are no longer as far apart."""
+    """Refuse pairs whose distance changes in the narrower type: others would be audited."""
     wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
-    # Against all of a pair: an entry that both sides share may differ in its last bit.
+    # Relative to a pair's largest distance: entries that both sides share may lose their last bit.
     entries = tuple(range(1, wanted.ndim))
     changed = np.abs(kept - wanted) > _DISTANCE_ERROR * wanted.max(
         axis=entries, keepdims=True, initial=0.0
@@ -168,7 +161,7 @@ def _refuse_other_distances(given: tuple, cast: tuple) -> None:
         )
 
 
-def _numbers(name: str, values: Any) -> np.ndarray:
+def _numbers(name: str, values: ArrayLike) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         raise TypeError(

@@ -10,9 +10,9 @@ from dpjax.databases._pairs import Pairs
 
 
 def query_patterns(num_queries: int) -> Pairs:
-    """Ten pairs of query answers: the seven patterns of Table I and three that end them.
+    """Ten pairs of query answers: the seven patterns of Table I and three more.
 
-    For an odd number of queries the halves are split below the middle.
+    For an odd number of queries, the first half is the shorter one.
 
     Args:
         num_queries: Length k of the answers (k >= 2).
@@ -25,7 +25,7 @@ def query_patterns(num_queries: int) -> Pairs:
 
     References:
         Askin, Kutta, Dette (2022), Table I; after Ding et al. (2018). The last three pairs put the
-        odd query at the end, where the loss of the sparse vector technique sits.
+        deviating query at the end, where the sparse vector technique has its largest loss.
     """
     validate.positive_int(at_least=2, num_queries=num_queries)
     validate.within_limit("sizes", num_queries, "num_queries is too large")
@@ -59,7 +59,7 @@ def shifts(
 
     Args:
         database: A number or a vector; every entry is shifted alike.
-        num_pairs: How many shifts B.
+        num_pairs: B, the number of shifts.
         size: The largest shift.
 
     Returns:

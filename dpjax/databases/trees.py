@@ -1,57 +1,53 @@
 """Databases of any structure: arrays, and pytrees of arrays."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
 
 import jax
 import numpy as np
 
+from dpjax.core.types import Database
 
-def as_tree(database: Any) -> Any:
-    """A database as arrays: a list of numbers is one array, a dict or a class keeps its structure.
+Tree = TypeVar("Tree")
 
-    Args:
-        database: Numbers of any shape, or a pytree of such.
-    """
+
+def as_tree(database: Database) -> Database:
+    """Convert a database to arrays: a list of numbers is one array, other structure is kept."""
     if isinstance(database, dict):
         return {name: as_tree(part) for name, part in database.items()}
-    if type(database) not in (list, tuple):
-        if _is_leaf(database):
+    if type(database) is list or type(database) is tuple:
+        parts = [as_tree(part) for part in database]
+        if len({_structure(part) for part in parts}) == 1 and isinstance(parts[0], np.ndarray):
             return np.asarray(database)
-        # A class, whose parts are as it says.
-        return jax.tree.map(np.asarray, database)
-    parts = [as_tree(part) for part in database]
-    if len({_structure(part) for part in parts}) == 1 and isinstance(parts[0], np.ndarray):
+        return type(database)(parts) if parts else np.asarray(database)
+    if jax.tree_util.all_leaves([database]):
         return np.asarray(database)
-    return type(database)(parts) if parts else np.asarray(database)
+    # A registered class decides what its parts are.
+    return jax.tree.map(np.asarray, database)
 
 
-def nth(stacked: Any, index: Any) -> Any:
-    """The database at a place of a stack, or the stack of those at several places."""
+def nth(stacked: Tree, index: int | slice | np.ndarray | jax.Array) -> Tree:
+    """The database at an index of a stack, or the stack of databases at several indices."""
     return jax.tree.map(lambda leaf: leaf[index], stacked)
 
 
-def rows(stacked: Any) -> Any:
-    """All databases of a stack, one by one; an array is that already."""
+def rows(stacked: Database) -> np.ndarray | list[Database]:
+    """The databases of a stack as a sequence."""
     if isinstance(stacked, np.ndarray):
         return stacked
     return [nth(stacked, index) for index in range(length(stacked))]
 
 
-def length(stacked: Any) -> int:
-    """How many databases a stack has."""
+def length(stacked: Database) -> int:
+    """Number of databases of a stack."""
     return len(jax.tree.leaves(stacked)[0])
 
 
-def stack(trees: Sequence[Any], side: str) -> Any:
-    """One pytree with a leading axis.
+def stack(trees: Sequence[Database], side: str) -> Database:
+    """Stack pytrees of arrays along a new leading axis.
 
-    Args:
-        trees: Of `as_tree`.
-        side: Whose they are, for the message.
-
-    Raises:
-        ValueError: They differ in structure or shape, or hold no array.
+    `side` names their side in error messages. Raises ValueError where they differ in structure or
+    shape, or hold no array.
     """
     if not jax.tree.leaves(trees[0]):
         raise ValueError(
@@ -68,18 +64,15 @@ def stack(trees: Sequence[Any], side: str) -> Any:
     return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
 
 
-def shape_of(tree: Any) -> str:
-    """Shapes of all parts, in words."""
-    if hasattr(tree, "shape"):
-        return str(tuple(tree.shape))
+def shape_of(tree: Database) -> str:
+    """Shapes of all parts, as text."""
+    shape = getattr(tree, "shape", None)
+    if shape is not None:
+        return str(tuple(shape))
     named = jax.tree_util.tree_flatten_with_path(tree)[0]
     return "; ".join(f"{jax.tree_util.keystr(path)} {np.shape(leaf)}" for path, leaf in named)
 
 
-def _is_leaf(database: Any) -> bool:
-    return jax.tree_util.all_leaves([database])
-
-
-def _structure(tree: Any) -> Any:
+def _structure(tree: Database) -> Hashable:
     leaves, structure = jax.tree.flatten(tree)
     return structure, tuple(np.shape(leaf) for leaf in leaves)

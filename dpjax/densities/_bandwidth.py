@@ -1,8 +1,8 @@
-"""Bandwidth rules: how wide the kernel is, from a first look at the data.
+"""Bandwidth rules, which set the width of the kernel from a pilot sample.
 
 A rule turns a pilot sample into a *spread*; the bandwidth at any sample size is then
-spread * size^-exponent. So the search and confirm stages share one look at the data, and the
-confirm stage's bandwidth does not depend on the samples that it smooths.
+spread * size^-exponent. Hence the search and confirm stages share one pilot, and the bandwidth of
+the confirm stage does not depend on the samples that it smooths.
 """
 
 import math
@@ -19,20 +19,28 @@ from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import find_kernel
 
 _ROWS, _LANES = 16, 128
-"""Samples are counted in this shape: bytes count 16 rows, and 128 lanes fill the vectors."""
+"""Shape of counted samples: int8 sums hold 16 rows, and 128 lanes fill vectors."""
 
 
 @runtime_checkable
 class BandwidthRule(Protocol):
-    """Sets the bandwidth of a density estimate."""
+    """A rule that sets the bandwidth of a density estimate."""
 
     def spread(self, pilot: Array) -> Array:
         """A scalar from a pilot sample [m, d]."""
         ...
 
     def exponent(self, dimension: int) -> float:
-        """The power of the sample size by which the bandwidth falls."""
+        """The power of the sample size at which the bandwidth falls."""
         ...
+
+
+class _NormalRate:
+    """The exponent of the best bandwidth for smooth densities."""
+
+    def exponent(self, dimension: int) -> float:
+        """1 / (d + 4)."""
+        return 1 / (dimension + 4)
 
 
 def bandwidth_at(
@@ -42,7 +50,7 @@ def bandwidth_at(
 
     Args:
         rule: Gives the exponent.
-        spread: What the rule's `spread` returned, or a mean of several; any shape.
+        spread: Result of the rule's `spread`, or a mean of several; any shape.
         num_samples: Sample size.
         dimension: d of the outputs.
         extra: Undersmoothing (gamma of condition C4).
@@ -54,7 +62,7 @@ def bandwidth_at(
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Silverman:
+class Silverman(_NormalRate):
     """Silverman's rule of thumb, R's nrd0 for d = 1: 0.9 min(sd, IQR / 1.34) n^(-1/5).
 
     For d > 1 the factor is (4 / (d + 2))^(1/(d+4)) and the spreads of the axes are averaged
@@ -70,18 +78,14 @@ class Silverman:
         factor = 0.9 if dimension == 1 else (4 / (dimension + 2)) ** (1 / (dimension + 4))
         return factor * robust_spread(pilot)
 
-    def exponent(self, dimension: int) -> float:
-        """1 / (d + 4)."""
-        return 1 / (dimension + 4)
-
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Scott:
+class Scott(_NormalRate):
     """Scott's rule: (4 / (d + 2))^(1/(d+4)) sd n^(-1/(d+4)), which is 1.06 sd n^(-1/5) for d = 1.
 
-    The deviation counts for at most 2 IQR / 1.34, so that a few outliers cannot set it; normal and
-    Laplace data stay well below that.
+    The deviation is capped at 2 IQR / 1.34, so that a few outliers cannot set it; normal and
+    Laplace data stay well below the cap.
 
     References:
         Scott (1992), section 6.5.
@@ -92,10 +96,6 @@ class Scott:
         d = pilot.shape[1]
         return (4 / (d + 2)) ** (1 / (d + 4)) * robust_spread(pilot, num_widths=2.0)
 
-    def exponent(self, dimension: int) -> float:
-        """1 / (d + 4)."""
-        return 1 / (dimension + 4)
-
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class HoelderRate:
 
     Attributes:
         beta: Smoothness, in (0, 1].
-        scale: Factor on min(sd, IQR / 1.34).
+        scale: Factor of min(sd, IQR / 1.34).
 
     References:
         Askin, Kutta, Dette (2022), conditions (C3) and (C4).
@@ -119,7 +119,7 @@ class HoelderRate:
             raise ValueError(f"beta must lie in (0, 1], but was {self.beta!r}.")
 
     def spread(self, pilot: Array) -> Array:
-        """Scale times min(sd, IQR / 1.34)."""
+        """Product of `scale` and min(sd, IQR / 1.34)."""
         return self.scale * robust_spread(pilot)
 
     def exponent(self, dimension: int) -> float:
@@ -130,7 +130,7 @@ class HoelderRate:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Fixed:
-    """One bandwidth, whatever the data and the sample size.
+    """One bandwidth for all data and sample sizes.
 
     Attributes:
         bandwidth: In units of the outputs.
@@ -152,14 +152,14 @@ class Fixed:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class CrossValidated:
+class CrossValidated(_NormalRate):
     """The bandwidth with the best leave-one-out likelihood on a part of the pilot sample.
 
     Twenty-five multiples of Silverman's bandwidth, from 1/8 to 4, are tried on `num_pilot` samples;
-    the best is carried to other sample sizes at the rate n^(-1/(d+4)).
+    the best one is scaled to other sample sizes at the rate n^(-1/(d+4)).
 
     Attributes:
-        num_pilot: How many samples are compared with each other.
+        num_pilot: Number of samples that are compared with each other.
         kernel: Kernel of the likelihood.
 
     References:
@@ -184,16 +184,13 @@ class CrossValidated:
         def likelihood(bandwidth):
             sums = jnp.sum(kernel.profile(distance2 / bandwidth**2), axis=1) - 1
             density = kernel.norm(dimension) * sums / ((size - 1) * bandwidth**dimension)
-            # A point alone in its neighbourhood would make the likelihood 0 for compact kernels.
+            # Without a lower limit, an isolated point would make the likelihood of a compact
+            # kernel 0.
             return jnp.mean(jnp.log(jnp.maximum(density, 1e-6 / start**dimension)))
 
         candidates = start * jnp.geomspace(1 / 8, 4, 25)
         best = candidates[jnp.argmax(jax.lax.map(likelihood, candidates))]
         return best * size ** self.exponent(dimension)
-
-    def exponent(self, dimension: int) -> float:
-        """1 / (d + 4)."""
-        return 1 / (dimension + 4)
 
 
 RULES = {
@@ -206,11 +203,11 @@ RULES = {
 
 
 def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
-    """A rule from what a person writes: a rule, its name, or a number for a fixed bandwidth.
+    """Convert a rule, the name of a rule, or a fixed bandwidth to a rule.
 
     Raises:
-        ValueError: An unknown name, or a number that is not above 0.
-        TypeError: Something else.
+        ValueError: The name is unknown, or the number is not above 0.
+        TypeError: `bandwidth` is none of these.
     """
     if isinstance(bandwidth, str):
         validate.one_of(RULES, bandwidth=bandwidth)
@@ -223,16 +220,16 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
     return Fixed(float(bandwidth))
 
 
-# By itself, so that it is compiled once and not at every estimate outside of `jit` again.
+# Jitted, so that estimates outside of `jit` compile it only once.
 @partial(jax.jit, static_argnames="num_widths")
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
-    """min(sd, num_widths IQR / 1.34) of a pilot [m, d]: a scale that outliers do not set.
+    """min(sd, num_widths IQR / 1.34) of a pilot [m, d], a scale that is robust to outliers.
 
-    The geometric mean over axes; the standard deviation alone where half of the data are tied. To
-    differentiate it raises a TypeError, for the quartiles are found by counting.
+    Returns the geometric mean over axes, with the standard deviation alone where half of the data
+    are tied. Differentiating it raises TypeError, since the quartiles are found by counting.
     """
     columns, size = no_derivative(pilot).T, pilot.shape[0]
-    # The barriers keep XLA from summing all samples again in every step that uses a sum.
+    # The barriers keep XLA from repeating the sums in every step that uses them.
     mean = jax.lax.optimization_barrier(jnp.mean(columns, axis=1))
     squares = jnp.sum((columns - mean[:, None]) ** 2, axis=1)
     deviation = jax.lax.optimization_barrier(
@@ -245,13 +242,14 @@ def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
 
 
 def _quartiles(columns: Array, mean: Array, deviation: Array) -> Array:
-    """Quartiles [2, d] of columns [d, m] by bisection on counts: much faster than XLA's CPU sort.
+    """Quartiles [2, d] of columns [d, m] by bisection on counts, much faster than XLA's CPU sort.
 
-    They lie within sqrt(3) deviations of the mean (Cantelli), and are exact to 2^-17 of that.
+    Quartiles lie within sqrt(3) deviations of the mean (Cantelli); the result is exact to 2^-17 of
+    that.
     """
     dimension, size = columns.shape
     needed = jnp.asarray([[math.ceil(size / 4)], [math.ceil(3 * size / 4)]], jnp.int32)
-    # XLA vectorises sums over a leading axis on CPU, and of bytes four times as well as of floats.
+    # On CPU, XLA vectorises sums over a leading axis, with four times as many bytes as floats.
     padding = ((0, 0), (0, -size % (_ROWS * _LANES)))
     rows = jnp.pad(columns, padding, constant_values=jnp.inf).reshape(dimension, -1, _ROWS, _LANES)
 

@@ -1,20 +1,19 @@
-"""What a density estimate refuses: shapes always, numbers wherever there are some to look at."""
-
-from typing import Any
+"""Validation of density estimates: shapes always, values only where they are not traced."""
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import ArrayLike
 
 from dpjax.core import validate
 from dpjax.densities._kernels import Kernel
 
 
-def host_vectors(name: str, values: Any) -> np.ndarray:
-    """Finite numbers of shape [n] or [n, d], as float64 [n, d].
+def host_vectors(name: str, values: ArrayLike | Array) -> np.ndarray:
+    """Convert finite numbers of shape [n] or [n, d] to float64 [n, d].
 
     Raises:
-        ValueError: They are something else.
+        ValueError: The shape differs, or a value is not finite.
     """
     array = np.asarray(values)
     _check_shape(name, array)
@@ -22,20 +21,19 @@ def host_vectors(name: str, values: Any) -> np.ndarray:
     return (array[:, None] if array.ndim == 1 else array).astype(np.float64)
 
 
-def checked_arrays(samples: Any, points: Any, bandwidth: Any) -> tuple[Array, Array]:
-    """Samples and points as arrays, where they and the bandwidth make sense together.
+def checked_arrays(
+    samples: ArrayLike | Array, points: ArrayLike | Array, bandwidth: ArrayLike | Array
+) -> tuple[Array, Array]:
+    """Convert samples and points to arrays of the same shapes, after validating them.
 
     Args:
-        samples: [n] or [n, d]; values that are traced are not looked at.
+        samples: [n] or [n, d]; traced values are not validated.
         points: [p] or [p, d]; likewise.
         bandwidth: Scalar; likewise.
 
-    Returns:
-        Both, in the shapes that they had.
-
     Raises:
         TypeError: The bandwidth is not a number.
-        ValueError: Shapes disagree, something is empty, or values are not finite.
+        ValueError: Shapes disagree, an array is empty, or values are not finite.
     """
     if bandwidth is None:
         raise TypeError("bandwidth must be a number > 0, but was None.")
@@ -46,10 +44,10 @@ def checked_arrays(samples: Any, points: Any, bandwidth: Any) -> tuple[Array, Ar
         )
     found = []
     for name, values in (("samples", samples), ("points", points)):
-        if validate.is_traced(values) and values is not None:
+        if isinstance(values, Array) and validate.is_traced(values):
             _check_shape(name, values)
         else:
-            # On the host: a check on the device would be a program of its own.
+            # Checked on the host, since the device would compile a program for it.
             host = np.asarray(values)
             _check_shape(name, host)
             _check_finite(name, host)
@@ -58,12 +56,8 @@ def checked_arrays(samples: Any, points: Any, bandwidth: Any) -> tuple[Array, Ar
     return found[0], found[1]
 
 
-def check_dimension(samples: Any, points: Any) -> None:
-    """Samples [n, d] and points [p, d] have the same d, which is 1 where there is no such axis.
-
-    Raises:
-        ValueError: They have not.
-    """
+def check_dimension(samples: Array | np.ndarray, points: Array | np.ndarray) -> None:
+    """Refuse samples [n, d] and points [p, d] with different d (1 for vectors): a ValueError."""
     wanted, dimension = (x.shape[1] if x.ndim == 2 else 1 for x in (samples, points))
     if dimension != wanted:
         raise ValueError(
@@ -71,21 +65,17 @@ def check_dimension(samples: Any, points: Any) -> None:
         )
 
 
-def check_num_nodes(num_nodes: int, points: Any, bandwidth: Any, kernel: Kernel) -> None:
-    """A lattice over the points has the nodes per bandwidth that the kernel needs.
+def check_num_nodes(
+    num_nodes: int, points: ArrayLike | Array, bandwidth: ArrayLike | Array, kernel: Kernel
+) -> None:
+    """Refuse a lattice over the points that is too coarse for the kernel and bandwidth.
 
-    Args:
-        num_nodes: Of the lattice.
-        points: [p] or [p, 1]; nothing is checked where they or the bandwidth are traced.
-        bandwidth: Scalar.
-        kernel: Says how many nodes a bandwidth needs, and how far it reaches.
-
-    Raises:
-        ValueError: The lattice is too coarse; the message says how many nodes are enough.
+    Skips the check where the points, [p] or [p, 1], or the bandwidth are traced. The message of the
+    ValueError says how many nodes are enough.
     """
     if validate.is_traced(points) or validate.is_traced(bandwidth):
         return
-    bandwidths = float(np.ptp(np.asarray(points, np.float64))) / float(bandwidth)
+    bandwidths = float(np.ptp(np.asarray(points, np.float64))) / np.asarray(bandwidth).item()
     bandwidths += 2 * kernel.radius
     if num_nodes < kernel.min_nodes * bandwidths:
         raise ValueError(
@@ -95,7 +85,7 @@ def check_num_nodes(num_nodes: int, points: Any, bandwidth: Any, kernel: Kernel)
         )
 
 
-def _check_shape(name: str, array: Any) -> None:
+def _check_shape(name: str, array: Array | np.ndarray) -> None:
     real = jnp.isdtype(array.dtype, ("bool", "integral", "real floating"))
     if not real or array.ndim not in (1, 2) or array.size == 0:
         raise ValueError(

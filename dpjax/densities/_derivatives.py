@@ -1,7 +1,7 @@
-"""Refuses the derivative that a density estimate does not have.
+"""Refusal of derivatives of density estimates.
 
-Samples are counted and kernel values are summed as integers, of which JAX takes every derivative to
-be 0: what is left of the chain rule is a number with no meaning. So it is an error to ask for it.
+Samples are counted and kernel values summed as integers, whose derivatives are 0 in JAX, so the
+chain rule would give a meaningless number. Differentiation is therefore an error.
 """
 
 import jax
@@ -10,11 +10,7 @@ from jax import Array
 
 @jax.custom_jvp
 def no_derivative(value: Array) -> Array:
-    """The value itself, which leaves no trace in a compiled program.
-
-    Raises:
-        TypeError: A derivative with respect to the value is taken.
-    """
+    """The identity, at no cost in compiled programs; its derivative raises TypeError."""
     return value
 
 

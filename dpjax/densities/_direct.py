@@ -1,4 +1,4 @@
-"""The direct kernel density estimate: every sample against every point, streamed.
+"""The direct kernel density estimate, which streams every sample past every point.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 1.
@@ -23,25 +23,25 @@ def as_vectors(samples: Array) -> Array:
 
 
 def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel) -> Array:
-    """The kernel's profile k(|point - sample| / bandwidth) of each sample.
+    """The kernel's profile k(|point - sample| / bandwidth) at each sample.
 
     Args:
         samples: [block] or [block, d].
         point: [d].
         bandwidth: Scalar.
-        kernel: Its profile is used, without the factor c_d / h^d.
+        kernel: Gives the profile, without the factor c_d / h^d.
 
     Returns:
         Values [block] in [0, 1].
     """
-    # The reciprocal by hand: XLA takes it in some layouts of runs and divides in others, and the
+    # An explicit reciprocal, since XLA divides in some layouts of runs and not in others, and the
     # last bits of the result must not depend on the layout.
     scaled = (as_vectors(samples) - point[None, :]) * (1 / bandwidth)
     return kernel.profile(_sum_of_squares(scaled[:, axis] for axis in range(scaled.shape[1])))
 
 
 def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
-    """Sums the kernel's profile at every point over all samples, in fixed point.
+    """Sum the kernel's profile at every point over all samples, in fixed point.
 
     Args:
         points: [points, d].
@@ -49,8 +49,8 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
         kernel: The kernel.
 
     Returns:
-        A reducer whose carry is a WideCount [points], in units of 1 / FIXED_POINT. To differentiate
-        it raises a TypeError.
+        A reducer whose carry is a WideCount [points], in units of 1 / FIXED_POINT. Differentiating
+        it raises TypeError.
     """
     points, bandwidth = no_derivative(points), no_derivative(bandwidth)
 
@@ -63,7 +63,7 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
             (points[:, axis, None] - samples[None, :, axis]) / bandwidth
             for axis in range(points.shape[1])
         )
-        # A sample that is not valid, NaN included, must not count.
+        # Padding, which may be NaN, must not count.
         values = jnp.where(valid[None, :], to_fixed_point(kernel.profile(distance2)), 0)
         return sums.add(jnp.sum(values, axis=1, dtype=jnp.int32))
 
@@ -76,10 +76,10 @@ def density_of_sums(
     """The density estimate from the carry of `kernel_sums`.
 
     Args:
-        sums: That carry.
-        bandwidth: The scalar it was summed with.
-        kernel: Likewise.
-        num_samples: How many samples were streamed.
+        sums: The carry.
+        bandwidth: Bandwidth of the sums, a scalar.
+        kernel: Kernel of the sums.
+        num_samples: Number of samples that were streamed.
         dimension: d.
 
     Returns:

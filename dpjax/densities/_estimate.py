@@ -1,38 +1,28 @@
-"""Density estimates of samples that are already there, for people who want just that."""
-
-from typing import Any
+"""Density estimates of given samples, as functions of their own."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import ArrayLike
 
 from dpjax.core import validate
 from dpjax.core.streaming import category_counts, reduce_samples, stored_blocks
 from dpjax.densities._bandwidth import BandwidthRule, Fixed, Silverman, as_rule, bandwidth_at
-from dpjax.densities._checks import (
-    check_dimension,
-    check_num_nodes,
-    checked_arrays,
-    host_vectors,
-)
+from dpjax.densities._checks import check_dimension, check_num_nodes, checked_arrays, host_vectors
 from dpjax.densities._direct import as_vectors, density_of_sums, kernel_sums
 from dpjax.densities._kernels import find_kernel
-from dpjax.densities._lattice import (
-    Lattice,
-    lattice_counts,
-    smooth_counts,
-)
+from dpjax.densities._lattice import Lattice, lattice_counts, smooth_counts
 
 _DEFAULT_RULE = Silverman()
 
 _LEAST_BINS = 2**16
-"""Samples are counted in no fewer bins."""
+"""Smallest number of bins in which samples are counted."""
 
 
 def truncated_kde(
-    samples: Any,
-    points: Any,
+    samples: ArrayLike | Array,
+    points: ArrayLike | Array,
     *,
     bandwidth: BandwidthRule | str | float = _DEFAULT_RULE,
     floor: float = 0.0,
@@ -43,24 +33,24 @@ def truncated_kde(
     """Kernel density estimate of samples at given points, truncated from below at the floor (TKDE).
 
     The error is absolute, not relative, also in float64. Direct: each kernel value is rounded to a
-    multiple of 2^-17, so a density is within 2^-18 c_d / h^d of the exact sum, h the bandwidth and
-    c_d / h^d the height of one kernel (for d = 1 and the Gaussian 0.4 / h), and far closer for many
-    samples that lie at different distances. Binned: each sample is moved by up to half a bin, an
-    8th of the nodes' spacing or less, and the lattice adds an error as in `binned_density`. A
-    density that is not far above these errors is noise, and may come out as 0: set the floor above
-    them, and do not believe what lies at it.
+    multiple of 2^-17, so a density is within 2^-18 c_d / h^d of the exact sum, where h is the
+    bandwidth and c_d / h^d the height of one kernel (0.4 / h for the Gaussian and d = 1), and far
+    closer for many samples at different distances. Binned: each sample moves by up to half a bin,
+    at most an eighth of the nodes' spacing, and the lattice adds an error as in `binned_density`.
+    Densities that are not far above these errors are noise, and may be 0: set the floor above the
+    errors, and disregard densities at the floor.
 
     Args:
         samples: Reals of shape [n] or [n, d].
-        points: Reals of shape [p] or [p, d]; where to estimate.
+        points: Where to estimate, reals of shape [p] or [p, d].
         bandwidth: A rule, its name ("silverman", "scott", "hoelder", "cross-validated") or a number
             in units of the samples.
         floor: tau >= 0.
         kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
         method: "direct" (n p kernel values), or "binned" (d = 1): one count of the samples and one
             FFT, interpolated between lattice nodes.
-        num_nodes: Lattice nodes of the binned method. A kernel with an edge or a kink needs more of
-            them than the Gaussian: where few samples are near, its error falls as 1 / num_nodes.
+        num_nodes: Lattice nodes of the binned method. A kernel with an edge or a kink needs more
+            nodes than the Gaussian: its error falls as 1 / num_nodes where samples are sparse.
 
     Returns:
         Densities of shape [p].
@@ -82,7 +72,7 @@ def truncated_kde(
     num_samples, dimension = samples.shape
     if num_samples < 2:
         raise ValueError(f"samples must be at least two, but there was {num_samples}.")
-    # They become float32 without their location, so that their digits are kept.
+    # Centred before the cast to float32, so that no digits are lost.
     origin = np.median(samples, axis=0)
     samples, points = (jnp.asarray(x - origin, jnp.result_type(float)) for x in (samples, points))
     rule = as_rule(bandwidth)
@@ -103,20 +93,22 @@ def truncated_kde(
     return jnp.maximum(density, floor)
 
 
-def truncated_frequencies(samples: Any, num_categories: int, *, floor: float = 0.0) -> Array:
+def truncated_frequencies(
+    samples: ArrayLike | Array, num_categories: int, *, floor: float = 0.0
+) -> Array:
     """Relative frequencies of categories 0 .. num_categories - 1, truncated at the floor (TDDE).
 
     Args:
-        samples: Integers of shape [n]; those that are no category count in n alone.
-        num_categories: How many categories.
+        samples: Integers of shape [n]; other integers than categories count in n alone.
+        num_categories: Number of categories.
         floor: tau >= 0.
 
     Returns:
         Frequencies of shape [num_categories].
 
     Raises:
-        ValueError: No samples, or samples that are not a vector.
-        TypeError: Samples that are not integers.
+        ValueError: The samples are empty or not a vector.
+        TypeError: The samples are not integers.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 2.
@@ -129,7 +121,7 @@ def truncated_frequencies(samples: Any, num_categories: int, *, floor: float = 0
     if samples.ndim != 1 or len(samples) == 0:
         raise ValueError(f"samples must be a vector that is not empty, but had {samples.shape}.")
     reducer = category_counts(num_categories)
-    # Before they become int32, where 2^32 would be a 0.
+    # Mapped before the cast to int32, which would turn 2^32 into 0.
     category = np.where((samples >= 0) & (samples < num_categories), samples, num_categories)
     counts = _reduce(jnp.asarray(category.astype(np.int32)), reducer).as_float()[:-1]
     return jnp.maximum(counts / len(samples), floor)
@@ -140,10 +132,10 @@ def direct_density(
 ) -> Array:
     """The direct estimate, to be used inside `jit` and `vmap`.
 
-    Kernel values are rounded to multiples of 2^-17 and summed as integers. So the error is
-    absolute, not relative, also in float64: at most 2^-18 c_d / h^d, h the bandwidth and c_d / h^d
-    the height of one kernel. Do not believe densities that are not far above it, and truncate them
-    at a floor that is. For the same reason there is no derivative, with respect to any argument.
+    Kernel values are rounded to multiples of 2^-17 and summed as integers, so the error is
+    absolute, not relative, also in float64: at most 2^-18 c_d / h^d, where h is the bandwidth and
+    c_d / h^d the height of one kernel. Truncate densities at a floor far above the error. For the
+    same reason there is no derivative with respect to any argument.
 
     Args:
         samples: Floats [n] or [n, d].
@@ -156,9 +148,9 @@ def direct_density(
 
     Raises:
         TypeError: The estimate is differentiated, or the bandwidth is not a number.
-        ValueError: Shapes disagree, or something is empty, not finite or (the bandwidth) not above
-            0. Values are looked at where they are concrete; where they are traced, a sample that is
-            NaN or infinite counts in n alone, and so lowers all densities.
+        ValueError: Shapes disagree, an argument is empty or not finite, or the bandwidth is not
+            above 0. Traced values are not validated: a sample that is NaN or infinite then counts
+            in n alone, and so lowers all densities.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -179,20 +171,19 @@ def binned_density(
 ) -> Array:
     """The binned estimate, to be used inside `jit` and `vmap`.
 
-    Samples are counted in at least 2^16 bins, however few the nodes are: what a node costs is its
-    share of the FFT, what a bin costs is next to nothing.
+    Samples are counted in at least 2^16 bins, also for few nodes: nodes cost their share of the
+    FFT, bins cost next to nothing.
 
-    The error is absolute, not relative, also in float64. A sample is moved by up to half a bin b,
-    which for the Gaussian changes a density by up to 0.3 b / h of the height 0.4 / h of one kernel,
-    h the bandwidth, and by far less for many samples; the nodes add an error of the same kind, by
-    which a lone kernel is changed by up to (spacing / h)^2 / 40 of its height, and the FFT in
-    float32 one of up to about 2^-23 of the largest density, also where there is no sample. Do not
-    believe densities that are not far above these errors, and truncate them at a floor that is. For
-    counts there is no derivative, with respect to any argument.
+    The error is absolute, not relative, also in float64. Let b be half the width of a bin and h the
+    bandwidth. Each sample moves by up to b, which for the Gaussian changes a density by up to
+    0.3 b / h of the height 0.4 / h of one kernel, and by far less for many samples. The nodes
+    change a lone kernel by up to (spacing / h)^2 / 40 of its height. The FFT in float32 adds up to
+    about 2^-23 of the largest density, also where there is no sample. Truncate densities at a floor
+    far above these errors. Counts have no derivative with respect to any argument.
 
     Args:
         samples: Floats [n] or [n, 1].
-        points: Floats [p] or [p, 1]; the lattice spans them and the kernel's reach.
+        points: Floats [p] or [p, 1]; the lattice spans the points and the kernel's reach.
         bandwidth: Scalar above 0; must span `Kernel.min_nodes` nodes.
         kernel: Name of the kernel.
         num_nodes: Nodes of the lattice.
@@ -202,10 +193,10 @@ def binned_density(
 
     Raises:
         TypeError: The estimate is differentiated, or the bandwidth is not a number.
-        ValueError: Something is not one-dimensional, empty, not finite or (the bandwidth) not above
-            0, or the nodes are too few for the bandwidth. Values are looked at where they are
-            concrete; where they are traced, a sample that is NaN or infinite counts in n alone, and
-            so lowers all densities, and a lattice that is too coarse smooths them.
+        ValueError: An argument is not one-dimensional, empty or not finite, the bandwidth is not
+            above 0, or the nodes are too few for the bandwidth. Traced values are not validated: a
+            sample that is NaN or infinite then counts in n alone, and so lowers all densities, and
+            a lattice that is too coarse smooths them.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.

@@ -1,4 +1,4 @@
-"""Kernels of the density estimator: spherically symmetric, with exponential tails or none.
+"""Kernels of the density estimator: spherically symmetric, compact or with exponential tails.
 
 Notation: K(u) = c_d k(|u|) with the profile k(0) = 1 decreasing, and c_d so that K integrates to 1
 over R^d.
@@ -22,15 +22,15 @@ class Kernel:
     """A kernel, by its profile.
 
     Attributes:
-        name: What people call it.
+        name: Name of the kernel.
         profile: r^2 -> k(r) in [0, 1], elementwise.
         radius: Distance past which k is below 2e-8 or 0.
         moment: (d, p) -> integral of k^p over R^d, for p = 1 and 2.
         min_nodes: Lattice nodes per bandwidth that keep the binned estimate within about 1e-3 of
             the direct one: few for a smooth kernel, many for one with a kink or an edge.
         spectrum: w^2 -> the Fourier transform of K over R at frequency w, elementwise, for a kernel
-            so smooth that nothing of it is left past the highest frequency of a lattice; None for
-            others, whose transform is that of the sampled profile.
+            whose transform vanishes past the highest frequency of a lattice; None for others, which
+            take the transform of the sampled profile.
     """
 
     name: str
@@ -89,10 +89,6 @@ KERNELS: dict[str, Kernel] = {
 
 
 def find_kernel(name: str) -> Kernel:
-    """The kernel of that name.
-
-    Raises:
-        ValueError: There is none; the message offers the nearest.
-    """
+    """The kernel of a name; ValueError with the nearest name where there is none."""
     validate.one_of(KERNELS, kernel=name)
     return KERNELS[name]

@@ -1,13 +1,13 @@
 """The binned kernel density estimate: count once on a lattice, smooth by FFT.
 
 Samples are counted in bins that are many times finer than the lattice, with one integer scatter a
-draw, then shared linearly between the two nearest nodes and convolved with the kernel. Sharing
-smooths by a triangle of a node's width; a kernel whose spectrum is known in closed form has that
-divided out again, as non-uniform Fourier transforms do, so that few nodes a bandwidth are enough:
-what is left is aliasing, of relative size (spacing / bandwidth)^2 / 40 for a lone sample and far
-below that for many. For other kernels the error is of first order in spacing / bandwidth next to a
-sample at which the kernel has a kink or an edge. The estimate is refused where the bandwidth spans
-fewer nodes than the kernel needs (`Kernel.min_nodes`).
+draw; counts are then shared linearly between the two nearest nodes and convolved with the kernel.
+Sharing smooths by a triangle of a node's width. For a kernel with a closed-form spectrum the
+triangle is divided out again, as in non-uniform Fourier transforms, so that few nodes a bandwidth
+are enough: the remaining error is aliasing, of relative size (spacing / bandwidth)^2 / 40 for a
+lone sample and far smaller for many. For other kernels the error is of first order in
+spacing / bandwidth near a sample at which the kernel has a kink or an edge. The estimate is refused
+where the bandwidth spans fewer nodes than the kernel needs (`Kernel.min_nodes`).
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 1; binning after Silverman (1982) and Wand (1994); the
@@ -28,24 +28,22 @@ from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import Kernel
 
 _FINE = 16
-"""Bins per lattice node, where nothing else is asked for: 128 a bandwidth for the Gaussian at the
-fewest nodes that it may have."""
-
+"""Default number of bins per lattice node."""
 
 MAX_NODES = 2**18
-"""More nodes than this are refused."""
+"""Largest number of lattice nodes."""
 
 
 def finer(num_nodes: int, nodes_per_bandwidth: float, kernel: Kernel) -> int:
-    """The number of nodes, a power of 2 times as many, that gives a bandwidth what it needs.
+    """The number of nodes, a power of 2 times `num_nodes`, that the kernel needs.
 
     Args:
         num_nodes: Nodes of a lattice that is too coarse.
-        nodes_per_bandwidth: That it has, above 0; they double with the nodes, exactly.
-        kernel: Says how many a bandwidth needs.
+        nodes_per_bandwidth: Nodes per bandwidth of that lattice, above 0.
+        kernel: The kernel.
 
     Returns:
-        The fewest that are enough, or a number above MAX_NODES where so many are too few.
+        The smallest sufficient number, or a number above MAX_NODES if MAX_NODES are too few.
     """
     wanted = 2 * num_nodes
     while wanted <= MAX_NODES and wanted * nodes_per_bandwidth < num_nodes * kernel.min_nodes:
@@ -66,7 +64,7 @@ class Lattice(NamedTuple):
 
     @classmethod
     def covering(cls, low: Array, high: Array, reach: Array, num_nodes: int) -> "Lattice":
-        """The lattice for densities on [low, high] whose kernels reach `reach` to each side."""
+        """The lattice for densities on [low, high], extended by `reach` to each side."""
         return cls(low - reach, (high - low + 2 * reach) / num_nodes)
 
     def nodes(self, num_nodes: int) -> Array:
@@ -74,7 +72,7 @@ class Lattice(NamedTuple):
         return self.start + self.spacing * jnp.arange(num_nodes)
 
     def interpolate(self, values: Array, points: Array) -> Array:
-        """Values at the nodes, [nodes], carried by cubics through four of them to points, [points].
+        """Interpolate values at the nodes, [nodes], by cubics through four nodes, at [points].
 
         The points must lie between the second node and the last but one.
         """
@@ -89,11 +87,10 @@ class Lattice(NamedTuple):
 
 
 def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reducer:
-    """Counts real samples in the fine bins of a lattice; samples outside it are left out.
+    """Count real samples in the fine bins of a lattice, without samples outside of it.
 
-    The carry is int32 of shape [num_nodes * fine + 1]; its last entry takes what does not count
-    (samples outside, and the padding of the last block) and means nothing. To differentiate it
-    raises a TypeError.
+    The carry is int32 of shape [num_nodes * fine + 1]. Ignore its last entry, which collects
+    samples outside and the padding of the last block. Differentiating it raises TypeError.
 
     Args:
         lattice: The lattice.
@@ -109,8 +106,8 @@ def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reduc
     def update(counts: Array, samples: Array, valid: Array) -> Array:
         place = (no_derivative(samples) - start) * (fine / spacing)
         inside = valid & (place >= 0) & (place < num_bins)
-        # By way of int32, for the conversion to uint32 does not vectorise; of unsigned places JAX
-        # need not ask whether they count from the end.
+        # Through int32, since the conversion to uint32 does not vectorise. With unsigned indices
+        # JAX omits the check for negative ones.
         bins = jnp.where(inside, place, num_bins).astype(jnp.int32).astype(jnp.uint32)
         return counts.at[bins].add(1, mode="promise_in_bounds")
 
@@ -127,16 +124,16 @@ def smooth_counts(
 ) -> Array:
     """The density estimate at the nodes of a lattice, from its fine counts.
 
-    The convolution is circular; it is right at every node that is at least the kernel's reach away
-    from both ends, which is what `Lattice.covering` provides on [low, high].
+    The convolution is circular; it is correct at every node that is at least the kernel's reach
+    away from both ends, which `Lattice.covering` ensures on [low, high].
 
     Args:
         counts: Integers [bins + 1], the carry of `lattice_counts`.
-        lattice: The lattice they were counted on.
+        lattice: The lattice of the counts.
         bandwidth: Scalar.
         kernel: The kernel.
-        num_samples: How many samples were streamed, those outside the lattice included.
-        fine: Bins per node that they were counted in.
+        num_samples: Number of samples that were streamed, also those outside the lattice.
+        fine: Bins per node of the counts.
 
     Returns:
         Densities >= 0 at the nodes, [nodes].
@@ -157,12 +154,13 @@ def smooth_both(
 ) -> Array:
     """`smooth_counts` of two samples with a bandwidth each, by one complex transform.
 
-    The weights w and v have the spectra (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i of z = w + iv.
-    With their own transforms T and U the spectrum of the smoothed z is therefore
-    Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2, whose inverse has the two densities as its parts.
+    Let Z be the spectrum of z = w + iv for the weights w and v, whose own spectra are
+    (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i. For the transforms T and U of the two kernels, the
+    spectrum of the smoothed z is Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2; the real and imaginary
+    parts of its inverse are the two densities.
 
-    Arguments and densities as of `smooth_counts`, the counts [2, bins + 1], bandwidths [2] and
-    densities [2, nodes] with a leading axis of samples.
+    Arguments and result as of `smooth_counts`, with a leading axis of samples: counts
+    [2, bins + 1], bandwidths [2], densities [2, nodes].
     """
     weights = [_weights(side, fine, num_samples) for side in counts]
     num_nodes = weights[0].shape[0]
@@ -180,9 +178,9 @@ def smooth_both(
 
 
 def _weights(counts: Array, fine: int, num_samples: int) -> Array:
-    """Draws at each node, [nodes], shared linearly between a bin's two nearest ones."""
-    # Sums of integers are exact, and on CPU faster than a product of floats (four times for rows of
-    # 4); floats are for samples so large that a sum could overflow.
+    """Weights of the nodes, [nodes]: counts shared linearly between a bin's two nearest nodes."""
+    # Integer sums are exact, and faster on CPU than products of floats (four times for rows of 4).
+    # Samples that could overflow the sums use floats.
     exact = 2 * fine * num_samples < 2**31
     kind = jnp.int32 if exact else jnp.result_type(float)
     bins = counts[:-1].reshape(-1, fine).astype(kind)
@@ -194,11 +192,11 @@ def _weights(counts: Array, fine: int, num_samples: int) -> Array:
 def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int) -> Array:
     """The discrete Fourier transform of K(. / h) / h on the circle of nodes, [num_nodes // 2 + 1].
 
-    Reciprocals are by hand: XLA takes them in some layouts of runs and divides in others, and the
+    Reciprocals are explicit, since XLA divides in some layouts of runs and not in others, and the
     last bits of the result must not depend on the layout.
     """
     if kernel.spectrum is not None:
-        # In closed form this is one FFT less.
+        # The closed form saves one FFT.
         per_step = (2 * math.pi / num_nodes) * (bandwidth * (1 / spacing))
         frequency = jnp.arange(num_nodes // 2 + 1) * per_step
         triangle = np.sinc(np.arange(num_nodes // 2 + 1) / num_nodes) ** 2

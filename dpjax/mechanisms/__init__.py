@@ -12,9 +12,7 @@ from dpjax.mechanisms._additive import NoisyHistogram1 as NoisyHistogram1
 from dpjax.mechanisms._additive import NoisyHistogram2 as NoisyHistogram2
 from dpjax.mechanisms._additive import TwoSidedGeometric as TwoSidedGeometric
 from dpjax.mechanisms._base import BuiltIn as BuiltIn
-from dpjax.mechanisms._base import FromFunction as FromFunction
 from dpjax.mechanisms._base import Mechanism as Mechanism
-from dpjax.mechanisms._base import from_function as from_function
 from dpjax.mechanisms._catalogue import CATALOGUE as CATALOGUE
 from dpjax.mechanisms._catalogue import find_mechanism as find_mechanism
 from dpjax.mechanisms._catalogue import is_built_in as is_built_in
@@ -25,6 +23,8 @@ from dpjax.mechanisms._choice import TwoPoint as TwoPoint
 from dpjax.mechanisms._conditioned import Exponential as Exponential
 from dpjax.mechanisms._conditioned import TruncatedGaussian as TruncatedGaussian
 from dpjax.mechanisms._conditioned import TruncatedLaplace as TruncatedLaplace
+from dpjax.mechanisms._functions import FromFunction as FromFunction
+from dpjax.mechanisms._functions import from_function as from_function
 from dpjax.mechanisms._integers import DiscreteGaussian as DiscreteGaussian
 from dpjax.mechanisms._integers import SnappedLaplace as SnappedLaplace
 from dpjax.mechanisms._integers import TruncatedGeometric as TruncatedGeometric
@@ -38,6 +38,7 @@ from dpjax.mechanisms._local_protocols import (
 from dpjax.mechanisms._noisy_max import ContinuousNoisyMax as ContinuousNoisyMax
 from dpjax.mechanisms._noisy_max import FiniteExponential as FiniteExponential
 from dpjax.mechanisms._noisy_max import HalfNoiseMax as HalfNoiseMax
+from dpjax.mechanisms._noisy_max import NoisyMax as NoisyMax
 from dpjax.mechanisms._noisy_max import PermuteAndFlip as PermuteAndFlip
 from dpjax.mechanisms._noisy_max import ReportNoisyMax as ReportNoisyMax
 from dpjax.mechanisms._noisy_max import ReportNoisyMax2 as ReportNoisyMax2
@@ -53,6 +54,7 @@ from dpjax.mechanisms._sparse_vector import SVT4 as SVT4
 from dpjax.mechanisms._sparse_vector import SVT5 as SVT5
 from dpjax.mechanisms._sparse_vector import SVT6 as SVT6
 from dpjax.mechanisms._sparse_vector import NumericalSVT as NumericalSVT
+from dpjax.mechanisms._sparse_vector import SparseVector as SparseVector
 from dpjax.mechanisms._sparse_vector import SVT3And4 as SVT3And4
 from dpjax.mechanisms._vectors import ParallelLaplace as ParallelLaplace
 from dpjax.mechanisms._vectors import PrefixSum as PrefixSum

@@ -1,4 +1,4 @@
-"""Mechanisms that add noise to one number: Laplace, a count, Gaussian, two-sided geometric."""
+"""Mechanisms that add noise to one number: Laplace, noisy counts, Gaussian, geometric."""
 
 import math
 
@@ -7,12 +7,12 @@ from jax import Array
 
 from dpjax.core import random
 from dpjax.core.types import IntegerSpace, RealSpace
-from dpjax.databases import Pairs, shifts
-from dpjax.mechanisms._base import BuiltIn, draw_dtype, pytree
+from dpjax.databases import Pairs
+from dpjax.mechanisms._base import OfInteger, OfNumber, draw_dtype, pytree
 
 
 @pytree
-class Laplace(BuiltIn):
+class Laplace(OfNumber):
     """s + Lap(1 / epsilon): true level epsilon.
 
     Attributes:
@@ -27,10 +27,6 @@ class Laplace(BuiltIn):
     output_space = RealSpace()
     standard_region = (-1.0, 1.0)
     epsilon: float = 1.0
-
-    def standard_pairs(self) -> Pairs:
-        """0 against b / 10, b = 1..10."""
-        return shifts(0.0)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples] for a scalar database."""
@@ -60,10 +56,10 @@ class NoisyHistogram1(Laplace):
 
 @pytree
 class NoisyHistogram2(NoisyHistogram1):
-    """One count of a histogram + Lap(epsilon), its scale inverted: true level 1 / epsilon.
+    """One count of a histogram + Lap(epsilon), with an inverted scale: true level 1 / epsilon.
 
     Attributes:
-        epsilon: What the author meant the level to be.
+        epsilon: Claimed level.
 
     References:
         Ding et al. (2018), Algorithm 10.
@@ -85,8 +81,8 @@ class NoisyHistogram2(NoisyHistogram1):
 
 
 @pytree
-class Gaussian(BuiltIn):
-    """s + N(0, sigma^2): no pure level, since its loss is unbounded.
+class Gaussian(OfNumber):
+    """s + N(0, sigma^2): no pure level, since the loss is unbounded.
 
     Attributes:
         sigma: Standard deviation of the noise.
@@ -106,10 +102,6 @@ class Gaussian(BuiltIn):
         """Three standard deviations about the databases 0 and 1."""
         return (-3 * float(self.sigma), 1 + 3 * float(self.sigma))
 
-    def standard_pairs(self) -> Pairs:
-        """0 against b / 10, b = 1..10."""
-        return shifts(0.0)
-
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples] for a scalar database."""
         noise = random.normal(key, num_samples, dtype=draw_dtype(self.sigma))
@@ -117,7 +109,7 @@ class Gaussian(BuiltIn):
 
 
 @pytree
-class TwoSidedGeometric(BuiltIn):
+class TwoSidedGeometric(OfInteger):
     """a + Geo with P(k) proportional to e^(-epsilon |k|): true level epsilon.
 
     Attributes:
@@ -132,10 +124,6 @@ class TwoSidedGeometric(BuiltIn):
     output_space = IntegerSpace()
     standard_region = (-5, 6)
     epsilon: float = 1.0
-
-    def standard_pairs(self) -> Pairs:
-        """0 against 1."""
-        return Pairs([0], [1])
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for a scalar integer database."""

@@ -1,7 +1,5 @@
 """The built-in mechanisms by their names on the command line."""
 
-from typing import Any
-
 from dpjax.core.errors import nearest
 from dpjax.mechanisms import (
     _additive,
@@ -60,20 +58,16 @@ CATALOGUE: dict[str, type[BuiltIn]] = {
         _choice.TwoPoint,
     )
 }
-"""Name on the command line -> class, in the order of the table that `dpjax mechanisms` prints."""
+"""Classes by name on the command line, in the order that `dpjax mechanisms` prints."""
 
 
-def is_built_in(mechanism: Any) -> bool:
-    """Whether a mechanism is one of these, whose samplers the tests of the package check."""
+def is_built_in(mechanism: object) -> bool:
+    """Whether the class of a mechanism is in the catalogue, and so tested by this package."""
     return type(mechanism) in CATALOGUE.values()
 
 
 def find_mechanism(name: str) -> type[BuiltIn]:
-    """The class of a built-in mechanism.
-
-    Raises:
-        ValueError: No mechanism has that name; the message offers the nearest.
-    """
+    """The class of a built-in mechanism; ValueError with the nearest name where there is none."""
     if name not in CATALOGUE:
         raise ValueError(f"mechanism {name!r} is not known; {nearest(name, list(CATALOGUE))}")
     return CATALOGUE[name]

@@ -1,41 +1,54 @@
-"""A first look at a user's sampler: what it returns, and whether its key decides it."""
+"""Validation of users' samplers: what they return, and whether the key determines it."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
 from weakref import WeakKeyDictionary
 
 import jax
 import jax.extend
 import numpy as np
+from jax import Array
 
 from dpjax.core import random
-from dpjax.core.types import FiniteSpace, IntegerSpace, MixedSpace, OutputSpace, VectorSpace
+from dpjax.core.types import (
+    Database,
+    FiniteSpace,
+    IntegerSpace,
+    MixedSpace,
+    OutputSpace,
+    VectorSpace,
+)
 from dpjax.databases.trees import as_tree, shape_of
+from dpjax.mechanisms._base import Mechanism
 from dpjax.mechanisms._traces import same_program
 
 _LOOK = 256
-"""Draws of one look."""
+"""Draws of one validation."""
 
 _CHANCE = 1e-9
-"""That outputs under two keys are all the same by accident, where that is refused."""
+"""Largest probability of equal outputs under two keys at which they are refused."""
 
-_PASSED: WeakKeyDictionary[type, set[Any]] = WeakKeyDictionary()
-"""Class -> (output space, shape of a database) that was looked at, since a look traces twice."""
+_PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
+"""Validated output spaces and shapes of databases, by class."""
 
 
-def trace(function: Callable[..., Any], label: str, database: Any) -> Any:
-    """The jaxpr of function(key, database), closed.
+def trace(
+    function: Callable[..., object], label: str, database: Database
+) -> tuple[jax.extend.core.ClosedJaxpr, object]:
+    """Trace function(key, database).
 
     Args:
-        function: To be traced.
-        label: What it is called in errors.
-        database: An array, or a pytree of them.
+        function: A function of a key and a database.
+        label: Name of the function in errors.
+        database: An array, or a pytree of arrays.
+
+    Returns:
+        The closed jaxpr, and the shapes and types of the result.
 
     Raises:
-        TypeError: It cannot be traced, or fails.
+        TypeError: The function cannot be traced, or fails.
     """
     try:
-        # The database is an argument: as a constant it would be a NumPy array to the function.
+        # A database in the closure would be a NumPy array to the function.
         return jax.make_jaxpr(function, return_shape=True)(random.as_key(0), database)
     except (
         jax.errors.ConcretizationTypeError,
@@ -56,31 +69,27 @@ def trace(function: Callable[..., Any], label: str, database: Any) -> Any:
         ) from error
 
 
-def refuse_impure(sample: Callable[..., Any], label: str, database: Any) -> None:
-    """Refuses a sampler that does not draw all of its randomness from its key.
+def refuse_impure(sample: Callable[..., Array], label: str, database: Database) -> None:
+    """Refuse a sampler that does not draw all of its randomness from its key.
 
     Args:
         sample: (key, database, num_samples) -> outputs.
-        label: What it is called in errors.
-        database: An array.
+        label: Name of the sampler in errors.
+        database: An array, or a pytree of arrays.
 
     Raises:
-        ValueError: Its outputs differ under one key.
+        ValueError: The outputs differ under one key.
     """
-
-    def look(key: Any, given: Any) -> Any:
-        return sample(key, given, _LOOK)
-
-    # Two fresh traces, for an impure function bakes its outside state into each of them. Where
-    # they are the same program there is nothing to run, and nothing to compile.
-    traces = [trace(lambda k, d: look(k, d), label, database)[0] for _ in range(2)]
+    # An impure function bakes its outside state into each of two fresh traces. Equal programs need
+    # not run, and so need no compilation.
+    traces = [trace(lambda k, d: sample(k, d, _LOOK), label, database)[0] for _ in range(2)]
     if same_program(*traces):
         return
     first, again = (
         np.asarray(jax.jit(jax.extend.core.jaxpr_as_fun(closed))(random.as_key(0), database)[0])
         for closed in traces
     )
-    # Two compilations of one function may differ in the last bits, never by more.
+    # Two compilations of one function differ at most in the last bits.
     if first.shape != again.shape or not np.allclose(
         first, again, rtol=1e-4, atol=1e-6, equal_nan=True
     ):
@@ -91,15 +100,15 @@ def refuse_impure(sample: Callable[..., Any], label: str, database: Any) -> None
 
 
 def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
-    """Refuses a sampler whose outputs are the same under two keys.
+    """Refuse a sampler whose outputs are the same under two keys.
 
     Args:
         first: Outputs under one key, [n, ...].
-        second: Under another key.
-        label: What drew them.
+        second: Outputs under another key.
+        label: Name of the sampler in errors.
 
     Raises:
-        ValueError: They are, which independent draws are with a probability below 1e-9.
+        ValueError: They are equal, with a probability below 1e-9 for independent draws.
     """
     if not np.array_equal(first, second, equal_nan=first.dtype.kind == "f"):
         return
@@ -111,16 +120,12 @@ def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
         )
 
 
-def check_mechanism(mechanism: Any, database: Any) -> None:
-    """Checks a user's mechanism class at one database, once, before anything of it is counted.
-
-    Args:
-        mechanism: With `sample` and `output_space`.
-        database: Of the shape that will be used.
+def check_mechanism(mechanism: Mechanism, database: Database) -> None:
+    """Validate a user's mechanism class at an example database, once per class and shapes.
 
     Raises:
-        TypeError: It is no pytree, cannot be traced, or returns another shape or type than its
-            output space has.
+        TypeError: The mechanism is no pytree, cannot be traced, or returns another shape or type
+            than its output space has.
         ValueError: As `refuse_impure`.
     """
     kind = type(mechanism).__name__
@@ -150,7 +155,7 @@ def check_mechanism(mechanism: Any, database: Any) -> None:
 
 
 def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
-    """Shape and NumPy's kinds of the outputs of one look."""
+    """Shape and NumPy kinds of the outputs of one validation."""
     if isinstance(space, FiniteSpace | IntegerSpace):
         return (_LOOK,), "i"
     if isinstance(space, VectorSpace):

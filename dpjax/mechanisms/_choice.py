@@ -1,4 +1,4 @@
-"""Mechanisms with a category or a bit for an answer: randomised response, two-point."""
+"""Mechanisms that answer with a category or a bit: randomised response, two-point."""
 
 import math
 
@@ -7,14 +7,13 @@ from jax import Array
 
 from dpjax.core import random
 from dpjax.core.types import FiniteSpace
-from dpjax.databases import Pairs
-from dpjax.mechanisms._base import BuiltIn, OfCategory, draw_dtype, pytree, static
+from dpjax.mechanisms._base import OfCategory, OfInteger, draw_dtype, pytree, static
 
 
 def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int) -> Array:
-    """k-ary randomised response by inversion: int32, from uniforms on (0, 1] and the true ones."""
+    """Answers of k-ary randomised response, int32, by inversion of uniforms on (0, 1]."""
     others = num_categories - 1
-    # The mass below p_lie = others / (others + e^epsilon), in equal shares, is a lie.
+    # Uniforms below others / (others + e^epsilon) give the other categories, in equal shares.
     share = 1 / (others + jnp.exp(jnp.asarray(epsilon, u.dtype)))
     step = jnp.ceil(u / share).astype(jnp.int32)
     return jnp.where(step <= others, (truth + step) % num_categories, truth)
@@ -24,7 +23,7 @@ def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int)
 class RandomizedResponse(OfCategory):
     """k-ary randomised response: the truth with odds e^epsilon to 1 against each other answer.
 
-    Among local protocols it is called generalised randomised response (GRR).
+    Local protocols call it generalised randomised response (GRR).
 
     Attributes:
         epsilon: True level.
@@ -52,7 +51,7 @@ class RandomizedResponse(OfCategory):
 
 
 @pytree
-class TwoPoint(BuiltIn):
+class TwoPoint(OfInteger):
     """Answers 1 with a tiny probability that differs by e^ratio: a leak that no sampler sees.
 
     Database 0 answers 1 with probability e^-log_rarity, database 1 with e^-(log_rarity + ratio).
@@ -80,10 +79,6 @@ class TwoPoint(BuiltIn):
         """The larger of the losses at the two answers."""
         rare, rarer = math.exp(-self.log_rarity), math.exp(-(self.log_rarity + self.ratio))
         return max(float(self.ratio), math.log1p(-rarer) - math.log1p(-rare))
-
-    def standard_pairs(self) -> Pairs:
-        """Database 0 against database 1."""
-        return Pairs([0], [1])
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for a scalar database 0 or 1."""

@@ -31,9 +31,9 @@ class Exponential(BuiltIn):
     epsilon: float = 1.0
 
     def rate(self) -> Array:
-        """Lambda in closed form: for x = e^lambda the level is ln of (2x^2 - 1) / (2x - 1).
+        """Lambda in closed form: for x = e^lambda the level is ln((2x^2 - 1) / (2x - 1)).
 
-        Written in m = e^epsilon - 1, so that nothing cancels for a small epsilon.
+        The formula in m = e^epsilon - 1 avoids cancellation for small epsilon.
         """
         m = jnp.expm1(jnp.asarray(self.epsilon, draw_dtype(self.epsilon)))
         return jnp.log1p((m + m**2 / (1 + jnp.sqrt(1 + m**2))) / 2)
@@ -48,7 +48,7 @@ class Exponential(BuiltIn):
         below = -jnp.expm1(-rate * database)  # mass below s, where the mass above is 1
         side = random.uniform(key, num_samples, 0, rate.dtype)
         magnitude = random.uniform(key, num_samples, 1, rate.dtype)
-        # One reciprocal for all draws: XLA would divide in some layouts of runs only.
+        # An explicit reciprocal, since XLA divides in some layouts of runs only.
         scale = 1 / rate
         up = database - jnp.log(magnitude) * scale
         down = database + jnp.log1p(-magnitude * below) * scale
@@ -56,7 +56,7 @@ class Exponential(BuiltIn):
 
 
 class _OnUnitInterval(BuiltIn):
-    """Noise about x, conditioned on [0, 1] and drawn by inversion: the side, then the distance."""
+    """Noise about x conditioned on [0, 1], drawn by inversion: side, then distance."""
 
     output_space = RealSpace(0.0, 1.0)
     standard_region = (0.0, 1.0)
@@ -66,7 +66,7 @@ class _OnUnitInterval(BuiltIn):
         return Pairs([0.0], [1.0])
 
     def _sides(self, database: Array) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
-        """Masses below and above x, up to a factor, and the distance from (uniform, is below)."""
+        """Masses below and above x, up to a factor, and (uniform, is below) -> distance."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -82,7 +82,7 @@ class _OnUnitInterval(BuiltIn):
 
 @pytree
 class TruncatedLaplace(_OnUnitInterval):
-    """Laplace of scale B about x, conditioned on [0, 1]; drawn by inversion. True level 1 / B.
+    """Laplace of scale B about x, conditioned on [0, 1]: true level 1 / B.
 
     Attributes:
         scale: B.
@@ -112,7 +112,7 @@ class TruncatedLaplace(_OnUnitInterval):
 
 @pytree
 class TruncatedGaussian(_OnUnitInterval):
-    """Normal of deviation sigma about x, conditioned on [0, 1]; true level 1 / (2 sigma^2).
+    """Normal of deviation sigma about x, conditioned on [0, 1]: true level 1 / (2 sigma^2).
 
     Attributes:
         sigma: Standard deviation before truncation.
@@ -131,7 +131,7 @@ class TruncatedGaussian(_OnUnitInterval):
         return 1 / (2 * float(self.sigma) ** 2)
 
     def _sides(self, database: Array):
-        # Both sides are drawn from the lower tail, where ndtri is exact in relative terms.
+        # Both sides use the lower tail, where ndtri has full relative precision.
         tails = ndtr(-database / self.sigma), ndtr(-(1 - database) / self.sigma)
 
         def distance(u: Array, down: Array) -> Array:

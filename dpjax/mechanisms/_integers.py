@@ -1,4 +1,4 @@
-"""Mechanisms that answer in integers by design: discrete Gaussian, truncated geometric, snapped."""
+"""Mechanisms with integer outputs: discrete Gaussian, truncated geometric, snapped Laplace."""
 
 import math
 
@@ -7,21 +7,21 @@ from jax import Array
 
 from dpjax.core import random, validate
 from dpjax.core.types import FiniteSpace, IntegerSpace
-from dpjax.databases import Pairs, shifts
-from dpjax.mechanisms._base import BuiltIn, draw_dtype, pytree, static
+from dpjax.databases import Pairs
+from dpjax.mechanisms._base import BuiltIn, OfInteger, OfNumber, draw_dtype, pytree, static
 
 _TAIL_SIGMAS = 10
-"""A table of the discrete Gaussian that ends this far out leaves out less than 1e-22."""
+"""Least end of a discrete Gaussian's table, in sigmas; the rest has mass below 1e-22."""
 
 
 @pytree
-class DiscreteGaussian(BuiltIn):
+class DiscreteGaussian(OfInteger):
     """a + N_Z(0, sigma^2), P(k) proportional to e^(-k^2 / (2 sigma^2)): no pure level.
 
-    Drawn by inversion of its tail table, which ends at `largest_noise`.
+    Drawn by inversion of a table of tails, which ends at `largest_noise`.
 
     Attributes:
-        sigma: The parameter of the noise; its standard deviation is a little less.
+        sigma: Parameter of the noise, slightly above its standard deviation.
         largest_noise: End of the table, at least 10 sigma.
 
     References:
@@ -51,19 +51,15 @@ class DiscreteGaussian(BuiltIn):
         reach = math.ceil(3 * float(self.sigma))
         return (-reach, 1 + reach)
 
-    def standard_pairs(self) -> Pairs:
-        """0 against 1."""
-        return Pairs([0], [1])
-
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for a scalar integer database."""
         dtype = draw_dtype(self.sigma)
         magnitudes = jnp.arange(1, self.largest_noise + 1, dtype=dtype)
         mass = 2 * jnp.exp(-((magnitudes / self.sigma) ** 2) / 2)
-        # Summed from the far end, so that the tails keep their relative precision.
+        # Summed from the far end, which keeps the relative precision of tails.
         tails = jnp.cumsum(mass[::-1]) / (1 + jnp.sum(mass))
         negative, u = random.signed_uniform(key, num_samples, dtype=dtype)
-        # |k| is the number of tails P(|k| >= m) that u lies in.
+        # |k| is the number of tails P(|k| >= m) that are at least u.
         magnitude = (self.largest_noise - jnp.searchsorted(tails, u)).astype(jnp.int32)
         return jnp.asarray(database).astype(jnp.int32) + jnp.where(negative, -magnitude, magnitude)
 
@@ -75,7 +71,7 @@ class TruncatedGeometric(BuiltIn):
     Exact integer arithmetic needs a rate 1 + 2^-k; k = ceil(log2(2 / epsilon)).
 
     Attributes:
-        epsilon: What was asked for; the level lies between a fourth and a half of it.
+        epsilon: Requested level; the true one lies between a fourth and a half of it.
         largest_count: n.
 
     References:
@@ -105,7 +101,7 @@ class TruncatedGeometric(BuiltIn):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 in 0..n of shape [num_samples] for a scalar count in 0..n."""
         dtype = draw_dtype(self.epsilon)
-        # 2 / epsilon = mantissa 2^exponent, with the mantissa in [1/2, 1): no rounding at powers.
+        # 2 / epsilon = mantissa 2^exponent with the mantissa in [1/2, 1): exact at powers of 2.
         mantissa, exponent = jnp.frexp(2 / jnp.asarray(self.epsilon, dtype))
         bits = (exponent - (mantissa == 0.5)).astype(dtype)
         noise = random.two_sided_geometric(key, num_samples, jnp.log1p(jnp.exp2(-bits)))
@@ -113,12 +109,12 @@ class TruncatedGeometric(BuiltIn):
 
 
 @pytree
-class SnappedLaplace(BuiltIn):
-    """The snapping mechanism: Laplace noise, rounded to a power of two Lambda and clamped.
+class SnappedLaplace(OfNumber):
+    """The snapping mechanism: Laplace noise, rounded to multiples of Lambda and clamped.
 
     clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))), where Lambda is the least power of two
-    above the scale and clamp is to [-B, B]. Answers are numbers of steps: the release is
-    Lambda times the output, clamped once more.
+    above the scale and clamp is to [-B, B]. Outputs count steps: the release is Lambda times the
+    output, clamped once more.
 
     Attributes:
         epsilon: True level.
@@ -139,10 +135,6 @@ class SnappedLaplace(BuiltIn):
         """Lambda."""
         scale = self._scale()
         return jnp.ldexp(jnp.ones_like(scale), jnp.frexp(scale)[1])
-
-    def standard_pairs(self) -> Pairs:
-        """0 against b / 10, b = 1..10."""
-        return shifts(0.0)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 numbers of steps, of shape [num_samples], for a scalar database."""

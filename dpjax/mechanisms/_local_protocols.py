@@ -1,7 +1,7 @@
 """Local protocols: unary encodings, local hashing, subset selection.
 
-Generalised randomised response is `RandomizedResponse`, histogram encoding without a threshold is
-`SummedHistogramEncoding`. Bit vectors and (hash function, answer) are coded as integers.
+`RandomizedResponse` is generalised randomised response, `SummedHistogramEncoding` is histogram
+encoding without a threshold. Bit vectors and (hash function, answer) are coded as integers.
 """
 
 import math
@@ -16,7 +16,7 @@ from dpjax.mechanisms._base import OfCategory, draw_dtype, leaf, pytree, static
 from dpjax.mechanisms._choice import respond
 
 MOST_BITS = 20
-"""Of an output, so that there are at most 2^20 outcomes."""
+"""Largest number of bits of an output."""
 
 
 def code_of(bits: Iterable[Array]) -> Array:
@@ -28,7 +28,7 @@ def code_of(bits: Iterable[Array]) -> Array:
 
 
 class _Protocol(OfCategory):
-    """A local protocol of a level `epsilon`, over at most 20 categories."""
+    """A local protocol with level `epsilon`, over at most 20 categories."""
 
     epsilon: float
 
@@ -46,11 +46,21 @@ class _Protocol(OfCategory):
         return FiniteSpace(2**self.num_categories)
 
 
+@pytree
 class _UnaryEncoding(_Protocol):
-    """Tells one bit a category, independently: the true one's as set with another chance."""
+    """A protocol that reports one bit a category, independently.
+
+    Attributes:
+        epsilon: True level.
+        num_categories: k; the database is the true category 0..k - 1, bit i of the output belongs
+            to category i.
+    """
+
+    epsilon: float = 1.0
+    num_categories: int = static(4, at_least=2)
 
     def _chances(self) -> tuple[Array | float, Array]:
-        """That a bit is told as set: the true category's, another's."""
+        """Probabilities that a bit is reported as 1: for the true category, for any other."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -64,12 +74,7 @@ class _UnaryEncoding(_Protocol):
 
 @pytree
 class SymmetricUnaryEncoding(_UnaryEncoding):
-    """SUE: one bit a category, each told truly with odds e^(epsilon / 2) to 1.
-
-    Attributes:
-        epsilon: True level.
-        num_categories: k; the database is the true category 0..k - 1, bit i of the answer is that
-            of category i.
+    """SUE: one bit a category, each reported truthfully with odds e^(epsilon / 2) to 1.
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.3; basic RAPPOR of Erlingsson et al. (2014).
@@ -77,8 +82,6 @@ class SymmetricUnaryEncoding(_UnaryEncoding):
 
     name = "symmetric-unary-encoding"
     source = "Wang et al. 2017 (SUE)"
-    epsilon: float = 1.0
-    num_categories: int = static(4, at_least=2)
 
     def _chances(self) -> tuple[Array, Array]:
         odds = jnp.exp(jnp.asarray(self.epsilon, draw_dtype(self.epsilon)) / 2)
@@ -87,12 +90,7 @@ class SymmetricUnaryEncoding(_UnaryEncoding):
 
 @pytree
 class OptimizedUnaryEncoding(_UnaryEncoding):
-    """OUE: the true category's bit is set with chance 1/2, another with 1 / (e^epsilon + 1).
-
-    Attributes:
-        epsilon: True level.
-        num_categories: k; the database is the true category 0..k - 1, bit i of the answer is that
-            of category i.
+    """OUE: the true category's bit is set with probability 1/2, others with 1 / (e^epsilon + 1).
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.3.
@@ -100,8 +98,6 @@ class OptimizedUnaryEncoding(_UnaryEncoding):
 
     name = "optimized-unary-encoding"
     source = "Wang et al. 2017 (OUE)"
-    epsilon: float = 1.0
-    num_categories: int = static(4, at_least=2)
 
     def _chances(self) -> tuple[float, Array]:
         return 0.5, 1 / (1 + jnp.exp(jnp.asarray(self.epsilon, draw_dtype(self.epsilon))))
@@ -109,13 +105,13 @@ class OptimizedUnaryEncoding(_UnaryEncoding):
 
 @pytree
 class ThresholdedHistogramEncoding(_Protocol):
-    """THE: histogram encoding with Lap(2 / epsilon), of which only "above the threshold" is told.
+    """THE: histogram encoding with Lap(2 / epsilon) that reports which entries exceed a threshold.
 
     Attributes:
         epsilon: Level of the noisy histogram; the thresholded one leaks less, see `level`.
         threshold: Between 1/2 and 1.
-        num_categories: k; the database is the true category 0..k - 1, bit i of the answer is that
-            of category i.
+        num_categories: k; the database is the true category 0..k - 1, bit i of the output belongs
+            to category i.
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.2.
@@ -134,7 +130,7 @@ class ThresholdedHistogramEncoding(_Protocol):
 
     @property
     def level(self) -> float:
-        """ln(p (1 - q) / (q (1 - p))), where a bit is set with chance p if true and q if not."""
+        """ln(p (1 - q) / (q (1 - p))); p is the true category's probability of a 1, q others'."""
         half = float(self.epsilon) / 2
         p = 1 - math.exp(half * (self.threshold - 1)) / 2
         q = math.exp(-half * self.threshold) / 2
@@ -151,11 +147,11 @@ class ThresholdedHistogramEncoding(_Protocol):
 
 @pytree
 class LocalHashing(_Protocol):
-    """Hashes the category to g buckets by a random function, answers (function, noisy bucket).
+    """Local hashing of the category to g buckets: reports a random function and a noisy bucket.
 
     Binary local hashing (BLH) has g = 2; optimised local hashing (OLH) has g nearest e^epsilon + 1.
-    The functions are all g^k of them, so a pair of categories shares a bucket with chance 1 / g.
-    The answer is function * g + bucket; digit x of the function in base g is the bucket of x.
+    The function is one of all g^k, so two categories share a bucket with probability 1 / g. The
+    output is function * g + bucket; digit x of the function in base g is the bucket of x.
 
     Attributes:
         epsilon: True level.
@@ -192,7 +188,7 @@ class LocalHashing(_Protocol):
 
     @property
     def output_space(self) -> FiniteSpace:
-        """Function and bucket."""
+        """Pairs of a function and a bucket."""
         return FiniteSpace(self.num_buckets ** (self.num_categories + 1))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -210,12 +206,12 @@ class LocalHashing(_Protocol):
 
 @pytree
 class SubsetSelection(_Protocol):
-    """Answers d of the k categories; the true one is among them with odds d e^epsilon to k - d.
+    """Subset of d of k categories, with the true one among them with odds d e^epsilon to k - d.
 
     Attributes:
         epsilon: True level.
         subset_size: d; best near k / (e^epsilon + 1).
-        num_categories: k; the database is the true category 0..k - 1, bit i of the answer says
+        num_categories: k; the database is the true category 0..k - 1, bit i of the output says
             whether category i is in the subset.
 
     References:
@@ -241,7 +237,7 @@ class SubsetSelection(_Protocol):
         dtype, d, k = draw_dtype(self.epsilon), self.subset_size, self.num_categories
         weight = d * jnp.exp(jnp.asarray(self.epsilon, dtype))
         with_truth = random.uniform(key, num_samples, k, dtype) <= weight / (weight + k - d)
-        # The others come in the order of their uniform times; the truth is put first or last.
+        # The subset is the d least uniforms, where the truth is put first or last.
         truth_time = jnp.where(with_truth, -1.0, 2.0).astype(dtype)
         times = [
             jnp.where(database == i, truth_time, random.uniform(key, num_samples, i, dtype))
@@ -249,7 +245,7 @@ class SubsetSelection(_Protocol):
         ]
 
         def rank(i: int) -> Array:
-            # Ties of two uniforms go to the lower index, so that d categories are always taken.
+            # Ties go to the lower index, so that the subset always has d categories.
             before = [t <= times[i] if j < i else t < times[i] for j, t in enumerate(times)]
             return sum((b.astype(jnp.int32) for b in before), jnp.zeros(num_samples, jnp.int32))
 

@@ -1,6 +1,6 @@
-"""Private selection: which answer or score is the largest, or how large it is, under a noise.
+"""Private selection: noisy maxima, as an index or a value, and permute-and-flip.
 
-One table tells the noisy maxima apart, one sampler runs them; permute-and-flip has its own.
+All noisy maxima share one sampler; a table holds their noises and levels.
 """
 
 import math
@@ -18,12 +18,12 @@ from dpjax.mechanisms._base import OfQueries, draw_dtype, pytree, static
 
 
 class Rule(NamedTuple):
-    """What makes a noisy maximum.
+    """Definition of a noisy maximum.
 
     Attributes:
-        noise: Which one every answer gets.
-        scale: Of the noise, at epsilon = 1.
-        told: Of the largest noisy answer.
+        noise: Distribution of the noise of every answer.
+        scale: Scale of the noise at epsilon = 1.
+        told: Output: the index or the value of the largest noisy answer.
         level: True epsilon at epsilon = 1.
     """
 
@@ -42,15 +42,15 @@ _RULES: dict[str, Callable[[int], Rule]] = {
     "finite-exponential": lambda k: Rule("gumbel", 2, "index", level=1),
     "half-noise-max": lambda k: Rule("gumbel", 1, "index", level=2),
 }
-"""Name -> rule for k queries."""
+"""Rules for k queries, by name."""
 
 
 @pytree
 class NoisyMax(OfQueries):
-    """The largest of answers with noise, as its `Rule` says.
+    """The largest of k noisy answers, as defined by a `Rule`.
 
     Attributes:
-        epsilon: The level that is claimed, at sensitivity 1 of each query; `level` is the true one.
+        epsilon: Claimed level at sensitivity 1 of each query; `level` is the true one.
         num_queries: k, the length of the database.
     """
 
@@ -59,21 +59,21 @@ class NoisyMax(OfQueries):
 
     @property
     def rule(self) -> Rule:
-        """Its row of the table."""
+        """The rule of this class."""
         return _RULES[self.name](self.num_queries)
 
     @property
     def level(self) -> float:
-        """The table's; where an index is told, it is a supremum that no pair attains."""
+        """The rule's level times epsilon; a supremum that no pair attains if told is "index"."""
         return self.rule.level * float(self.epsilon)
 
     @property
     def output_space(self) -> FiniteSpace | RealSpace:
-        """Index of the largest, or how large it is."""
+        """Indices, or reals."""
         return FiniteSpace(self.num_queries) if self.rule.told == "index" else RealSpace()
 
     def standard_pairs(self) -> Pairs:
-        """The ten query patterns; where a value is told, all answers 0 against all b / 10."""
+        """The ten query patterns for indices; for values, all answers 0 against all b / 10."""
         if self.rule.told == "index":
             return query_patterns(self.num_queries)
         return shifts(np.zeros(self.num_queries))
@@ -84,8 +84,8 @@ class NoisyMax(OfQueries):
         dtype, noise = draw_dtype(scale), getattr(random, self.rule.noise)
         index = jnp.zeros(num_samples, jnp.int32)
         best = database[0] + scale * noise(key, num_samples, 0, dtype)
-        # Unrolled: XLA then makes one kernel that never stores the noises, ten times faster on CPU
-        # than an argmax over a [queries, samples] array.
+        # XLA compiles the unrolled loop to one kernel that never stores the noises, ten times
+        # faster on CPU than an argmax over a [queries, samples] array.
         for i in range(1, database.shape[0]):
             value = database[i] + scale * noise(key, num_samples, i, dtype)
             index = jnp.where(value > best, i, index)
@@ -119,7 +119,7 @@ class ReportNoisyMax2(NoisyMax):
 
 @pytree
 class ReportNoisyMax3(NoisyMax):
-    """The noisy maximum itself, max_i (q_i + Lap(2 / epsilon)): true level num_queries epsilon / 2.
+    """The noisy maximum max_i (q_i + Lap(2 / epsilon)): true level num_queries epsilon / 2.
 
     References:
         Ding et al. (2018), Algorithm 7.
@@ -132,9 +132,9 @@ class ReportNoisyMax3(NoisyMax):
 
 @pytree
 class ReportNoisyMax4(NoisyMax):
-    """The maximum itself of one-sided noise, max_i (q_i + Exp(2 / epsilon)).
+    """The noisy maximum max_i (q_i + Exp(2 / epsilon)), with one-sided noise.
 
-    It has no level: the smallest possible output moves with the database.
+    It has no finite level: the smallest possible output depends on the database.
 
     References:
         Ding et al. (2018), Algorithm 8.
@@ -161,7 +161,7 @@ class ContinuousNoisyMax(NoisyMax):
 
 @pytree
 class FiniteExponential(NoisyMax):
-    """Chooses candidate i with probability proportional to e^(epsilon u_i / 2), by Gumbel noise.
+    """Choice of candidate i with probability proportional to e^(epsilon u_i / 2), by Gumbel noise.
 
     The database is the scores u; the true level epsilon is a supremum no pair attains.
 
@@ -175,12 +175,12 @@ class FiniteExponential(NoisyMax):
 
 @pytree
 class HalfNoiseMax(NoisyMax):
-    """argmax_i (q_i + Gumbel / epsilon), half the noise that epsilon asks for: level 2 epsilon.
+    """argmax_i (q_i + Gumbel / epsilon), with half the necessary noise: level 2 epsilon.
 
-    Four times the zCDP budget that it claims, as a released library once had it.
+    It spends four times the zCDP budget that it claims, a fault of a released library.
 
     References:
-        McSherry, Talwar (2007), for the scale 2 / epsilon that epsilon asks for.
+        McSherry, Talwar (2007), for the necessary scale 2 / epsilon.
     """
 
     name = "half-noise-max"
@@ -189,7 +189,7 @@ class HalfNoiseMax(NoisyMax):
 
 @pytree
 class PermuteAndFlip(OfQueries):
-    """Visits candidates in random order, takes i with chance e^(epsilon (u_i - max u) / 2).
+    """Visits candidates in random order, takes i with probability e^(epsilon (u_i - max u) / 2).
 
     Attributes:
         epsilon: Level at sensitivity 1 of each score, as a supremum no pair attains.
@@ -215,7 +215,7 @@ class PermuteAndFlip(OfQueries):
         chances = jnp.exp(self.epsilon * (database - jnp.max(database)) / 2)
         index = jnp.zeros(num_samples, jnp.int32)
         earliest = jnp.full(num_samples, 2.0, dtype)
-        # The first head in a random order is the head with the least of k uniform times.
+        # The first head in a random order is the head with the smallest of k uniform times.
         for i in range(k):
             time = random.uniform(key, num_samples, i, dtype)
             heads = random.uniform(key, num_samples, k + i, dtype) <= chances[i]

@@ -1,11 +1,11 @@
 """RAPPOR: a Bloom filter of the value, behind permanent and instantaneous randomised response."""
 
 import math
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import ArrayLike, DTypeLike
 
 from dpjax.core import random, validate
 from dpjax.core.types import FiniteSpace
@@ -17,13 +17,13 @@ _HASH_SALT = 0x52415050
 _NUM_VALUES = 8
 
 
-def bloom_filter(value: Any, num_bits: int, num_hashes: int) -> Array:
+def bloom_filter(value: ArrayLike, num_bits: int, num_hashes: int) -> Array:
     """The Bloom filter of an integer: bit h_j(value) is set for each of the fixed hashes h_j.
 
     Args:
         value: Integer scalar.
         num_bits: Length of the filter.
-        num_hashes: Number of hashes; two of them may set one bit.
+        num_hashes: Number of hashes; two of them may set the same bit.
 
     Returns:
         bool [num_bits].
@@ -39,7 +39,7 @@ def bloom_filter(value: Any, num_bits: int, num_hashes: int) -> Array:
 
 
 class _Rappor(BuiltIn):
-    """One whose output is a noisy Bloom filter of an integer value."""
+    """A mechanism whose output is a noisy Bloom filter of an integer value."""
 
     coin_chance: float
     num_bits: int
@@ -62,7 +62,9 @@ class _Rappor(BuiltIn):
         """Every pair of the values 0..7."""
         return all_pairs(range(_NUM_VALUES))
 
-    def _permanent(self, key: Array, value: Array, num_samples: int, dtype: Any) -> list[Array]:
+    def _permanent(
+        self, key: Array, value: Array, num_samples: int, dtype: DTypeLike
+    ) -> list[Array]:
         """The permanent response: num_bits arrays of booleans [num_samples]."""
         true_bits = bloom_filter(value, self.num_bits, self.num_hashes)
         half = jnp.asarray(self.coin_chance, dtype) / 2
@@ -74,9 +76,9 @@ class _Rappor(BuiltIn):
 
 @pytree
 class OneTimeRappor(_Rappor):
-    """One-time RAPPOR: each bit of the Bloom filter is replaced by a fair coin with chance f.
+    """One-time RAPPOR: each bit of the Bloom filter is replaced by a fair coin with probability f.
 
-    True level 2 h ln((1 - f/2) / (f/2)), reached by values whose filters have h bits each and
+    True level 2 h ln((1 - f/2) / (f/2)), attained by values whose filters have h bits each and
     share none.
 
     Attributes:
@@ -107,15 +109,15 @@ class OneTimeRappor(_Rappor):
 
 @pytree
 class Rappor(_Rappor):
-    """RAPPOR: the permanent bits are told once more at random, a set one as set with chance q.
+    """RAPPOR: the bits of the permanent response are randomised once more in every report.
 
     True level h ln(q* (1 - p*) / (p* (1 - q*))) of one report, with q* = f (p + q) / 2 + (1 - f) q
     and p* = f (p + q) / 2 + (1 - f) p.
 
     Attributes:
         coin_chance: f, of the permanent response.
-        set_chance: q, with which a set bit is told as set.
-        clear_chance: p < q, with which a clear bit is told as set.
+        set_chance: q, probability that a 1 is reported as 1.
+        clear_chance: p < q, probability that a 0 is reported as 1.
         num_bits: Length of the filter.
         num_hashes: h.
 
@@ -142,7 +144,7 @@ class Rappor(_Rappor):
 
     @property
     def level(self) -> float:
-        """That of one report, h ln(q* (1 - p*) / (p* (1 - q*)))."""
+        """Level of one report, h ln(q* (1 - p*) / (p* (1 - q*)))."""
         f, q, p = (float(x) for x in (self.coin_chance, self.set_chance, self.clear_chance))
         told_set, told_clear = (f * (p + q) / 2 + (1 - f) * x for x in (q, p))
         odds = told_set * (1 - told_clear) / (told_clear * (1 - told_set))

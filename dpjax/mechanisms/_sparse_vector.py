@@ -1,4 +1,4 @@
-"""The sparse vector technique in its variants: one table tells them apart, one sampler runs them.
+"""Variants of the sparse vector technique: a table of their noises, and one sampler for all.
 
 Notation: c is max_positives, k num_queries, T threshold; rho is the threshold's noise, nu_i that of
 query i. A positive is a report that q_i + nu_i >= T + rho.
@@ -21,16 +21,16 @@ from dpjax.mechanisms._base import OfQueries, draw_dtype, leaf, pytree, static
 
 
 class Noise(NamedTuple):
-    """What makes a variant: scales of Laplace noise and the level, all at epsilon = 1.
+    """Definition of a variant: scales of Laplace noise and the level, all at epsilon = 1.
 
     Attributes:
         threshold: Scale of rho.
         query: Scale of nu, 0 for none.
         level: True epsilon, as a supremum that no pair may attain.
-        redraw: Scale of a fresh rho after each positive, 0 where it is kept.
-        told: With a positive: nothing if None, its q_i + nu_i if 0, else q_i with fresh noise of
-            this scale.
-        stops: Whether it stops at c positives.
+        redraw: Scale of a fresh rho after each positive, 0 where rho is kept.
+        told: Number beside a positive: none if None, q_i + nu_i if 0, otherwise q_i with fresh
+            noise of this scale.
+        stops: Whether the variant stops at c positives.
     """
 
     threshold: float
@@ -41,7 +41,7 @@ class Noise(NamedTuple):
     stops: bool = True
 
 
-# Figure 2 at sensitivity 1, with its eps1 and eps2 (3/4 of it in variant 4, else 1/2) put in.
+# Figure 2 at sensitivity 1; its eps1 is epsilon / 4 in variant 4 and epsilon / 2 elsewhere.
 _VARIANTS: dict[str, Callable[[int, int], Noise]] = {
     "svt1": lambda k, c: Noise(2, 4 * c, level=1),
     "svt2": lambda k, c: Noise(2 * c, 4 * c, level=1, redraw=2 * c),
@@ -49,20 +49,20 @@ _VARIANTS: dict[str, Callable[[int, int], Noise]] = {
     "svt4": lambda k, c: Noise(4, 4 / 3, level=(1 + 6 * c) / 4),
     "svt5": lambda k, c: Noise(2, 0, level=math.inf, stops=False),
     "svt6": lambda k, c: Noise(2, 2, level=k / 2, stops=False),
-    # Wang et al. (2019): a third of epsilon each for rho, nu and the answer that is told.
+    # Wang et al. (2019): a third of epsilon each for rho, nu and the reported answer.
     "numerical-svt": lambda k, c: Noise(3, 6, level=1, told=3),
 }
 
 
 @pytree
 class SparseVector(OfQueries):
-    """Answers queries in turn by whether they lie above a noisy threshold; see `Noise`.
+    """Reports for each query in turn whether it lies above a noisy threshold; see `Noise`.
 
     Attributes:
-        epsilon: What the variant's author meant the level to be; `level` is the true one.
+        epsilon: Claimed level; `level` is the true one.
         threshold: T.
         num_queries: k, the length of the database.
-        max_positives: c, for variants that stop; those without the parameter have c = 1.
+        max_positives: c, for variants that stop; 1 for variants without the parameter.
     """
 
     epsilon: float = 1.0
@@ -79,36 +79,36 @@ class SparseVector(OfQueries):
 
     @property
     def noise(self) -> Noise:
-        """The variant's row of the table."""
+        """The definition of this variant."""
         return _VARIANTS[self.name](self.num_queries, self.max_positives)
 
     @property
     def level(self) -> float:
-        """The table's."""
+        """The level of `noise` times epsilon."""
         return self.noise.level * float(self.epsilon)
 
     @property
     def output_space(self) -> FiniteSpace | MixedSpace:
-        """Index of the one positive or k for none, with its number; else patterns of positives."""
+        """Index of the one positive (k for none), with its number if any; or patterns."""
         if self.noise.told is not None:
             return MixedSpace(self.num_queries + 1)
         return FiniteSpace(self.num_queries + 1 if self.tells_index else 2**self.num_queries)
 
     @property
     def standard_region(self) -> tuple[float, float] | None:
-        """Of the number that comes with a positive."""
+        """Region of the number beside a positive."""
         return None if self.noise.told is None else (-3.0, 5.0)
 
     @property
     def tells_index(self) -> bool:
-        """Whether it stops at the first positive, so that the output is its index."""
+        """Whether the variant stops at the first positive, whose index is the output."""
         return self.noise.stops and self.max_positives == 1
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """int32 of shape [num_samples] for answers of shape [num_queries].
 
-        Index of the first positive if `tells_index`; else a pattern, with bit i set where query i
-        was reported. Floats of shape [num_samples, 2] where a number is told.
+        The index of the first positive if `tells_index`; otherwise a pattern, with bit i set where
+        query i is positive. Floats of shape [num_samples, 2] where a number is reported.
         """
         noise, k, c = self.noise, self.num_queries, self.max_positives
         dtype = draw_dtype(self.epsilon)
@@ -120,7 +120,7 @@ class SparseVector(OfQueries):
         threshold = self.threshold + laplace(noise.threshold, 0)
         code = positives = jnp.zeros(num_samples, jnp.int32)
         first, told = jnp.full(num_samples, k, jnp.int32), jnp.zeros(num_samples, dtype)
-        # Unrolled, so that XLA makes one kernel of it; see _noisy_max.
+        # XLA compiles the unrolled loop to one kernel; see _noisy_max.
         for i in range(k):
             value = database[i] + laplace(noise.query, i + 1) if noise.query else database[i]
             positive = value >= threshold
@@ -175,11 +175,11 @@ class SVT2(SparseVector):
 
 @pytree
 class SVT3(SparseVector):
-    """Variant 3: tells the noisy answer that was compared with the threshold, and stops.
+    """Variant 3: reports the noisy answer that was compared with the threshold, and stops.
 
-    A small number told says that the noisy threshold lay below it, so the other answers are tied
-    to it: the level grows with the queries, num_queries epsilon / 2, where all answers move alike.
-    An output is (index of the positive, number), or (num_queries, 0) where none was reported.
+    A small reported number shows that the noisy threshold lay below it, which reveals the earlier
+    answers: the level, num_queries epsilon / 2, grows with the queries where all answers move
+    alike. An output is (index of the positive, number), or (num_queries, 0) without a positive.
 
     References:
         Lyu, Su, Li (2017), Algorithm 3, with c = 1.
@@ -191,7 +191,7 @@ class SVT3(SparseVector):
 
 @pytree
 class SVT4(SparseVector):
-    """Variant 4: the queries' noise forgets c. True level (1 + 6 c) / 4 epsilon; see `at_level`.
+    """Variant 4: the queries' noise omits the factor c. True level (1 + 6 c) / 4 epsilon.
 
     Lap(4 / eps) on the threshold, Lap(4 / (3 eps)) on queries.
 
@@ -205,7 +205,7 @@ class SVT4(SparseVector):
 
     @classmethod
     def at_level(cls, level: float, max_positives: int = 1, **parameters) -> "SVT4":
-        """The variant with its epsilon set so that its true level is `level`."""
+        """The variant whose true level is `level`."""
         validate.positive(level=level)
         epsilon = level * 4 / (1 + 6 * max_positives)
         return cls(epsilon=epsilon, max_positives=max_positives, **parameters)
@@ -213,7 +213,7 @@ class SVT4(SparseVector):
 
 @pytree
 class SVT5(SparseVector):
-    """Variant 5: Lap(2 / eps) on the threshold, none on the queries, never stops. No level.
+    """Variant 5: Lap(2 / eps) on the threshold, none on queries, never stops. No finite level.
 
     References:
         Lyu, Su, Li (2017), Algorithm 5; Askin, Kutta, Dette (2022), experiment (g).
@@ -227,7 +227,7 @@ class SVT5(SparseVector):
 class SVT6(SparseVector):
     """Variant 6: Lap(2 / eps) on threshold and queries, never stops.
 
-    Its level grows with the queries: num_queries epsilon / 2, approached and not attained.
+    The level num_queries epsilon / 2 is approached but not attained.
 
     References:
         Lyu, Su, Li (2017), Algorithm 6; Askin, Kutta, Dette (2022), experiment (h).
@@ -239,10 +239,10 @@ class SVT6(SparseVector):
 
 @pytree
 class NumericalSVT(SparseVector):
-    """Numerical sparse vector: tells the positive's answer with fresh noise. True level epsilon.
+    """Numerical sparse vector: reports the positive answer with fresh noise. True level epsilon.
 
-    Lap(3 / eps) on the threshold, Lap(6 / eps) on queries, Lap(3 / eps) on the answer told; it
-    stops at the first positive. Outputs are those of `SVT3`.
+    Lap(3 / eps) on the threshold, Lap(6 / eps) on queries, Lap(3 / eps) on the reported answer;
+    stops at the first positive. Outputs are as of `SVT3`.
 
     References:
         Wang, Ding, Wang, Kifer, Zhang (2019), with c = 1; Dwork, Roth (2014), Algorithm 3.
@@ -254,13 +254,13 @@ class NumericalSVT(SparseVector):
 
 @pytree
 class SVT3And4(OfQueries):
-    """Variants 3 and 4 on the same answers, with independent noise; both outputs are told.
+    """Variants 3 and 4 on the same answers, with independent noise; reports both outputs.
 
     The label is (index of variant 3) (num_queries + 1) + index of variant 4, the number is that
-    of variant 3. The level grows with the queries without limit: their sum.
+    of variant 3. The level is the sum of both, and grows with the queries.
 
     Attributes:
-        epsilon: What the author meant the level of each to be.
+        epsilon: Claimed level of each variant.
         threshold: T.
         num_queries: Length of the database.
 
@@ -283,7 +283,7 @@ class SVT3And4(OfQueries):
 
     @property
     def level(self) -> float:
-        """(num_queries / 2 + 7 / 4) epsilon, as a supremum no pair attains."""
+        """(num_queries / 2 + 7 / 4) epsilon, a supremum that no pair attains."""
         return sum(part.level for part in self.parts)
 
     @property

@@ -1,44 +1,44 @@
-"""Whether two traces are one program, without running it."""
+"""Comparison of traced programs, without running them."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import jax
 import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 
 _DERIVATIVES = frozenset(
     ("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd", "transpose_rule")
 )
-"""Parameters of an operation that say nothing of its value."""
+"""Parameters of an operation that do not affect its value."""
 
 
-def same_program(first: Any, second: Any) -> bool:
-    """Whether two closed jaxprs are the same, operation by operation and constant by constant.
+def same_program(first: ClosedJaxpr, second: ClosedJaxpr) -> bool:
+    """Whether two jaxprs are equal, operation by operation and constant by constant.
 
-    False also where that is not known: a call back to Python may do anything.
+    False also where this is unknown: a callback to Python may do anything.
     """
-    return _same_constants(first.consts, second.consts) and _same_jaxprs(first.jaxpr, second.jaxpr)
+    return _same_sequences(first.consts, second.consts) and _same_jaxprs(first.jaxpr, second.jaxpr)
 
 
-def _same_constants(first: Any, second: Any) -> bool:
+def _same_sequences(first: Sequence[object], second: Sequence[object]) -> bool:
     return len(first) == len(second) and all(map(_same_values, first, second))
 
 
-def _same_jaxprs(first: Any, second: Any) -> bool:
+def _same_jaxprs(first: Jaxpr, second: Jaxpr) -> bool:
     if len(first.eqns) != len(second.eqns):
         return False
-    numbers: tuple[dict[Any, int], dict[Any, int]] = {}, {}
+    numbers: tuple[dict[Var, int], dict[Var, int]] = {}, {}
 
-    def same_atoms(one: Any, other: Any) -> bool:
-        if len(one) != len(other):
-            return False
-        return all(map(same_atom, one, other))
+    def same_atoms(one: Sequence[Literal | Var], other: Sequence[Literal | Var]) -> bool:
+        return len(one) == len(other) and all(map(same_atom, one, other))
 
-    def same_atom(one: Any, other: Any) -> bool:
-        literal = hasattr(one, "val")
-        if literal != hasattr(other, "val") or one.aval != other.aval:
+    def same_atom(one: Literal | Var, other: Literal | Var) -> bool:
+        if one.aval != other.aval:
             return False
-        if literal:
+        if isinstance(one, Literal) and isinstance(other, Literal):
             return _same_values(one.val, other.val)
+        if isinstance(one, Literal) or isinstance(other, Literal):
+            return False
         known = (n.setdefault(atom, len(n)) for n, atom in zip(numbers, (one, other), strict=True))
         return next(known) == next(known)
 
@@ -54,28 +54,29 @@ def _same_jaxprs(first: Any, second: Any) -> bool:
     ) and same_atoms(first.outvars, second.outvars)
 
 
-def _same_params(first: dict[str, Any], second: dict[str, Any]) -> bool:
+def _same_params(first: Mapping[str, object], second: Mapping[str, object]) -> bool:
     return first.keys() == second.keys() and all(
         name in _DERIVATIVES or _same_values(first[name], second[name]) for name in first
     )
 
 
-def _same_values(first: Any, second: Any) -> bool:
+def _same_values(first: object, second: object) -> bool:
     if first is second:
         return True
     if type(first) is not type(second):
         return False
-    if hasattr(first, "jaxpr") and hasattr(first, "consts"):
+    if isinstance(first, ClosedJaxpr) and isinstance(second, ClosedJaxpr):
         return same_program(first, second)
-    if hasattr(first, "eqns"):
+    if isinstance(first, Jaxpr) and isinstance(second, Jaxpr):
         return _same_jaxprs(first, second)
-    if isinstance(first, list | tuple):
-        return _same_constants(first, second)
-    if isinstance(first, jax.Array) and jax.numpy.issubdtype(first.dtype, jax.dtypes.extended):
-        first, second = jax.random.key_data(first), jax.random.key_data(second)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return _same_sequences(first, second)
+    if isinstance(first, jax.Array) and isinstance(second, jax.Array):
+        if jax.numpy.issubdtype(first.dtype, jax.dtypes.extended):
+            first, second = jax.random.key_data(first), jax.random.key_data(second)
     if isinstance(first, jax.Array | np.ndarray | np.generic):
         return bool(np.array_equal(np.asarray(first), np.asarray(second)))
     try:
         return bool(first == second)
     except Exception:
-        return False  # Of a kind that cannot be compared, so it is not known.
+        return False  # Unknown, since values of this kind cannot be compared.

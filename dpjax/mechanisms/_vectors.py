@@ -1,18 +1,54 @@
 """Mechanisms that answer with a vector: parallel releases, prefix sums, histogram encoding."""
 
+from typing import ClassVar
+
 import jax.numpy as jnp
 from jax import Array
 
 from dpjax.core import random
 from dpjax.core.types import VectorSpace
-from dpjax.databases import Pairs, shifts
-from dpjax.mechanisms._base import BuiltIn, OfCategory, OfQueries, draw_dtype, pytree, static
+from dpjax.mechanisms._base import (
+    BuiltIn,
+    OfCategory,
+    OfNumber,
+    OfQueries,
+    draw_dtype,
+    pytree,
+    static,
+)
 
 Box = tuple[tuple[float, ...], tuple[float, ...]]
 
 
+class _Reals(BuiltIn):
+    """A mechanism with a vector of reals as output, made with Laplace noise for every entry."""
+
+    epsilon: float
+    _ends: ClassVar[tuple[float, float]]
+
+    @property
+    def _dimension(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def output_space(self) -> VectorSpace:
+        """Vectors of reals."""
+        return VectorSpace(self._dimension)
+
+    @property
+    def standard_region(self) -> Box:
+        """The same interval on every axis."""
+        low, high = self._ends
+        return (low,) * self._dimension, (high,) * self._dimension
+
+    def _noises(self, key: Array, num_samples: int) -> list[Array]:
+        """Unit Laplace noise for every entry, each of shape [num_samples]."""
+        dtype = draw_dtype(self.epsilon)
+        return [random.laplace(key, num_samples, row, dtype) for row in range(self._dimension)]
+
+
 @pytree
-class ParallelLaplace(BuiltIn):
+class ParallelLaplace(_Reals, OfNumber):
     """k independent releases s + Lap(1 / epsilon) of one number: true level k epsilon.
 
     Attributes:
@@ -25,37 +61,27 @@ class ParallelLaplace(BuiltIn):
 
     name = "parallel-laplace"
     source = "Dwork et al. 2006, composition"
+    _ends = (-1.0, 2.0)
     epsilon: float = 1.0
     num_releases: int = static(3, at_least=2)
 
     @property
-    def output_space(self) -> VectorSpace:
-        """The k releases."""
-        return VectorSpace(self.num_releases)
+    def _dimension(self) -> int:
+        return self.num_releases
 
     @property
     def level(self) -> float:
         """num_releases epsilon."""
         return self.num_releases * float(self.epsilon)
 
-    @property
-    def standard_region(self) -> Box:
-        """[-1, 2] on every axis."""
-        return (-1.0,) * self.num_releases, (2.0,) * self.num_releases
-
-    def standard_pairs(self) -> Pairs:
-        """0 against b / 10, b = 1..10."""
-        return shifts(0.0)
-
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples, num_releases] for a scalar database."""
-        noises = _noises(key, num_samples, self.num_releases, self.epsilon)
-        return database + jnp.stack(noises, axis=-1) / self.epsilon
+        return database + jnp.stack(self._noises(key, num_samples), axis=-1) / self.epsilon
 
 
 @pytree
-class PrefixSum(OfQueries):
-    """The sums of the first 1, 2, .., d of a_i + Lap(1 / epsilon).
+class PrefixSum(_Reals, OfQueries):
+    """The sums of the first 1, 2, .., d noisy answers a_i + Lap(1 / epsilon).
 
     Attributes:
         epsilon: Level where one answer changes by 1; the true level is d epsilon where all may.
@@ -71,9 +97,8 @@ class PrefixSum(OfQueries):
     num_queries: int = static(3, at_least=2)
 
     @property
-    def output_space(self) -> VectorSpace:
-        """The d sums."""
-        return VectorSpace(self.num_queries)
+    def _dimension(self) -> int:
+        return self.num_queries
 
     @property
     def level(self) -> float:
@@ -82,24 +107,23 @@ class PrefixSum(OfQueries):
 
     @property
     def standard_region(self) -> Box:
-        """From 2 below no answer to 2 above the sums of ones."""
+        """From -2 to 2 above the sums of ones."""
         ends = range(1, self.num_queries + 1)
         return (-2.0,) * self.num_queries, tuple(i + 2.0 for i in ends)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples, num_queries] for answers of shape [num_queries]."""
-        noises = _noises(key, num_samples, self.num_queries, self.epsilon)
         total = jnp.zeros(num_samples, draw_dtype(self.epsilon))
         sums = []
-        for i, noise in enumerate(noises):
+        for i, noise in enumerate(self._noises(key, num_samples)):
             total = total + database[i] + noise / self.epsilon
             sums.append(total)
         return jnp.stack(sums, axis=-1)
 
 
 @pytree
-class SummedHistogramEncoding(OfCategory):
-    """SHE: the category as a vector of a one and zeros, each entry + Lap(2 / epsilon).
+class SummedHistogramEncoding(_Reals, OfCategory):
+    """SHE: the one-hot vector of the category, each entry + Lap(2 / epsilon).
 
     Attributes:
         epsilon: True level.
@@ -111,28 +135,17 @@ class SummedHistogramEncoding(OfCategory):
 
     name = "summed-histogram-encoding"
     source = "Wang et al. 2017 (SHE)"
+    _ends = (-2.0, 3.0)
     epsilon: float = 1.0
     num_categories: int = static(3, at_least=2)
 
     @property
-    def output_space(self) -> VectorSpace:
-        """One real a category."""
-        return VectorSpace(self.num_categories)
-
-    @property
-    def standard_region(self) -> Box:
-        """[-2, 3] on every axis."""
-        return (-2.0,) * self.num_categories, (3.0,) * self.num_categories
+    def _dimension(self) -> int:
+        return self.num_categories
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Reals of shape [num_samples, num_categories] for a scalar category."""
-        noises = _noises(key, num_samples, self.num_categories, self.epsilon)
+        noises = self._noises(key, num_samples)
         return jnp.stack(
             [(database == i) + 2 / self.epsilon * noise for i, noise in enumerate(noises)], axis=-1
         )
-
-
-def _noises(key: Array, num_samples: int, dimension: int, epsilon) -> list[Array]:
-    """Unit Laplace noise for every entry, each of shape [num_samples]."""
-    dtype = draw_dtype(epsilon)
-    return [random.laplace(key, num_samples, row, dtype) for row in range(dimension)]

@@ -12,7 +12,7 @@ import numpy as np
 from dpjax.core.errors import name_of_function
 from dpjax.core.types import FiniteSpace
 from dpjax.core.validate import check_names
-from dpjax.mechanisms._base import Mechanism, from_function
+from dpjax.mechanisms import Mechanism, from_function
 from dpjax.mechanisms._catalogue import find_mechanism
 
 _MOST_NUMBERS = 20

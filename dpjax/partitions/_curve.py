@@ -1,4 +1,4 @@
-"""What a plot shows of counted cells."""
+"""Data of a plot of counted cells."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import numpy as np
 from dpjax.core.numerics import finite_or_none
 
 _LABELS, _NUMBERS = 60, 2000
-"""So many labels are kept, those that tell most, and cells of numbers, those that happened most."""
+"""Largest numbers of labels (with the largest losses) and of number cells (most frequent)."""
 
 
 def curve_of(
@@ -16,21 +16,20 @@ def curve_of(
     bounds: np.ndarray,
     name_of: Callable[[int], str],
 ) -> dict[str, list]:
-    """Probabilities and losses of the cells that happened in the search.
+    """Probabilities and losses of the cells with outputs in the search.
 
     Args:
         counts: Integers [2, cells], at the database and at its neighbor.
         event: bool [cells], the event that was counted.
-        bounds: [cells, 2], where numbers begin and end, the same twice for a value of its own; NaN
-            for labels.
-        name_of: The name of a label, by cell.
+        bounds: [cells, 2], ends of the numbers of each cell, equal for an atom; NaN for labels.
+        name_of: Name of a label, by cell.
 
     Returns:
-        Lists of one entry a cell: "points" (a value of its own, the middle or the one end of an
+        Lists with one entry a cell: "points" (an atom, the middle or the only finite end of an
         interval, or a name), "bounds" (None for labels and where infinite), "density" and
         "neighbor_density" (shares of the outputs), "loss" and "event".
     """
-    # Half an output more at each side: an empty cell then has a loss that can be drawn.
+    # Adding half an output to each side gives empty cells a finite loss.
     shares = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1)
     loss = np.abs(np.log(shares[0]) - np.log(shares[1]))
     seen = np.flatnonzero(counts.any(axis=0))
@@ -53,14 +52,14 @@ def curve_of(
 
 
 def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
-    """Where boxes lie on a line of all outputs, ordered by how much likelier they are at a side.
+    """Arrange boxes on a line by decreasing probability ratio of the database to its neighbor.
 
     Args:
         counts: Integers [2, cells], at the database and at its neighbor.
-        num_alone: The first so many cells are labels.
+        num_alone: Number of labels, which are the first cells.
 
     Returns:
-        [cells, 2], shares of the outputs before each box and with it; NaN for labels.
+        [cells, 2], cumulative shares of the outputs before and after each box; NaN for labels.
     """
     ratio = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
     shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)

@@ -1,4 +1,4 @@
-"""Numbers that describe an output of several numbers and labels, for scores that are fitted."""
+"""Features of outputs of several numbers and labels, for fitted scores."""
 
 from dataclasses import dataclass
 
@@ -7,19 +7,19 @@ import numpy as np
 from dpjax.partitions.outputs import Outputs
 
 _CLIP = 10.0
-"""Standardised numbers are cut off there."""
+"""Largest absolute value of standardised numbers."""
 
 _NORMAL_IQR = 1.349
 """Interquartile range of a standard normal."""
 
 _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS = 64, 0.005, 8
-"""Labels with a column of their own; share of an atom, and atoms of one number at most."""
+"""Largest number of label indicators; least share of an atom; most atoms of a number."""
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
-"""Hinges a column, also where there are many columns; columns of so few values have none."""
+"""Hinges a column; hinges above _MANY_COLUMNS columns; most values of a column without hinges."""
 
 _SQUARE = 25.0
-"""Squares are cut off there."""
+"""Largest absolute value of squares and products."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Columns:
 
     Attributes:
         centre: [d], medians of the numbers.
-        scale: [d], their spread as a standard deviation, 1 for a constant.
-        labels: Numbers of the labels that have an indicator.
-        atoms: For each number, its frequent values, which have one each.
+        scale: [d], robust standard deviations, 1 for a constant.
+        labels: Labels with an indicator.
+        atoms: For each number, the frequent values with an indicator.
     """
 
     centre: np.ndarray
@@ -40,7 +40,7 @@ class Columns:
 
     @classmethod
     def of(cls, outputs: Outputs) -> "Columns":
-        """From the outputs that search, both sides together."""
+        """Fit to the outputs of the search, both sides together."""
         numbers = outputs.values[~outputs.alone]
         if not len(numbers):
             numbers = np.zeros((1, outputs.values.shape[1]))
@@ -53,7 +53,7 @@ class Columns:
         for column in numbers.T:
             values, times = np.unique(column, return_counts=True)
             frequent = times >= max(_ATOM_SHARE * len(column), 2)
-            # Of few values all are frequent: they are a number like any other.
+            # If all values are frequent, the column is treated as an ordinary number.
             atoms.append(values[frequent][:_MAX_ATOMS] if not frequent.all() else np.empty(0))
         return cls(
             centre,
@@ -63,7 +63,7 @@ class Columns:
         )
 
     def numbers(self, outputs: Outputs) -> np.ndarray:
-        """[n, d], standardised; 0 where a label stands alone or a number is an atom."""
+        """Standardised numbers [n, d]; 0 where a label stands alone or a number is an atom."""
         found = np.clip((outputs.values - self.centre) / self.scale, -_CLIP, _CLIP)
         for column, atoms in enumerate(self.atoms):
             if len(atoms):
@@ -72,7 +72,7 @@ class Columns:
         return found
 
     def indicators(self, outputs: Outputs) -> np.ndarray:
-        """[n, labels + atoms], 0 or 1."""
+        """Indicators [n, labels + atoms], 0 or 1."""
         found = [outputs.labels[:, None] == self.labels]
         for column, atoms in enumerate(self.atoms):
             found.append((outputs.values[:, column, None] == atoms) & ~outputs.alone[:, None])
@@ -81,12 +81,12 @@ class Columns:
 
 @dataclass(frozen=True)
 class Features:
-    """A map from outputs to numbers, of which a score is a linear combination.
+    """A map from outputs to the features of a linear score.
 
     Attributes:
         kind: "linear", "additive" or "products".
-        columns: Standardised.
-        knots: For each number, where its hinges begin; of "additive" alone.
+        columns: Standardised columns.
+        knots: For each number, where its hinges begin; for "additive" alone.
     """
 
     kind: str
@@ -95,7 +95,7 @@ class Features:
 
     @classmethod
     def of(cls, kind: str, columns: Columns, outputs: Outputs) -> "Features":
-        """With knots at quantiles of the outputs."""
+        """Place the knots at quantiles of the outputs."""
         knots = []
         numbers = columns.numbers(outputs) if kind == "additive" else np.empty((0, 0))
         count = _KNOTS if numbers.shape[1] <= _MANY_COLUMNS else _FEW_KNOTS
@@ -105,7 +105,7 @@ class Features:
         return cls(kind, columns, tuple(knots))
 
     def owners(self) -> np.ndarray:
-        """Int [features], the number that each belongs to; -1 for indicators and products."""
+        """Int [features], the number of each feature; -1 for indicators and products."""
         numbers = np.arange(len(self.columns.centre))
         indicators = len(self.columns.labels) + sum(map(len, self.columns.atoms))
         parts = [numbers, np.full(indicators, -1)]
@@ -118,7 +118,7 @@ class Features:
         return np.concatenate(parts)
 
     def __call__(self, outputs: Outputs) -> np.ndarray:
-        """[n, features]; the first ones are the standardised numbers."""
+        """Features [n, features], beginning with the standardised numbers."""
         z = self.columns.numbers(outputs)
         parts = [z, self.columns.indicators(outputs)]
         if self.kind == "additive":

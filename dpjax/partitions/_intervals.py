@@ -1,4 +1,4 @@
-"""Counts of real outputs in equal intervals, exact at any number of samples.
+"""Exact counts of real outputs in equal intervals, for any number of samples.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -20,8 +20,8 @@ def interval_counts(low: Array | float, high: Array | float, num_intervals: int)
         num_intervals: m; sets the shape of the carry.
 
     Returns:
-        A reducer whose carry is a WideCount [m + 1]; its last entry holds what does not count:
-        outputs that lie outside (NaN among them) and padding.
+        A reducer whose carry is a WideCount [m + 1]. Its last entry collects outputs outside of
+        [low, high], NaN, and padding.
     """
     categories = category_counts(num_intervals)
 

@@ -1,7 +1,7 @@
-"""How a partition is laid: by a pilot, a part of the draws that search.
+"""Laying a partition by a pilot, the first of the outputs that search.
 
-A value that the pilot saw often is an atom with a cell of its own; between atoms lie intervals at
-quantiles of both sides, finer in the tails. The few outcomes of a finite space are all atoms.
+A frequent value is an atom with a cell of its own; between atoms lie intervals at quantiles of both
+sides, finer in the tails. All outcomes of a small finite space are atoms.
 """
 
 from collections.abc import Sequence
@@ -14,22 +14,28 @@ from dpjax.partitions._region import Box, Region
 from dpjax.partitions.outputs import Outputs
 
 PILOT = 2**16
-"""Outputs a side that lay a partition, at most."""
+"""Largest size of a pilot, in outputs a side."""
 
 _MAX_LABELS = 2**16
+"""Largest number of labels of a partition."""
+
 _MAX_CELLS = 2**18
+"""Largest number of cells of a partition."""
+
 _MAX_ATOMS = {1: 512, 2: 12, 3: 4}
-"""Atoms of one number of an output, by how many numbers there are."""
+"""Largest number of atoms of a number, by the dimension of outputs."""
 
 _MAX_OUTCOMES = 4096
-"""Atoms where every number is an outcome."""
+"""Largest number of atoms where every number is an outcome."""
 
-_QUANTILES = {1: 96, 2: 20, 3: 8}
-_TAILS = {1: 12, 2: 5, 3: 2}
-"""Steps of even probability, and of halved ones at both ends."""
+_QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
+"""Even quantile steps, and halving steps at both ends, by the dimension of outputs."""
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
+"""Least count of an atom; least share of the outputs, times 8."""
+
 _FEW_VALUES = 256
+"""Largest number of distinct values that are all atoms."""
 
 
 def lay(
@@ -42,21 +48,21 @@ def lay(
     whole: bool = False,
     region: Region | None = None,
 ) -> Partition:
-    """Cells for the outputs of a pair, from a pilot of each side.
+    """Lay cells for the outputs of a pair, from a pilot of each side.
 
     Args:
         pilot: Outputs at the database and at its neighbor.
-        names: Of all labels in it.
-        discrete: True where every number is an outcome, False where none is an atom, None to find
-            out.
-        outcomes: Size of a finite space 0, ..., outcomes - 1; None for another one.
-        ordered: Whether numbers that are neighbours are alike.
+        names: Names of all labels in the pilot.
+        discrete: True if every number is an outcome, False if none is an atom, None to detect
+            atoms.
+        outcomes: Size of a finite space 0, ..., outcomes - 1; None for other spaces.
+        ordered: Whether neighbouring numbers have similar probabilities.
         whole: Whether all numbers are integers by their type.
-        region: At whose ends cells end, or None.
+        region: A region whose ends become ends of cells, or None.
 
     Raises:
-        ValueError: There are too many labels or numbers, no number happened twice though all are
-            outcomes, or the region is of another dimension.
+        ValueError: There are too many labels or numbers, all outcomes are distinct, or the region
+            has another dimension.
     """
     if len(names) > _MAX_LABELS:
         raise ValueError(
@@ -99,7 +105,7 @@ def _check_dimension(region: Region | None, dimension: int) -> None:
 
 
 def _thinned(cells: Partition) -> Partition:
-    """The partition, with every second edge while there are too many; atoms keep both of theirs."""
+    """Drop every second edge while there are too many cells; atoms keep both of their edges."""
     while cells.size > _MAX_CELLS:
         kept = tuple(
             np.union1d(e[::2], np.concatenate([a, after(a, cells.whole)]))
@@ -117,7 +123,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Values of their own: where few are distinct all of them, else those that are frequent."""
+    """Values with a cell of their own: all if few are distinct, otherwise the frequent ones."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)
@@ -138,24 +144,24 @@ def _atoms(
 def _edges(
     numbers: Sequence[np.ndarray], atoms: np.ndarray, dimension: int, whole: bool
 ) -> np.ndarray:
-    """At quantiles of both sides, and on both sides of every atom."""
+    """Edges at quantiles of both sides, and at both ends of every atom."""
     steps, tails = _QUANTILES[dimension], _TAILS[dimension]
     halves = 0.5 ** np.arange(2, 2 + tails) * 2 / steps
     levels = np.concatenate([halves, np.arange(1, steps) / steps, 1 - halves])
     sides = [side for side in numbers if len(side)]
-    # As values that were seen, so that an edge is never between two neighbouring floats.
+    # Observed values as quantiles, so that no edge lies between two neighbouring floats.
     quantiles = [np.quantile(side, levels, method="nearest") for side in sides]
     return np.unique(np.concatenate([*quantiles, atoms, after(atoms, whole)]))
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:
-    """Where a region begins and just after it ends, for one number."""
+    """Edges of a region for one number: its beginnings, and just after its ends."""
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):
         return np.array(
             [float(region.low[column]), np.nextafter(float(region.high[column]), np.inf)]
         )
-    # Of every run of outcomes that belong to it.
+    # The ends of every run of allowed outcomes.
     change = np.diff(np.concatenate([[0], np.asarray(region.allowed, int), [0]]))
     return region.low + np.flatnonzero(change).astype(float)

@@ -1,41 +1,42 @@
-"""The cells of drawn outputs on a device, equal to those that NumPy gives on the host.
+"""Cells of drawn outputs on a device, equal to the cells that NumPy computes on the host.
 
-A drawn output is an array of numbers, so what may stand in place of a number (NaN, an infinity; for
-mixed outputs nothing at all) is a code per output, and a table says which cell each code has.
+Drawn outputs are arrays of numbers. NaN, infinities and, in mixed outputs, missing numbers have
+codes, and a table holds the cells of each code.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from types import ModuleType
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import DTypeLike
 
-from dpjax.core.types import MixedSpace, OutputSpace, VectorSpace
+from dpjax.core.types import AnyArray, MixedSpace, OutputSpace, VectorSpace
 from dpjax.partitions._partition import Partition
 from dpjax.partitions.outputs import Encoder, Outputs, special_text
 
 _NUMBER, _NAN, _MINUS, _PLUS, _ZERO = range(5)
 _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
-"""A number for each code but the last, which is of mixed outputs alone."""
+"""An example number of each code except the last, which only mixed outputs have."""
 
 _COMPARED = 32
-"""Edges that every output is compared with; a binary search goes on between two of them."""
+"""Edges that are compared with every output before a binary search."""
 
 
 def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outputs:
-    """Drawn outputs of one block on the host.
+    """Encode drawn outputs of one block on the host.
 
     Args:
-        encoder: Of the source.
-        raw: [n] or [n, d], as the mechanism draws them.
-        space: That the mechanism states.
+        encoder: Encoder of the source.
+        raw: Draws of the mechanism, [n] or [n, d].
+        space: Output space of the mechanism.
     """
     if raw.dtype.kind == "f":
-        # A device takes numbers for 0 that are smaller than its smallest normal one.
+        # Devices flush subnormal numbers to 0.
         raw = np.where(np.abs(raw) < np.finfo(raw.dtype).tiny, raw.dtype.type(0), raw)
     if not isinstance(space, MixedSpace):
         return encoder.encode(raw)
@@ -57,21 +58,21 @@ def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outpu
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Lookup:
-    """A partition, or a stack of them with a leading axis, as arrays of a device.
+    """A partition, or a stack of partitions with a leading axis, as arrays of a device.
 
     Attributes:
-        edges: For each number, increasing, of the outputs' type and padded with its largest value.
-        bins: int32 [numbers], how many bins each number has.
+        edges: Increasing edges of each number, in the outputs' type, padded with its largest value.
+        bins: int32 [numbers], number of bins of each number.
         base: int32 [codes], the first cell of each code.
         boxed: int32 [codes], 1 where numbers beside the code have cells of their own.
-        size: Cells of the largest partition of the stack, and some that nothing is in.
-        num_labels: Of mixed outputs; 0 for others.
+        size: Number of cells of the largest partition of the stack, padded with empty cells.
+        num_labels: Number of labels of mixed outputs; 0 for others.
     """
 
-    edges: tuple[Any, ...]
-    bins: Any
-    base: Any
-    boxed: Any
+    edges: tuple[AnyArray, ...]
+    bins: AnyArray
+    base: AnyArray
+    boxed: AnyArray
     size: int = field(metadata={"static": True})
     num_labels: int = field(default=0, metadata={"static": True})
 
@@ -96,15 +97,15 @@ class Lookup:
         return self.base[code] + self.boxed[code] * place
 
 
-def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: Any) -> Lookup:
-    """Partitions of drawn outputs, stacked.
+def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: DTypeLike) -> Lookup:
+    """Stack partitions of drawn outputs.
 
     Args:
         partitions: One for each pair.
-        space: Of the outputs.
-        dtype: Of the outputs.
+        space: Output space.
+        dtype: Type of the outputs.
     """
-    dtype = np.dtype(dtype)
+    dtype = jnp.dtype(dtype)
     names = [_names_of_codes(space, dtype)] * len(partitions)
     rows = [_tables(cells, codes) for cells, codes in zip(partitions, names, strict=True)]
     num_numbers = len(partitions[0].edges)
@@ -127,7 +128,7 @@ def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: Any) -> L
 
 
 def _padded(size: int) -> int:
-    """A power of 2: partitions of about one size then share a compiled program."""
+    """The next power of 2, so that partitions of similar sizes share a compiled program."""
     return 1 << (max(size, 1) - 1).bit_length()
 
 
@@ -167,8 +168,8 @@ def _mixed_name(label: int, space: MixedSpace) -> str:
     return f"label {label}" if label < space.num_labels else "no label"
 
 
-def _label_code(column: Any, space: MixedSpace, xp: Any) -> Any:
-    """The number of the label; `num_labels` for what is none."""
+def _label_code(column: AnyArray, space: MixedSpace, xp: ModuleType) -> AnyArray:
+    """The number of the label; `num_labels` for numbers that are no label."""
     is_label = (column >= 0) & (column < space.num_labels) & (column == xp.floor(column))
     return xp.where(is_label, column, space.num_labels).astype(np.int32)
 
@@ -180,22 +181,22 @@ def _value_code(column: Array) -> Array:
 
 
 def _cast(edges: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The smallest value of the type that is not below each edge, so that bins hold the same."""
+    """Round edges up to the type, so that bins contain the same outputs."""
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return np.clip(np.ceil(edges), limits.min, limits.max).astype(dtype)
     cast = edges.astype(dtype)
     cast = np.where(cast < edges, np.nextafter(cast, dtype.type(np.inf)), cast)
     tiny = np.finfo(dtype).tiny
-    # Numbers between are 0 on a device.
+    # Devices flush the subnormal numbers in between to 0.
     return np.where((cast > 0) & (cast < tiny), tiny, np.where(abs(cast) < tiny, 0, cast))
 
 
-def _edges_up_to(edges: Array, values: Array) -> Array:
-    """int32 [n], how many of 2^k increasing edges are at most each value."""
+def _edges_up_to(edges: AnyArray, values: Array) -> Array:
+    """int32 [n], the number of edges (2^k, increasing) that are at most each value."""
     size = edges.shape[0]
     step = max(size // _COMPARED, 1)
-    # Compared in one loop over the outputs, which XLA vectorises; gathers come after.
+    # XLA vectorises this loop of comparisons; the gathers of the binary search come after it.
     found = jnp.zeros(values.shape, jnp.int32)
     for edge in range(step - 1, size, step):
         found += values >= edges[edge]

@@ -1,23 +1,25 @@
-"""Outputs of several parts, dicts or lists inside each other, as numbers and a label."""
+"""Outputs of several parts (nested dicts and lists) as numbers and a label."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+Key = TypeVar("Key")
+
 LARGEST = 2**53
-"""Integers up to here are floats without loss."""
+"""Largest integer up to which float64 is exact."""
 
 
 class Nested(NamedTuple):
     """An output of several parts.
 
     Attributes:
-        structure: All but its numbers, in words: "{'count': number, 'status': 'ok'}".
-        numbers: In the order of keys in dicts, and of places elsewhere.
-        entries: Where each number is, such as "['count']" or "[0][1]".
+        structure: Text of the output without its numbers: "{'count': number, 'status': 'ok'}".
+        numbers: Numbers in the order of keys of dicts and of positions elsewhere.
+        entries: Path of each number, such as "['count']" or "[0][1]".
         numeric: Whether every part is a number.
     """
 
@@ -27,8 +29,8 @@ class Nested(NamedTuple):
     numeric: bool
 
     @classmethod
-    def of(cls, item: Any) -> "Nested":
-        """Takes an output apart.
+    def of(cls, item: object) -> "Nested":
+        """Separate the numbers of an output from its structure.
 
         Raises:
             TypeError: A part is neither a number nor a label.
@@ -37,7 +39,7 @@ class Nested(NamedTuple):
         entries: list[str] = []
         labels: list[str] = []
 
-        def text(part: Any, path: str) -> str:
+        def text(part: object, path: str) -> str:
             if isinstance(part, np.ndarray):
                 part = part.tolist()
             if isinstance(part, dict):
@@ -60,16 +62,16 @@ class Nested(NamedTuple):
 
 
 def usual(found: Sequence[Nested]) -> Nested:
-    """One of the structure that most of them have, the first of them if there are several."""
+    """The first output with the most common structure."""
     structure = Counter(one.structure for one in found).most_common(1)[0][0]
     return next(one for one in found if one.structure == structure)
 
 
-def rows_of(batch: dict[Any, Any]) -> list[dict[Any, Any]]:
-    """Outputs one by one, of a dict whose values hold a part of all of them each.
+def rows_of(batch: Mapping[Key, Iterable[object]]) -> list[dict[Key, object]]:
+    """Split a dict of columns into a dict for each output.
 
     Raises:
-        ValueError: The values differ in length.
+        ValueError: The columns differ in length.
     """
     columns = [rows_of(v) if isinstance(v, dict) else list(v) for v in batch.values()]
     return [dict(zip(batch, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -1,35 +1,37 @@
-"""A score by a small network, for what no sum of simple features can tell."""
+"""Scores by small neural networks, for differences that no sum of simple features shows."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.core.types import Plain
 from dpjax.partitions._features import Columns
 from dpjax.partitions._scores import FOLDS
 from dpjax.partitions.outputs import Outputs
 
 _WIDTH, _BATCH, _EPOCHS, _PATIENCE = 64, 512, 25, 5
+"""Units of a hidden layer; outputs of a batch; most epochs; epochs without improvement."""
+
 _RATE = 3e-3
-"""Of Adam's steps, falling linearly to 0."""
+"""Initial learning rate of Adam, falling linearly to 0."""
 
 _HELD_OUT = 6
-"""One in so many outputs says when to stop."""
+"""Inverse share of the outputs that decide when to stop."""
 
 _SEED = 0
-"""Of first weights and of the order of batches: a fit is a function of its outputs."""
+"""Seed of initial weights and of the order of batches."""
 
 _Weights = list[tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
 class Network:
-    """The mean of five networks, or of the one that did not see an output.
+    """The mean of five networks, or the network that did not see an output.
 
     Attributes:
         columns: Standardised inputs.
@@ -37,20 +39,20 @@ class Network:
     """
 
     columns: Columns
-    weights: Any
+    weights: _Weights
 
     def words(self, whole: bool) -> str:
-        """With a digest of all weights."""
+        """Name of the score, with a digest of all weights."""
         return f"the score of a network ({self.digest})"
 
     @property
     def digest(self) -> str:
-        """Of all weights, to tell two networks apart."""
+        """Digest of all weights, which distinguishes networks."""
         whole = b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(self.weights))
         return blake2b(whole, digest_size=4).hexdigest()
 
-    def plain(self) -> dict[str, Any]:
-        """Its size and its digest; an audit that runs again fits it again."""
+    def plain(self) -> Plain:
+        """Size and digest; an audit that is run again fits the network again."""
         return {"kind": "network", "width": _WIDTH, "digest": self.digest}
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
@@ -62,17 +64,17 @@ class Network:
 
 
 def fit_network(columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> Network:
-    """Networks that tell side 0 from side 1, one without each fold.
+    """Fit networks that distinguish side 0 from side 1, one without each fold.
 
     Args:
-        columns: Of the outputs.
-        outputs: n of them, of both sides.
+        columns: Columns of the outputs.
+        outputs: n outputs of both sides.
         side: int [n].
         fold: int [n].
     """
     table, sign = _table(columns, outputs), np.where(side == 0, 1.0, -1.0).astype(np.float32)
     random = np.random.default_rng(_SEED)
-    # All folds with one number of outputs, so that they are one program.
+    # Equal sizes of all folds, so that they share one program.
     size = min(int(np.sum(fold != number)) for number in range(FOLDS)) // _BATCH * _BATCH
     rows = [random.permutation(np.flatnonzero(fold != number))[:size] for number in range(FOLDS)]
     keys = jax.random.split(jax.random.key(_SEED), FOLDS)
@@ -102,7 +104,7 @@ def _fit(tables: Array, signs: Array, keys: Array) -> _Weights:
 
 
 def _fit_one(table: Array, sign: Array, key: Array) -> _Weights:
-    """Adam on the logistic loss; the weights of the epoch that was best on what is held out."""
+    """Adam on the logistic loss; returns the weights of the best epoch on held-out outputs."""
     size, inputs = table.shape
     held = size // _HELD_OUT // _BATCH * _BATCH or _BATCH
     widths = [inputs, _WIDTH, _WIDTH, 1]

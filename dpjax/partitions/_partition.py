@@ -1,67 +1,33 @@
-"""A partition of outputs into finitely many cells: one class for outputs of every kind.
+"""A partition of outputs of any kind into finitely many cells.
 
-The number of an output's cell is post-processing with finitely many outcomes, so an event made of
-cells has a probability ratio of at most e^epsilon, whatever the outputs are. No output is dropped:
-labels that the pilot did not see share a cell, and bins have tails on both sides.
+The cell of an output is post-processing, so the probability ratio of an event made of cells is at
+most e^epsilon for all kinds of outputs. No output is dropped: labels that the pilot did not see
+share a cell, and bins have tails on both sides.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from dpjax.core.types import Plain
+from dpjax.partitions._cells import Cells
 from dpjax.partitions._region import Box, Region
 from dpjax.partitions._words import describe, is_simpler
 from dpjax.partitions.outputs import Outputs
 
 RANK = "share of outputs, likelier at the database first"
-"""The line along which boxes are drawn."""
+"""Name of the line along which boxes are drawn."""
 
 GROUPS = (3, 9, 27)
-"""Numbers of neighbouring bins that are tried as one."""
+"""Numbers of neighbouring bins that a search merges."""
 
 _MANY_BINS = 64
-"""Bins of one number, above which a first look takes several as one."""
+"""Bins of one number above which a first search merges neighbours."""
 
 
 @dataclass(frozen=True)
-class Partition:
-    """Cells of `Outputs`; `dpjax.partitions.lay` makes them.
-
-    Cells are numbered: each label of the pilot standing alone; labels that it did not see; then,
-    for each label that came with numbers, the boxes of the numbers in C order.
-
-    Attributes:
-        names: Of the labels that the pilot saw, by number.
-        edges: For each number of an output, increasing float64 edges. A bin holds its lower edge
-            and not its upper one.
-        atoms: For each number, the values whose bins hold nothing else.
-        boxed: Numbers of the labels that came with numbers in the pilot.
-        whole: Whether all numbers are integers by their type.
-        ordered: Whether numbers that are neighbours are alike; codes of outcomes are not.
-    """
-
-    names: tuple[str, ...]
-    edges: tuple[np.ndarray, ...]
-    atoms: tuple[np.ndarray, ...]
-    boxed: np.ndarray
-    whole: bool = False
-    ordered: bool = True
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Bins of each number."""
-        return tuple(len(edges) + 1 for edges in self.edges)
-
-    @property
-    def num_alone(self) -> int:
-        """Cells without numbers."""
-        return len(self.names) + 1
-
-    @property
-    def size(self) -> int:
-        """How many cells there are."""
-        return self.num_alone + len(self.boxed) * int(np.prod(self.shape))
+class Partition(Cells):
+    """A partition of `Outputs` into `Cells`, made by `dpjax.partitions.lay`."""
 
     def index(self, outputs: Outputs) -> np.ndarray:
         """int64 [n], the cell of each output."""
@@ -71,7 +37,7 @@ class Partition:
         known = np.minimum(labels, len(self.names))
         cell = known.astype(np.int64)
         boxes = ~alone & (rank[known] >= 0)
-        # Numbers beside a label that had none in the pilot: with the labels that it did not see.
+        # Numbers beside a label that had none in the pilot count as an unseen label.
         cell[~alone & (rank[known] < 0)] = len(self.names)
         place = rank[known[boxes]]
         for column, edges in enumerate(self.edges):
@@ -81,21 +47,18 @@ class Partition:
         return cell
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """The same by what was learned without the fold of each output, int [n], if anything."""
+        """As `index`, by scores that were fitted without the fold, int [n], of each output."""
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
-        """Coarser cells: so many neighbouring bins as one, but each atom and label for itself.
-
-        Args:
-            width: How many bins.
+        """Merge every `width` neighbouring bins, except atoms and labels.
 
         Returns:
-            int64 [size], from 0 without gaps: the coarser cell of each cell.
+            int64 [size], the coarser cell of each cell, numbered from 0 without gaps.
         """
         box = np.zeros(1, np.int64)
         for edges, atoms in zip(self.edges, self.atoms, strict=True):
-            # Neighbouring integers are grouped like bins.
+            # Integers are merged like bins.
             alone = np.concatenate([[False], np.isin(edges, atoms) & (not self.whole)])
             # A bin starts a group where it or its left neighbour is an atom, or the group is full.
             starts = alone | np.concatenate([[True], alone[:-1]])
@@ -110,10 +73,10 @@ class Partition:
         return [self.groups(width) for width in GROUPS if 2 * width <= max(self.shape)]
 
     def positions(self) -> list[np.ndarray]:
-        """Lines along which the boxes lie: the bins of each number, and of vectors their sum.
+        """Positions of the boxes on lines: the bins of each number and, for vectors, their sum.
 
         Returns:
-            Arrays [size], NaN for labels that stand alone; none where all do.
+            Arrays [size], NaN for labels that stand alone; no array if all do.
         """
         if not len(self.boxed):
             return []
@@ -123,17 +86,17 @@ class Partition:
         return [np.concatenate([alone, np.tile(line, len(self.boxed))]) for line in lines]
 
     def merged(self, allowed: np.ndarray | None) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Fewer cells, for a first look: neighbouring bins as one where there are many.
+        """Merge neighbouring bins for a first search, where there are many.
 
         Args:
-            allowed: bool [size], the cells of a region, which merge with none outside; or None.
+            allowed: bool [size], the cells of a region, which do not merge with others; or None.
 
         Returns:
-            int64 [size], from 0 without gaps, the coarse cell of each cell; and their places along
-            the lines of `positions`.
+            int64 [size], the coarse cell of each cell, numbered from 0 without gaps; and positions
+            of the coarse cells on the lines of `positions`.
         """
         group = np.arange(self.size)
-        # An outcome among others can be all that tells; bins of a density are alike.
+        # A single outcome may carry all of the loss, whereas neighbouring bins are alike.
         if not self.whole and max(self.shape) > _MANY_BINS:
             group = self.groups(GROUPS[0])
         if allowed is not None:
@@ -142,22 +105,10 @@ class Partition:
         lines = self.positions()
         return group, [np.bincount(group, line) / sizes for line in lines]
 
-    def labels(self) -> np.ndarray:
-        """int64 [size], the number of each cell's label."""
-        alone = np.arange(self.num_alone)
-        return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
-
-    def ends(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Where the bins of one number begin and end, [bins] each; the same twice for an atom."""
-        edges = self.edges[column]
-        low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
-        return low, np.where(np.isin(low, self.atoms[column]), low, high)
-
     def bounds(self) -> np.ndarray:
-        """[size, 2], where the numbers of each cell begin and end, the same twice for an atom.
+        """Ends of the numbers of each cell, [size, 2], equal for an atom.
 
-        NaN for all cells that are not all outputs in an interval: labels, also beside numbers, and
-        vectors.
+        NaN for cells that are not intervals: labels, also beside numbers, and vectors.
         """
         found = np.full((self.size, 2), np.nan)
         if len(self.edges) == 1 and self.boxed.tolist() == [0]:
@@ -165,18 +116,18 @@ class Partition:
         return found
 
     def inside(self, region: Region | None) -> np.ndarray | None:
-        """Bool [size], the cells that lie in a region as a whole; None where there is no region."""
+        """Bool [size], the cells that lie entirely in a region; None without a region."""
         if region is None:
             return None
         box = np.ones(1, bool)
         for column in range(len(self.edges)):
             low, high = self.ends(column)
-            # Edges were laid at the region's ends, the upper one just after it.
+            # Edges lie at the lower and just after the upper ends of the region.
             if isinstance(region, Box):
                 upper = np.nextafter(float(region.high[column]), np.inf)
                 fits = (low >= float(region.low[column])) & (high <= upper)
             else:
-                # Integers from `low` to below `high`; an atom is one.
+                # A bin contains the integers from `low` to below `high`; an atom is one integer.
                 high = np.where(low == high, low + 1, high)
                 first, last = (
                     np.clip(end - region.low, 0, region.size).astype(int) for end in (low, high)
@@ -187,14 +138,14 @@ class Partition:
         return np.concatenate([np.zeros(self.num_alone, bool), np.tile(box, len(self.boxed))])
 
     def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """The event with what never happened where it is simplest, in or out.
+        """Simplify the description of an event by adding or removing cells without outputs.
 
-        An interval between two cells that happened goes with them if they agree, and a label is
-        left out, unless with all of those that never happened there is less to say.
+        An interval without outputs joins its two nearest neighbours with outputs if they agree.
+        Labels without outputs are left out, unless including all of them is simpler.
 
         Args:
             mask: bool [size], the event.
-            seen: bool [size], the cells that happened in the search.
+            seen: bool [size], the cells with outputs in the search.
 
         Returns:
             bool [size], an event with the same outputs of the search.
@@ -212,15 +163,15 @@ class Partition:
         return together if is_simpler(self, ~together, without) else without
 
     def spread(self, places: np.ndarray, seen: np.ndarray, last: int) -> np.ndarray:
-        """Places along a chain, with bins that never happened as late as one of their neighbours.
+        """Move cells without outputs along a chain, so that its sets have fewer parts.
 
-        Labels that never happened come last. Sets of the chain are then in fewer parts, and hold
-        the same outputs of the search.
+        A bin takes the later place of its two neighbours with outputs; a label comes last. The sets
+        contain the same outputs of the search as before.
 
         Args:
             places: int64 [size].
-            seen: bool [size], the cells that happened in the search.
-            last: The place of what is in no set.
+            seen: bool [size], the cells with outputs in the search.
+            last: Place of cells that are in no set.
         """
         never = ~seen & (np.arange(self.size) < self.num_alone)
         places = np.where(never, last, places)
@@ -234,41 +185,31 @@ class Partition:
         ]
         return np.concatenate([places[: self.num_alone], *found])
 
-    def boxes(self, cells: np.ndarray) -> np.ndarray:
-        """The part of [size] with numbers, [labels that came with numbers, *shape]."""
-        return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
-
-    def kind(self, whole: bool) -> str:
-        """What an output with numbers is, in words."""
-        return "a number" if len(self.shape) == 1 else "a vector with"
-
-    def plain(self) -> dict[str, Any] | None:
-        """What was learned, and the line of a plot; None of what lies on a line of its own."""
+    def plain(self) -> Plain | None:
+        """The line of a plot, and its kind; None if the numbers themselves are the line."""
         return {"words": RANK, "kind": "boxes"} if len(self.shape) > 1 else None
 
     def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:
-        """The event that the output lies in one of the cells of bool [size], in words.
+        """Describe the event that the output lies in one of the cells of `mask`, bool [size].
 
-        Args:
-            mask: Of the cells.
-            whole: Whether to name every part with all digits, so that the event can be counted
-                again, rather than the first few parts.
+        With `whole`, every part is named with all digits, so that the event can be counted again;
+        otherwise only the first few parts.
         """
         return describe(self, mask, whole)
 
     def without_numbers(self) -> "Partition":
-        """The partition into labels alone."""
+        """The partition by labels alone."""
         nothing = (np.empty(0),)
         return Partition(self.names, nothing, nothing, np.empty(0, int))
 
 
 def after(values: np.ndarray, whole: bool) -> np.ndarray:
-    """The next number: where the bins of atoms end."""
+    """The next number, at which the bin of an atom ends."""
     return values + 1 if whole else np.nextafter(values, np.inf)
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Bins of one number, those that never happened with both that did beside them, or not."""
+    """Bins of an event; those without outputs belong to it if both of their neighbours do."""
     if not seen.any():
         return chosen
     before, behind = _beside(chosen, seen)
@@ -276,7 +217,7 @@ def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each bin, the value of the nearest one before it that happened, and of one behind."""
+    """Values of the nearest bins with outputs before and after each bin."""
     known = np.flatnonzero(seen)
     place = np.searchsorted(known, np.arange(len(seen)))
     first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))

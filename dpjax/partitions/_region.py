@@ -1,5 +1,6 @@
 """The region C of outputs over which the privacy loss is maximised."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,25 +8,33 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import ArrayLike
 
 from dpjax.core import validate
-from dpjax.core.types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
+from dpjax.core.types import (
+    AnyArray,
+    FiniteSpace,
+    IntegerSpace,
+    OutputSpace,
+    RealSpace,
+    VectorSpace,
+)
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Outcomes:
-    """A finite set of integers, inside a range that is counted.
+    """A finite set of integers within a counted range.
 
     Attributes:
-        low: The smallest integer counted.
-        size: How many integers are counted.
-        allowed: bool [size], which of them belong to the region.
+        low: The smallest integer of the range.
+        size: The number of integers of the range.
+        allowed: bool [size], whether each belongs to the region.
     """
 
     low: int = field(metadata={"static": True})
     size: int = field(metadata={"static": True})
-    allowed: Any
+    allowed: AnyArray
 
     def __str__(self) -> str:
         if np.all(self.allowed):
@@ -41,9 +50,10 @@ class Box:
     Attributes:
         low: Lower ends, shape [d].
         high: Upper ends, shape [d].
-        num_points: Grid points per axis where densities are estimated directly.
+        num_points: Grid points per axis of direct density estimates.
     """
 
+    # Numbers for the caller, arrays once validated.
     low: Any
     high: Any
     num_points: int = field(default=0, metadata={"static": True})
@@ -71,7 +81,7 @@ class Box:
             )
         object.__setattr__(self, "low", low.astype(dtype))
         object.__setattr__(self, "high", high.astype(dtype))
-        # About two thousand points in all: finer grids move the bound by less than 0.004.
+        # About two thousand points; finer grids change the bound by less than 0.004.
         default = {1: 201, 2: 41, 3: 13}.get(len(low), 2)
         num_points = self.num_points or default
         validate.positive_int(at_least=2, num_points=num_points)
@@ -91,6 +101,8 @@ class Box:
 
 
 Region = Outcomes | Box
+RegionLike = Region | Iterable[ArrayLike] | Sequence[int]
+"""A region, its ends (low, high), or a list of outcomes."""
 
 
 def product_grid(low: Array, high: Array, num_points: int) -> Array:
@@ -108,21 +120,18 @@ def product_grid(low: Array, high: Array, num_points: int) -> Array:
     return jnp.stack([g.ravel() for g in jnp.meshgrid(*axes, indexing="ij")], axis=-1)
 
 
-def as_region(region: Any, space: OutputSpace) -> Region:
-    """A region from what a person writes, checked against the output space.
+def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
+    """Convert to a region, and validate it against the output space.
 
     Args:
         region: A `Box` or `Outcomes`; (low, high) for reals, vectors and integers; a list of
             outcomes for a finite space; None for all of a finite space.
-        space: Where the outputs live.
-
-    Returns:
-        The region.
+        space: The output space.
 
     Raises:
         ValueError: The region is empty, not bounded, outside the output space, of another
             dimension, or missing where the space is not finite.
-        TypeError: It is not a region at all.
+        TypeError: `region` is no region.
     """
     if isinstance(space, FiniteSpace):
         return _finite_region(region, space)
@@ -133,11 +142,7 @@ def as_region(region: Any, space: OutputSpace) -> Region:
     if isinstance(region, Region):
         box = region
     else:
-        try:
-            low, high = region
-        except (TypeError, ValueError):
-            raise TypeError(f"region must be (low, high), but was {region!r}.") from None
-        box = Box(low, high)
+        box = _box_between(region)
     if isinstance(space, IntegerSpace):
         return _integer_region(box)
     if not isinstance(box, Box):
@@ -158,30 +163,32 @@ def as_region(region: Any, space: OutputSpace) -> Region:
 
 
 EVERYWHERE = "all outputs"
-"""What is said of no region."""
+"""Description of a missing region."""
 
 
 def region_text(region: Region | None) -> str:
-    """A region in words; None is all outputs."""
+    """Describe a region; None is all outputs."""
     return EVERYWHERE if region is None else str(region)
 
 
-def as_box(region: Any) -> Box | None:
-    """A region of outputs without a stated space: (low, high), a `Box`, or None for all.
+def as_box(region: Box | Iterable[ArrayLike] | None) -> Box | None:
+    """Convert (low, high), a `Box`, or None for all outputs to a region of an unknown space.
 
     Raises:
-        ValueError, TypeError: It is not such a region.
+        ValueError, TypeError: `region` is none of these.
     """
-    if region is None or isinstance(region, Box):
-        return region
+    return region if region is None or isinstance(region, Box) else _box_between(region)
+
+
+def _box_between(ends: Iterable[ArrayLike]) -> Box:
     try:
-        low, high = region
+        low, high = ends
     except (TypeError, ValueError):
-        raise TypeError(f"region must be (low, high), but was {region!r}.") from None
+        raise TypeError(f"region must be (low, high), but was {ends!r}.") from None
     return Box(low, high)
 
 
-def _finite_region(region: Any, space: FiniteSpace) -> Outcomes:
+def _finite_region(region: RegionLike | None, space: FiniteSpace) -> Outcomes:
     allowed = np.ones(space.size, bool)
     if isinstance(region, Outcomes):
         if region.low < 0 or region.low + region.size > space.size:

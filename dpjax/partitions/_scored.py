@@ -1,11 +1,11 @@
-"""Cells of a score: a partition of outputs of several numbers and labels along one line."""
+"""Partitions of outputs of several numbers and labels by one number: an entry or a score."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from dpjax.core.types import Plain
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._lay import lay
 from dpjax.partitions._partition import Partition
@@ -13,21 +13,21 @@ from dpjax.partitions._scores import FOLDS, Score, fit_combination
 from dpjax.partitions.outputs import Outputs
 
 _STEPS, _TAILS = 48, range(6, 12)
-"""Quantiles k / 48, and 2^-6, ..., 2^-11 from both ends."""
+"""Edges of cells: quantiles k / 48, and 2^-6, ..., 2^-11 from both ends."""
 
 _FEWEST, _MANY = 500, 5000
-"""Outputs a side that a linear score needs, and any other one."""
+"""Least outputs a side for a linear score, and for other scores."""
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
-"""Numbers of an output; and numbers of all outputs that are fitted to."""
+"""Most numbers of an output, and of all outputs together."""
 
 
 @dataclass(frozen=True)
 class OneEntry(Partition):
-    """Cells of one number of a vector; otherwise a partition of single numbers.
+    """Cells of one number of a vector.
 
     Attributes:
-        column: Which number.
+        column: Index of the number.
     """
 
     column: int = 0
@@ -37,30 +37,30 @@ class OneEntry(Partition):
         return super().index(_column(outputs, self.column))
 
     def kind(self, whole: bool) -> str:
-        """What a number in its cells is."""
+        """Describe an output with numbers."""
         return f"a vector with entry {self.column}"
 
-    def plain(self) -> dict[str, Any]:
-        """Which number, for a recipe."""
+    def plain(self) -> Plain:
+        """The number, for a recipe."""
         return {"words": f"entry {self.column}", "kind": "entry", "entry": self.column}
 
 
 @dataclass(frozen=True)
 class Scored(Partition):
-    """Cells of a score; otherwise a partition of single numbers.
+    """Cells of a score.
 
     Attributes:
-        score: Of outputs.
+        score: The score of outputs.
     """
 
-    score: Any = None
+    score: Score = field(kw_only=True)
 
     def index(self, outputs: Outputs) -> np.ndarray:
         """int64 [n], the cell of each output."""
         return self._cell(self.score.values(outputs))
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """The same by the fit that did not see each output."""
+        """As `index`, by the fit that did not see each output."""
         return self._cell(self.score.values(outputs, fold))
 
     def _cell(self, values: np.ndarray) -> np.ndarray:
@@ -68,10 +68,10 @@ class Scored(Partition):
         return self.num_alone + found
 
     def kind(self, whole: bool) -> str:
-        """What a number in its cells is."""
+        """Describe an output with numbers."""
         return f"a vector with {self.score.words(whole)}"
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> Plain:
         """The score, for a recipe."""
         return {"words": self.score.words(False), **self.score.plain()}
 
@@ -81,26 +81,22 @@ def _column(outputs: Outputs, column: int) -> Outputs:
 
 
 def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int) -> OneEntry:
-    """Cells of one number, labels apart from it.
+    """Lay cells of one number of vectors, and of labels.
 
     Args:
         pilot: Outputs at the database and at its neighbor.
-        names: Of all labels in it.
-        column: Which number.
+        names: Names of all labels in the pilot.
+        column: Index of the number.
     """
     laid = lay([_column(side, column) for side in pilot], names)
     return OneEntry(laid.names, laid.edges, laid.atoms, laid.boxed, laid.whole, column=column)
 
 
 def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> list[Scored]:
-    """Cells of every score that there are enough outputs for, simple scores first.
+    """Lay cells of every score that there are enough outputs for, simple scores first.
 
-    Args:
-        pilot: Outputs at the database and at its neighbor, of several numbers.
-        folds: int [n], the fold of each of them.
-
-    Raises:
-        ValueError: The outputs have too many numbers.
+    `pilot` has the outputs at the database and at its neighbor, of several numbers, and `folds`
+    their folds, int [n] each. Raises ValueError if the outputs have too many numbers.
     """
     outputs = Outputs(*(np.concatenate(column) for column in zip(*pilot, strict=True)))
     columns_given = outputs.values.shape[1]
@@ -135,5 +131,5 @@ def _cut(score: Score, outputs: Outputs, fold: np.ndarray) -> Scored:
 
 
 def fold_of(number: np.ndarray) -> np.ndarray:
-    """The fold of outputs by their numbers."""
+    """The fold of outputs, by their number in the stream."""
     return number % FOLDS

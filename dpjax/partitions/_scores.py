@@ -1,46 +1,47 @@
-"""Scores of outputs of several numbers: large where one of two databases is likelier.
+"""Scores of outputs of several numbers, which are large where the database is likelier.
 
-A score is fitted on a part of the outputs that search, and cut into cells. An event of such cells
-is post-processing with two outcomes, so a poor score costs power and never the bound.
+A score is fitted to a part of the outputs that search, and cut into cells. An event of such cells
+is post-processing, so a poor score costs power but never the validity of the bound.
 
-Outputs are scored by a fit that did not see them, for a fit promises too much on its own outputs:
-there is a fit for each of five folds, and fresh outputs have the mean of the five.
+A fit overestimates the difference on its own outputs, so an output is scored by a fit that did not
+see it: there is a fit for each of five folds, and fresh outputs take the mean of the five.
 
 References:
     Neyman, Pearson (1933); Chernozhukov et al. (2018), cross-fitting.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import scipy
 
+from dpjax.core.types import Plain
 from dpjax.partitions._features import Features
 from dpjax.partitions.outputs import Outputs
 
 FOLDS = 5
-"""Parts of the outputs that search."""
+"""Number of folds of the outputs that search."""
 
 _RIDGE = {"linear": 1.0, "additive": 3.0, "products": 10.0}
-"""Penalty of squared coefficients, of features with a standard deviation of 1."""
+"""Ridge penalty of the coefficients of standardised features, by kind."""
 
 _STEPS, _SETTLED = 12, 1e-4
-"""Newton's, at most; and the change of a coefficient at which they end."""
+"""Most Newton steps, and the change of coefficients at which they end."""
 
 _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05
-"""Entries that are named; terms of a short formula; the part of the largest that is left out."""
+"""Named entries; terms of a short formula; relative size of negligible coefficients."""
 
 
 class Score(Protocol):
     """A number for each output, fitted on folds."""
 
     def words(self, whole: bool) -> str:
-        """What it is, such as "0.8 x0 - 0.2 x3", in whole or in short."""
+        """Describe the score, such as "0.8 x0 - 0.2 x3", completely (`whole`) or shortened."""
         ...
 
-    def plain(self) -> dict[str, Any]:
-        """All that it is, as plain words and numbers."""
+    def plain(self) -> Plain:
+        """The score as plain words and numbers."""
         ...
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
@@ -54,14 +55,14 @@ class Weighted:
 
     Attributes:
         weights: float64 [folds, d].
-        mean: float64 [d], of fresh outputs: two digits each, as its words say.
+        mean: float64 [d], weights for fresh outputs, rounded to two digits as in `words`.
     """
 
     weights: np.ndarray
     mean: np.ndarray
 
     def words(self, whole: bool) -> str:
-        """The sum, where x0 is the first number; in short its largest terms."""
+        """The sum, where x0 is the first number, or its largest terms."""
         (columns,) = np.nonzero(self.mean)
         if not whole and len(columns) > _TERMS:
             largest = np.argsort(-np.abs(self.mean[columns]), kind="stable")[: _TERMS - 1]
@@ -75,7 +76,7 @@ class Weighted:
         left_out = np.count_nonzero(self.mean) - len(columns)
         return text + (f" and {left_out} more terms" if left_out else "")
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> Plain:
         """The weights."""
         return {"kind": "linear", "weights": self.mean.tolist()}
 
@@ -90,9 +91,9 @@ class Combination:
     """A linear combination of features.
 
     Attributes:
-        features: Of the outputs.
+        features: Features of the outputs.
         weights: float64 [folds, features].
-        entries: Numbers that matter most.
+        entries: Indices of the most important numbers.
     """
 
     features: Features
@@ -100,13 +101,13 @@ class Combination:
     entries: tuple[int, ...]
 
     def words(self, whole: bool) -> str:
-        """Its kind and the entries that matter most."""
+        """The kind, and the most important entries."""
         name = {"linear": "linear", "additive": "additive", "products": "quadratic"}
         more = len(self.features.columns.centre) - len(self.entries)
         shown = ", ".join(map(str, self.entries)) + (f" and {more} more" if more else "")
         return f"the {name[self.features.kind]} score of the entries {shown}"
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> Plain:
         """Centres, scales and coefficients."""
         columns = self.features.columns
         return {
@@ -120,7 +121,7 @@ class Combination:
         }
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """float32 [n]: low bits of a float64 would tell what was added, and not by how much."""
+        """float32 [n], since the low bits of float64 scores would reveal the added terms."""
         features = self.features(outputs)
         if fold is None:
             return (features @ self.weights.mean(axis=0)).astype(np.float32)
@@ -131,11 +132,11 @@ class Combination:
 def fit_combination(
     features: Features, outputs: Outputs, side: np.ndarray, fold: np.ndarray
 ) -> Score:
-    """Logistic regression of the side on features, once without each fold.
+    """Fit logistic regressions of the side on features, one without each fold.
 
     Args:
-        features: Of the outputs.
-        outputs: n of them, of both sides.
+        features: Features of the outputs.
+        outputs: n outputs of both sides.
         side: int [n], 0 or 1.
         fold: int [n].
     """
@@ -145,7 +146,7 @@ def fit_combination(
     table /= spread
     fit = _Logistic(table, side, ridge)
     weights = np.stack([fit.without(fold == number) for number in range(FOLDS)])
-    # Large where side 0 is likelier.
+    # Scores are large where side 0 is likelier.
     weights = -weights[:, :-1] / spread
     owners, mean = features.owners(), weights.mean(axis=0)
     numbers = len(features.columns.centre)
@@ -159,7 +160,7 @@ def fit_combination(
 
 
 def _weighted(weights: np.ndarray, scale: np.ndarray) -> Weighted:
-    """A linear score in the outputs' own units, without entries that hardly matter."""
+    """A linear score in the units of the outputs, without negligible entries."""
     matters = np.abs(mean := weights.mean(axis=0)) >= _NEGLIGIBLE * np.abs(mean).max()
     size = np.abs(np.where(matters, mean / scale, 0.0)).max() or 1.0
     rounded = [
@@ -170,7 +171,7 @@ def _weighted(weights: np.ndarray, scale: np.ndarray) -> Weighted:
 
 
 class _Logistic:
-    """Logistic regression with a penalty on squared coefficients, but none on the intercept.
+    """Logistic regression with a ridge penalty on all coefficients but the intercept.
 
     Attributes:
         weights: float64 [features + 1] of side 1, fitted to all outputs; the intercept is the last.
@@ -184,7 +185,7 @@ class _Logistic:
     def __init__(self, table: np.ndarray, side: np.ndarray, ridge: float):
         self._table = np.concatenate([table, np.ones((len(table), 1))], axis=1)
         self._side, self._penalty = side, np.full(self._table.shape[1], ridge)
-        # A little, so that no system is singular.
+        # A tiny penalty on the intercept, so that no system is singular.
         self._penalty[-1] = 1e-6
         self.weights = np.zeros(self._table.shape[1])
         for _ in range(_STEPS):
@@ -197,9 +198,9 @@ class _Logistic:
                 break
 
     def without(self, left_out: np.ndarray) -> np.ndarray:
-        """The weights of a fit to the other outputs, bool [n].
+        """The weights of a fit without the outputs of `left_out`, bool [n].
 
-        Newton's steps with the curvature of all outputs, which is nearly theirs and is known.
+        Newton's steps use the curvature of all outputs, which is nearly the same.
         """
         table, side, whole = self._table[~left_out], self._side[~left_out], self.weights
         for _ in range(_STEPS):
@@ -209,7 +210,7 @@ class _Logistic:
         return found
 
     def _stepped(self, table: np.ndarray, side: np.ndarray) -> bool:
-        """Takes a step, and says whether it was the last one."""
+        """Take a Newton step, and return whether it was the last one."""
         slope = table.T @ (self._chance(table, self.weights) - side)
         step = scipy.linalg.cho_solve(self._curvature, slope + self._penalty * self.weights)
         self.weights = self.weights - step

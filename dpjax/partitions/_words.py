@@ -1,28 +1,24 @@
-"""Events made of cells, in words that a reader can act on."""
+"""Descriptions of events made of cells, in words."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from dpjax.partitions._partition import Partition
+from dpjax.partitions._cells import Cells
 
-_SHOWN = 4
-"""Parts of a union that are named before the others are only counted."""
-
-_BOXES_SHOWN = 2
-"""The same of boxes, which have many words each."""
+_SHOWN, _BOXES_SHOWN = 4, 2
+"""Named parts of a union of intervals, and of boxes; the others are only counted."""
 
 _LONGER = 10
-"""Letters by which a text must be longer than what is said of its complement to be given up."""
+"""Characters by which a description must be shorter to be called simpler."""
 
 
-def describe(cells: "Partition", mask: np.ndarray, whole: bool) -> str:
-    """The event that the output lies in one of the cells, in words.
+def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
+    """Describe the event that the output lies in one of the cells.
 
     Args:
-        cells: The partition.
+        cells: The cells.
         mask: bool [size].
         whole: Whether to name every part with all digits, rather than the first few parts.
     """
@@ -36,27 +32,27 @@ def describe(cells: "Partition", mask: np.ndarray, whole: bool) -> str:
     return f"the output is {words.text(mask)}"
 
 
-def is_simpler(cells: "Partition", mask: np.ndarray, other: np.ndarray) -> bool:
-    """Whether one event is much shorter in words than another."""
+def is_simpler(cells: Cells, mask: np.ndarray, other: np.ndarray) -> bool:
+    """Whether the description of one event is much shorter than that of another."""
     words = _Words(cells, True)
     return len(words.text(mask)) + _LONGER < len(words.text(other))
 
 
 class _Part(NamedTuple):
-    """Some cells of an event in words, and how many they are."""
+    """Description and number of some cells of an event."""
 
     text: str
     cells: int = 1
 
 
 class _Words:
-    """Lists, numbers and cells of a partition, in short or in whole."""
+    """Descriptions of cells, shortened or complete (`whole`)."""
 
-    def __init__(self, cells: "Partition", whole: bool):
+    def __init__(self, cells: Cells, whole: bool):
         self.cells, self.whole = cells, whole
 
     def text(self, mask: np.ndarray, *, inverted: bool = False) -> str:
-        """The parts of an event, which is what the output is not where that is `inverted`."""
+        """List the parts of an event; if `inverted`, of the complement of the event."""
         cells = self.cells
         parts = [
             _Part("some other label" if number == len(cells.names) else cells.names[number])
@@ -76,13 +72,13 @@ class _Words:
         return self.listed(parts)
 
     def _boxes(self, chosen: np.ndarray) -> "_Part":
-        """The numbers beside one label; of vectors one entry after the other."""
+        """Describe the numbers beside one label, for vectors entry by entry."""
         shape = self.cells.shape
         axis = len(shape) - chosen.ndim
         entry = "" if len(shape) == 1 else f"entry {axis} "
         if chosen.ndim == 1:
             return _Part(entry + self.listed(self._runs(axis, chosen)), int(chosen.sum()))
-        # Bins of the first entry that go with the same boxes of the others.
+        # Groups bins of the first entry by the boxes of the other entries.
         rows = chosen.reshape(len(chosen), -1)
         texts = []
         for pattern in np.unique(rows[rows.any(axis=1)], axis=0):
@@ -93,7 +89,7 @@ class _Words:
         return _Part(self.listed(texts, "; or "), int(chosen.sum()))
 
     def _runs(self, axis: int, chosen: np.ndarray) -> "list[_Part]":
-        """Neighbouring bins of one number, and values of their own."""
+        """Describe the runs of neighbouring bins of one number, and its atoms."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
         texts: list[_Part] = []
@@ -113,7 +109,7 @@ class _Words:
         return texts
 
     def _interval(self, low: float | None, high: float | None, axis: int) -> str:
-        """The numbers from one edge to below another."""
+        """Describe the numbers from one edge to below another."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         if self.cells.whole:
             first = None if low is None else str(int(low))
@@ -122,7 +118,7 @@ class _Words:
                 return f"of at most {last}" if first is None else f"of at least {first}"
             return f"equal to {first}" if first == last else f"from {first} to {last}"
         after = dict(zip(np.nextafter(atoms, np.inf).tolist(), atoms.tolist(), strict=True))
-        # Just after an atom: in short the atom itself is the end, within or not.
+        # A short description replaces an edge just after an atom by the atom itself.
         past, upto = (None if self.whole or end is None else after.get(end) for end in (low, high))
         first, last = (
             None if end is None else self.number(end if atom is None else atom, edges)
@@ -136,12 +132,12 @@ class _Words:
         return f"in {opening}{first}, {last}{closing}"
 
     def number(self, value: float, edges: np.ndarray) -> str:
-        """With all digits, or with as many of 6 to 9 as tell it from the edges beside it."""
+        """Format a number with all digits, or with enough (6 to 9) to distinguish nearby edges."""
         if self.whole:
             return f"{value:.17g}"
         place = int(np.searchsorted(edges, value))
         beside = edges[max(place - 2, 0) : place + 3]
-        # Not from the end of its own cell, where it is an atom.
+        # Excludes the end of an atom's own cell.
         beside = beside[np.abs(beside - value) > 2 * np.spacing(abs(value))]
         for digits in range(6, 9):
             text = f"{value:.{digits}g}"
@@ -152,7 +148,7 @@ class _Words:
     def listed(
         self, parts: "Sequence[_Part]", joint: str = " or ", *, rest: str = "such sets"
     ) -> str:
-        """Parts with commas and "or" between them; what is left out is counted."""
+        """Join parts by commas and "or", and count the omitted ones."""
         texts = [part.text for part in parts]
         shown = _SHOWN if joint == " or " else _BOXES_SHOWN
         if len(parts) > shown + 1 and not self.whole:

@@ -1,30 +1,32 @@
-"""Outputs of any kind in one form: a label and, where there are some, numbers beside it.
+"""Outputs of any kind in one form: a label with optional numbers.
 
-What is recorded, printed by a program or returned by a Python function may be numbers, vectors,
-labels, or now and then something else: NaN, an infinity, an empty answer, an exception. A crash
-that depends on the data is a leak like any other, so each of these is an outcome of its own.
+Outputs of recordings, programs and Python functions are numbers, vectors or labels, and sometimes
+NaN, an infinity, an empty answer or an exception. A crash that depends on the data leaks like any
+other output, so each of these is an outcome of its own.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence, Sized
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.types import Database
 from dpjax.partitions._nested import LARGEST, Nested, usual
 
 _SHOWN = 80
+"""Longest text that is shown, in characters."""
 
 
 class Outputs(NamedTuple):
     """A batch of outputs.
 
     Attributes:
-        labels: int32 [n], numbers of labels in an `Encoder`; 0 where an output is numbers only.
+        labels: int32 [n], numbers of labels in an `Encoder`; 0 for outputs without a label.
         values: float64 [n, d], finite; zeros where the label stands alone.
-        alone: bool [n], where it does.
+        alone: bool [n], whether the label stands alone.
     """
 
     labels: np.ndarray
@@ -33,13 +35,13 @@ class Outputs(NamedTuple):
 
 
 class Encoder:
-    """Turns raw outputs into `Outputs`, and knows what its labels are.
+    """Converts raw outputs to `Outputs`, and keeps the names of labels.
 
     Args:
-        source: What the outputs are of, for messages.
+        source: Origin of the outputs, for messages.
         special: "outcomes", or "error" to refuse NaN, infinities, empty answers and exceptions.
-        bits: "lowest" to look at the place of the lowest set bit of each real, a number k to look
-            at the k lowest bits of its mantissa, or None.
+        bits: "lowest" to label reals by the position of their lowest set bit, a number k to label
+            them by the k lowest bits of their mantissa, or None.
 
     Raises:
         ValueError: An option is not known.
@@ -50,22 +52,22 @@ class Encoder:
         validate.one_of(("outcomes", "error"), special=special)
         check_bits(bits)
         self.source, self._special, self._bits = source, special, bits
-        self._numbers: dict[Any, int] = {}
+        self._numbers: dict[tuple[str, Hashable], int] = {}
         self.names: list[str] = ["a number"]
         self.dimension: int | None = None
         self.usual: Nested | None = None
 
-    def encode(self, raw: Any) -> Outputs:
-        """One batch.
+    def encode(self, raw: np.ndarray | Iterable[object]) -> Outputs:
+        """Encode one batch.
 
         Args:
             raw: An array of shape [n] or [n, d], or a sequence of outputs: numbers, tuples or
-                lists of numbers, labels, None, `Raised`, or dicts, lists and tuples of such inside
-                each other, whose numbers are a vector. What is not built as usual has a label.
+                lists of numbers, labels, None, `Raised`, or nested dicts, lists and tuples of
+                these, whose numbers are a vector. Outputs of an unusual structure get a label.
 
         Raises:
-            ValueError: The outputs are of another length than those before, or a special outcome
-                was found that is to be an error.
+            ValueError: The outputs are of another length than those before, or `special` refuses
+                an output.
             TypeError: Outputs are neither numbers nor labels.
         """
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "biuf":
@@ -97,7 +99,7 @@ class Encoder:
             if rows.shape[1] > 1:
                 raise ValueError(f"{self.source} gave vectors of integers above 2^53.")
             return self._encode_objects([int(value) for value in rows[:, 0]])
-        # -0.0 + 0.0 is 0.0: the two zeros are one number.
+        # Adding 0.0 turns -0.0 into 0.0.
         values = rows.astype(np.float64) + 0.0
         labels = np.zeros(len(rows), np.int32)
         alone = np.zeros(len(rows), bool)
@@ -109,9 +111,9 @@ class Encoder:
             self._look_at_bits(rows, labels, values, alone)
         return Outputs(labels, values, alone)
 
-    def _encode_objects(self, items: list[Any]) -> Outputs:
+    def _encode_objects(self, items: Sequence[object]) -> Outputs:
         labels = np.zeros(len(items), np.int32)
-        rows: list[Any] = [None] * len(items)
+        rows: list[tuple[float, ...] | None] = [None] * len(items)
         nested: dict[int, Nested] = {}
         for place, item in enumerate(items):
             kind = self._classify(item)
@@ -143,8 +145,13 @@ class Encoder:
         labels[numeric] = beside
         return Outputs(labels, values, alone)
 
-    def _place_nested(self, nested: dict[int, Nested], rows: list[Any], labels: np.ndarray) -> None:
-        """Numbers and labels of outputs of several parts, as most of the first batch are built."""
+    def _place_nested(
+        self,
+        nested: dict[int, Nested],
+        rows: list[tuple[float, ...] | None],
+        labels: np.ndarray,
+    ) -> None:
+        """Set numbers and labels of nested outputs, by the usual structure of the first batch."""
         with_numbers = [one for one in nested.values() if one.numbers]
         if self.usual is None and with_numbers:
             self.usual = usual(with_numbers)
@@ -158,13 +165,13 @@ class Encoder:
                     continue
             labels[place] = self._label_of(_Special(one.structure), shortened(one.structure))
 
-    def _classify(self, item: Any) -> "int | tuple[float, ...] | Nested":
-        """The number of a label, the entries of a number or vector, or an output of parts."""
+    def _classify(self, item: object) -> "int | tuple[float, ...] | Nested":
+        """The number of a label, the entries of a number or vector, or a nested output."""
         if isinstance(item, Raised):
             return self._special_label(str(item))
         if isinstance(item, np.ndarray):
             item = item.item() if item.ndim == 0 else tuple(item.tolist())
-        if item is None or (hasattr(item, "__len__") and len(item) == 0):
+        if item is None or (isinstance(item, Sized) and len(item) == 0):
             return self._special_label("empty")
         if isinstance(item, Integral) and abs(int(item)) > LARGEST:
             return self._label_of(int(item))
@@ -190,17 +197,17 @@ class Encoder:
         return self._label_of(item)
 
     def named(self, text: str) -> int:
-        """The number of a label with this name, which is not the caller's text of that name."""
+        """The number of a label of this package, distinct from an output with the same text."""
         return self._label_of(_Special(text), text)
 
     def _alone(self, labels: np.ndarray) -> Outputs:
         values = np.zeros((len(labels), self.dimension or 1))
         return Outputs(labels.astype(np.int32), values, np.ones(len(labels), bool))
 
-    def _label_of(self, label: Any, text: str | None = None) -> int:
+    def _label_of(self, label: Hashable, text: str | None = None) -> int:
         if label == "":
             return self._special_label("empty")
-        # The type is part of the name: 1, True and 1.0 are one key of a dict.
+        # The type is part of the key, since 1, True and 1.0 are one key of a dict.
         key = (type(label).__name__, label)
         if key not in self._numbers:
             validate.within_limit(
@@ -246,7 +253,7 @@ class Encoder:
             places, text = lowest_set_bit(values[rest, 0]), "lowest set bit 2^{}"
         else:
             width = int(self._bits or 0)
-            # Of the type they came in: the low bits of a float32 in a float64 are zeros.
+            # In the original type, since the low bits of a float32 in a float64 are zeros.
             numbers = raw[rest, 0] if raw.dtype == np.float32 else values[rest, 0]
             words = numbers.view(np.int32 if numbers.dtype == np.float32 else np.int64)
             places = words.astype(np.int64) & ((1 << width) - 1)
@@ -258,19 +265,19 @@ class Encoder:
 
 
 class Raised(str):
-    """An output that did not come: what happened instead, such as "error: ValueError"."""
+    """The reason why there is no output, such as "error: ValueError"."""
 
     __slots__ = ()
 
 
 class _Special(str):
-    """A label that is not the caller's text of the same letters."""
+    """A label of this package, distinct from an output with the same text."""
 
     __slots__ = ()
 
 
-def check_bits(bits: Any) -> None:
-    """Refuses what `Encoder` does not take for `bits`; raises as it does."""
+def check_bits(bits: int | str | None) -> None:
+    """Validate the option `bits` of `Encoder`; raises as `Encoder`."""
     if isinstance(bits, str):
         validate.one_of(("lowest",), bits=bits)
     elif bits is not None:
@@ -282,8 +289,8 @@ def check_bits(bits: Any) -> None:
 def lowest_set_bit(values: np.ndarray) -> np.ndarray:
     """The exponent e of the largest power of two that divides each number: x = odd * 2^e.
 
-    A float64 near x is a multiple of its last place, and a sum is a multiple of the coarser of
-    its terms' places: so the lattice on which an output lies can tell the term that was added.
+    A float64 is a multiple of its last place, and a sum is a multiple of the coarser of the last
+    places of its terms, so the lattice on which an output lies can reveal the added term.
 
     Args:
         values: float64 [n], finite and not 0.
@@ -302,18 +309,18 @@ def lowest_set_bit(values: np.ndarray) -> np.ndarray:
 
 
 def special_text(row: Sequence[float] | np.ndarray) -> str:
-    """NaN and infinities by their names; "number" for what stands beside them in a vector."""
+    """Name the NaN and infinities of a number or vector; "number" stands for finite entries."""
     names = ["NaN" if math.isnan(v) else ("number" if math.isfinite(v) else f"{v:+}") for v in row]
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def shortened(text: str) -> str:
-    """A text, or its beginning where it is long."""
+    """Shorten a long text to its beginning."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def preview(raw: Sequence[Any] | np.ndarray) -> str:
-    """What a batch looks like, for messages: its type, its shape or length, its first entries."""
+def preview(raw: object) -> str:
+    """Describe a batch in a message: its type, and its shape, length or text."""
     if isinstance(raw, np.ndarray):
         return f"an array of {raw.dtype} of the shape {list(raw.shape)}"
     if isinstance(raw, list | tuple):
@@ -321,6 +328,6 @@ def preview(raw: Sequence[Any] | np.ndarray) -> str:
     return f"{shortened(repr(raw))} ({type(raw).__name__})"
 
 
-def preview_database(database: Any) -> str:
-    """A database in a message."""
+def preview_database(database: Database) -> str:
+    """Describe a database in a message."""
     return shortened(repr(database))

@@ -7,8 +7,6 @@ import numpy as np
 from scipy.optimize import root_scalar
 
 from dpjax import mechanisms
-from dpjax.mechanisms._noisy_max import NoisyMax
-from dpjax.mechanisms._sparse_vector import SparseVector
 
 
 @singledispatch
@@ -58,9 +56,9 @@ def noise_scale(mechanism: Any) -> float:
             return float(mechanism.scale)
         case mechanisms.Exponential():
             return 1 / _exponential_rate(float(mechanism.epsilon))
-        case NoisyMax():
+        case mechanisms.NoisyMax():
             return mechanism.rule.scale / float(mechanism.epsilon)
-        case SparseVector():
+        case mechanisms.SparseVector():
             scale = mechanism.noise.told or mechanism.noise.query
             return scale / float(mechanism.epsilon)
     raise NotImplementedError

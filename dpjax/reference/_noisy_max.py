@@ -4,7 +4,6 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpjax import mechanisms
-from dpjax.mechanisms._noisy_max import NoisyMax
 from dpjax.reference._laws import law_of, look_up, noise_scale
 from dpjax.reference._noise import (
     exponential_log_cdf,
@@ -22,7 +21,7 @@ _NOISES = {
 
 
 @law_of.register
-def _(mechanism: NoisyMax, database, outputs):
+def _(mechanism: mechanisms.NoisyMax, database, outputs):
     scale, noise = noise_scale(mechanism), mechanism.rule.noise
     if mechanism.rule.told == "value":
         return np.asarray(logsumexp(_wins_at(database, scale, noise, outputs), axis=0))

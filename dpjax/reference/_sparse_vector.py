@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpjax.mechanisms import SVT3And4
-from dpjax.mechanisms._sparse_vector import SparseVector
+from dpjax.mechanisms import SparseVector, SVT3And4
 from dpjax.reference._laws import law_of, look_up
 from dpjax.reference._noise import (
     laplace_cdf,

@@ -79,8 +79,8 @@ SAID = [
     ),
     (
         (*LAPLACE, "--report", "/proc/x.md"),
-        "report file /proc/x.md cannot be written, for its folder takes no new files: No such file "
-        "or directory.",
+        "report file /proc/x.md cannot be written, since its folder takes no new files: No such "
+        "file or directory.",
     ),
     (
         (*LAPLACE, "--plot", "folder.png"),

@@ -1,0 +1,139 @@
+"""Mechanisms made from users' functions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax.core import random, validate
+from dpjax.core.errors import name_of_function
+from dpjax.core.types import (
+    Database,
+    FiniteSpace,
+    IntegerSpace,
+    OutputSpace,
+    RealSpace,
+    VectorSpace,
+)
+from dpjax.databases.trees import as_tree
+from dpjax.mechanisms._base import draw_dtype
+from dpjax.mechanisms._checks import refuse_impure, trace
+
+_NUMBERS = (jnp.floating, jnp.integer, jnp.bool)
+"""Kinds of numbers that a function may return."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class FromFunction:
+    """A user's one-draw function (key, database) -> output, batched.
+
+    An output of several parts (a dict, a tuple, an array) becomes a vector of all its numbers, in
+    the order of `jax.tree.leaves`. `from_function` infers the fields.
+
+    Attributes:
+        function: Pure and traceable by JAX; the key is a scalar typed key.
+        output_space: The space of the outputs.
+        parts: Paths and shapes of the parts of an output; empty for a number or vector.
+    """
+
+    function: Callable[[Array, Array], Array] = field(metadata={"static": True})
+    output_space: OutputSpace = field(metadata={"static": True})
+    parts: tuple[str, ...] = field(default=(), metadata={"static": True})
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """Draw outputs, one key each; shape [num_samples] or [num_samples, dimension]."""
+        draws = jax.vmap(lambda key: _flat(self.function(key, database)))(
+            random.sample_keys(key, num_samples)
+        )
+        if isinstance(self.output_space, FiniteSpace | IntegerSpace):
+            return draws.astype(jnp.int32)
+        # Narrow floats become float32, which represents all of their values.
+        return draws.astype(jnp.promote_types(draws.dtype, jnp.float32))
+
+
+def from_function(
+    function: Callable[[Array, Array], Array],
+    database: Database,
+    *,
+    num_outcomes: int | None = None,
+) -> FromFunction:
+    """Wrap a one-draw function after validating it at one database.
+
+    Args:
+        function: (key, database) -> a number, an array, or a pytree of them; pure, traceable by
+            JAX.
+        database: An example database: numbers, or a pytree of them.
+        num_outcomes: Number of categories, for outputs that are unordered categories
+            0..num_outcomes - 1. Otherwise integers are unbounded integers, and floats are reals.
+
+    Raises:
+        TypeError: `function` is not callable, cannot be traced, or does not return numbers.
+        ValueError: It gives different answers to the same key.
+    """
+    if not callable(function):
+        raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")
+    label = f"the function {name_of_function(function)}"
+    database = as_tree(database)
+    _, returned = trace(function, label, database)
+    for leaf in jax.tree.leaves(returned):
+        if not any(map(partial(jnp.issubdtype, leaf.dtype), _NUMBERS)):
+            raise TypeError(f"{label} must return numbers, but returned {leaf.dtype}.")
+    leaves = jax.tree.leaves(returned)
+    if not _is_vector(leaves) and not any(leaf.size for leaf in leaves):
+        raise TypeError(f"{label} must return a number, an array or a pytree of them.")
+    space = _space(jax.eval_shape(_flat, returned), num_outcomes, label)
+    mechanism = FromFunction(function, space, _parts(returned))
+    refuse_impure(mechanism.sample, label, database)
+    return mechanism
+
+
+def _parts(returned: object) -> tuple[str, ...]:
+    """Paths and shapes of the parts of an output, in order."""
+    if len(getattr(returned, "shape", (0, 0))) < 2:
+        return ()
+    named = jax.tree_util.tree_flatten_with_path(returned)[0]
+    return tuple(f"{jax.tree_util.keystr(path)} {list(leaf.shape)}" for path, leaf in named)
+
+
+def _is_vector(leaves: Sequence[Array]) -> bool:
+    """Whether the parts of an output are one number or vector."""
+    return len(leaves) == 1 and leaves[0].ndim < 2
+
+
+def _flat(output: object) -> Array:
+    """Concatenate all parts of an output to a number or vector, in the order of `jax.tree.leaves`.
+
+    Arrays are flattened row by row.
+    """
+    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(output)]
+    if _is_vector(leaves):
+        return leaves[0]
+    dtype = draw_dtype(*leaves)
+    whole = jnp.concatenate([leaf.ravel().astype(dtype) for leaf in leaves])
+    return whole[0] if len(whole) == 1 else whole
+
+
+def _space(shape: jax.ShapeDtypeStruct, num_outcomes: int | None, label: str) -> OutputSpace:
+    if num_outcomes is not None:
+        validate.positive_int(at_least=2, num_outcomes=num_outcomes)
+        if shape.dtype.kind not in "biu" or shape.shape:
+            raise TypeError(
+                f"num_outcomes is for functions that return one integer, but {label} returned "
+                f"{shape.dtype}{list(shape.shape)}."
+            )
+        return FiniteSpace(num_outcomes)
+    real = jnp.issubdtype(shape.dtype, jnp.floating)
+    if shape.shape:
+        if not real:
+            raise TypeError(
+                f"{label} returned a vector of {shape.dtype}; encode it as one "
+                "integer below num_outcomes, or return floats."
+            )
+        if shape.shape[0] == 1:
+            raise TypeError(f"{label} returned a vector of length 1: return its one entry.")
+        return VectorSpace(shape.shape[0])
+    return RealSpace() if real else IntegerSpace()
