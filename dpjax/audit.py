@@ -13,8 +13,8 @@ from dpjax.methods import METHODS, Events, Method
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import AuditResult, build
 from dpjax.results._subjects import subject_from_plain
-from dpjax.results.plain import notion_from_plain, options_from_plain
 from dpjax.results.provenance import key_of
+from dpjax.results.recipes import notion_from_plain, options_from_plain
 from dpjax.sources import AnyPairs, Drawn, Source
 
 _RECIPE: dict[str, Any] = {
@@ -169,7 +169,7 @@ def _recipe_of(
 def _pairs_of(recipe: dict[str, Any], source: Source, method: str) -> Any:
     """The pairs of a recipe, where the source takes some; a histogram's inputs are its own."""
     pairs = recipe["pairs"]
-    if not getattr(source, "takes_pairs", True):
+    if pairs == {} or not getattr(source, "takes_pairs", True):
         return None
     inputs = (recipe["method"].get(name) for name in ("inputs", "input_interval"))
     if method == "histogram" and any(given is not None for given in inputs):

@@ -1,9 +1,13 @@
-"""What an output of a mechanism can be: the output spaces."""
+"""What an output of a mechanism can be: the output spaces; and what a file in JSON holds."""
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from dpjax.core import validate
+
+JsonObject = dict[str, Any]
+"""Names and values that JSON can hold."""
 
 
 @dataclass(frozen=True)

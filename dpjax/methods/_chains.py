@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.inference import Chain, Event
-from dpjax.notions import ChainCounts, EventCounts, Evidence, Profile, Terms
+from dpjax.notions import ChainCounts, EventAndChain, EventCounts, Evidence, Profile, Terms
 from dpjax.sources import Search
 
 
@@ -43,13 +43,14 @@ class Plan(NamedTuple):
         used = min(counts.shape[1], whole.shape[1])
         whole[:, :used] = counts[:, :used]
         whole = whole.reshape(2, size, parts)
-        event = chain = None
-        if self.event is not None:
-            event = EventCounts(self.event, whole[:, :, 1].sum(axis=1), trials)
-        if self.chain is not None:
-            inside = self.chain.inside(whole.sum(axis=2))
-            chain = ChainCounts(inside, trials, self.chain.usable)
-        return Evidence(event, chain)
+        if self.chain is None:
+            assert self.event is not None
+            return EventCounts(self.event, whole[:, :, 1].sum(axis=1), trials)
+        inside = self.chain.inside(whole.sum(axis=2))
+        chain = ChainCounts(inside, trials, self.chain.usable)
+        if self.event is None:
+            return chain
+        return EventAndChain(EventCounts(self.event, whole[:, :, 1].sum(axis=1), trials), chain)
 
 
 def plan_chain(search: Search, terms: Terms, num_confirm: int, event: Event | None) -> Plan:

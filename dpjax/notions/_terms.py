@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from jax import Array
 
@@ -31,10 +30,10 @@ class Terms:
     """
 
     notion: Notion
-    claim: Any
+    claim: object
     confidence: float
     num_claims: int
-    key: Any
+    key: int | Array
     execution: Execution | None = None
     distance: int = 1
 
@@ -47,8 +46,7 @@ class Terms:
         validate.open_unit(confidence=self.confidence)
         validate.positive_int(num_claims=self.num_claims, distance=self.distance)
         self.notion.refuse_distance(self.distance)
-        # For its checks.
-        _ = self.claimed
+        _ = self.claimed  # checks the claim
         if not isinstance(self.execution, Execution | None):
             raise TypeError(
                 f"execution must be dpjax.Execution or None, but was {self.execution!r}."
@@ -67,7 +65,7 @@ class Terms:
         return claim
 
     def refuse_notions(self, what: str) -> None:
-        """Raises where more than epsilon at delta = 0 is asked of a method without events.
+        """Raises if more than epsilon at delta = 0 is asked of a method without events.
 
         Args:
             what: The method counts, for the message.

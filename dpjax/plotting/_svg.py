@@ -7,8 +7,7 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any
 
-from dpjax.plotting._audit import CLAIM
-from dpjax.plotting._outcomes import DATABASE, EVENT, LOSS, NEIGHBOR
+from dpjax.plotting._canvas import CLAIM, DATABASE, EVENT, LOSS, NEIGHBOR
 
 _INK = {LOSS: "currentColor", "#000000": "currentColor"}
 _NAMES = {DATABASE: "database", NEIGHBOR: "neighbor", CLAIM: "claim", EVENT: "event"}

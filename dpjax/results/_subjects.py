@@ -5,8 +5,9 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
+from dpjax.core.types import JsonObject
 from dpjax.mechanisms import Mechanism
-from dpjax.results.plain import (
+from dpjax.results.recipes import (
     check_names,
     imported,
     mechanism_from_plain,
@@ -17,10 +18,10 @@ from dpjax.sources import CommandMechanism, Drawn, HostMechanism, Recorded
 from dpjax.sources.readers import Recording
 
 _OF_MACHINE = ("function", "workers", "progress", "x", "y")
-"""Options of sources that are no part of a recipe, or are written in their own way."""
+"""Options of sources that a recipe leaves out, or writes in another way."""
 
 
-def subject_to_plain(source: Any) -> dict[str, Any] | None:
+def subject_to_plain(source: object) -> JsonObject | None:
     """The kind of a source, its name and its options; None where nothing names it.
 
     Names are those of the catalogue, MODULE:NAME of what can be imported, a program's command, and
@@ -42,8 +43,8 @@ def subject_to_plain(source: Any) -> dict[str, Any] | None:
 
 
 def subject_from_plain(
-    content: Any,
-    database: Any,
+    content: object,
+    database: object,
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> Any:
@@ -86,7 +87,7 @@ def subject_from_plain(
     raise ValueError(f"the recipe's subject is of no kind that is known, but of {kind!r}.")
 
 
-def _drawn(mechanism: Any) -> dict[str, Any] | None:
+def _drawn(mechanism: object) -> JsonObject | None:
     if not isinstance(mechanism, Mechanism):
         path = _path(mechanism)
         return None if path is None else {"kind": "mechanism", "name": path, "parameters": {}}
@@ -100,16 +101,16 @@ def _drawn(mechanism: Any) -> dict[str, Any] | None:
     return {"kind": "mechanism", "name": name, "parameters": parameters}
 
 
-def _path(function: Any) -> str | None:
-    """MODULE:NAME; None of what is inside another function, or of no module of its own."""
+def _path(function: object) -> str | None:
+    """MODULE:NAME; None for what is inside another function, or of no module of its own."""
     module, name = (getattr(function, part, "") for part in ("__module__", "__qualname__"))
     if not module or module == "__main__" or not name.isidentifier():
         return None
     return f"{module}:{name}"
 
 
-def _options(source: Any) -> dict[str, Any]:
-    """All that are not as they are where nothing is said."""
+def _options(source: HostMechanism | CommandMechanism | Recorded) -> JsonObject:
+    """Options that differ from their defaults."""
     return {
         f.name: getattr(source, f.name)
         for f in fields(source)
@@ -118,20 +119,20 @@ def _options(source: Any) -> dict[str, Any]:
     }
 
 
-def _known(kind: Any, options: dict[str, Any]) -> dict[str, Any]:
+def _known(kind: Any, options: JsonObject) -> JsonObject:
     names = tuple(f.name for f in fields(kind) if f.name not in _OF_MACHINE)
     check_names("the recipe's subject", options, names)
     return options
 
 
-def _files(side: Any) -> list[Any] | None:
+def _files(side: object) -> list[object] | None:
     """Files and column of a recording; None of arrays and lists."""
     if not isinstance(side, Recording):
         return None
     return [[str(path) for path in side.paths], side.column]
 
 
-def _place(content: Any) -> tuple[list[Path], Any]:
+def _place(content: object) -> tuple[list[Path], Any]:
     files, column = content if isinstance(content, list) and len(content) == 2 else (None, None)
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
         raise TypeError(f"recorded files must be [[name, ...], column], but were {content!r}.")

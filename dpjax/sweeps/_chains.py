@@ -49,7 +49,7 @@ def chained(
     sizes = 1 if notion.hypothesis() is None else 2
     inside = confirmed(best, np.stack(marks), sizes * (MOST_SETS + 1))
     stated = [
-        notion.state(plan.evidence(of_run), entry.confidence, distance=entry.distance)
+        plan.evidence(of_run).state(notion, entry.confidence, distance=entry.distance)
         for plan, of_run in zip(chosen, inside, strict=True)
     ]
     return {

@@ -15,7 +15,7 @@ from dpjax.databases.trees import nth
 from dpjax.methods import Events, Local
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import as_region
-from dpjax.results.plain import (
+from dpjax.results.recipes import (
     STANDARD,
     check_names,
     mechanism_from_plain,
@@ -155,7 +155,7 @@ class Entry:
             "runs": self.num_runs,
         }
         if type(self.method) in BOUNDED:
-            content["notion"] = notion_to_plain(self.notion)
+            content["notion"] = notion_to_plain(self.notion, implied=Epsilon.name)
             content["confidence"] = float(self.confidence)
             if self.distance != 1:
                 content["distance"] = self.distance

@@ -96,9 +96,9 @@ def start_events(
         best, event = _best(entry, laid, found, kept, rounds.num_confirm)
         inside = confirmed(best, event.cells, 2)[..., 1]
         evidence = EventCounts(event, inside, (rounds.num_confirm, rounds.num_confirm))
-        estimate = entry.notion.estimate(evidence, entry.distance)
+        estimate = evidence.estimate(entry.notion, entry.distance)
         return {
-            "lower_bound": entry.notion.bound(evidence, entry.confidence, entry.distance),
+            "lower_bound": evidence.bound(entry.notion, entry.confidence, entry.distance),
             "estimate": np.where(np.isfinite(estimate), estimate, np.nan),
             "pair": best,
             "exact": np.ones(len(best), bool),

@@ -12,7 +12,7 @@ from dpjax.core import random, validate
 from dpjax.core.errors import needs
 from dpjax.core.files import read_document
 from dpjax.partitions.outputs import preview_database
-from dpjax.results.plain import check_names
+from dpjax.results.recipes import check_names
 from dpjax.sweeps._entry import Entry
 
 

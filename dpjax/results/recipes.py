@@ -11,29 +11,27 @@ import numpy as np
 from dpjax import densities, mechanisms
 from dpjax.core import validate
 from dpjax.core.errors import nearest
-from dpjax.core.types import FiniteSpace
+from dpjax.core.types import FiniteSpace, JsonObject
 from dpjax.databases import Pairs
 from dpjax.notions import NOTIONS, Epsilon, Notion
 from dpjax.partitions import Box, Outcomes, Region
 from dpjax.sources._subject import parameters_of
 
 _SHOWN = 2000
-"""Characters of a database that is written as a text."""
+"""Most characters of a database that is written as a text."""
 
 STANDARD = "standard"
-"""Stands for the pairs that a built-in mechanism brings along."""
+"""Name of the pairs that a built-in mechanism brings along."""
 
 
-def check_names(
-    what: str, content: Mapping[str, Any], names: tuple[str, ...], *taken_before: str
-) -> None:
-    """Refuses a name that is not known, and what is no table at all.
+def check_names(what: str, content: object, names: tuple[str, ...], *taken_before: str) -> None:
+    """Refuses unknown names, and what is no table at all.
 
     Args:
-        what: Is checked, for the message.
-        content: Its names and values.
-        names: That are accepted.
-        taken_before: Names that are known as well, and were read by somebody else.
+        what: What is checked, for the message.
+        content: Names and values.
+        names: Accepted names.
+        taken_before: Names that are known as well, and were read before.
     """
     if not isinstance(content, Mapping):
         raise TypeError(f"{what} must be a table, but was {content!r}.")
@@ -44,10 +42,10 @@ def check_names(
             )
 
 
-def mechanism_name(mechanism: Any) -> str:
+def mechanism_name(mechanism: object) -> str:
     """A name of the catalogue, or MODULE:NAME of what can be imported."""
     if hasattr(mechanism, "standard_pairs") and hasattr(mechanism, "name"):
-        return mechanism.name
+        return getattr(mechanism, "name", "")
     source = getattr(mechanism, "function", None) or type(mechanism)
     path = f"{source.__module__}:{source.__qualname__}"
     if "<" in path or source.__module__ == "__main__":
@@ -58,8 +56,8 @@ def mechanism_name(mechanism: Any) -> str:
     return path
 
 
-def mechanism_parameters(mechanism: Any) -> dict[str, Any]:
-    """What its class, or `from_function`, must be given to make it again."""
+def mechanism_parameters(mechanism: Any) -> JsonObject:
+    """Arguments of its class, or of `from_function`, that make it again."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)
@@ -69,9 +67,9 @@ def mechanism_parameters(mechanism: Any) -> dict[str, Any]:
 
 
 def mechanism_from_plain(
-    name: Any, parameters: Any, database: Any, allow_import: Collection[str] = ()
+    name: object, parameters: JsonObject, database: object, allow_import: Collection[str] = ()
 ) -> Any:
-    """The mechanism of a name and its parameters; functions are looked at on the database.
+    """The mechanism of a name and its parameters; functions are checked on the database.
 
     Args:
         name: Of the catalogue, or MODULE:NAME.
@@ -102,7 +100,7 @@ def mechanism_from_plain(
 
 
 def imported(name: str, allow_import: Collection[str]) -> Any:
-    """The class or function of MODULE:NAME, which was looked at and not called.
+    """The class or function of MODULE:NAME, checked and not called.
 
     Args:
         name: MODULE:NAME.
@@ -132,7 +130,7 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
             f"mechanism {name!r} must be a dataclass with output_space and sample, or a function, "
             f"but was {found!r}."
         )
-    # What the module has only imported itself, such as subprocess.run, is somebody else's.
+    # Refuse what the module has only imported itself, such as subprocess.run.
     if not _allowed(str(plain.__module__), allow_import):
         raise ValueError(
             f"mechanism {name!r} is of the module {plain.__module__!r}, which was not allowed."
@@ -144,20 +142,19 @@ def _allowed(module: str, allow_import: Collection[str]) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in allow_import)
 
 
-def pairs_to_plain(pairs: Pairs, mechanism: Any) -> Any:
+def pairs_to_plain(pairs: Pairs, mechanism: object) -> JsonObject | str:
     """Databases, neighbors and labels; "standard" for the mechanism's own."""
     content = _plain_pairs(pairs)
-    if hasattr(mechanism, "standard_pairs") and _plain_pairs(mechanism.standard_pairs()) == content:
-        return STANDARD
-    return content
+    standard = getattr(mechanism, "standard_pairs", None)
+    return STANDARD if standard is not None and _plain_pairs(standard()) == content else content
 
 
-def _plain_pairs(pairs: Pairs) -> dict[str, Any]:
+def _plain_pairs(pairs: Pairs) -> JsonObject:
     sides = {name: _plain_side(getattr(pairs, name)) for name in ("database", "neighbor")}
     return {**sides, "labels": list(pairs.labels)}
 
 
-def _plain_side(stacked: Any) -> Any:
+def _plain_side(stacked: object) -> object:
     """Arrays, and dicts of them, as lists."""
     if isinstance(stacked, dict):
         return {name: _plain_side(part) for name, part in stacked.items()}
@@ -178,7 +175,7 @@ def pairs_from_plain(content: Any) -> Pairs:
     return Pairs.of(content)
 
 
-def _region_to_plain(region: Region) -> dict[str, Any]:
+def _region_to_plain(region: Region) -> JsonObject:
     """Ends and grid of a box, or a range and its outcomes."""
     if isinstance(region, Box):
         low, high = (np.asarray(end, float).tolist() for end in (region.low, region.high))
@@ -199,8 +196,8 @@ def _region_from_plain(content: Any) -> Any:
     return Box(content["low"], content["high"], content.get("num_points", 0))
 
 
-def options_to_plain(options: Any) -> dict[str, Any]:
-    """Every option of a method or notion that is not None, for TOML knows no null, nor off."""
+def options_to_plain(options: Any) -> JsonObject:
+    """Options of a method or notion, without those that are None or off: TOML has no null."""
     content = {f.name: getattr(options, f.name) for f in fields(options)}
     if "bandwidth" in content:
         rule = content["bandwidth"]
@@ -211,10 +208,15 @@ def options_to_plain(options: Any) -> dict[str, Any]:
     return {k: v for k, v in content.items() if v is not None and v is not False}
 
 
-def notion_to_plain(notion: Notion) -> dict[str, Any]:
-    """Its options, and its name where it is not `Epsilon`."""
-    options = options_to_plain(notion)
-    return options if isinstance(notion, Epsilon) else {"name": notion.name, **options}
+def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
+    """Name and options of a notion.
+
+    Args:
+        notion: Any.
+        implied: A name that is left out.
+    """
+    named = {} if notion.name == implied else {"name": notion.name}
+    return {**named, **options_to_plain(notion)}
 
 
 def notion_from_plain(content: Mapping[str, Any]) -> Notion:
@@ -235,13 +237,13 @@ def options_from_plain(kind: Any, content: Mapping[str, Any]) -> Any:
     return kind(**content)
 
 
-def _plain_value(value: Any) -> Any:
+def _plain_value(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_plain_value(entry) for entry in value]
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def plain_database(database: Any) -> Any:
+def plain_database(database: object) -> object:
     """A database as JSON can hold it, or the beginning of its text."""
     database = _listed(database)
     text = repr(database)
@@ -250,21 +252,21 @@ def plain_database(database: Any) -> Any:
     return database if _is_plain(database) else text
 
 
-def _listed(database: Any) -> Any:
+def _listed(database: object) -> object:
     """Arrays as lists, also those in dicts."""
     if isinstance(database, dict):
         return {name: _listed(part) for name, part in database.items()}
     return database.tolist() if isinstance(database, np.ndarray | np.generic) else database
 
 
-def holds_arrays(database: Any) -> bool:
-    """Whether a dict has arrays in it, of which lists would be something else to a function."""
+def holds_arrays(database: object) -> bool:
+    """Whether a dict holds arrays: as lists they would be something else to a function."""
     if isinstance(database, dict):
         return any(isinstance(p, np.ndarray) or holds_arrays(p) for p in database.values())
     return False
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     if isinstance(value, list):
         return all(map(_is_plain, value))
     if isinstance(value, dict):

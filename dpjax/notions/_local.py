@@ -1,0 +1,101 @@
+"""Evidence of the local approach: kernel sums or frequencies at one output.
+
+References:
+    Askin, Kutta, Dette (2022), Algorithm 4, lines 8-10.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core.numerics import finite_or_none
+from dpjax.core.types import JsonObject
+from dpjax.inference import KernelSums, LocalBounds, local_bounds
+from dpjax.notions._epsilon import Epsilon
+from dpjax.notions._evidence import AT_WITNESS, Evidence, Rows, register
+from dpjax.notions._notion import Notion
+from dpjax.notions._statement import Statement
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class LocalSums(Evidence):
+    """What the confirm stage counted at the witness, of any number of runs until it is stated.
+
+    Attributes:
+        search_densities: Float64 [..., 2], of the search stage, before truncation.
+        floor: Float64 [...], tau.
+        events: int64 [..., 2], fresh outputs in the event at the witness.
+        kernel: Kernel sums of real outputs; None for outcomes.
+        num_confirm: N, fresh outputs at each side.
+    """
+
+    search_densities: NDArray[np.float64]
+    floor: NDArray[np.float64]
+    events: NDArray[np.int64]
+    kernel: KernelSums | None
+    num_confirm: int
+    kind: ClassVar[str] = "local"
+    estimated: ClassVar[str] = AT_WITNESS
+
+    def bounds(self, confidence: float) -> LocalBounds:
+        """Lower bounds and estimates, with the leading shape of the runs."""
+        searched = self.search_densities, self.floor
+        return local_bounds(*searched, self.events, self.kernel, self.num_confirm, confidence)
+
+    def answer(
+        self, notion: Notion, confidence: float, distance: int, named: Notion | None
+    ) -> Statement:
+        """See `Evidence`: of epsilon alone."""
+        if notion != Epsilon():
+            raise no_events(notion)
+        found = self.bounds(confidence)
+        return Statement(
+            lower_bound=float(found.lower_bound),
+            estimate=finite_or_none(float(found.estimate)),
+            basis="exact binomial" if found.exact else "normal",
+            standard_error=finite_or_none(float(found.standard_error)),
+        )
+
+    def rows(self, found: Statement, sure: str) -> Rows:
+        """See `Evidence`."""
+        bound, estimate = super().rows(found, sure)
+        if self.search_densities.min() <= self.floor:
+            estimate = "estimate", "none, since a density is at the floor"
+        return [bound, estimate]
+
+    def to_plain(self) -> dict[str, object]:
+        """See `Evidence`."""
+        kernel = self.kernel
+        return {
+            "kind": self.kind,
+            "search_densities": self.search_densities.tolist(),
+            "floor": self.floor.item(),
+            "events": self.events.tolist(),
+            "kernel": kernel and {k: np.asarray(v).tolist() for k, v in kernel._asdict().items()},
+            "num_confirm": self.num_confirm,
+        }
+
+    @classmethod
+    def from_plain(cls, content: JsonObject) -> Self:
+        """See `Evidence`."""
+        kernel = content["kernel"]
+        found = cls(
+            np.array(content["search_densities"], np.float64),
+            np.array(content["floor"], np.float64),
+            np.array(content["events"], np.int64),
+            None if kernel is None else KernelSums(**kernel),
+            content["num_confirm"],
+        )
+        # The counts are checked where they are used.
+        found.bounds(0.5)
+        return found
+
+
+def no_events(notion: Notion) -> ValueError:
+    """The refusal of evidence that can answer a single question about epsilon."""
+    return ValueError(
+        f"this audit counted no events, so it says nothing of {notion.symbol}: use method=Events()."
+    )
