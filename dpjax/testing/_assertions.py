@@ -3,7 +3,7 @@
 import shlex
 import time
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack, cast
+from typing import Any, TypedDict, Unpack
 
 from dpjax.audit import audit, source_of
 from dpjax.core import validate
@@ -22,14 +22,18 @@ DEFAULT_CONFIDENCE = 1 - 1e-6
 _NAMED = {"gdp": Gdp(), "zcdp": Zcdp(), "total_variation": TotalVariation()}
 """Name of a claim -> notion."""
 
+_CLAIMS = ("notion", "claim")
+"""Names that make a claim together."""
+
 DEFAULT_DRAWS = 400_000
 """Draws in all, where neither sizes nor seconds are given."""
 
 
-class Sized(TypedDict, total=False):
-    """How an audit of a test is made.
+class Options(TypedDict, total=False):
+    """Options of an audit of a test.
 
     Attributes:
+        delta: Of (epsilon, delta)-differential privacy.
         region: Outputs that the event may hold, as in `dpjax.Events`.
         confidence: Least probability, over keys, that a right mechanism passes.
         num_samples: n, outputs at each side of each pair that search. If neither sizes nor seconds
@@ -38,39 +42,22 @@ class Sized(TypedDict, total=False):
         num_confirm: N, fresh outputs at each side of the pair that was chosen.
         seconds: Time to spend, compilation included, in place of sizes.
         key: Integer seed or typed key of all draws.
+        notion: What is bounded, as in `dpjax.audit`.
+        claim: Level of the notion to compare with.
+        gdp: A claimed mu of Gaussian differential privacy, in place of epsilon.
+        zcdp: A claimed rho of zero-concentrated differential privacy, in place of epsilon.
+        total_variation: A claimed total variation, in place of epsilon.
     """
 
+    delta: float
     region: object
     confidence: float
     num_samples: int | None
     num_confirm: int | None
     seconds: float | None
     key: object
-
-
-class Compared(Sized, total=False):
-    """How an audit of a test is made, and what it is about.
-
-    Attributes:
-        notion: What is bounded, as in `dpjax.audit`.
-        claim: Level to compare with, as in `dpjax.audit`.
-    """
-
     notion: Notion
     claim: object
-
-
-class Options(Compared, total=False):
-    """Options of an assertion; all that name a claim stand in place of epsilon.
-
-    Attributes:
-        delta: Of (epsilon, delta)-differential privacy.
-        gdp: Claimed mu of Gaussian differential privacy.
-        zcdp: Claimed rho of zero-concentrated differential privacy.
-        total_variation: Claimed total variation.
-    """
-
-    delta: float
     gdp: float
     zcdp: float
     total_variation: float
@@ -142,9 +129,7 @@ def assert_not_private(
     return result
 
 
-def audit_in_test(
-    subject: object, pairs: object = None, **options: Unpack[Compared]
-) -> AuditResult:
+def audit_in_test(subject: object, pairs: object = None, **options: Any) -> AuditResult:
     """An audit of a test that asserts nothing by itself: the fixture `dpjax_audit`.
 
     Its time is a part of --dpjax-budget, and it has a row in the table at the end.
@@ -152,8 +137,8 @@ def audit_in_test(
     Args:
         subject: Anything that `dpjax.audit` takes.
         pairs: Neighbouring databases; a built-in mechanism's standard pairs if None.
-        **options: Those of `Compared`: `notion` (epsilon if not given), `claim`, `region`,
-            `confidence`, `num_samples`, `num_confirm`, `seconds`, `key`.
+        **options: `notion`, `claim`, `region`, `confidence`, `num_samples`, `num_confirm`,
+            `seconds` and `key`, as in `assert_private`; epsilon without a claim if not given.
 
     Raises:
         ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
@@ -163,7 +148,7 @@ def audit_in_test(
 
 @dataclass(frozen=True)
 class _Asked:
-    """An audit as a test wrote it; see `Sized`."""
+    """An audit as a test wrote it; see `Options`."""
 
     subject: object
     pairs: object
@@ -179,25 +164,21 @@ class _Asked:
 
 def _asked(subject: object, epsilon: float | None, pairs: object, options: Options) -> _Asked:
     """The audit of an assertion, whose claim is written in one of several ways."""
-    audited = ("region", "confidence", "num_samples", "num_confirm", "seconds", "key")
-    sized = cast(Sized, {name: value for name, value in options.items() if name in audited})
-    level: dict[str, Any] = {
-        name: value for name, value in options.items() if name not in (*audited, "delta")
-    }
-    given = ["epsilon"] * (epsilon is not None) + list(level)
+    rest: dict[str, Any] = {**options}
+    delta = rest.pop("delta", 0.0)
+    given = ["epsilon"] * (epsilon is not None)
+    given += [name for name in rest if name in _CLAIMS or name not in _Asked.__dataclass_fields__]
     if given == ["epsilon"]:
         validate.non_negative(epsilon=epsilon)
-        notion, claim = Epsilon(options.get("delta", 0.0)), epsilon
-    elif set(given) == {"notion", "claim"}:
-        notion, claim = level["notion"], level["claim"]
+        rest |= {"notion": Epsilon(delta), "claim": epsilon}
     elif len(given) == 1 and given[0] in _NAMED:
-        notion, claim = _NAMED[given[0]], level[given[0]]
-    else:
+        rest |= {"notion": _NAMED[given[0]], "claim": rest.pop(given[0])}
+    elif sorted(given) != ["claim", "notion"]:
         raise TypeError(
             f"one claim must be given: epsilon, {', '.join(_NAMED)}, or notion with claim, but "
             f"there was {', '.join(given) or 'none'}."
         )
-    return _Asked(subject, pairs, notion, claim, **sized)
+    return _Asked(subject, pairs, **rest)
 
 
 def _audit(asked: _Asked) -> AuditResult:
