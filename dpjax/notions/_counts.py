@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,21 @@ from dpjax.core.numerics import finite_or_none
 from dpjax.core.types import JsonObject
 from dpjax.inference import Band, Event, band
 from dpjax.notions._claims import Claim
-from dpjax.notions._evidence import AT_WITNESS, EXPECTED, Evidence, register
+from dpjax.notions._evidence import Evidence, register
 from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing, Statement
 
 
+class _OfSets(Evidence):
+    """Counts of sets, which the search chose by the bound that it expected."""
+
+    estimated: ClassVar[str] = "Estimate at the witness"
+    scored: ClassVar[str] = "Expected bound"
+
+
 @register
 @dataclass(frozen=True, eq=False)
-class EventCounts(Evidence):
+class EventCounts(_OfSets):
     """How often fresh outputs were in an event; of any number of runs as long as it is not stated.
 
     Attributes:
@@ -32,8 +39,6 @@ class EventCounts(Evidence):
     counts: NDArray[np.int64]
     trials: tuple[int, int]
     kind: ClassVar[str] = "event"
-    estimated: ClassVar[str] = AT_WITNESS
-    scored: ClassVar[str] = EXPECTED
 
     def sided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Counts at the side that was expected to be likelier, and at the other."""
@@ -81,27 +86,22 @@ class EventCounts(Evidence):
         """See `Evidence`."""
         return replace(self, event=event, counts=inside)
 
-    def to_plain(self) -> dict[str, object]:
+    def to_plain(self) -> JsonObject:
         """See `Evidence`. The cells of the event are left out."""
-        return {
-            "kind": self.kind,
-            "inside": self.counts.tolist(),
-            "trials": list(self.trials),
-            "larger": int(self.event.larger),
-        }
+        return {**super().to_plain(), "event": int(self.event.larger)}
 
     @classmethod
-    def from_plain(cls, content: JsonObject) -> Self:
+    def from_plain(cls, **content: Any) -> Self:
         """See `Evidence`."""
-        inside, trials = _counted(content)
-        validate.counts(at_most=1, larger=content["larger"])
-        event = Event(np.zeros(0, bool), np.array(content["larger"]), np.array(0.0))
-        return cls(event, inside, trials)
+        side = content.pop("event")
+        validate.counts(at_most=1, event=side)
+        event = Event(np.zeros(0, bool), np.array(side), np.array(0.0))
+        return cls(event, *_counted(**content))
 
 
 @register
 @dataclass(frozen=True, eq=False)
-class ChainCounts(Evidence):
+class ChainCounts(_OfSets):
     """How many fresh outputs were in each of a chain of nested sets: it answers every notion.
 
     Attributes:
@@ -114,8 +114,6 @@ class ChainCounts(Evidence):
     trials: tuple[int, int]
     usable: tuple[int, int]
     kind: ClassVar[str] = "chain"
-    estimated: ClassVar[str] = AT_WITNESS
-    scored: ClassVar[str] = EXPECTED
 
     def band(self, confidence: float) -> Band:
         """What all sets show at once, with this confidence."""
@@ -150,26 +148,18 @@ class ChainCounts(Evidence):
         """See `Evidence`."""
         return self.band(confidence)
 
-    def to_plain(self) -> dict[str, object]:
-        """See `Evidence`."""
-        return {
-            "kind": self.kind,
-            "inside": self.counts.tolist(),
-            "trials": list(self.trials),
-            "usable": list(self.usable),
-        }
-
     @classmethod
-    def from_plain(cls, content: JsonObject) -> Self:
+    def from_plain(cls, **content: Any) -> Self:
         """See `Evidence`."""
-        inside, trials = _counted(content)
-        end, start = map(int, content["usable"])
-        return cls(inside, trials, (end, start))
+        end, start = content.pop("usable")
+        counts, trials = _counted(**content)
+        validate.counts(at_most=counts.shape[1], usable=[end, start])
+        return cls(counts, trials, (end, start))
 
 
 @register
 @dataclass(frozen=True, eq=False)
-class EventAndChain(Evidence):
+class EventAndChain(_OfSets):
     """Counts of an event for the named notion beside those of a chain, with half of the error each.
 
     Attributes:
@@ -180,8 +170,6 @@ class EventAndChain(Evidence):
     event: EventCounts
     chain: ChainCounts
     kind: ClassVar[str] = "event and chain"
-    estimated: ClassVar[str] = AT_WITNESS
-    scored: ClassVar[str] = EXPECTED
 
     @staticmethod
     def half(confidence: float) -> float:
@@ -203,16 +191,13 @@ class EventAndChain(Evidence):
         """See `Evidence`."""
         return replace(self, event=self.event.showing(event, inside))
 
-    def to_plain(self) -> dict[str, object]:
-        """See `Evidence`."""
-        parts = {"event": self.event.to_plain(), "chain": self.chain.to_plain()}
-        return {"kind": self.kind, **parts}
-
     @classmethod
-    def from_plain(cls, content: JsonObject) -> Self:
+    def from_plain(cls, **content: Any) -> Self:
         """See `Evidence`."""
         event, chain = content["event"], content["chain"]
-        return cls(EventCounts.from_plain(event), ChainCounts.from_plain(chain))
+        kinds = event.pop("kind"), chain.pop("kind")
+        validate.one_of((f"{EventCounts.kind}, {ChainCounts.kind}",), kinds=", ".join(kinds))
+        return cls(EventCounts.from_plain(**event), ChainCounts.from_plain(**chain))
 
 
 @lru_cache(maxsize=8)
@@ -228,11 +213,10 @@ def _band(
     return band(whole, trials, 1 - confidence, usable=usable)
 
 
-def _counted(content: JsonObject) -> tuple[NDArray[np.int64], tuple[int, int]]:
+def _counted(counts: list[Any], trials: list[int]) -> tuple[NDArray[np.int64], tuple[int, int]]:
     """Counts [2, ...] and trials of both sides, from plain numbers."""
-    first, second = content["trials"]
-    validate.positive_int(trials=first)
-    validate.positive_int(trials=second)
-    for inside, trials in zip(content["inside"], (first, second), strict=True):
-        validate.counts(at_most=trials, inside=inside)
-    return np.array(content["inside"], np.int64), (first, second)
+    first, second = trials
+    for inside, most in zip(counts, trials, strict=True):
+        validate.positive_int(trials=most)
+        validate.counts(at_most=most, counts=inside)
+    return np.array(counts, np.int64), (first, second)

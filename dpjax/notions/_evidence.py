@@ -5,7 +5,7 @@ itself as plain numbers, so that results, pages and files ask no evidence for it
 """
 
 from dataclasses import replace
-from typing import ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,6 @@ from dpjax.notions._statement import Crossing, Statement, smallest_error
 
 Rows = list[tuple[str, str]]
 """Names and texts."""
-
-AT_WITNESS = "Estimate at the witness"
-"""Name of an estimate from the counts of the witness."""
-
-EXPECTED = "Expected bound"
-"""Name of scores that are the bounds to be expected."""
 
 
 class Part(NamedTuple):
@@ -46,7 +40,8 @@ class Part(NamedTuple):
 class Evidence:
     """What was counted of fresh outputs: the base of all kinds.
 
-    A kind has `answer`, `to_plain` and `from_plain`, and is put into the registry by `register`.
+    A kind is a frozen dataclass with `answer`, put into the registry by `register`; its fields are
+    plain or arrays, which `from_plain` makes again.
 
     Attributes:
         kind: Name in files.
@@ -74,18 +69,18 @@ class Evidence:
         """
         raise NotImplementedError
 
-    def to_plain(self) -> dict[str, object]:
+    def to_plain(self) -> JsonObject:
         """Plain numbers and texts, the kind among them; see `evidence_from_plain`."""
-        raise NotImplementedError
+        return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
 
     @classmethod
-    def from_plain(cls, content: JsonObject) -> Self:
-        """The evidence that `to_plain` wrote.
+    def from_plain(cls, **content: Any) -> Self:
+        """The evidence of plain fields, which this checks.
 
         Raises:
             KeyError, TypeError, ValueError: It is no such evidence.
         """
-        raise NotImplementedError
+        return cls(**content)
 
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
@@ -187,6 +182,15 @@ def evidence_from_plain(content: JsonObject) -> Evidence:
     Raises:
         KeyError, TypeError, ValueError: It is no such evidence.
     """
-    kind = content["kind"]
-    validate.one_of(EVIDENCE, kind=kind)
-    return EVIDENCE[kind].from_plain(content)
+    fields = {**content}
+    validate.one_of(EVIDENCE, kind=(kind := fields.pop("kind")))
+    return EVIDENCE[kind].from_plain(**fields)
+
+
+def _plain(value: Any) -> object:
+    """A field as JSON holds it."""
+    if isinstance(value, Evidence):
+        return value.to_plain()
+    if hasattr(value, "_asdict"):
+        return {name: _plain(part) for name, part in value._asdict().items()}
+    return value.tolist() if isinstance(value, np.ndarray) else value

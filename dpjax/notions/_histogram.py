@@ -1,7 +1,7 @@
 """Evidence of histograms: an interval, and the assumption that it rests on."""
 
-from dataclasses import asdict, dataclass
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 from dpjax.core import validate
 from dpjax.core.types import JsonObject
@@ -119,14 +119,10 @@ class HistogramLevel(Evidence):
             Part("Inputs", [(name, str(value)) for name, value in counts.items()]),
         ]
 
-    def to_plain(self) -> dict[str, object]:
-        """See `Evidence`."""
-        return {"kind": self.kind, **asdict(self)}
-
     @classmethod
-    def from_plain(cls, content: JsonObject) -> Self:
+    def from_plain(cls, **content: Any) -> Self:
         """See `Evidence`."""
-        found = cls(**{name: value for name, value in content.items() if name != "kind"})
+        found = cls(**content)
         numbers = "precision", "num_samples", "num_inputs", "num_intervals"
         validate.positive(**{name: found.plan[name] for name in numbers})
         found.interval()

@@ -5,16 +5,15 @@ References:
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core.numerics import finite_or_none
-from dpjax.core.types import JsonObject
 from dpjax.inference import KernelSums, LocalBounds, local_bounds
 from dpjax.notions._epsilon import Epsilon
-from dpjax.notions._evidence import AT_WITNESS, Evidence, Rows, register
+from dpjax.notions._evidence import Evidence, Rows, register
 from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Statement
 
@@ -38,7 +37,7 @@ class LocalSums(Evidence):
     kernel: KernelSums | None
     num_confirm: int
     kind: ClassVar[str] = "local"
-    estimated: ClassVar[str] = AT_WITNESS
+    estimated: ClassVar[str] = "Estimate at the witness"
 
     def bounds(self, confidence: float) -> LocalBounds:
         """Lower bounds and estimates, with the leading shape of the runs."""
@@ -66,31 +65,17 @@ class LocalSums(Evidence):
             estimate = "estimate", "none, since a density is at the floor"
         return [bound, estimate]
 
-    def to_plain(self) -> dict[str, object]:
-        """See `Evidence`."""
-        kernel = self.kernel
-        return {
-            "kind": self.kind,
-            "search_densities": self.search_densities.tolist(),
-            "floor": self.floor.item(),
-            "events": self.events.tolist(),
-            "kernel": kernel and {k: np.asarray(v).tolist() for k, v in kernel._asdict().items()},
-            "num_confirm": self.num_confirm,
-        }
-
     @classmethod
-    def from_plain(cls, content: JsonObject) -> Self:
+    def from_plain(cls, **content: Any) -> Self:
         """See `Evidence`."""
-        kernel = content["kernel"]
-        found = cls(
-            np.array(content["search_densities"], np.float64),
-            np.array(content["floor"], np.float64),
-            np.array(content["events"], np.int64),
-            None if kernel is None else KernelSums(**kernel),
-            content["num_confirm"],
-        )
-        # The counts are checked where they are used.
-        found.bounds(0.5)
+        kernel, kinds = content["kernel"], {"events": np.int64}
+        arrays = {
+            name: np.array(content[name], kinds.get(name, np.float64))
+            for name in ("search_densities", "floor", "events")
+        }
+        sums = None if kernel is None else KernelSums(**kernel)
+        found = cls(**{**content, **arrays, "kernel": sums})
+        found.bounds(0.5)  # checks the counts
         return found
 
 

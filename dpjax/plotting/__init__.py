@@ -8,12 +8,10 @@ from dpjax.plotting._canvas import legend_above as legend_above
 from dpjax.plotting._canvas import literal as literal
 from dpjax.plotting._canvas import new_figure as new_figure
 from dpjax.plotting._canvas import save_figure as save_figure
-from dpjax.plotting._levels import Levels as Levels
 from dpjax.plotting._levels import plot_levels as plot_levels
 from dpjax.plotting._notions import Claimed as Claimed
 from dpjax.plotting._notions import plot_notions as plot_notions
 from dpjax.plotting._outputs import Marks as Marks
-from dpjax.plotting._outputs import Outputs as Outputs
 from dpjax.plotting._outputs import density_panel as density_panel
 from dpjax.plotting._outputs import loss_panel as loss_panel
 from dpjax.plotting._outputs import plot_outputs as plot_outputs

@@ -1,6 +1,6 @@
 """What was found on one line: bound or interval, estimate and claim."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dpjax.plotting._canvas import CLAIM, DATABASE, WIDTH, legend_above, literal, new_figure, titled
 
@@ -8,10 +8,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Levels(NamedTuple):
-    """Numbers of one audit.
+def plot_levels(
+    title: str,
+    name: str,
+    low: float,
+    high: float | None,
+    estimate: float | None,
+    claim: float | None,
+    sure: str,
+) -> "Figure":
+    """The lower bound, or an interval, with the estimate and the claim.
 
-    Attributes:
+    Args:
         title: Of the figure.
         name: What is bounded, in words.
         low: Lower bound.
@@ -19,24 +27,10 @@ class Levels(NamedTuple):
         estimate: Of the level, or None.
         claim: Claimed level, or None.
         sure: Confidence of the bounds, in words.
-    """
-
-    title: str
-    name: str
-    low: float
-    high: float | None
-    estimate: float | None
-    claim: float | None
-    sure: str
-
-
-def plot_levels(levels: Levels) -> "Figure":
-    """The lower bound, or an interval, with the estimate and the claim.
 
     Raises:
         ModuleNotFoundError: matplotlib is missing.
     """
-    title, name, low, high, estimate, claim, sure = levels
     figure, axes = new_figure(size=(WIDTH, 2.0))
     right = 1.15 * max(v for v in (low, high, estimate, claim, 0.1) if v is not None)
     label = f"at least {low:.3f} ({sure})" if high is None else f"interval ({sure})"

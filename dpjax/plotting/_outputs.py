@@ -57,28 +57,24 @@ class Marks(NamedTuple):
     claim: float | None
 
 
-class Outputs(NamedTuple):
-    """One-dimensional or discrete outputs of an audit.
+def plot_outputs(
+    title: str,
+    curve: JsonObject,
+    marks: Marks | None,
+    *,
+    discrete: bool,
+    num_samples: int | None = None,
+    score: str | None = None,
+) -> "Figure":
+    """Densities on both sides (above) and the loss with its witness and bound (below).
 
-    Attributes:
+    Args:
         title: Of the figure.
         curve: Points with densities at both sides and losses.
-        discrete: Whether points are outcomes or cells rather than reals with densities.
-        num_samples: Draws a side behind them; None if unknown.
-        score: Name of the number that vectors became, or None.
         marks: Of the panel of losses; None for levels that are no loss.
-    """
-
-    title: str
-    curve: JsonObject
-    discrete: bool
-    num_samples: int | None
-    score: str | None
-    marks: Marks | None
-
-
-def plot_outputs(outputs: Outputs) -> "Figure":
-    """Densities on both sides (above) and the loss with its witness and bound (below).
+        discrete: Whether points are outcomes or cells rather than reals with densities.
+        num_samples: Draws a side behind the curve, if known.
+        score: Name of the number that vectors became, or None.
 
     Raises:
         ModuleNotFoundError: matplotlib is missing.
@@ -86,8 +82,7 @@ def plot_outputs(outputs: Outputs) -> "Figure":
     References:
         Askin, Kutta, Dette (2022), Figure 3.
     """
-    curve, discrete = outputs.curve, outputs.discrete
-    strips = strips_of(curve, outputs.num_samples) if discrete else []
+    strips = strips_of(curve, num_samples) if discrete else []
     rows = 2 * max(len(strips), 1)
     figure, axes = new_figure(rows, 1, size=(WIDTH, _PANEL * rows))
     panels = axes.reshape(-1, 2)
@@ -97,8 +92,8 @@ def plot_outputs(outputs: Outputs) -> "Figure":
         shade_event(above, strip)
         shade_event(below, strip, "event that was counted")
         name_places(below, strip)
-        if outputs.score is not None:
-            below.set_xlabel(fill(literal(outputs.score), LINE))
+        if score is not None:
+            below.set_xlabel(fill(literal(score), LINE))
     if not discrete:
         above, below = panels[0]
         density_panel(
@@ -107,8 +102,8 @@ def plot_outputs(outputs: Outputs) -> "Figure":
         loss_panel(below, curve["points"], curve["loss"], discrete=False)
         below.locator_params(axis="x", nbins=7)
     for above, below in panels:
-        if outputs.marks is not None:
-            _mark(below, outputs.marks, strips)
+        if marks is not None:
+            _mark(below, marks, strips)
         # Both panels have the same outputs.
         ends = [*above.get_xlim(), *below.get_xlim()]
         if max(ends) - min(ends) < 1.5 and any(strip.names for strip in strips):
@@ -124,7 +119,7 @@ def plot_outputs(outputs: Outputs) -> "Figure":
             handles, labels = panel.get_legend_handles_labels()
             shown = dict(zip(labels, handles, strict=True)) | shown
         legend_above(column[0], shown)
-    return titled(figure, outputs.title)
+    return titled(figure, title)
 
 
 def density_panel(

@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
 def levels_figure(result: Parts) -> "Figure":
     """The bounds, the estimate and the claim on one line."""
-    from dpjax.plotting import Levels, plot_levels
+    from dpjax.plotting import plot_levels
 
     stated = result.statement
     claim = stated.claim if isinstance(stated.claim, float) else None
     numbers = stated.lower_bound, stated.upper_bound, stated.estimate, claim
     title, sure = f"{result.mechanism}: {result.verdict}", f"confidence {stated.confidence:g}"
-    return plot_levels(Levels(title, stated.level, *numbers, sure))
+    return plot_levels(title, stated.level, *numbers, sure)
 
 
 def outputs_figure(result: Parts) -> "Figure":
     """The outputs and their loss with the witness; the levels where there is no curve."""
-    from dpjax.plotting import Marks, Outputs, plot_outputs
+    from dpjax.plotting import Marks, plot_outputs
 
     witness, observed, curve = result.witness, result.evidence, result.evidence.curve
     if curve is None or witness is None:
@@ -33,14 +33,12 @@ def outputs_figure(result: Parts) -> "Figure":
         marks = Marks(witness.output, result.estimate, result.lower_bound, claim)
     title, score = f"{result.mechanism}: {result.verdict}", observed.settings.get("score")
     return plot_outputs(
-        Outputs(
-            title=f"{title} ({witness.pair})",
-            curve=curve,
-            discrete=witness.bandwidth is None,
-            num_samples=observed.num_samples,
-            score=score and score["words"],
-            marks=marks,
-        )
+        f"{title} ({witness.pair})",
+        curve,
+        marks,
+        discrete=witness.bandwidth is None,
+        num_samples=observed.num_samples,
+        score=score and score["words"],
     )
 
 

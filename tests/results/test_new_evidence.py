@@ -5,7 +5,7 @@ right.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -36,13 +36,6 @@ class Guesses(Evidence):
 
     def rows(self, found, sure):
         return [*super().rows(found, sure), ("guesses", f"{self.right} of {self.made} right")]
-
-    def to_plain(self):
-        return {"kind": self.kind, **asdict(self)}
-
-    @classmethod
-    def from_plain(cls, content):
-        return cls(content["right"], content["made"])
 
 
 @dataclass(frozen=True)
