@@ -163,8 +163,8 @@ class EventAndChain(_OfSets):
     """Counts of an event for the named notion beside those of a chain, with half of the error each.
 
     Attributes:
-        event: Of the notion that was named.
-        chain: Of every other notion.
+        event: Event of the notion that was named.
+        chain: Chain of every other notion.
     """
 
     event: EventCounts

@@ -27,7 +27,7 @@ class _Curve(Notion):
         """Values shown and claimed, [2, points], at the places of a claim [points, 2].
 
         Args:
-            band: Of a chain.
+            band: Band of a chain.
             claim: Points of the claimed curve.
             distance: Records in which the pair differs.
         """

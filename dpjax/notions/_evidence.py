@@ -60,7 +60,7 @@ class Evidence:
 
         Args:
             notion: What is asked for.
-            confidence: Of the statement.
+            confidence: Confidence of the statement.
             distance: Records in which the pair differs.
             named: Notion that the evidence was collected for; `notion` itself if None.
 
@@ -102,7 +102,7 @@ class Evidence:
 
         Args:
             notion: What is asked for.
-            confidence: Of all statements that the evidence makes.
+            confidence: Confidence of all statements that the evidence makes.
             num_claims: Factor of the smallest error.
             claim: Level to compare with, as `Notion.claimed` returns it, or None.
             distance: Records in which the pair differs.

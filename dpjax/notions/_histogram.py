@@ -24,8 +24,8 @@ class HistogramLevel(Evidence):
     Attributes:
         estimate: The level; None where an interval or output received no draw.
         assumed: The assumption in words.
-        p_value: Of the assumption by the counts of this run (Theorem 3); None where nothing can be
-            said.
+        p_value: P-value of the assumption by the counts of this run (Theorem 3); None where nothing
+            can be said.
         status: Name of the run's status.
         plan: The plan as plain numbers.
         num_pairs: Pairs of inputs that were compared.

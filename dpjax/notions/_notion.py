@@ -71,7 +71,7 @@ class Notion:
         """The lower bound that a band shows, at least 0.
 
         Args:
-            band: Of a chain.
+            band: Band of a chain.
             distance: k, records in which the pair differs; the bound is of one record.
         """
         raise NotImplementedError
@@ -113,12 +113,12 @@ class Notion:
         """The event with the largest expected bound, or one that is easier to say.
 
         Args:
-            partition: Of the search.
+            partition: Partition of the search.
             halves: int64 [..., 2, 2, cells], counts of two halves of the search at both sides: one
                 makes sets of cells, the other judges them.
             allowed: bool [cells] that events may hold, or None.
             num_confirm: N, fresh outputs a side.
-            confidence: Of the bound.
+            confidence: Confidence of the bound.
             num_rivals: How many pairs are searched.
 
         Raises:
@@ -165,11 +165,11 @@ class Notion:
         """Expected bound of a pair from a few coarse cells, enough to rank pairs.
 
         Args:
-            partition: Of the search, as all other arguments are those of `choose`.
+            partition: Partition of the search, as all other arguments are those of `choose`.
             halves: int64 [..., 2, 2, cells].
             allowed: bool [cells], or None.
             num_confirm: N.
-            confidence: Of the bound.
+            confidence: Confidence of the bound.
             num_rivals: How many pairs are searched.
 
         Returns:
@@ -205,11 +205,11 @@ class Notion:
         """The chain of sets to confirm, of fine cells or of coarser ones, or along a line.
 
         Args:
-            partition: Of the search.
+            partition: Partition of the search.
             halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
             allowed: bool [cells] that events may hold, or None.
             num_confirm: N, fresh outputs a side.
-            confidence: Of the bound.
+            confidence: Confidence of the bound.
 
         Returns:
             The chain, the bound that is to be expected, and mu of Gaussian privacy for ties.
@@ -242,7 +242,7 @@ class Notion:
             larger: Integers [...], counts at the side expected to be likelier.
             smaller: Integers [...], counts at the other side.
             trials: Fresh outputs at the former and at the latter.
-            confidence: Of each bound.
+            confidence: Confidence of each bound.
             distance: Records in which the pair differs.
 
         Raises:
@@ -261,7 +261,7 @@ class Notion:
         """Amount by which a band exceeds a claim (negative if it does not), and where a curve does.
 
         Args:
-            band: Of a chain.
+            band: Band of a chain.
             claim: Level, or points of a curve, as `claimed` returns it.
             distance: Records in which the pair differs.
         """
@@ -293,7 +293,7 @@ def merged_counts(
     """Counts of fewer cells, which of those events may hold, and their places along lines.
 
     Args:
-        partition: Of the cells.
+        partition: Partition of the cells.
         halves: int64 [..., cells].
         allowed: bool [cells], or None.
     """

@@ -27,7 +27,7 @@ class Statement:
         basis: What the bound rests on: "exact binomial" or "simultaneous band" (at any sample
             size), "normal" (asymptotic) or "histogram".
         upper_bound: The level is at most this, under an assumption; None without one.
-        standard_error: Of the estimate; None where the bound rests on none.
+        standard_error: Standard error of the estimate; None where the bound rests on none.
         smallest_error: Smallest error probability at which the claim would still be refuted, at
             least 1e-12; None where it is not refuted at any below 1/2, or nothing is claimed.
         curve: Names and columns of a notion that is a curve, valid all at once.

@@ -19,7 +19,7 @@ class Terms:
     Attributes:
         notion: What is bounded.
         claim: A level to compare with, as a caller wrote it, or None; see `claimed`.
-        confidence: Of the statements of all `num_claims` audits together.
+        confidence: Confidence of the statements of all `num_claims` audits together.
         num_claims: Audits whose statements shall hold together.
         key: Integer seed or typed key, as the caller gave it.
         execution: Layout on the machine; the backend's default if None.

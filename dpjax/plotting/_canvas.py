@@ -63,7 +63,7 @@ def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title
     Args:
         axes: The panel.
         entries: Label -> what is drawn; all that has a label in the panel if None.
-        title: Of the panel, in words.
+        title: Title of the panel, in words.
     """
     if entries is None:
         handles, labels = axes.get_legend_handles_labels()

@@ -20,11 +20,11 @@ def plot_levels(
     """The lower bound, or an interval, with the estimate and the claim.
 
     Args:
-        title: Of the figure.
+        title: Title of the figure.
         name: What is bounded, in words.
         low: Lower bound.
         high: Upper bound, or None.
-        estimate: Of the level, or None.
+        estimate: Estimate of the level, or None.
         claim: Claimed level, or None.
         sure: Confidence of the bounds, in words.
 

@@ -41,8 +41,8 @@ class Claimed:
     Args:
         kind: Name of the notion; None without a claim.
         claim: A level, or points of a curve.
-        delta: Of a claimed epsilon.
-        order: Of a claimed Renyi divergence.
+        delta: Delta of a claimed epsilon.
+        order: Order of a claimed Renyi divergence.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Claimed:
         self.delta, self.order = delta, order
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Of a claim of Gaussian privacy."""
+        """Deltas under a claim of Gaussian privacy."""
         if self.kind != "gdp" or self.level == 0:
             return None
         a, b = (s * self.level / 2 - epsilons / self.level for s in (1, -1))
@@ -93,7 +93,7 @@ def plot_notions(shown: Band, title: str, claim: Claimed, *, stacked: bool = Fal
 
     Args:
         shown: The band of a chain of sets.
-        title: Of the figure.
+        title: Title of the figure.
         claim: To be drawn beside the bounds.
         stacked: Whether the panels lie below each other, for a narrow page, or in a row.
 
@@ -117,7 +117,7 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     sides = (("database against neighbor", DATABASE), ("neighbor against database", NEIGHBOR))
     for deltas, (label, color) in zip(both, sides, strict=True):
         axes.plot(epsilons, np.where(deltas > 0, deltas, np.nan), color=color, label=label)
-    # What is below either curve is refuted.
+    # Below either curve, levels are refuted.
     axes.fill_between(
         epsilons, _LEAST_DELTA, np.maximum(both.max(axis=0), _LEAST_DELTA), color=DATABASE,
         alpha=0.12, linewidth=0, label="refuted",

@@ -29,7 +29,7 @@ class Strip:
     Attributes:
         low: [cells], where they begin.
         high: [cells], where they end; equal to `low` for single values among intervals.
-        names: Of labels, or few reals, in slots; None for numbers at their place.
+        names: Names of labels, or few reals, in slots; None for numbers at their place.
         per: What has a probability: each "label", "number" or whole "value", or a "unit" of length.
         shares: [2, cells], of the outputs at the database and at its neighbor.
         loss: [cells].
@@ -63,7 +63,7 @@ def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[St
     """The strip of the numbers and that of the labels, as far as there are some.
 
     Args:
-        curve: Of an `AuditResult` that counted outcomes or cells.
+        curve: Curve of an `AuditResult` that counted outcomes or cells.
         num_samples: Draws a side; if given, cells that are too many for bars are joined with those
             beside them until their loss is known well enough to be drawn.
     """
@@ -202,7 +202,7 @@ def name_places(axes: "Axes", strip: Strip) -> None:
         axes.set_xlabel("output")
         axes.locator_params(axis="x", nbins=7, integer=strip.per == "value")
         return
-    # What all names begin with is said once.
+    # Say the common beginning of all names once.
     common = commonprefix(strip.names) if len(strip.names) > 1 else ""  # noqa: RUF071
     common = common[: common.rfind(" ") + 1]
     kind = "label" if strip.per == "label" else "output"

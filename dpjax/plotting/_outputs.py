@@ -69,9 +69,9 @@ def plot_outputs(
     """Densities on both sides (above) and the loss with its witness and bound (below).
 
     Args:
-        title: Of the figure.
+        title: Title of the figure.
         curve: Points with densities at both sides and losses.
-        marks: Of the panel of losses; None for levels that are no loss.
+        marks: Marks of the panel of losses; None for levels that are no loss.
         discrete: Whether points are outcomes or cells rather than reals with densities.
         num_samples: Draws a side behind the curve, if known.
         score: Name of the number that vectors became, or None.

@@ -32,7 +32,7 @@ _MOST_PAIRS = 10_000
 
 
 class _Named(Protocol):
-    """A method, of which a recipe needs the name and the options."""
+    """A method: a recipe needs its name and its options."""
 
     name: ClassVar[str]
 
@@ -62,10 +62,10 @@ def build(
     """The result of an audit.
 
     Args:
-        finding: Of the method.
+        finding: Finding of the method.
         source: That was audited.
         method: That audited it.
-        terms: Of the audit.
+        terms: Terms of the audit.
         seconds: Wall time.
     """
     on_device = finding.evidence.settings.get("generator") == "threefry2x32"
@@ -100,7 +100,7 @@ def conclude(counted: Evidence, terms: Terms) -> Conclusion:
 
     Args:
         counted: The evidence.
-        terms: Of the audit.
+        terms: Terms of the audit.
 
     Raises:
         ValueError: The evidence says nothing of the notion.
@@ -115,7 +115,7 @@ def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, st
 
     Args:
         found: What evidence shows.
-        terms: Of the audit.
+        terms: Terms of the audit.
         level: What is bounded, in words.
         verdict: The verdict and its sentence.
     """

@@ -46,7 +46,7 @@ def notions_figure(result: Parts, *, stacked: bool = False) -> "Figure | None":
     """Profile, trade-off curve and Renyi divergences; None where one question was answered.
 
     Args:
-        result: Of an audit.
+        result: Result of an audit.
         stacked: Whether the panels lie below each other, or in a row.
     """
     from dpjax.plotting import Claimed, plot_notions
@@ -55,11 +55,11 @@ def notions_figure(result: Parts, *, stacked: bool = False) -> "Figure | None":
     band = result.evidence.counted.simultaneous(stated.own_confidence)
     if band is None:
         return None
-    options, pair = result.recipe["notion"], "" if witness is None else f" ({witness.pair})"
+    notion, pair = result.notion, "" if witness is None else f" ({witness.pair})"
     # A claim is of one record, and curves are of the pair.
     claim = stated.claim if result.recipe["distance"] == 1 else None
-    kind = None if claim is None else options["name"]
-    claimed = Claimed(kind, claim, options.get("delta", 0.0), options.get("order"))
+    kind, order = None if claim is None else notion.name, getattr(notion, "order", None)
+    claimed = Claimed(kind, claim, notion.delta, order)
     sure = f"confidence {stated.confidence:g}, all of them together"
     title = f"{result.mechanism}{pair}: bounds with {sure}"
     return plot_notions(band, title, claimed, stacked=stacked)

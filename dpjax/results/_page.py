@@ -26,9 +26,9 @@ def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Pa
     """The page of a result.
 
     Args:
-        result: Of an audit.
+        result: Result of an audit.
         content: The result as plain words and numbers, which the page holds.
-        name: Of the file with the result, for the command that runs the audit again.
+        name: Name of the file with the result, for the command that runs the audit again.
         drawn: Whether the page has figures, which needs matplotlib.
     """
     return Page(

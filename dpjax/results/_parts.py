@@ -27,7 +27,7 @@ class Conclusion(Statement):
     Attributes:
         level: What is bounded, in words, such as "epsilon".
         claim: The level that was claimed, points of the curve that was, or None.
-        confidence: Of the bounds of all `num_claims` audits together.
+        confidence: Confidence of the bounds of all `num_claims` audits together.
         num_claims: Audits whose bounds hold together.
         verdict: "violated", "not refuted", "no claim" or "assumption refuted".
         sentence: The verdict in words.
@@ -129,8 +129,8 @@ class Provenance:
 
     Attributes:
         mechanism: Name, function or file.
-        parameters: Of the mechanism.
-        versions: Of dpjax and what it stands on.
+        parameters: Parameters of the mechanism.
+        versions: Versions of dpjax and what it stands on.
         device: Where it ran.
         seconds: Wall time, compilation included.
     """

@@ -105,7 +105,7 @@ class AuditResult(Parts):
         Nothing in the file is run.
 
         Args:
-            path: Of the file; a page ends in .html.
+            path: Path of the file; a page ends in .html.
 
         Raises:
             FileNotFoundError: There is none.
@@ -164,7 +164,7 @@ class AuditResult(Parts):
 
         Args:
             kind: ".html", with figures, or ".md".
-            name: Of the file that is written.
+            name: Name of the file that is written.
         """
         from dpjax.results._page import page_of
 

@@ -51,8 +51,8 @@ def subject_from_plain(
     """What `subject_to_plain` named, as `dpjax.audit` takes it.
 
     Args:
-        content: Of a recipe.
-        database: Of the first pair, or None.
+        content: Content of a recipe.
+        database: Database of the first pair, or None.
         allow_import: Modules that may be imported, each with those inside it.
         allow_command: Whether a program may be run.
 

@@ -64,7 +64,7 @@ def processor(device: Any = None) -> str:
     So what sweeps are made of is computed: noise, elementary functions, products and sums.
 
     Args:
-        device: Of jax; the first of this process if None.
+        device: Device of jax; the first of this process if None.
     """
     device = jax.local_devices()[0] if device is None else device
     numbers = np.linspace(0.1, 9.9, _PROBED)

@@ -72,9 +72,9 @@ def mechanism_from_plain(
     """The mechanism of a name and its parameters; functions are checked on the database.
 
     Args:
-        name: Of the catalogue, or MODULE:NAME.
-        parameters: Of the mechanism, or of `from_function`.
-        database: Of the first pair, or None.
+        name: Name of the catalogue, or MODULE:NAME.
+        parameters: Parameters of the mechanism, or of `from_function`.
+        database: Database of the first pair, or None.
         allow_import: Modules that may be imported, each with those inside it. Without one a name
             runs no code but that of the catalogue.
 

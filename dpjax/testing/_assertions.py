@@ -33,7 +33,7 @@ class Options(TypedDict, total=False):
     """Options of an audit of a test.
 
     Attributes:
-        delta: Of (epsilon, delta)-differential privacy.
+        delta: Delta of (epsilon, delta)-differential privacy.
         region: Outputs that the event may hold, as in `dpjax.Events`.
         confidence: Least probability, over keys, that a right mechanism passes.
         num_samples: n, outputs at each side of each pair that search. If neither sizes nor seconds

@@ -112,7 +112,7 @@ def audit_within(
     if left() < 2 * (_WARM_SHARE if compiled else 1) * cold:
         return pilot if sizes == fewest else audit(fewest, key)
     (_, took), draws = timed(sizes), sizes.draws(num_pairs)
-    # What is spent whatever the size is not known yet: all of the time counts as that of draws, and
+    # The fixed part of the time is unknown yet: all of it counts as that of draws, and
     # the audit is at most twice as large, unless another pilot follows.
     fixed, each, most = 0.0, took / draws, 2
     while True:
@@ -135,7 +135,7 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
     once in all draws was not seen.
 
     Args:
-        result: Of an audit by events.
+        result: Result of an audit by events.
         claim: An epsilon, at the delta of the audit.
 
     Returns:

@@ -10,7 +10,7 @@ from dpjax.sources import OnHost
 from dpjax.sources._subject import parameters_of
 
 _MOST_PAIRS_SHOWN = 12
-"""More pairs than this are not written out."""
+"""Most pairs that are written out."""
 
 _LONGEST = 2000
 """Characters of an argument that is written out."""
@@ -20,7 +20,7 @@ def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[st
     """The snippet. What has no literal is left open, with the words to find it in the test.
 
     Args:
-        result: Of the assertion.
+        result: Result of the assertion.
         subject: As the assertion was given it.
         pairs: As the assertion was given them.
     """

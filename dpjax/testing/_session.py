@@ -25,7 +25,7 @@ class Session:
             least.
         spent: Seconds that audits took.
         pending: Rows that belong to no report yet.
-        rows: Of all tests that have ended, in that order.
+        rows: Rows of all tests that have ended, in that order.
         ran: Ids of the tests that have ended and did not skip.
     """
 

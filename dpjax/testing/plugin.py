@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "dpjax_audit"
 CACHE = "dpjax/shares"
-"""Where pytest's cache has the number of audits of each test, and their least seconds."""
+"""Key of pytest's cache for the number of audits of each test, and their least seconds."""
 
 
 def _seconds(text: str) -> float:
