@@ -32,7 +32,7 @@ from dpjax.inference import (
 from dpjax.inference._band import radius
 from dpjax.inference._divergences import ZCDP_ORDERS
 from dpjax.mechanisms import Gaussian, Laplace
-from dpjax.notions import ChainCounts, Evidence
+from dpjax.notions import ChainCounts
 
 ERROR, RUNS, SEARCH = 0.05, 2_000, 0.4
 """Of a band; audits; and draws that search, as a part of those that confirm."""
@@ -195,7 +195,7 @@ def costs(arguments: argparse.Namespace) -> None:
     """Seconds of every notion from evidence, and memory of many draws."""
     method = dpjax.Events(20_000, 50_000)
     found = dpjax.audit(Laplace(1.0), [(0.0, 1.0)], method=method, notion=dpjax.Profile())
-    counts = np.array(found.evidence["chain"]["inside"])  # type: ignore[index]
+    counts = found.evidence.counted.counts  # type: ignore[attr-defined]
     print("| notion | CPU ms, band included | CPU ms, after another |\n|---|---|---|")
     number = 50_000
     for notion in (
@@ -206,11 +206,11 @@ def costs(arguments: argparse.Namespace) -> None:
         for _ in range(5):
             # Other evidence each time, for a band is kept.
             number += 1
-            evidence = Evidence(chain=ChainCounts(counts, (50_000, number), (len(counts[0]), 0)))
+            evidence = ChainCounts(counts, (50_000, number), (len(counts[0]), 0))
             for times in (first, again):
                 # Of this process: another one's work is no cost of ours.
                 start = time.process_time()
-                notion.state(evidence, 0.95)
+                evidence.state(notion, 0.95)
                 times.append(1e3 * (time.process_time() - start))
         print(f"| {notion!r} | {np.median(first):.0f} | {np.median(again):.0f} |", flush=True)
     print("\n| N | seconds | most memory, MiB |\n|---|---|---|")

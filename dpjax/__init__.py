@@ -6,6 +6,8 @@ every start, nor `dpjax --version` waits for jax.
 
 from typing import TYPE_CHECKING
 
+from dpjax.core.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from dpjax import databases as databases
     from dpjax import densities as densities
@@ -102,5 +104,3 @@ else:
         },
         "databases densities empirical inference mechanisms methods sources testing".split(),
     )
-
-__version__ = "0.6.0"

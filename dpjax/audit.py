@@ -13,9 +13,9 @@ from dpjax.methods import METHODS, Events, Method
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import AuditResult, build
 from dpjax.results._subjects import subject_from_plain
-from dpjax.results.plain import notion_from_plain, options_from_plain
 from dpjax.results.provenance import key_of
-from dpjax.sources import ONE_RUN, AnyPairs, Drawn, Source, Trust
+from dpjax.results.recipes import notion_from_plain, options_from_plain
+from dpjax.sources import ONE_RUN, AnyPairs, Source, Trust, as_source
 
 _RECIPE: dict[str, Any] = {
     "method": dict,
@@ -89,8 +89,9 @@ def audit(
     terms = Terms(notion, claim, confidence, num_claims, key, execution, distance)
     # Validate the key before drawing.
     _ = terms.root
-    source = source_of(subject)
-    refuse_source(method, source)
+    source = as_source(subject)
+    if reason := method.accepts(source):
+        raise TypeError(reason)
     try:
         finding = method.run(source, pairs, terms, ONE_RUN).finding(0)
     except SystemExit as error:
@@ -99,21 +100,6 @@ def audit(
             f"{source.name} called sys.exit({error.code!r}): what is audited must return."
         ) from error
     return build(finding, source, method, terms, time.perf_counter() - start)
-
-
-def source_of(subject: Any) -> Source:
-    """A source as it is, and a mechanism or a function as one."""
-    return subject if isinstance(subject, Source) else Drawn(subject)
-
-
-def refuse_source(method: Method, source: Source) -> None:
-    """Refuses a source that a method does not accept.
-
-    Raises:
-        TypeError: It does not; the message says what would work.
-    """
-    if reason := method.accepts(source):
-        raise TypeError(reason)
 
 
 def rerun(
@@ -170,7 +156,7 @@ def _recipe_of(
         subject = subject_from_plain(recipe["subject"], first, trust)
     options = dict(recipe["method"])
     method = METHODS[options.pop("name")]
-    source = source_of(subject)
+    source = as_source(subject)
     return source, {
         "pairs": _pairs_of(recipe, source),
         "method": options_from_plain(method, options),
@@ -186,6 +172,8 @@ def _recipe_of(
 def _pairs_of(recipe: dict[str, Any], source: Source) -> Any:
     """The pairs of a recipe, where the source takes some; a histogram's inputs are its own."""
     pairs = recipe["pairs"]
+    if pairs == {}:
+        return None
     inputs = (recipe["method"].get(name) for name in ("inputs", "input_interval"))
     if not source.takes_pairs or any(given is not None for given in inputs):
         return None

@@ -185,7 +185,7 @@ def table(trials, confidence, *, delta=0.0, swap=False):
         event = Event(np.ones(1, bool), np.int64(0), np.float64(0))
         told = trials[::-1] if swap else trials
         evidence = EventCounts(event, np.minimum(pair, told), told)
-        found.append(float(Epsilon(delta).bound(evidence, confidence)))
+        found.append(float(evidence.bound(Epsilon(delta), confidence)))
     return np.reshape(found, counts.shape[:2])
 
 

@@ -102,16 +102,11 @@ def _chosen(written: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 
 def _for_people(result: Any) -> Any:
-    """The result, whose sentences speak of the options of this command."""
+    """The result, with sentences that name the options of this command."""
     options = options_of(TABLE)
     sentence, *notes = (in_options(text, options) for text in (result.sentence, *result.notes))
-    return dataclasses.replace(result, sentence=sentence, notes=tuple(notes))
-
-
-def _write_report(result: Any, path: Path) -> None:
-    from dpjax.report import write_report
-
-    write_report(result, path)
+    statement = dataclasses.replace(result.statement, sentence=sentence)
+    return dataclasses.replace(result, statement=statement, notes=tuple(notes))
 
 
 def check_places(plot: Path | None, report: Path | None) -> None:
@@ -141,7 +136,7 @@ def finish(result: Any, as_json: bool, plot: Path | None, report: Path | None) -
     if plot is not None:
         ways.append((plot, partial(result.plot, plot)))
     if report is not None:
-        ways.append((report, partial(_write_report, result, report)))
+        ways.append((report, partial(result.report, report)))
     for place, write in ways:
         try:
             write()

@@ -1,7 +1,8 @@
-"""Shared types: databases, plain values, and the output spaces of mechanisms."""
+"""Shared types: databases, values of JSON, and the output spaces of mechanisms."""
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jax import Array
@@ -16,6 +17,9 @@ Database = object
 
 Plain = dict[str, object]
 """Words, numbers and lists by name, as JSON holds them."""
+
+JsonObject = dict[str, Any]
+"""Names and values that JSON can hold."""
 
 
 @dataclass(frozen=True)

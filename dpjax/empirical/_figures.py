@@ -12,8 +12,7 @@ from dpjax.empirical._calibrate import NoiseCalibration
 from dpjax.empirical._ecdf import ecdf_knots
 from dpjax.empirical._mixture import Mixture
 from dpjax.empirical._result import EmpiricalPrivacy
-from dpjax.plotting._canvas import WIDTH, legend_above, new_figure, plain
-from dpjax.plotting._outcomes import DATABASE, NEIGHBOR
+from dpjax.plotting import DATABASE, NEIGHBOR, WIDTH, legend_above, literal, new_figure
 
 _WITH, _WITHOUT = DATABASE, NEIGHBOR
 
@@ -46,7 +45,7 @@ def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:
         axes.set(xlabel="epsilon", ylabel=name, ylim=(0, None))
         legend_above(axes)
         _tidy(axes)
-    title = plain(f"Empirical privacy of {' and '.join(result.queries)}")
+    title = literal(f"Empirical privacy of {' and '.join(result.queries)}")
     figure.suptitle(fill(title, 54), fontsize="medium")
     return figure
 
@@ -79,7 +78,7 @@ def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
             without[~np.isnan(without)],
             _WITHOUT,
             "--",
-            plain(f"without {result.worst_individual}"),
+            literal(f"without {result.worst_individual}"),
         ),
     )
     reach = 4 * max(_widths(result, sample).max(initial=0.0) for sample, *_ in samples)
@@ -100,7 +99,7 @@ def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
             axes.plot(x, np.exp(mixture.log_density(x)), style, color=color, lw=1.4, label=label)
         ticks = np.full(len(sample), 0.055 - 0.035 * row)
         axes.plot(sample, ticks, "|", color=color, transform=axes.get_xaxis_transform(), ms=7)
-    axes.set(xlabel=fill(plain(result.queries[0]), 54), ylabel="density")
+    axes.set(xlabel=fill(literal(result.queries[0]), 54), ylabel="density")
     axes.set_ylim(-0.1 * axes.get_ylim()[1], None)
     legend_above(axes)
     _tidy(axes)
@@ -139,7 +138,7 @@ def plot_empirical_noise(
         axes.plot(x, noise.density(x), color=_WITHOUT, lw=1.2, label="density")
         legend_above(axes)
     axes.set(
-        xlabel=fill(plain(f"noise added to the {calibration.query}"), 54),
+        xlabel=fill(literal(f"noise added to the {calibration.query}"), 54),
         ylabel="density",
         ylim=(0, None),
     )

@@ -30,6 +30,9 @@ from dpjax.inference._hypotheses import Ratio as Ratio
 from dpjax.inference._hypotheses import Shift as Shift
 from dpjax.inference._levels import ldp_levels as ldp_levels
 from dpjax.inference._levels import renyi_levels as renyi_levels
+from dpjax.inference._local import KernelSums as KernelSums
+from dpjax.inference._local import LocalBounds as LocalBounds
+from dpjax.inference._local import local_bounds as local_bounds
 from dpjax.inference._normal import frequency_standard_error as frequency_standard_error
 from dpjax.inference._normal import kernel_exact_standard_error as kernel_exact_standard_error
 from dpjax.inference._normal import kernel_standard_error as kernel_standard_error
@@ -42,7 +45,6 @@ from dpjax.inference._ranges import simpler as simpler
 from dpjax.inference._rounds import Rounds as Rounds
 from dpjax.inference._rounds import rounds_of as rounds_of
 from dpjax.inference._rounds import rounds_within as rounds_within
-from dpjax.inference._rounds import searched_text as searched_text
 from dpjax.inference._safety import SafetyCheck as SafetyCheck
 from dpjax.inference._safety import SafetyVerdict as SafetyVerdict
 from dpjax.inference._safety import plan_safety as plan_safety

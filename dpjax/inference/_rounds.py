@@ -3,9 +3,8 @@
 Most pairs are poor. A few draws tell which, and the rest of the search goes to the better ones.
 """
 
-from collections.abc import Mapping
 from math import ceil
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 _SEARCH_SHARE, _OF_ONE_PAIR = 0.44, 2 / 7
 """Part of all draws that searches, of several pairs and of a single one."""
@@ -63,18 +62,3 @@ def rounds_within(num_pairs: int, num_draws: int) -> Rounds:
     share = _OF_ONE_PAIR if num_pairs == 1 else _SEARCH_SHARE
     search = round(share * num_draws)
     return rounds_of(num_pairs, search, num_draws - search)
-
-
-def searched_text(found: Mapping[str, Any]) -> str:
-    """How many outputs of an audit searched, in words.
-
-    Args:
-        found: The audit as plain words and numbers.
-    """
-    num_pairs, rounds = len(found["pair_scores"]), found["settings"].get("rounds")
-    if rounds is None:
-        return f"{found['num_samples']} a side and pair to search ({num_pairs} pairs)"
-    return (
-        f"{rounds['num_samples']} a side and pair to search ({num_pairs} pairs) and "
-        f"{rounds['num_again']} more of the best {rounds['num_kept']}"
-    )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.inference import MOST_SETS, Chain, Event
-from dpjax.notions import ChainCounts, EventCounts, Evidence, Profile, Terms
+from dpjax.notions import ChainCounts, EventAndChain, EventCounts, Evidence, Profile, Terms
 from dpjax.partitions import Partition, Search
 
 
@@ -56,13 +56,14 @@ class Candidate(NamedTuple):
         size = 1 if self.chain is None else self.chain.num_sets + 1
         parts = 1 if self.event is None else 2
         whole = counts[:, : size * parts].reshape(2, size, parts)
-        event = chain = None
-        if self.event is not None:
-            event = EventCounts(self.event, whole[:, :, 1].sum(axis=1), trials)
-        if self.chain is not None:
-            inside = self.chain.inside(whole.sum(axis=2))
-            chain = ChainCounts(inside, trials, self.chain.usable)
-        return Evidence(event, chain)
+        if self.chain is None:
+            assert self.event is not None
+            return EventCounts(self.event, whole[:, :, 1].sum(axis=1), trials)
+        inside = self.chain.inside(whole.sum(axis=2))
+        chain = ChainCounts(inside, trials, self.chain.usable)
+        if self.event is None:
+            return chain
+        return EventAndChain(EventCounts(self.event, whole[:, :, 1].sum(axis=1), trials), chain)
 
 
 def num_marks(candidate: Candidate) -> int:

@@ -243,7 +243,7 @@ def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) ->
     if chosen[0].candidate.chain is not None:
         curve = terms.claimed if isinstance(terms.claimed, tuple) else None
         return [
-            Row(notion.state(c.candidate.evidence(of_run), sure, 1, curve, distance), c.pair)
+            Row(c.candidate.evidence(of_run).state(notion, sure, 1, curve, distance), c.pair)
             for c, of_run in zip(chosen, counts, strict=True)
         ]
     events = [c.candidate.event for c in chosen]
@@ -253,8 +253,8 @@ def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) ->
     trials = counts.sum(axis=2)[0].tolist()
     unnamed = Event(np.zeros((len(chosen), 0), bool), larger, predicted)
     evidence = EventCounts(unnamed, counts[..., 1], (trials[0], trials[1]))
-    bounds = notion.bound(evidence, sure, distance)
-    estimates = notion.estimate(evidence, distance)
+    bounds = evidence.bound(notion, sure, distance)
+    estimates = evidence.estimate(notion, distance)
     return [
         Row(Statement(float(bound), finite_or_none(float(estimate)), "exact binomial"), c.pair)
         for c, bound, estimate in zip(chosen, bounds, estimates, strict=True)

@@ -51,7 +51,7 @@ def _sentence(so_far: SoFar, terms: Terms) -> str:
     if so_far.evidence is None:
         return f"{drawn}, which are too few for an answer."
     evidence, sure = so_far.evidence(counts), terms.own_confidence
-    bound = terms.notion.state(evidence, sure, distance=terms.distance).lower_bound
+    bound = evidence.state(terms.notion, sure, distance=terms.distance).lower_bound
     return (
         f"{drawn}. So far, with confidence {terms.confidence:g}, {terms.notion.symbol} is at least "
         f"{bound:.4f}, if the moment of the stop did not depend on the outputs."

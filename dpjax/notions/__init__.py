@@ -1,17 +1,23 @@
-"""Notions of privacy: what is bounded, what a search looks for, how evidence bounds it."""
+"""Notions of privacy, and evidence: what is bounded, what was counted, and what follows."""
 
 from dpjax.notions._claims import Claim as Claim
+from dpjax.notions._counts import ChainCounts as ChainCounts
+from dpjax.notions._counts import EventAndChain as EventAndChain
+from dpjax.notions._counts import EventCounts as EventCounts
 from dpjax.notions._curves import Profile as Profile
 from dpjax.notions._curves import TradeOff as TradeOff
 from dpjax.notions._epsilon import Epsilon as Epsilon
-from dpjax.notions._evidence import ChainCounts as ChainCounts
-from dpjax.notions._evidence import EventCounts as EventCounts
 from dpjax.notions._evidence import Evidence as Evidence
+from dpjax.notions._evidence import Part as Part
+from dpjax.notions._evidence import Rows as Rows
 from dpjax.notions._evidence import evidence_from_plain as evidence_from_plain
+from dpjax.notions._evidence import register as register
+from dpjax.notions._histogram import HistogramLevel as HistogramLevel
 from dpjax.notions._levels import Gdp as Gdp
 from dpjax.notions._levels import Renyi as Renyi
 from dpjax.notions._levels import TotalVariation as TotalVariation
 from dpjax.notions._levels import Zcdp as Zcdp
+from dpjax.notions._local import LocalSums as LocalSums
 from dpjax.notions._notion import Notion as Notion
 from dpjax.notions._statement import Statement as Statement
 from dpjax.notions._statement import smallest_error as smallest_error

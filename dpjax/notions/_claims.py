@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any
+from typing import SupportsFloat, cast
 
 import numpy as np
 
@@ -12,7 +12,9 @@ Claim = float | tuple[tuple[float, float], ...]
 """A number in the notion's unit, or points of a curve."""
 
 _EPSILONS = np.concatenate([np.arange(0, 4, 0.02), np.arange(4, 12, 0.1), np.arange(12, 41)])
-"""At which a claimed function is looked at."""
+"""Epsilons at which a claimed function is evaluated."""
+
+_Function = Callable[[float], SupportsFloat]
 
 _FORMS = (
     "a list of ({x}, {y}) pairs, a function {x} -> {y}, a privacy loss distribution of "
@@ -22,22 +24,22 @@ _FORMS = (
 _HALVINGS = 60
 
 
-def number(claim: Any) -> float:
+def number(claim: object) -> float:
     """A level.
 
     Raises:
         TypeError, ValueError: It is no number, or below 0.
     """
     validate.non_negative(claim=claim)
-    return float(claim)
+    return np.asarray(claim, np.float64).item()
 
 
-def is_number(claim: Any) -> bool:
+def is_number(claim: object) -> bool:
     """Whether the claim is a single number."""
-    return isinstance(claim, Real) or (np.ndim(claim) == 0 and isinstance(claim, np.ndarray))
+    return isinstance(claim, Real) or (isinstance(claim, np.ndarray) and claim.ndim == 0)
 
 
-def profile_points(claim: Any) -> tuple[tuple[float, float], ...]:
+def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
     """Points (epsilon, delta) of a claimed profile.
 
     Raises:
@@ -58,7 +60,7 @@ def profile_points(claim: Any) -> tuple[tuple[float, float], ...]:
     return tuple(points)
 
 
-def epsilon_at(claim: Any, delta: float) -> float:
+def epsilon_at(claim: object, delta: float) -> float:
     """Epsilon of a claimed profile at one delta: the least that it allows.
 
     Raises:
@@ -69,34 +71,34 @@ def epsilon_at(claim: Any, delta: float) -> float:
             return number(asked(delta))
     function = _delta_of(claim)
     if function is None:
-        # Between points, and before the first, nothing is claimed.
+        # Nothing is claimed between points, nor before the first.
         held = [e for e, d in profile_points(claim) if d <= delta]
         if not held:
             raise ValueError(f"claim must have a point with a delta of at most {delta}.")
         return min(held)
     low, high = 0.0, float(_EPSILONS[-1])
-    if function(low) <= delta:
+    if float(function(low)) <= delta:
         return 0.0
-    if function(high) > delta:
+    if float(function(high)) > delta:
         raise ValueError(
             f"claim must fall to delta = {delta} before epsilon = {high:g}, but was "
             f"{function(high)!r} there."
         )
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if function(middle) <= delta else (middle, high)
+        low, high = (low, middle) if float(function(middle)) <= delta else (middle, high)
     return high
 
 
-def trade_off_points(claim: Any, levels: np.ndarray) -> tuple[tuple[float, float], ...]:
+def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, float], ...]:
     """Points (level, error of the second kind) of a claimed trade-off curve.
 
     Raises:
         TypeError, ValueError: It is no curve, or leaves the unit square.
     """
     if callable(claim):
-        asked: Any = claim
-        points = [(float(x), float(asked(float(x)))) for x in levels]
+        function = cast(_Function, claim)
+        points = [(float(x), float(function(float(x)))) for x in levels]
     else:
         points = _pairs(claim, "level", "error")
     for point in points:
@@ -105,16 +107,15 @@ def trade_off_points(claim: Any, levels: np.ndarray) -> tuple[tuple[float, float
     return tuple(points)
 
 
-def _delta_of(claim: Any) -> Callable[..., Any] | None:
-    """Epsilon -> delta of a curve that is no list."""
+def _delta_of(claim: object) -> _Function | None:
+    """Delta as a function of epsilon; None for a list of points."""
     for name in ("get_delta_for_epsilon", "delta"):
         if callable(asked := getattr(claim, name, None)):
-            return asked
-    asked: Any = claim
-    return asked if callable(claim) else None
+            return cast(_Function, asked)
+    return cast(_Function, claim) if callable(claim) else None
 
 
-def _pairs(claim: Any, x: str, y: str) -> list[tuple[float, float]]:
+def _pairs(claim: object, x: str, y: str) -> list[tuple[float, float]]:
     accepted = _FORMS.format(x=x, y=y)
     if not isinstance(claim, Sequence | np.ndarray) or isinstance(claim, str) or not len(claim):
         raise TypeError(f"claim must be {accepted}, but was {claim!r}.")

@@ -1,7 +1,7 @@
 """Notions that are curves: the privacy profile, and the trade-off between errors of a test."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,65 +9,39 @@ from numpy.typing import NDArray
 from dpjax.inference import Band, epsilon_of, largest, profile, trade_off
 from dpjax.notions import _claims
 from dpjax.notions._claims import Claim
-from dpjax.notions._evidence import ChainCounts, EventCounts, Evidence
 from dpjax.notions._notion import Notion
-from dpjax.notions._statement import Statement
+from dpjax.notions._statement import Crossing
 
 _POINTS = 101
-"""Of a curve that is written out."""
+"""Points of a curve that is written out."""
 
 
 class _Curve(Notion):
-    """A curve, of which the number is the total variation of one record."""
+    """A curve; its number is the total variation of one record."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
         return largest(band, lambda p, q: p - q) / distance
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """(shown, claimed) [2, points] at the places of a claim [points, 2].
+        """Values shown and claimed, [2, points], at the places of a claim [points, 2].
 
         Args:
-            band: Of a chain.
+            band: Band of a chain.
             claim: Points of the claimed curve.
             distance: Records in which the pair differs.
         """
         raise NotImplementedError
 
-    def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """What a band shows of the curve."""
-        raise NotImplementedError
-
-    def state(
-        self,
-        evidence: Evidence,
-        own_confidence: float,
-        num_claims: int = 1,
-        claim: Claim | None = None,
-        distance: int = 1,
-    ) -> Statement:
+    def compare(self, band: Band, claim: Claim, distance: int) -> tuple[float, Crossing | None]:
         """See `Notion`."""
-        found = super().state(evidence, own_confidence, num_claims, claim, distance)
-        assert evidence.chain is not None
-        band = evidence.chain.band(evidence.confidence(own_confidence))
-        found = found._replace(curve=self.columns(band, distance))
-        if claim is None:
-            return found
         points = np.array(claim)
         shown, claimed = self.margins(band, points, distance)
         at = int(np.argmax(shown - claimed))
+        excess = float(shown[at] - claimed[at])
         if shown[at] <= claimed[at]:
-            return found
-        crossing = float(points[at, 0]), float(shown[at]), float(claimed[at])
-        return found._replace(crossing=crossing)
-
-    def excess(
-        self, counts: EventCounts | ChainCounts, confidence: float, claim: Claim, distance: int
-    ) -> float:
-        """See `Notion`."""
-        assert isinstance(counts, ChainCounts)
-        shown, claimed = self.margins(counts.band(confidence), np.array(claim), distance)
-        return float(np.max(shown - claimed))
+            return excess, None
+        return excess, (float(points[at, 0]), float(shown[at]), float(claimed[at]))
 
 
 @dataclass(frozen=True)
@@ -88,7 +62,12 @@ class Profile(_Curve):
         """See `Notion`."""
         return "delta at epsilon = 0"
 
-    def claimed(self, claim: Any) -> Claim:
+    @property
+    def claimable(self) -> str:
+        """See `Notion`."""
+        return "the privacy profile"
+
+    def claimed(self, claim: object) -> Claim:
         """See `Notion`."""
         return _claims.profile_points(claim)
 
@@ -132,7 +111,12 @@ class TradeOff(_Curve):
         """See `Notion`."""
         return "total variation"
 
-    def claimed(self, claim: Any) -> Claim:
+    @property
+    def claimable(self) -> str:
+        """See `Notion`."""
+        return "the trade-off curve"
+
+    def claimed(self, claim: object) -> Claim:
         """See `Notion`."""
         return _claims.trade_off_points(claim, np.linspace(0, 1, 201))
 

@@ -1,7 +1,7 @@
 """(epsilon, delta)-differential privacy: P(E) <= e^epsilon P'(E) + delta for every event E."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from dpjax.notions._claims import Claim
 from dpjax.notions._notion import Notion
 
 _LARGEST, _HALVINGS = 60.0, 60
-"""Epsilon from which on nothing is looked for, and steps to it."""
+"""Largest epsilon that is searched, and halvings of the search."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Epsilon(Notion):
 
     delta: float = 0.0
     name: ClassVar[str] = "epsilon"
+    takes_delta: ClassVar[bool] = True
 
     def __post_init__(self):
         validate.finite(delta=self.delta)
@@ -41,6 +42,11 @@ class Epsilon(Notion):
     def symbol(self) -> str:
         """The level in words."""
         return f"epsilon at delta = {self.delta:g}" if self.delta else "epsilon"
+
+    @property
+    def quantity(self) -> str:
+        """See `Notion`."""
+        return self.name
 
     def hypothesis(self, distance: int = 1) -> Hypothesis:
         """See `Notion`."""
@@ -54,7 +60,7 @@ class Epsilon(Notion):
         """See `Notion`."""
         if self.delta == 0 or distance == 1:
             return largest(band, self.value) / distance
-        # The least epsilon at which delta of one record would reach what is shown of k.
+        # Find the least epsilon at which delta of one record would reach what is shown of k.
         low, high = 0.0, _LARGEST
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -64,7 +70,7 @@ class Epsilon(Notion):
         return low
 
     def of_shares(self, p: NDArray, q: NDArray, distance: int) -> NDArray[np.float64]:
-        """Ln of the ratio of the event's shares less delta, at least 0; infinite where one is 0."""
+        """Logarithm of the ratio of shares less delta, at least 0; infinite where one is 0."""
         if self.delta and distance > 1:
             shares = (np.array([[[share]] for share in np.ravel(side)]) for side in (p, q))
             bands = (Band.of(*pair, usable=(1, 1)) for pair in zip(*shares, strict=True))
@@ -74,8 +80,8 @@ class Epsilon(Notion):
         # An event that does not exceed delta shows nothing.
         return np.where(p > self.delta, np.maximum(ratio, 0.0), 0.0) / distance
 
-    def claimed(self, claim: Any) -> Claim:
-        """A number, or a curve of deltas, of which epsilon at this delta is taken."""
+    def claimed(self, claim: object) -> Claim:
+        """A number, or epsilon at this delta of a curve of deltas."""
         if _claims.is_number(claim):
             return _claims.number(claim)
         return _claims.epsilon_at(claim, self.delta)

@@ -1,114 +1,196 @@
-"""Evidence: counts of fresh outputs in sets that were chosen before."""
+"""Evidence: what fresh outputs showed, in sets that were chosen before.
 
-from functools import lru_cache
-from typing import Any, NamedTuple
+Each kind of evidence states which levels follow from it, shows itself as rows of text, and writes
+itself as plain numbers, so that results, pages and files ask no evidence for its class.
+"""
+
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.inference import Band, Event, band
+from dpjax.core import validate
+from dpjax.core.types import JsonObject
+from dpjax.inference import Band, Event
+from dpjax.notions._claims import Claim
+from dpjax.notions._notion import Notion
+from dpjax.notions._statement import Crossing, Statement, smallest_error
+
+Rows = list[tuple[str, str]]
+"""Names and texts."""
 
 
-class EventCounts(NamedTuple):
-    """Evidence: an event that was chosen before, and how often fresh outputs were in it.
-
-    Attributes:
-        event: With the leading shape [...].
-        counts: int64 [..., 2], outputs in the event at the database and at its neighbor.
-        trials: Fresh outputs at the database and at its neighbor.
-    """
-
-    event: Event
-    counts: NDArray[np.int64]
-    trials: tuple[int, int]
-
-    def sided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Counts at the side that was expected to be likelier, and at the other."""
-        side = np.asarray(self.event.larger)[..., None]
-        larger = np.take_along_axis(self.counts, side, axis=-1)[..., 0]
-        smaller = np.take_along_axis(self.counts, 1 - side, axis=-1)[..., 0]
-        return larger, smaller
-
-
-class ChainCounts(NamedTuple):
-    """Evidence: a chain of nested sets that was chosen before, and fresh outputs in each.
+class Part(NamedTuple):
+    """Rows of a page under a heading of their own.
 
     Attributes:
-        counts: int64 [2, sets], at the database and at its neighbor.
-        trials: Fresh outputs at the database and at its neighbor.
-        usable: As in `dpjax.inference.Chain`.
+        title: The heading.
+        rows: Names and texts.
+        text: Sentence above the rows.
+        numbers: Whether the texts are numbers.
     """
 
-    counts: NDArray[np.int64]
-    trials: tuple[int, int]
-    usable: tuple[int, int]
+    title: str
+    rows: Rows
+    text: str = ""
+    numbers: bool = True
 
-    def band(self, confidence: float) -> Band:
-        """What it shows with this confidence, of all sets at once."""
-        return _band(self.counts.tobytes(), self.counts.shape, self.trials, self.usable, confidence)
 
-    def shares(self) -> Band:
-        """What its shares would show if they were the probabilities."""
-        first, second = (
-            counts[:, None] / n for counts, n in zip(self.counts, self.trials, strict=True)
+class Evidence:
+    """What was counted of fresh outputs: the base of all kinds.
+
+    A kind is a frozen dataclass with `answer`, put into the registry by `register`; its fields are
+    plain or arrays, which `from_plain` makes again.
+
+    Attributes:
+        kind: Name in files.
+        estimated: Name of the estimate on a page.
+        scored: Name of the scores of pairs on a page.
+    """
+
+    kind: ClassVar[str]
+    estimated: ClassVar[str] = "Estimate"
+    scored: ClassVar[str] = "Score in the search"
+
+    def answer(
+        self, notion: Notion, confidence: float, distance: int, named: Notion | None
+    ) -> Statement:
+        """The statement on a level, without a claim.
+
+        Args:
+            notion: What is asked for.
+            confidence: Confidence of the statement.
+            distance: Records in which the pair differs.
+            named: Notion that the evidence was collected for; `notion` itself if None.
+
+        Raises:
+            ValueError: The evidence says nothing of this notion; the message says what would.
+        """
+        raise NotImplementedError
+
+    def to_plain(self) -> JsonObject:
+        """Plain numbers and texts, the kind among them; see `evidence_from_plain`."""
+        return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
+
+    @classmethod
+    def from_plain(cls, **content: Any) -> Self:
+        """The evidence of plain fields, which this checks.
+
+        Raises:
+            KeyError, TypeError, ValueError: It is no such evidence.
+        """
+        return cls(**content)
+
+    def compare(
+        self, notion: Notion, confidence: float, claim: Claim, distance: int
+    ) -> tuple[float, Crossing | None]:
+        """Amount by which the claim is exceeded (negative if it is not), and where a curve is."""
+        assert isinstance(claim, float)
+        return self.answer(notion, confidence, distance, None).lower_bound - claim, None
+
+    def state(
+        self,
+        notion: Notion,
+        confidence: float,
+        num_claims: int = 1,
+        claim: Claim | None = None,
+        distance: int = 1,
+        named: Notion | None = None,
+    ) -> Statement:
+        """The statement of one audit.
+
+        Args:
+            notion: What is asked for.
+            confidence: Confidence of all statements that the evidence makes.
+            num_claims: Factor of the smallest error.
+            claim: Level to compare with, as `Notion.claimed` returns it, or None.
+            distance: Records in which the pair differs.
+            named: Notion that the evidence was collected for; `notion` itself if None.
+
+        Raises:
+            ValueError: The evidence says nothing of this notion; the message says what would.
+        """
+        stated = self.answer(notion, confidence, distance, named)
+        if claim is None:
+            return stated
+        error = smallest_error(lambda own: self.compare(notion, own, claim, distance)[0], 0.0)
+        return replace(
+            stated,
+            smallest_error=None if error is None else min(error * num_claims, 1.0),
+            crossing=self.compare(notion, confidence, claim, distance)[1],
         )
-        return Band.of(first, second, self.usable)
+
+    def simultaneous(self, confidence: float) -> Band | None:
+        """The band that holds for every notion at once; None for evidence of a single question."""
+        return None
+
+    def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
+        """The evidence with another event in place of the one that was counted, if there is one.
+
+        Args:
+            event: Chosen without a look at the fresh outputs, or its complement.
+            inside: int64 [2], fresh outputs in it at the database and at its neighbor.
+        """
+        return self
+
+    def rows(self, found: Statement, sure: str) -> Rows:
+        """Lines of a printed result: bound and estimate, and what they rest on.
+
+        Args:
+            found: The statement.
+            sure: Confidence in words.
+        """
+        estimate = "infinite" if found.estimate is None else f"{found.estimate:.4f}"
+        if found.standard_error is not None:
+            estimate += f" (standard error {found.standard_error:.4f})"
+        bound = f"{found.lower_bound:.4f}, {sure} ({found.basis})"
+        return [("lower bound", bound), ("estimate", estimate)]
+
+    def table(self, found: Statement, sure: str) -> Rows:
+        """Rows of a page on what was shown; arguments as `rows`."""
+        return [
+            (f"Lower bound ({found.basis}, {sure})", f"{found.lower_bound:.4f}"),
+            (self.estimated, "infinite" if found.estimate is None else f"{found.estimate:.4f}"),
+        ]
+
+    def parts(self) -> list[Part]:
+        """More parts of a page."""
+        return []
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.to_plain() == other.to_plain()
+
+    __hash__ = None  # type: ignore[assignment]
 
 
-@lru_cache(maxsize=8)
-def _band(
-    counts: bytes, shape: Any, trials: tuple[int, int], usable: tuple[int, int], confidence: float
-) -> Band:
-    # Kept, since several notions are asked for in turn.
-    whole = np.frombuffer(counts, np.int64).reshape(shape)
-    return band(whole, trials, 1 - confidence, usable=usable)
+_Kind = TypeVar("_Kind", bound=Evidence)
+
+EVIDENCE: dict[str, type[Evidence]] = {}
+"""Kind in a file -> class."""
 
 
-class Evidence(NamedTuple):
-    """All that the confirm stage counted; where it is both, each has half of the error.
+def register(cls: type[_Kind]) -> type[_Kind]:
+    """Makes a kind of evidence known to files."""
+    EVIDENCE[cls.kind] = cls
+    return cls
 
-    Attributes:
-        event: Of the notion that was named.
-        chain: Of every notion.
+
+def evidence_from_plain(content: JsonObject) -> Evidence:
+    """The evidence that `Evidence.to_plain` wrote.
+
+    Raises:
+        KeyError, TypeError, ValueError: It is no such evidence.
     """
-
-    event: EventCounts | None = None
-    chain: ChainCounts | None = None
-
-    def confidence(self, own: float) -> float:
-        """Of each of the two, where both together have this one."""
-        return own if self.event is None or self.chain is None else (1 + own) / 2
-
-    def to_plain(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        found: dict[str, Any] = {}
-        if self.event is not None:
-            found["event"] = {
-                "inside": self.event.counts.tolist(),
-                "trials": list(self.event.trials),
-                "larger": int(self.event.event.larger),
-            }
-        if self.chain is not None:
-            found["chain"] = {
-                "inside": self.chain.counts.tolist(),
-                "trials": list(self.chain.trials),
-                "usable": list(self.chain.usable),
-            }
-        return found
+    fields = {**content}
+    validate.one_of(EVIDENCE, kind=(kind := fields.pop("kind")))
+    return EVIDENCE[kind].from_plain(**fields)
 
 
-def evidence_from_plain(content: dict[str, Any]) -> Evidence:
-    """The evidence that `Evidence.to_plain` wrote; the cells of its event are not in it."""
-    event = chain = None
-    if "event" in content:
-        held = content["event"]
-        larger = np.array(held["larger"])
-        unknown = Event(np.zeros(0, bool), larger, np.array(0.0))
-        first, second = held["trials"]
-        event = EventCounts(unknown, np.array(held["inside"], np.int64), (first, second))
-    if "chain" in content:
-        held = content["chain"]
-        (first, second), (end, start) = held["trials"], held["usable"]
-        counts = np.array(held["inside"], np.int64)
-        chain = ChainCounts(counts, (first, second), (end, start))
-    return Evidence(event, chain)
+def _plain(value: Any) -> object:
+    """A field as JSON holds it."""
+    if isinstance(value, Evidence):
+        return value.to_plain()
+    if hasattr(value, "_asdict"):
+        return {name: _plain(part) for name, part in value._asdict().items()}
+    return value.tolist() if isinstance(value, np.ndarray) else value

@@ -1,16 +1,15 @@
-"""What every notion of privacy does: it says what to look for, and bounds what was counted.
+"""What every notion of privacy does: it says what to look for, and turns counts into levels.
 
-A notion bounds two kinds of evidence: the counts of one event, for which its hypothesis is needed,
-and those of a chain of sets, whose band answers all notions at once.
+A notion bounds its level from the counts of one event, through its hypothesis, and from the band of
+a chain of sets, which serves all notions at once.
 """
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.core.numerics import finite_or_none
 from dpjax.inference import (
     WORTH,
     Band,
@@ -30,15 +29,11 @@ from dpjax.inference import (
 )
 from dpjax.notions import _claims
 from dpjax.notions._claims import Claim
-from dpjax.notions._evidence import ChainCounts, EventCounts, Evidence
-from dpjax.notions._statement import Statement, smallest_error
+from dpjax.notions._statement import Crossing
 from dpjax.partitions import Partition
 
-BAND = "simultaneous band"
-"""What a bound of a chain rests on."""
-
 _FEW_BINS = 32
-"""Of a number, which are ordered by their own ratios alone."""
+"""Most bins of a number that are ordered by their own ratios alone."""
 
 _HUGE = 1e300
 """Stands for infinity in a mean."""
@@ -49,20 +44,34 @@ class Notion:
 
     Attributes:
         name: On the command line and in recipes.
+        takes_delta: Whether `delta` is an option.
+        delta: Part of the probability that a claim leaves out.
     """
 
     name: ClassVar[str]
+    takes_delta: ClassVar[bool] = False
+    delta: float = 0.0
 
     @property
     def symbol(self) -> str:
-        """The level in words."""
+        """Level in words, with its options."""
         raise NotImplementedError
+
+    @property
+    def quantity(self) -> str:
+        """Level in words, without a delta."""
+        return self.symbol
+
+    @property
+    def claimable(self) -> str:
+        """What a claim is about, in words."""
+        return self.symbol
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """The lower bound that a band shows, at least 0.
 
         Args:
-            band: Of a chain.
+            band: Band of a chain.
             distance: k, records in which the pair differs; the bound is of one record.
         """
         raise NotImplementedError
@@ -72,17 +81,17 @@ class Notion:
         return None
 
     def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
-        """By which the event of a chain is chosen that is shown as the witness."""
+        """Score that selects the witness event of a chain."""
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:
         """Raises where nothing of one record follows from pairs at such a distance."""
 
     def point(self, place: float, shown: float) -> str:
-        """In words, what is shown at one place of a curve."""
+        """Value shown at one place of a curve, in words."""
         raise NotImplementedError
 
-    def claimed(self, claim: Any) -> Claim:
+    def claimed(self, claim: object) -> Claim:
         """A claim in the notion's unit, as a number or points of a curve.
 
         Raises:
@@ -101,15 +110,15 @@ class Notion:
         confidence: float,
         num_rivals: int = 1,
     ) -> Event:
-        """The event with the largest bound to be expected, or one that is easier to say.
+        """The event with the largest expected bound, or one that is easier to say.
 
         Args:
-            partition: Of the search.
+            partition: Partition of the search.
             halves: int64 [..., 2, 2, cells], counts of two halves of the search at both sides: one
                 makes sets of cells, the other judges them.
             allowed: bool [cells] that events may hold, or None.
             num_confirm: N, fresh outputs a side.
-            confidence: Of the bound.
+            confidence: Confidence of the bound.
             num_rivals: How many pairs are searched.
 
         Raises:
@@ -128,7 +137,7 @@ class Notion:
             ordered=partition.ordered,
             num_rivals=num_rivals,
         )
-        # Of the sum of several numbers, and of codes, nothing is easy to say.
+        # Sums of several numbers, and codes, have no events that are easy to say.
         lines = lines[: len(partition.shape)] if partition.ordered else []
         batch = event.larger.shape
         found = [
@@ -153,14 +162,14 @@ class Notion:
         confidence: float,
         num_rivals: int,
     ) -> NDArray[np.float64]:
-        """The bound to be expected of a pair, by a few coarse cells: enough to rank pairs.
+        """Expected bound of a pair from a few coarse cells, enough to rank pairs.
 
         Args:
-            partition: Of the search, as all other arguments are those of `choose`.
+            partition: Partition of the search, as all other arguments are those of `choose`.
             halves: int64 [..., 2, 2, cells].
             allowed: bool [cells], or None.
             num_confirm: N.
-            confidence: Of the bound.
+            confidence: Confidence of the bound.
             num_rivals: How many pairs are searched.
 
         Returns:
@@ -196,22 +205,22 @@ class Notion:
         """The chain of sets to confirm, of fine cells or of coarser ones, or along a line.
 
         Args:
-            partition: Of the search.
+            partition: Partition of the search.
             halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
             allowed: bool [cells] that events may hold, or None.
             num_confirm: N, fresh outputs a side.
-            confidence: Of the bound.
+            confidence: Confidence of the bound.
 
         Returns:
             The chain, the bound that is to be expected, and mu of Gaussian privacy for ties.
         """
         ways = ways_of(partition)
         tried = [expected_bands(halves, num_confirm, 1 - confidence, allowed, w) for w in ways]
-        # What is near the middle shows in mu, and what is far out in epsilon; both cost little.
+        # Differences near the middle show in mu, and those in the tails in epsilon.
         shifts = [sum(largest(b, gdp_of) for b in bands) for bands in tried]
         tails = [sum(largest(b, epsilon_of(0.0)) for b in bands) for bands in tried]
         scores = [shift + tail for shift, tail in zip(shifts, tails, strict=True)]
-        # Sets along a number are half-lines, which are easy to say.
+        # Prefer sets along a number: half-lines are easy to say.
         worth = [i for i, way in enumerate(ways) if way.line is not None or len(ways) == 1]
         worth = [i for i in worth if scores[i] >= WORTH * max(scores)]
         best = max(worth or range(len(ways)), key=lambda i: (scores[i], -i))
@@ -219,36 +228,28 @@ class Notion:
         found = [min(self.of_band(b), _HUGE) for b in tried[best]]
         return chain, sum(found) / max(len(found), 1), shifts[best] / max(len(found), 1)
 
-    def bound(
-        self, evidence: EventCounts | ChainCounts, confidence: float, distance: int = 1
+    def of_event(
+        self,
+        larger: NDArray[np.int64],
+        smaller: NDArray[np.int64],
+        trials: tuple[int, int],
+        confidence: float,
+        distance: int = 1,
     ) -> NDArray[np.float64]:
-        """Exact lower bounds, of the leading shape of the evidence.
+        """Exact lower bounds from the counts of one event.
+
+        Args:
+            larger: Integers [...], counts at the side expected to be likelier.
+            smaller: Integers [...], counts at the other side.
+            trials: Fresh outputs at the former and at the latter.
+            confidence: Confidence of each bound.
+            distance: Records in which the pair differs.
 
         Raises:
-            ValueError: The evidence is of one event, and the notion needs a chain.
+            ValueError: The notion has no hypothesis, for it needs more than one event.
         """
-        if isinstance(evidence, ChainCounts):
-            return np.array(self.of_band(evidence.band(confidence), distance))
         hypothesis = self._of_an_event(distance)
-        larger, smaller = evidence.sided()
-        trials = np.asarray(evidence.trials)
-        side = np.asarray(evidence.event.larger)
-        if trials[0] != trials[1] and side.ndim:
-            raise ValueError("trials must be equal where there are several events.")
-        first = int(trials[int(side.flat[0]) if side.size else 0])
-        return event_lower_bound(
-            larger, smaller, first, int(trials.sum() - first), confidence, hypothesis
-        )
-
-    def estimate(
-        self, evidence: EventCounts | ChainCounts, distance: int = 1
-    ) -> NDArray[np.float64]:
-        """The level that the shares of fresh outputs show, at least 0; it may be infinite."""
-        if isinstance(evidence, ChainCounts):
-            return np.array(self.of_band(evidence.shares(), distance))
-        (p, q), trials = evidence.sided(), np.asarray(evidence.trials, float)
-        side = np.asarray(evidence.event.larger)
-        return self.of_shares(p / trials[side], q / trials[1 - side], distance)
+        return event_lower_bound(larger, smaller, *trials, confidence, hypothesis)
 
     def of_shares(self, p: NDArray, q: NDArray, distance: int) -> NDArray[np.float64]:
         """The level that two probabilities of one event show, at least 0."""
@@ -256,60 +257,33 @@ class Notion:
             found = np.where(p > q, self.value(p, q), 0.0)
         return np.maximum(np.nan_to_num(found, posinf=np.inf), 0.0) / distance
 
-    def state(
-        self,
-        evidence: Evidence,
-        own_confidence: float,
-        num_claims: int = 1,
-        claim: Claim | None = None,
-        distance: int = 1,
-    ) -> Statement:
-        """The statement of one audit, from the notion's own event if there is one.
+    def compare(self, band: Band, claim: Claim, distance: int) -> tuple[float, Crossing | None]:
+        """Amount by which a band exceeds a claim (negative if it does not), and where a curve does.
 
         Args:
-            evidence: Of the confirm stage.
-            own_confidence: Of all of its statements.
-            num_claims: By which the smallest error is multiplied.
-            claim: Level to compare with, or None.
+            band: Band of a chain.
+            claim: Level, or points of a curve, as `claimed` returns it.
             distance: Records in which the pair differs.
         """
-        counts = evidence.event if evidence.event is not None else evidence.chain
-        assert counts is not None
-        error = None
-        if claim is not None:
-
-            def excess(own: float) -> float:
-                return self.excess(counts, evidence.confidence(own), claim, distance)
-
-            error = smallest_error(excess, 0.0)
-        sure = evidence.confidence(own_confidence)
-        return Statement(
-            lower_bound=float(self.bound(counts, sure, distance)),
-            estimate=finite_or_none(float(self.estimate(counts, distance))),
-            basis=BAND if evidence.event is None else "exact binomial",
-            smallest_error=None if error is None else min(error * num_claims, 1.0),
-        )
-
-    def excess(
-        self, counts: EventCounts | ChainCounts, confidence: float, claim: Claim, distance: int
-    ) -> float:
-        """By how much a claim is exceeded; below 0 where it is not."""
         assert isinstance(claim, float)
-        return float(self.bound(counts, confidence, distance)) - claim
+        return self.of_band(band, distance) - claim, None
 
-    def shown(self, chain: Chain, counts: ChainCounts, confidence: float) -> Event:
+    def columns(self, band: Band, distance: int) -> dict[str, list[float]] | None:
+        """Names and columns that a band shows of a curve; None for a notion that is a number."""
+        return None
+
+    def shown(self, chain: Chain, band: Band) -> Event:
         """The event of a chain that shows most, for people.
 
         Args:
             chain: With the places of the cells.
-            counts: Of fresh outputs.
-            confidence: Of the bounds that are compared.
+            band: From fresh outputs.
         """
-        found = of_sets(counts.band(confidence), self.value)
+        found = of_sets(band, self.value)
         best = [float(values.max(initial=-math.inf)) for values in found]
         larger = int(np.argmax(best))
         number = int(np.argmax(found[larger])) if found[larger].size else 0
-        number += counts.usable[1] if larger == 1 else 0
+        number += chain.usable[1] if larger == 1 else 0
         return Event(chain.event(number, larger), np.array(larger), np.array(max(best)))
 
 
@@ -319,7 +293,7 @@ def merged_counts(
     """Counts of fewer cells, which of those events may hold, and their places along lines.
 
     Args:
-        partition: Of the cells.
+        partition: Partition of the cells.
         halves: int64 [..., cells].
         allowed: bool [cells], or None.
     """
@@ -331,9 +305,9 @@ def merged_counts(
 
 
 def ways_of(partition: Partition) -> list[Way]:
-    """Orders that are tried: by ratios of cells, and of many of groups and along the numbers."""
+    """Orders to try: by ratios of cells, and with many cells also by groups and along numbers."""
     if max(partition.shape) <= _FEW_BINS:
-        # Of few cells the ratios are known well, and their neighbours may be quite different.
+        # With few cells, ratios are well estimated, and neighbours may differ much.
         return [Way()]
     found = [Way(), *(Way(groups=groups) for groups in partition.coarser())]
     return found + [Way(line=line) for line in partition.positions()]

@@ -1,31 +1,36 @@
-"""What evidence shows of a level of privacy, in numbers."""
+"""Statements: what evidence shows of a level of privacy, in numbers."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import NamedTuple
 
 _LEAST_ERROR = 1e-12
-"""Smaller errors of a refutation are not told apart."""
+"""Smallest error of a refutation that is told apart from smaller ones."""
 
 _PRECISION = 0.01
-"""Part of an error to which it is told."""
+"""Relative precision of a smallest error."""
 
 _NORMAL = NormalDist()
 
+Crossing = tuple[float, float, float]
+"""(place, shown, claimed) where a curve exceeds its claim by most."""
 
-class Statement(NamedTuple):
+
+@dataclass(frozen=True)
+class Statement:
     """What evidence shows of a level of privacy.
 
     Attributes:
-        lower_bound: The level is at least this, with the confidence of the audit.
-        estimate: The level that the fresh outputs show; None where it is infinite or unknown.
-        basis: "exact binomial", "simultaneous band", "normal" or "histogram": what the bound rests
-            on.
-        upper_bound: The level is at most this; None where nothing is said.
-        standard_error: Of the estimate; None where the bound is exact.
-        smallest_error: The smallest error probability at which the claim would still be refuted,
-            at least 1e-12; None where it is not refuted at any below 1/2, or nothing is claimed.
-        curve: Of a notion that is a curve: names and columns of what is shown, all at once.
+        lower_bound: The level is at least this, with the confidence of the audit; 0 where a
+            histogram had an empty interval.
+        estimate: Level that the fresh outputs show; None where it is infinite or unknown.
+        basis: What the bound rests on: "exact binomial" or "simultaneous band" (at any sample
+            size), "normal" (asymptotic) or "histogram".
+        upper_bound: The level is at most this, under an assumption; None without one.
+        standard_error: Standard error of the estimate; None where the bound rests on none.
+        smallest_error: Smallest error probability at which the claim would still be refuted, at
+            least 1e-12; None where it is not refuted at any below 1/2, or nothing is claimed.
+        curve: Names and columns of a notion that is a curve, valid all at once.
         crossing: (place, shown, claimed) where a curve exceeds its claim by most; None where it
             does not.
     """
@@ -37,7 +42,7 @@ class Statement(NamedTuple):
     standard_error: float | None = None
     smallest_error: float | None = None
     curve: dict[str, list[float]] | None = None
-    crossing: tuple[float, float, float] | None = None
+    crossing: Crossing | None = None
 
 
 def smallest_error(bound: Callable[[float], float], claim: float) -> float | None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from jax import Array
 
@@ -20,7 +19,7 @@ class Terms:
     Attributes:
         notion: What is bounded.
         claim: A level to compare with, as a caller wrote it, or None; see `claimed`.
-        confidence: Of the statements of all `num_claims` audits together.
+        confidence: Confidence of the statements of all `num_claims` audits together.
         num_claims: Audits whose statements shall hold together.
         key: Integer seed or typed key, as the caller gave it.
         execution: Layout on the machine; the backend's default if None.
@@ -32,13 +31,13 @@ class Terms:
     """
 
     notion: Notion
-    claim: Any
+    claim: object
     confidence: float
     num_claims: int
-    key: Any
+    key: int | Array
     execution: Execution | None = None
     distance: int = 1
-    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    kept: dict = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self):
         if not isinstance(self.notion, Notion):
@@ -49,8 +48,7 @@ class Terms:
         validate.open_unit(confidence=self.confidence)
         validate.positive_int(num_claims=self.num_claims, distance=self.distance)
         self.notion.refuse_distance(self.distance)
-        # For its checks.
-        _ = self.claimed
+        _ = self.claimed  # checks the claim
         if not isinstance(self.execution, Execution | None):
             raise TypeError(
                 f"execution must be dpjax.Execution or None, but was {self.execution!r}."
@@ -75,7 +73,7 @@ class Terms:
         return claim
 
     def refuse_notions(self, what: str) -> None:
-        """Raises where more than epsilon at delta = 0 is asked of a method without events.
+        """Raises if more than epsilon at delta = 0 is asked of a method without events.
 
         Args:
             what: The method counts, for the message.

@@ -2,27 +2,41 @@
 
 import io
 from pathlib import Path
-from typing import Any
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 from dpjax.core.errors import needs, neutral
 from dpjax.core.files import refuse_unwritable, write_whole
 
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#d1603d", "#3b3b3b"
+EVENT, CLAIM = "#e3c565", "#2e8b57"
+
+LINE = 54
+"""Characters of a line of text."""
+
 _LONGEST = 100
-"""Characters of a text that leave room for the figure."""
+"""Most characters of a text beside a figure."""
 
 _LABEL = 40
-"""Characters of a label in a legend."""
+"""Most characters of a label in a legend."""
 
 _BESIDE = 24
-"""Characters of labels that have room beside each other."""
+"""Most characters of labels that stand beside each other."""
 
 _FORMATS = (".png", ".svg", ".pdf")
 
 WIDTH = 4.6
-"""Inches of a figure that can be read at 400 pixels."""
+"""Width in inches of a figure that can be read at 400 pixels."""
 
 
-def new_figure(num_rows: int = 1, num_columns: int = 1, *, size: tuple[float, float]) -> tuple:
+def new_figure(
+    num_rows: int = 1, num_columns: int = 1, *, size: tuple[float, float]
+) -> "tuple[Figure, Any]":
     """A figure and its axes, independent of any display.
 
     Args:
@@ -43,13 +57,13 @@ def new_figure(num_rows: int = 1, num_columns: int = 1, *, size: tuple[float, fl
     return figure, figure.subplots(num_rows, num_columns)
 
 
-def legend_above(axes: Any, entries: dict[str, Any] | None = None, title: str = "") -> None:
+def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title: str = "") -> None:
     """A legend between a panel and what is above it, where it hides no data and nothing cuts it.
 
     Args:
         axes: The panel.
         entries: Label -> what is drawn; all that has a label in the panel if None.
-        title: Of the panel, in words.
+        title: Title of the panel, in words.
     """
     if entries is None:
         handles, labels = axes.get_legend_handles_labels()
@@ -79,13 +93,19 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def plain(text: str) -> str:
-    """A text of somebody else's, or its beginning: no formula, and no control characters."""
+def literal(text: str) -> str:
+    """A foreign text, or its beginning, without formulas and control characters."""
     text = neutral(text)
     return shorten(text, _LONGEST).replace("$", r"\$")
 
 
-def save_figure(figure: Any, path: str | Path) -> Path:
+def titled(figure: "Figure", title: str, line: int = LINE) -> "Figure":
+    """The figure, with a title in lines of that many characters."""
+    figure.suptitle(fill(literal(title), line), fontsize="medium")
+    return figure
+
+
+def save_figure(figure: "Figure", path: str | Path) -> Path:
     """Writes a figure to a file; the file appears only once it is complete.
 
     Args:

@@ -1,113 +1,70 @@
 """What one chain of sets shows of every notion: profile, trade-off of errors, Renyi divergences."""
 
-from collections.abc import Mapping
-from pathlib import Path
-from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
-from dpjax.inference import Band, band, epsilon_of, largest, profile, renyi, trade_off
-from dpjax.plotting._audit import CLAIM, as_plain
+from dpjax.inference import Band, epsilon_of, largest, profile, renyi, trade_off
 from dpjax.plotting._canvas import (
+    CLAIM,
+    DATABASE,
+    LINE,
+    NEIGHBOR,
     WIDTH,
-    check_figure_path,
     legend_above,
     new_figure,
-    plain,
-    save_figure,
+    titled,
 )
-from dpjax.plotting._outcomes import DATABASE, NEIGHBOR
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _ORDERS = np.geomspace(1.1, 64, 40)
-"""Of Renyi divergences."""
+"""Orders of Renyi divergences."""
 
 _HEIGHT = 4.0
-"""Inches of a panel with its legend."""
+"""Height of a panel in inches, legend included."""
 
 _LEAST_DELTA = 1e-7
-"""Smaller ones are not drawn."""
+"""Smallest delta that is drawn."""
 
 _TOP = 1.15
-"""Room to the right of the largest epsilon."""
+"""Right end of an axis, in units of the largest epsilon."""
 
 
-def plot_notions(result: Any, path: str | Path | None = None, *, stacked: bool = False) -> Any:
-    """The privacy profile, the trade-off curve and Renyi divergences with their bounds.
-
-    Everything is of the pair as it is, whatever its distance, and all bounds hold at once.
+class Claimed:
+    """What is claimed, as curves of other notions where the claim implies them.
 
     Args:
-        result: A `dpjax.AuditResult` whose evidence is a chain of sets, or its `to_dict()`.
-        path: File to write (.png, .svg, .pdf), or None.
-        stacked: Whether the panels lie below each other, for a narrow page, or in a row.
-
-    Returns:
-        The matplotlib figure.
-
-    Raises:
-        ValueError: The evidence has no chain, or the file has another ending.
-        ModuleNotFoundError: matplotlib is missing.
+        kind: Name of the notion; None without a claim.
+        claim: A level, or points of a curve.
+        delta: Delta of a claimed epsilon.
+        order: Order of a claimed Renyi divergence.
     """
-    found = as_plain(result)
-    if not has_chain(found):
-        raise ValueError(
-            "the evidence of this audit has no chain of sets to draw curves of: audit with "
-            "notion=dpjax.Profile(), or with method=dpjax.Events(also=True)."
-        )
-    if path is not None:
-        check_figure_path(path)
-    shown = _band_of(found)
-    size = (WIDTH, 3 * _HEIGHT) if stacked else (3 * WIDTH, _HEIGHT)
-    figure, axes = new_figure(*((3, 1) if stacked else (1, 3)), size=size)
-    claim = _Claim(found)
-    _profile_panel(axes[0], shown, claim)
-    _trade_off_panel(axes[1], shown, claim)
-    _renyi_panel(axes[2], shown, claim)
-    sure = f"confidence {found['confidence']:g}, all of them together"
-    title = plain(f"{found['mechanism']} ({found['witness']['pair']}): bounds with {sure}")
-    figure.suptitle(fill(title, 54) if stacked else title, fontsize="medium")
-    if path is not None:
-        save_figure(figure, path)
-    return figure
 
-
-def has_chain(found: Mapping[str, Any]) -> bool:
-    """Whether a plain result has the counts of a chain."""
-    return "chain" in (found["evidence"] or {})
-
-
-def _band_of(found: Mapping[str, Any]) -> Band:
-    held = found["evidence"]["chain"]
-    error = (1 - found["confidence"]) / found["num_claims"]
-    # Beside an event, the chain has half of the error.
-    error /= len(found["evidence"])
-    first, second = held["trials"]
-    end, start = held["usable"]
-    return band(held["inside"], (first, second), error, usable=(end, start))
-
-
-class _Claim:
-    """What is claimed, as curves of other notions where it is one of them."""
-
-    def __init__(self, found: Mapping[str, Any]):
-        options = found["recipe"]["notion"]
-        # A claim is of one record, and curves are of the pair.
-        claim = found["claim"] if found["recipe"]["distance"] == 1 else None
-        self.kind = None if claim is None else options.get("name", "epsilon")
+    def __init__(
+        self,
+        kind: str | None,
+        claim: float | list[list[float]] | None,
+        delta: float = 0.0,
+        order: float | None = None,
+    ):
+        self.kind = kind
         self.points = np.array(claim, float) if isinstance(claim, list) else np.empty((0, 2))
         self.level = claim if isinstance(claim, float) else 0.0
-        self.delta, self.order = options.get("delta", 0.0), options.get("order")
+        self.delta, self.order = delta, order
 
-    def deltas(self, epsilons: np.ndarray) -> np.ndarray | None:
-        """Of a claim of Gaussian privacy."""
+    def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Deltas under a claim of Gaussian privacy."""
         if self.kind != "gdp" or self.level == 0:
             return None
         a, b = (s * self.level / 2 - epsilons / self.level for s in (1, -1))
         return scipy.special.ndtr(a) - np.exp(epsilons) * scipy.special.ndtr(b)
 
-    def errors(self, x: np.ndarray) -> np.ndarray | None:
+    def errors(self, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Least errors of the second kind under the claim."""
         if self.kind == "trade-off":
             return np.interp(x, self.points[:, 0], self.points[:, 1])
@@ -120,7 +77,7 @@ class _Claim:
             return np.maximum(np.maximum(first, np.exp(-epsilon) * (1 - delta - x)), 0)
         return None
 
-    def divergences(self, orders: np.ndarray) -> np.ndarray | None:
+    def divergences(self, orders: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Largest divergences under the claim."""
         if self.kind == "zcdp":
             return self.level * orders
@@ -129,7 +86,29 @@ class _Claim:
         return None
 
 
-def _profile_panel(axes: Any, shown: Band, claim: _Claim) -> None:
+def plot_notions(shown: Band, title: str, claim: Claimed, *, stacked: bool = False) -> "Figure":
+    """The privacy profile, the trade-off curve and Renyi divergences with their bounds.
+
+    Everything is of the pair as it is, whatever its distance, and all bounds hold at once.
+
+    Args:
+        shown: The band of a chain of sets.
+        title: Title of the figure.
+        claim: To be drawn beside the bounds.
+        stacked: Whether the panels lie below each other, for a narrow page, or in a row.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing.
+    """
+    size = (WIDTH, 3 * _HEIGHT) if stacked else (3 * WIDTH, _HEIGHT)
+    figure, axes = new_figure(*((3, 1) if stacked else (1, 3)), size=size)
+    _profile_panel(axes[0], shown, claim)
+    _trade_off_panel(axes[1], shown, claim)
+    _renyi_panel(axes[2], shown, claim)
+    return titled(figure, title, LINE if stacked else 3 * LINE)
+
+
+def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     top = max(largest(shown, epsilon_of(0.0)), 0.1)
     marked = [claim.level] if claim.kind == "epsilon" else claim.points[:, 0]
     right = _TOP * max([top, *(e for e in marked if e <= 1.5 * top)])
@@ -138,7 +117,7 @@ def _profile_panel(axes: Any, shown: Band, claim: _Claim) -> None:
     sides = (("database against neighbor", DATABASE), ("neighbor against database", NEIGHBOR))
     for deltas, (label, color) in zip(both, sides, strict=True):
         axes.plot(epsilons, np.where(deltas > 0, deltas, np.nan), color=color, label=label)
-    # What is below either curve is refuted.
+    # Below either curve, levels are refuted.
     axes.fill_between(
         epsilons, _LEAST_DELTA, np.maximum(both.max(axis=0), _LEAST_DELTA), color=DATABASE,
         alpha=0.12, linewidth=0, label="refuted",
@@ -156,7 +135,7 @@ def _profile_panel(axes: Any, shown: Band, claim: _Claim) -> None:
     legend_above(axes, title="privacy profile")
 
 
-def _trade_off_panel(axes: Any, shown: Band, claim: _Claim) -> None:
+def _trade_off_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     x, missed = trade_off(shown)
     axes.plot(x, missed, color=DATABASE, label="null hypothesis: neighbor")
     axes.plot(missed, x, color=NEIGHBOR, label="null hypothesis: database")
@@ -172,14 +151,14 @@ def _trade_off_panel(axes: Any, shown: Band, claim: _Claim) -> None:
     legend_above(axes, title="trade-off of errors")
 
 
-def _renyi_panel(axes: Any, shown: Band, claim: _Claim) -> None:
+def _renyi_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     levels = renyi(shown, _ORDERS)
     axes.plot(_ORDERS, levels, color=DATABASE, label="at least")
     top = levels[-1]
     axes.fill_between(_ORDERS, 0, levels, color=DATABASE, alpha=0.12, linewidth=0, label="refuted")
     if (claimed := claim.divergences(_ORDERS)) is not None:
         axes.plot(_ORDERS, claimed, color=CLAIM, label="claim")
-    if claim.kind == "renyi":
+    if claim.order is not None:
         axes.plot([claim.order], [claim.level], "o", color=CLAIM, label="claim")
         top = max(top, claim.level)
     if claim.kind == "epsilon" and claim.delta == 0:

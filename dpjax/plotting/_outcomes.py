@@ -4,21 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import commonprefix
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpjax.plotting._canvas import plain
+from dpjax.plotting._canvas import DATABASE, EVENT, LINE, LOSS, NEIGHBOR, literal
 
-DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#d1603d", "#3b3b3b"
-EVENT = "#e3c565"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
 
 _ENOUGH = 100
-"""Draws of both sides together of which the loss is known to about 0.2."""
+"""Draws of both sides together that give a loss to about 0.2."""
 
 _MANY, _TICKS = 40, 20
-"""More numbers than this are drawn as steps and not as bars; and so many labels are named."""
+"""Most numbers that are drawn as bars rather than steps, and most labels that are named."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Strip:
     Attributes:
         low: [cells], where they begin.
         high: [cells], where they end; equal to `low` for single values among intervals.
-        names: Of labels, or few reals, in slots; None for numbers at their place.
+        names: Names of labels, or few reals, in slots; None for numbers at their place.
         per: What has a probability: each "label", "number" or whole "value", or a "unit" of length.
         shares: [2, cells], of the outputs at the database and at its neighbor.
         loss: [cells].
@@ -62,7 +63,7 @@ def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[St
     """The strip of the numbers and that of the labels, as far as there are some.
 
     Args:
-        curve: Of an `AuditResult` that counted outcomes or cells.
+        curve: Curve of an `AuditResult` that counted outcomes or cells.
         num_samples: Draws a side; if given, cells that are too many for bars are joined with those
             beside them until their loss is known well enough to be drawn.
     """
@@ -146,7 +147,7 @@ def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarra
     )
 
 
-def share_panel(axes: Any, strip: Strip) -> None:
+def share_panel(axes: "Axes", strip: Strip) -> None:
     """Probabilities or densities of both sides; single values have an axis at the right."""
     widths = strip.high - strip.low
     if strip.few:
@@ -173,7 +174,7 @@ def share_panel(axes: Any, strip: Strip) -> None:
         beside.set_ylabel("probability of a value (dots)")
 
 
-def strip_loss_panel(axes: Any, strip: Strip, *, label: str = "loss (search)") -> None:
+def strip_loss_panel(axes: "Axes", strip: Strip, *, label: str = "loss (search)") -> None:
     """The loss in each cell."""
     if strip.few:
         middle, widths = (strip.low + strip.high) / 2, strip.high - strip.low
@@ -185,7 +186,7 @@ def strip_loss_panel(axes: Any, strip: Strip, *, label: str = "loss (search)") -
     axes.set_ylabel("privacy loss")
 
 
-def shade_event(axes: Any, strip: Strip, label: str | None = None) -> None:
+def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
     """The event that was counted as bands behind a panel, the first with a label."""
     band = {"color": EVENT, "alpha": 0.4, "linewidth": 0, "zorder": 0}
     least = np.ptp(np.concatenate([strip.low, strip.high])) / 300
@@ -195,29 +196,29 @@ def shade_event(axes: Any, strip: Strip, label: str | None = None) -> None:
         label = None
 
 
-def name_places(axes: Any, strip: Strip) -> None:
+def name_places(axes: "Axes", strip: Strip) -> None:
     """Ticks and name of the axis of outputs."""
     if strip.names is None:
         axes.set_xlabel("output")
         axes.locator_params(axis="x", nbins=7, integer=strip.per == "value")
         return
-    # What all names begin with is said once.
+    # Say the common beginning of all names once.
     common = commonprefix(strip.names) if len(strip.names) > 1 else ""  # noqa: RUF071
     common = common[: common.rfind(" ") + 1]
     kind = "label" if strip.per == "label" else "output"
-    axes.set_xlabel(fill(plain(f"{kind}: {common}..." if common else kind), 54))
+    axes.set_xlabel(fill(literal(f"{kind}: {common}..." if common else kind), LINE))
     names = [name.removeprefix(common) for name in strip.names]
     names = [name if len(name) <= 24 else f"{name[:23]}…" for name in names]
     places = range(0, len(names), -(-len(names) // _TICKS))
     longest = max(map(len, names))
     # Texts side by side would run into each other.
-    slanted = {"rotation": 40, "ha": "right"} if longest > 5 else {}
+    slanted: dict[str, Any] = {"rotation": 40, "ha": "right"} if longest > 5 else {}
     if len(places) > 12 and longest > 2:
-        slanted = {"rotation": 90}
-    axes.set_xticks(places, [plain(names[place]) for place in places], **slanted)
+        slanted: dict[str, Any] = {"rotation": 90}
+    axes.set_xticks(places, [literal(names[place]) for place in places], **slanted)
 
 
-def _steps(axes: Any, strip: Strip, height: np.ndarray, **style: Any) -> None:
+def _steps(axes: "Axes", strip: Strip, height: np.ndarray, **style: Any) -> None:
     """A line at the height of each interval, broken where there is none."""
     wide = ~strip.single
     low, high, height = strip.low[wide], strip.high[wide], height[wide]

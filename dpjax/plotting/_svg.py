@@ -7,8 +7,7 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any
 
-from dpjax.plotting._audit import CLAIM
-from dpjax.plotting._outcomes import DATABASE, EVENT, LOSS, NEIGHBOR
+from dpjax.plotting._canvas import CLAIM, DATABASE, EVENT, LOSS, NEIGHBOR
 
 _INK = {LOSS: "currentColor", "#000000": "currentColor"}
 _NAMES = {DATABASE: "database", NEIGHBOR: "neighbor", CLAIM: "claim", EVENT: "event"}
@@ -21,8 +20,8 @@ def figure_svg(figure: Any, name: str, title: str, description: str) -> str:
     """A matplotlib figure as one `svg` element, with its texts as texts.
 
     Args:
-        figure: Of `new_figure`.
-        name: Of the figure in its page, letters alone: ids begin with it.
+        figure: Figure of `new_figure`.
+        name: Name of the figure in its page, letters alone: ids begin with it.
         title: What it is called.
         description: What can be seen in it, in words.
 
@@ -41,7 +40,7 @@ def figure_svg(figure: Any, name: str, title: str, description: str) -> str:
     drawn = re.sub(
         r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", found[2], flags=re.S
     )
-    # Within tags alone, for labels are somebody's texts; in them < and > are escaped.
+    # Change tags alone: labels are foreign texts, with < and > escaped.
     drawn = re.sub(r"<[^<>]*>", lambda tag: _of_page(tag[0], name), drawn)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '

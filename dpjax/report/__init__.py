@@ -1,7 +1,5 @@
 """Reports that can be handed on: one self-contained HTML file, or Markdown."""
 
-from dpjax.report._audit import render_report as render_report
-from dpjax.report._audit import write_report as write_report
 from dpjax.report._files import check_report_path as check_report_path
 from dpjax.report._files import render as render
 from dpjax.report._notebook import notebook_html as notebook_html

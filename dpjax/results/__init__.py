@@ -2,13 +2,18 @@
 
 from dpjax.results._build import Finding as Finding
 from dpjax.results._build import build as build
+from dpjax.results._build import conclude as conclude
+from dpjax.results._build import concluded as concluded
 from dpjax.results._build import judge as judge
 from dpjax.results._findings import Findings as Findings
 from dpjax.results._findings import Row as Row
-from dpjax.results._result import ASSUMPTION_REFUTED as ASSUMPTION_REFUTED
-from dpjax.results._result import NO_CLAIM as NO_CLAIM
-from dpjax.results._result import NOT_REFUTED as NOT_REFUTED
-from dpjax.results._result import VIOLATED as VIOLATED
+from dpjax.results._parts import ASSUMPTION_REFUTED as ASSUMPTION_REFUTED
+from dpjax.results._parts import NO_CLAIM as NO_CLAIM
+from dpjax.results._parts import NOT_REFUTED as NOT_REFUTED
+from dpjax.results._parts import VIOLATED as VIOLATED
+from dpjax.results._parts import Conclusion as Conclusion
+from dpjax.results._parts import Observed as Observed
+from dpjax.results._parts import Provenance as Provenance
+from dpjax.results._parts import Witness as Witness
 from dpjax.results._result import AuditResult as AuditResult
-from dpjax.results._result import Witness as Witness
-from dpjax.results.plain import plain_database as plain_database
+from dpjax.results.recipes import plain_database as plain_database

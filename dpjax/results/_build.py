@@ -1,30 +1,40 @@
 """One builder of results: what a method found, under the terms of the audit."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dpjax.notions import Statement, Terms
-from dpjax.results._result import (
+from dpjax.core.types import JsonObject
+from dpjax.notions import Evidence, Statement, Terms
+from dpjax.results._parts import (
     NO_CLAIM,
     NOT_REFUTED,
     VIOLATED,
-    AuditResult,
+    Conclusion,
+    Observed,
+    Provenance,
     Witness,
 )
+from dpjax.results._result import AuditResult
 from dpjax.results._subjects import subject_to_plain
-from dpjax.results.plain import (
+from dpjax.results.provenance import device, seed_of, versions
+from dpjax.results.recipes import (
     holds_arrays,
     notion_to_plain,
     options_to_plain,
     plain_database,
 )
-from dpjax.results.provenance import device, seed_of, versions
 from dpjax.sources import AnyPairs, Source
 
 _MOST_PAIRS = 10_000
-"""Pairs that a recipe holds."""
+"""Most pairs that a recipe holds."""
+
+
+class _Named(Protocol):
+    """A method: a recipe needs its name and its options."""
+
+    name: ClassVar[str]
 
 
 @dataclass(frozen=True)
@@ -32,80 +42,91 @@ class Finding:
     """What a method found, before it is a result.
 
     Attributes:
-        statement: Bounds and estimate.
-        witness: As in `AuditResult`, as all others that are named as there.
-        pairs: That were compared.
-        verdict: (verdict, sentence) of a method with verdicts of its own; None for the usual ones.
-        level: What is bounded, where that is not the notion's level.
+        statement: With the verdict; see `conclude`.
+        evidence: What was drawn and counted.
+        notes: What a reader should know besides.
+        witness: Where the loss is largest; None where no pair is.
+        pairs: That were compared; None for a method without pairs.
     """
 
-    statement: Statement
-    witness: Witness
-    pairs: AnyPairs
-    pair_scores: tuple[tuple[str, float | None], ...]
-    region: str
-    num_samples: int
-    num_confirm: int
-    settings: dict[str, Any]
+    statement: Conclusion
+    evidence: Observed
     notes: list[str]
-    curve: dict[str, list] | None = None
-    evidence: dict[str, Any] | None = None
-    assumption: dict[str, Any] | None = None
-    verdict: tuple[str, str] | None = None
-    level: str | None = None
+    witness: Witness | None = None
+    pairs: AnyPairs | None = None
 
 
 def build(
-    finding: Finding, source: Source, method: Any, terms: Terms, seconds: float
+    finding: Finding, source: Source, method: _Named, terms: Terms, seconds: float
 ) -> AuditResult:
     """The result of an audit.
 
     Args:
-        finding: Of the method.
+        finding: Finding of the method.
         source: That was audited.
         method: That audited it.
-        terms: Of the audit.
+        terms: Terms of the audit.
         seconds: Wall time.
     """
-    found = finding.statement
-    verdict, sentence = finding.verdict or judge(found, terms)
-    on_device = finding.settings.get("generator") == "threefry2x32"
+    on_device = finding.evidence.settings.get("generator") == "threefry2x32"
     return AuditResult(
-        lower_bound=found.lower_bound,
-        upper_bound=found.upper_bound,
-        estimate=found.estimate,
-        standard_error=found.standard_error,
-        basis=found.basis,
-        confidence=float(terms.confidence),
-        num_claims=terms.num_claims,
-        smallest_error=found.smallest_error,
-        verdict=verdict,
-        sentence=sentence,
-        claim=terms.plain_claim,
-        level=finding.level or terms.notion.symbol,
+        statement=finding.statement,
         witness=finding.witness,
-        mechanism=source.name,
-        parameters=source.parameters,
-        pair_scores=finding.pair_scores,
-        region=finding.region,
-        num_samples=finding.num_samples,
-        num_confirm=finding.num_confirm,
-        settings=finding.settings,
-        assumption=finding.assumption,
+        evidence=finding.evidence,
         recipe={
             "subject": subject_to_plain(source),
             "method": {"name": method.name, **options_to_plain(method)},
             "notion": notion_to_plain(terms.notion),
             "distance": terms.distance,
-            "pairs": _plain_pairs(finding.pairs, source.stacks_pairs),
+            # Empty for a method without pairs; None where JSON does not hold them.
+            "pairs": {}
+            if finding.pairs is None
+            else _plain_pairs(finding.pairs, source.stacks_pairs),
             "key": seed_of(terms.key),
         },
+        provenance=Provenance(
+            mechanism=source.name,
+            parameters=source.parameters,
+            versions=versions(),
+            device=device() if on_device else "host",
+            seconds=seconds,
+        ),
         notes=tuple(finding.notes),
-        curve=finding.curve,
-        evidence=finding.evidence,
-        versions=versions(),
-        device=device() if on_device else "host",
-        seconds=seconds,
+    )
+
+
+def conclude(counted: Evidence, terms: Terms) -> Conclusion:
+    """The statement of an evidence on the claim, which says no more than what was shown.
+
+    Args:
+        counted: The evidence.
+        terms: Terms of the audit.
+
+    Raises:
+        ValueError: The evidence says nothing of the notion.
+    """
+    asked = terms.own_confidence, terms.num_claims, terms.claimed, terms.distance
+    found = counted.state(terms.notion, *asked)
+    return concluded(found, terms, terms.notion.symbol, judge(found, terms))
+
+
+def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, str]) -> Conclusion:
+    """A statement with its verdict.
+
+    Args:
+        found: What evidence shows.
+        terms: Terms of the audit.
+        level: What is bounded, in words.
+        verdict: The verdict and its sentence.
+    """
+    return Conclusion(
+        **vars(found),
+        level=level,
+        claim=terms.plain_claim,
+        confidence=float(terms.confidence),
+        num_claims=terms.num_claims,
+        verdict=verdict[0],
+        sentence=verdict[1],
     )
 
 
@@ -133,7 +154,7 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
     )
 
 
-def _plain_pairs(pairs: AnyPairs, drawn: bool) -> dict[str, Any] | None:
+def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
     """Databases and labels; None where they are too many, or not all as JSON holds them.
 
     Args:
@@ -147,7 +168,7 @@ def _plain_pairs(pairs: AnyPairs, drawn: bool) -> dict[str, Any] | None:
     types = {d.dtype if isinstance(d, np.ndarray) else None for side in sides for d in side}
     if len(types) > 1 or (not drawn and any(holds_arrays(d) for side in sides for d in side)):
         return None
-    found: dict[str, Any] = {"labels": list(pairs.labels)}
+    found: JsonObject = {"labels": list(pairs.labels)}
     for name, side in zip(("database", "neighbor"), sides, strict=True):
         databases = side.tolist() if isinstance(side, np.ndarray) else side
         plain = [plain_database(database) for database in databases]

@@ -41,14 +41,14 @@ class Findings:
 
     @classmethod
     def of(cls, *findings: Finding) -> "Findings":
-        """Findings that were made one by one, with the pair that each witness names."""
+        """Findings that were made one by one; the pair is the one that each witness names."""
 
-        def row(finding: Finding) -> Row:
-            verdict = None if finding.verdict is None else finding.verdict[0]
-            labels = finding.pairs.labels
-            return Row(finding.statement, labels.index(finding.witness.pair), verdict=verdict)
+        def row(found: Finding) -> Row:
+            labels = () if found.pairs is None else found.pairs.labels
+            pair = 0 if found.witness is None else labels.index(found.witness.pair)
+            return Row(found.statement, pair, verdict=found.statement.verdict)
 
-        return cls(findings.__getitem__, lambda: [row(finding) for finding in findings])
+        return cls(findings.__getitem__, lambda: [row(found) for found in findings])
 
     @classmethod
     def of_rows(cls, rows: Callable[[], list[Row]]) -> "Findings":

@@ -1,134 +1,37 @@
-"""The result of an audit: what was found, how sure it is, and how to do it again."""
+"""The result of an audit: how it is asked, shown, written, and read again."""
 
 import dataclasses
 import json
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dpjax.core.errors import neutral
-from dpjax.core.files import read_document
-from dpjax.inference import searched_text
-from dpjax.notions import Evidence, Notion, Statement, evidence_from_plain
-from dpjax.results.plain import notion_from_plain
+from dpjax.core.files import read_document, write_whole
+from dpjax.core.types import JsonObject
+from dpjax.notions import Notion, Rows, Statement, evidence_from_plain
+from dpjax.report import Page
+from dpjax.results._figures import figure_of, levels_figure
+from dpjax.results._parts import Conclusion, Observed, Parts, Provenance, Witness
 
-VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-ASSUMPTION_REFUTED = "assumption refuted"
-"""Of histograms alone: their interval says nothing then."""
-
-
-@dataclass(frozen=True)
-class Witness:
-    """Where the loss was found largest.
-
-    Attributes:
-        pair: Label of the pair.
-        database: The database, as nested lists or a text.
-        neighbor: Its neighbor.
-        output: An event in words, an outcome, a real, or a list of reals; None for histograms.
-        densities: Confirmed densities or probabilities at the database and at the neighbor, before
-            truncation; None for histograms.
-        larger: "database" or "neighbor", the side where the output is likelier.
-        event: The event that is counted for an exact bound, in words.
-        event_counts: How often it happened at the database and at the neighbor.
-        on_floor: Whether the search stage saw one of the densities at the floor.
-        floor: tau of a density.
-        bandwidth: h of the confirm stage; None for events and outcomes.
-    """
-
-    pair: str
-    database: Any
-    neighbor: Any
-    output: Any = None
-    densities: tuple[float, float] | None = None
-    larger: str | None = None
-    event: str | None = None
-    event_counts: tuple[int, int] | None = None
-    on_floor: bool = False
-    floor: float = 0.0
-    bandwidth: float | None = None
+_DAMAGED = KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError
+"""Errors of a text that holds no result."""
 
 
-@dataclass(frozen=True, repr=False)
-class AuditResult:
+@dataclasses.dataclass(frozen=True, repr=False)
+class AuditResult(Parts):
     """What an audit found. Plain numbers and texts: it serialises to JSON and back.
 
     Attributes:
-        lower_bound: The level is at least this, with the stated confidence; 0 where a histogram
-            had an empty interval.
-        upper_bound: The level is at most this, if the assumption is true; None where nothing is
-            assumed.
-        estimate: The level that fresh draws show (None where it is infinite or there is none).
-        standard_error: Of the estimate; None where the bound rests on none.
-        basis: What the bound rests on: "exact binomial" or "simultaneous band" (at any sample
-            size), "normal" (asymptotic) or "histogram".
-        confidence: Of the bounds of all `num_claims` audits together.
-        num_claims: Audits whose bounds hold together.
-        smallest_error: The smallest error probability at which the claim would still be refuted;
-            None where it is not refuted at any below 1/2, and of histograms.
-        verdict: "violated", "not refuted", "no claim" or "assumption refuted".
-        sentence: The verdict in words.
-        claim: The level that was claimed, points of the curve that was, or None.
-        level: What is bounded, in words, such as "epsilon".
-        witness: Where the loss is largest.
-        mechanism: Name, function or file.
-        parameters: Of the mechanism.
-        pair_scores: (label, score) of every pair, best first. A score is what the search expected,
-            by which it chose a pair; that of the best of many is too high to be an estimate. None
-            where it is infinite.
-        region: Outputs that were compared, in words.
-        num_samples: Outputs a side that searched at the witness's pair; of histograms those at
-            each input.
-        num_confirm: N at each side of the witness's pair; 0 for histograms.
-        settings: All that changes the answer besides the recipe, or follows from it.
-        assumption: Of a histogram: "text", "p_value" by the counts of this run (Theorem 3, or
-            None), "status", "plan", "num_pairs" and "num_failed"; None for other methods.
-        recipe: What was audited ("subject", or None where nothing names it), method, notion, pairs
-            and key as plain words and numbers, for `dpjax.rerun`.
+        statement: Bounds, estimate, claim and verdict.
+        witness: Where the loss is largest; None where no pair is.
+        evidence: What was drawn and counted.
+        recipe: What was audited, method, notion, pairs and key, for `dpjax.rerun`.
+        provenance: Mechanism, versions, device and seconds.
         notes: What a reader should know besides.
-        evidence: Counts of fresh outputs: of the "event" of the named notion, of a "chain" of sets
-            that answers for every notion, or of both; None for methods without events.
-        curve: Points, densities on both sides and losses (None where infinite) of the witness's
-            pair, or None.
-        versions: Of dpjax and what it stands on.
-        device: Where it ran.
-        seconds: Wall time, compilation included.
     """
-
-    lower_bound: float
-    upper_bound: float | None
-    estimate: float | None
-    standard_error: float | None
-    basis: str
-    confidence: float
-    num_claims: int
-    smallest_error: float | None
-    verdict: str
-    sentence: str
-    claim: float | list[list[float]] | None
-    level: str
-    witness: Witness
-    mechanism: str
-    parameters: dict[str, Any]
-    pair_scores: tuple[tuple[str, float | None], ...]
-    region: str
-    num_samples: int
-    num_confirm: int
-    settings: dict[str, Any]
-    assumption: dict[str, Any] | None
-    recipe: dict[str, Any]
-    notes: tuple[str, ...] = ()
-    curve: dict[str, list] | None = field(default=None, repr=False)
-    evidence: dict[str, Any] | None = field(default=None, repr=False)
-    versions: dict[str, str] = field(default_factory=dict, repr=False)
-    device: str = ""
-    seconds: float = 0.0
-
-    @property
-    def delta(self) -> float:
-        """Of (epsilon, delta)-differential privacy."""
-        return float(self.recipe["notion"].get("delta", 0.0))
 
     def bound(self, notion: Notion) -> Statement:
         """What the evidence says of any notion, without a draw.
@@ -150,27 +53,20 @@ class AuditResult:
             raise TypeError(f"notion must be a notion of dpjax, but was {notion!r}.")
         distance = self.recipe.get("distance", 1)
         notion.refuse_distance(distance)
-        sure = 1 - (1 - self.confidence) / self.num_claims
-        evidence = evidence_from_plain(self.evidence or {})
-        named = notion_from_plain(self.recipe["notion"])
-        if notion == named and evidence.event is not None:
-            return notion.state(evidence, sure, distance=distance)
-        if evidence.chain is None:
-            raise ValueError(
-                f"the evidence of this audit is of one event, counted for {self.level}, on which "
-                f"all of the error was spent, so it says nothing of {notion.symbol}: audit with "
-                f"notion={notion!r}, or with method=Events(also=True)."
-                if evidence.event is not None
-                else f"this audit counted no events, so it says nothing of {notion.symbol}: use "
-                "method=Events()."
-            )
-        # The confidence of the chain alone is what is left for it beside an event.
-        own = evidence.confidence(sure)
-        return notion.state(Evidence(chain=evidence.chain), own, distance=distance)
+        sure, named = self.statement.own_confidence, self.notion
+        return self.evidence.counted.state(notion, sure, distance=distance, named=named)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Nested dicts and lists, as JSON holds them."""
-        return dataclasses.asdict(self)
+    def to_dict(self) -> JsonObject:
+        """Nested dicts and lists, as JSON holds them: an entry for each part."""
+        parts: JsonObject = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        counted = self.evidence.counted.to_plain()
+        return {
+            **parts,
+            "statement": dataclasses.asdict(self.statement),
+            "witness": self.witness and dataclasses.asdict(self.witness),
+            "evidence": {**vars(self.evidence), "counted": counted},
+            "provenance": dataclasses.asdict(self.provenance),
+        }
 
     def to_json(self, indent: int | None = 2) -> str:
         """One JSON object; `from_json` reads it back."""
@@ -185,13 +81,21 @@ class AuditResult:
         """
         try:
             content = json.loads(text)
-            witness = content.pop("witness")
-            for name in ("densities", "event_counts"):
-                witness[name] = None if witness[name] is None else tuple(witness[name])
-            scores = tuple((label, value) for label, value in content.pop("pair_scores"))
-            notes = tuple(content.pop("notes"))
-            return cls(witness=Witness(**witness), pair_scores=scores, notes=notes, **content)
-        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            stated, witness, seen = (content[name] for name in ("statement", "witness", "evidence"))
+            _make_tuples(stated, "crossing")
+            if witness is not None:
+                _make_tuples(witness, "densities", "event_counts")
+            scores = tuple((label, value) for label, value in seen["pair_scores"])
+            counted = evidence_from_plain(seen["counted"])
+            parts = {
+                "statement": Conclusion(**stated),
+                "witness": None if witness is None else Witness(**witness),
+                "evidence": Observed(**{**seen, "counted": counted, "pair_scores": scores}),
+                "provenance": Provenance(**content["provenance"]),
+                "notes": tuple(content["notes"]),
+            }
+            return cls(**{**content, **parts})
+        except _DAMAGED as error:
             raise ValueError(f"text is not an audit result of dpjax: {error!r}.") from error
 
     @classmethod
@@ -201,7 +105,7 @@ class AuditResult:
         Nothing in the file is run.
 
         Args:
-            path: Of the file; a page ends in .html.
+            path: Path of the file; a page ends in .html.
 
         Raises:
             FileNotFoundError: There is none.
@@ -218,7 +122,7 @@ class AuditResult:
         except ValueError as error:
             raise ValueError(f"result file {path} cannot be read: {error}") from None
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> JsonObject:
         """One row of a table: the numbers without the settings."""
         names = (
             "mechanism",
@@ -228,11 +132,12 @@ class AuditResult:
             "upper_bound",
             "confidence",
             "verdict",
-            "seconds",
         )
-        return {**{name: getattr(self, name) for name in names}, "pair": self.witness.pair}
+        row = {name: getattr(self, name) for name in names}
+        pair = None if self.witness is None else self.witness.pair
+        return {**row, "seconds": self.seconds, "pair": pair}
 
-    def plot(self, path: str | Path | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> "Figure":
         """Draws what was found (needs matplotlib).
 
         After a chain of sets that is the profile, the trade-off curve and Renyi divergences, with
@@ -245,9 +150,26 @@ class AuditResult:
         Returns:
             The matplotlib figure.
         """
-        from dpjax.plotting import plot_result
+        from dpjax.plotting import check_figure_path, save_figure
 
-        return plot_result(self, path)
+        if path is not None:
+            check_figure_path(path)
+        figure = figure_of(self)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+    def page(self, kind: str = ".html", name: str = "audit.json") -> Page:
+        """The page of `report`; its figures need matplotlib.
+
+        Args:
+            kind: ".html", with figures, or ".md".
+            name: Name of the file that is written.
+        """
+        from dpjax.results._page import page_of
+
+        html = kind == ".html"
+        return page_of(self, self.to_dict(), name if html else "audit.json", drawn=html)
 
     def report(self, path: str | Path) -> Path:
         """Writes a page that can be handed on (needs jinja2, and matplotlib for html).
@@ -258,18 +180,21 @@ class AuditResult:
         Returns:
             The path.
         """
-        from dpjax.report import write_report
+        from dpjax.report import check_report_path, render
 
-        return write_report(self, path)
+        path = check_report_path(path)
+        kind = path.suffix.lower()
+        write_whole({path: render(self.page(kind, path.name), kind)})
+        return path
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the verdict, the numbers and, with matplotlib, a figure."""
-        from dpjax.plotting import plot_levels, svg_if_possible
+        from dpjax.plotting import svg_if_possible
         from dpjax.report import notebook_html
 
-        svg = svg_if_possible(plot_levels, self, f"Audit of {self.mechanism}", self.sentence)
+        svg = svg_if_possible(levels_figure, self, f"Audit of {self.mechanism}", self.sentence)
         headline = f"{self.mechanism}: {self.verdict}"
-        return notebook_html(self.verdict, headline, self.sentence, self._lines(), svg)
+        return notebook_html(self.verdict, headline, self.sentence, self._rows(), svg)
 
     def __repr__(self) -> str:
         return neutral(
@@ -281,59 +206,33 @@ class AuditResult:
         lines = [
             f"{self.mechanism}{parameters_text(self.parameters)}",
             f"  {self.verdict.upper()}: {self.sentence}",
-            *(f"  {name:<12} {text}" for name, text in self._lines()),
+            *(f"  {name:<12} {text}" for name, text in self._rows()),
         ]
         lines += [f"  note         {note}" for note in self.notes]
-        # Names, labels and columns are somebody else's texts.
+        # Names, labels and columns are foreign texts.
         return "\n".join(map(neutral, lines))
 
-    def _lines(self) -> list[tuple[str, str]]:
+    def _rows(self) -> Rows:
         """Names and texts of the numbers."""
-        witness, sure = self.witness, f"confidence {self.confidence:g} ({self.basis})"
-        if self.assumption is not None:
-            return self._histogram_lines(sure, self.assumption)
-        lines = [("lower bound", f"{self.lower_bound:.4f}, {sure}")]
-        if self.verdict == VIOLATED and self.smallest_error is not None:
-            down = f"{self.smallest_error:.2g}"
-            lines.append(("refuted", f"the claim, at every error probability down to {down}"))
-        estimate = "infinite" if self.estimate is None else f"{self.estimate:.4f}"
-        if witness.on_floor:
-            estimate = "none, since a density is at the floor"
-        if self.standard_error is not None:
-            estimate += f" (standard error {self.standard_error:.4f})"
-        first, second = witness.densities or (0.0, 0.0)
-        kind = "density" if witness.bandwidth is not None else "probability"
-        return [
-            *lines,
-            ("estimate", estimate),
-            (
-                "witness",
+        witness, observed = self.witness, self.evidence
+        sure = f"confidence {self.confidence:g}"
+        rows = observed.counted.rows(self.statement, sure)
+        if (down := self.refuted_at) is not None:
+            rows.insert(1, ("refuted", f"the claim, at every error probability down to {down}"))
+        if witness is not None and witness.densities is not None:
+            kind = "density" if witness.bandwidth is not None else "probability"
+            first, second = witness.densities
+            text = (
                 f"{witness.pair}, output {_short(witness.output)}: {kind} {first:.4g} at the "
-                f"database, {second:.4g} at the neighbor",
-            ),
-            (
-                "draws",
-                f"{searched_text(self.to_dict())}, {self.num_confirm} a side to confirm; "
-                f"region {self.region}",
-            ),
-        ]
-
-    def _histogram_lines(self, sure: str, assumed: dict[str, Any]) -> list[tuple[str, str]]:
-        plan, found = assumed["plan"], "none"
-        if self.estimate is not None:
-            found = f"{self.estimate:.4f} in [{self.lower_bound:.4f}, {self.upper_bound:.4f}]"
-        draws = (
-            f"{plan['num_samples']} at each of {plan['num_inputs']} inputs, "
-            f"{plan['num_intervals']} intervals; {assumed['num_failed']} of "
-            f"{assumed['num_pairs']} pairs failed"
-        )
-        lines = [("estimate", f"{found}, {sure}"), ("assumed", assumed["text"]), ("draws", draws)]
-        if assumed["p_value"] is not None:
-            lines.append(("safety check", f"p = {assumed['p_value']:.3g} for the assumption"))
-        return lines
+                f"database, {second:.4g} at the neighbor"
+            )
+            rows.append(("witness", text))
+        if (draws := observed.draws()) is not None:
+            rows.append(("draws", draws))
+        return rows
 
 
-def parameters_text(parameters: dict[str, Any]) -> str:
+def parameters_text(parameters: JsonObject) -> str:
     """The parameters of a mechanism in parentheses, or nothing where there are none."""
     inside = ", ".join(
         f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items()
@@ -341,9 +240,15 @@ def parameters_text(parameters: dict[str, Any]) -> str:
     return f"({inside})" if inside else ""
 
 
-def _short(output: Any) -> str:
+def _short(output: object) -> str:
     if isinstance(output, float):
         return f"{output:.8g}"
     if isinstance(output, list):
         return "[" + ", ".join(f"{v:.4g}" for v in output) + "]"
     return str(output)
+
+
+def _make_tuples(content: JsonObject, *names: str) -> None:
+    """Turns lists back into tuples, which JSON does not have."""
+    for name in names:
+        content[name] = None if content[name] is None else tuple(content[name])

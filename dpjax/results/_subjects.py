@@ -1,12 +1,12 @@
 """What was audited, as a recipe names it, and made again from there if a person allows it."""
 
 from collections.abc import Mapping
-from typing import Any
 
+from dpjax.core.types import JsonObject
 from dpjax.sources import SOURCES, Source, Trust
 
 
-def subject_to_plain(source: Source) -> dict[str, Any] | None:
+def subject_to_plain(source: Source) -> JsonObject | None:
     """The kind of a source, its name and its options; None where nothing names it.
 
     Names are those of the catalogue, MODULE:NAME of what can be imported, a program's command, and
@@ -16,12 +16,12 @@ def subject_to_plain(source: Source) -> dict[str, Any] | None:
     return None if content is None else {"kind": source.kind, **content}
 
 
-def subject_from_plain(content: Any, database: Any, trust: Trust) -> Source:
+def subject_from_plain(content: object, database: object, trust: Trust) -> Source:
     """The source that `subject_to_plain` named.
 
     Args:
-        content: Of a recipe.
-        database: Of the first pair, or None.
+        content: Content of a recipe.
+        database: Database of the first pair, or None.
         trust: What may be imported or run.
 
     Raises:

@@ -14,31 +14,35 @@ import numpy as np
 import scipy
 from jax import Array
 
-import dpjax
 from dpjax.core import random
+from dpjax.core.version import __version__
 
 _PROBED = 1024
-"""Numbers that are computed to know a processor by."""
+"""Numbers that are computed to identify a processor."""
 
 
-def seed_of(key: Any) -> Any:
+Key = int | Array
+"""An integer seed, or a typed key."""
+
+
+def seed_of(key: Key) -> int | list[int]:
     """An integer seed, or the words of a typed key."""
-    if hasattr(key, "dtype") and jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key):
+    if isinstance(key, Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         return random.words_of(key).tolist()
     return int(key)
 
 
-def key_of(seed: Any) -> Any:
+def key_of(seed: int | list[int]) -> Key:
     """What `seed_of` was given: an integer seed, or a typed key of the words."""
     if isinstance(seed, int):
         return seed
-    return jax.random.wrap_key_data(jax.numpy.array(seed, jax.numpy.uint32), impl="threefry2x32")
+    return jax.random.wrap_key_data(jnp.array(seed, jnp.uint32), impl="threefry2x32")
 
 
 def versions() -> dict[str, str]:
-    """Of dpjax and what it stands on."""
+    """Versions of dpjax and what it stands on."""
     return {
-        "dpjax": dpjax.__version__,
+        "dpjax": __version__,
         "jax": jax.__version__,
         "jaxlib": jaxlib.version.__version__,
         "numpy": np.__version__,
@@ -60,7 +64,7 @@ def processor(device: Any = None) -> str:
     So what sweeps are made of is computed: noise, elementary functions, products and sums.
 
     Args:
-        device: Of jax; the first of this process if None.
+        device: Device of jax; the first of this process if None.
     """
     device = jax.local_devices()[0] if device is None else device
     numbers = np.linspace(0.1, 9.9, _PROBED)
@@ -79,7 +83,7 @@ def _probe(words: Array, x: Array) -> list[Array]:
 
 
 def revision(package: Path = Path(__file__).parents[1]) -> str | None:
-    """The commit of the clone of dpjax that a package's folder is of, or None if it is of none.
+    """Commit of the clone of dpjax that a package's folder belongs to, or None without such.
 
     An installed package may lie in a repository of somebody else's, which ignores or even tracks
     it: a clone of dpjax tracks it, in the folder `dpjax` of its root.

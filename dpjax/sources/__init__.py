@@ -16,5 +16,11 @@ from dpjax.sources._source import Smoothing as Smoothing
 from dpjax.sources._source import Source as Source
 from dpjax.sources._source import Trust as Trust
 
+
+def as_source(subject: object) -> Source:
+    """A source as it is, and a mechanism or a function as one."""
+    return subject if isinstance(subject, Source) else Drawn(subject)
+
+
 SOURCES = {kind.kind: kind for kind in (Drawn, HostMechanism, CommandMechanism, Recorded)}
 """Kind in a recipe -> class of sources."""

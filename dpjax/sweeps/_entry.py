@@ -21,7 +21,7 @@ from dpjax.mechanisms.named import (
 from dpjax.methods import METHODS, Events, Local, Method
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import Region, as_box, as_region
-from dpjax.results.plain import (
+from dpjax.results.recipes import (
     STANDARD,
     notion_from_plain,
     notion_to_plain,
@@ -30,7 +30,7 @@ from dpjax.results.plain import (
     pairs_from_plain,
     pairs_to_plain,
 )
-from dpjax.sources import SOURCES, AnyPairs, Drawn, Source, Trust
+from dpjax.sources import SOURCES, AnyPairs, Drawn, Source, Trust, as_source
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ class Entry:
     @cached_property
     def source(self) -> Source:
         """What is audited."""
-        return self.mechanism if isinstance(self.mechanism, Source) else Drawn(self.mechanism)
+        return as_source(self.mechanism)
 
     @cached_property
     def region(self) -> Region | None:
@@ -180,7 +180,7 @@ class Entry:
             "runs": self.num_runs,
         }
         if self.method.bounded:
-            content["notion"] = notion_to_plain(self.notion)
+            content["notion"] = notion_to_plain(self.notion, implied=Epsilon.name)
             content["confidence"] = float(self.confidence)
             if self.distance != 1:
                 content["distance"] = self.distance

@@ -108,12 +108,11 @@ class SweepSummary:
         Returns:
             The matplotlib figure.
         """
-        from dpjax.plotting import WIDTH, legend_above, new_figure, save_figure
-        from dpjax.plotting._canvas import plain
+        from dpjax.plotting import WIDTH, legend_above, literal, new_figure, save_figure
 
         figure, axes = new_figure(size=(WIDTH, 4.5))
         for entry in [entry for entry in self.entries if entry.bounds][:_LINES]:
-            axes.ecdf(entry.bounds, label=plain(entry.label))
+            axes.ecdf(entry.bounds, label=literal(entry.label))
         axes.set(xlabel="lower bound", ylabel="share of the runs")
         legend_above(axes)
         if path is not None:

@@ -2,23 +2,18 @@
 
 import shlex
 import time
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
 
-from dpjax.audit import audit, source_of
+from dpjax.audit import audit
 from dpjax.core import validate
 from dpjax.core.execution import Execution
 from dpjax.methods import Events
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
 from dpjax.results import VIOLATED, AuditResult
-from dpjax.sources import AnyPairs, Drawn
+from dpjax.sources import AnyPairs, as_source
 from dpjax.testing import _session
-from dpjax.testing._budget import (
-    Sizes,
-    audit_within,
-    detectable_epsilon,
-    fewest_sizes,
-    sizes_of,
-)
+from dpjax.testing._budget import Sizes, audit_within, detectable_epsilon, fewest_sizes, sizes_of
 from dpjax.testing._replay import replay_lines, running_test
 
 DEFAULT_CONFIDENCE = 1 - 1e-6
@@ -27,23 +22,49 @@ DEFAULT_CONFIDENCE = 1 - 1e-6
 _NAMED = {"gdp": Gdp(), "zcdp": Zcdp(), "total_variation": TotalVariation()}
 """Name of a claim -> notion."""
 
+_CLAIMS = ("notion", "claim")
+"""Names that make a claim together."""
+
 DEFAULT_DRAWS = 400_000
 """Draws in all, where neither sizes nor seconds are given."""
 
 
+class Options(TypedDict, total=False):
+    """Options of an audit of a test.
+
+    Attributes:
+        delta: Delta of (epsilon, delta)-differential privacy.
+        region: Outputs that the event may hold, as in `dpjax.Events`.
+        confidence: Least probability, over keys, that a right mechanism passes.
+        num_samples: n, outputs at each side of each pair that search. If neither sizes nor seconds
+            are given, `DEFAULT_DRAWS` in all, or under pytest with --dpjax-budget what the budget
+            allows; what is given here is kept under a budget, too, and its time counts against it.
+        num_confirm: N, fresh outputs at each side of the pair that was chosen.
+        seconds: Time to spend, compilation included, in place of sizes.
+        key: Integer seed or typed key of all draws.
+        notion: What is bounded, as in `dpjax.audit`.
+        claim: Level of the notion to compare with.
+        gdp: A claimed mu of Gaussian differential privacy, in place of epsilon.
+        zcdp: A claimed rho of zero-concentrated differential privacy, in place of epsilon.
+        total_variation: A claimed total variation, in place of epsilon.
+    """
+
+    delta: float
+    region: object
+    confidence: float
+    num_samples: int | None
+    num_confirm: int | None
+    seconds: float | None
+    key: object
+    notion: Notion
+    claim: object
+    gdp: float
+    zcdp: float
+    total_variation: float
+
+
 def assert_private(
-    subject: Any,
-    epsilon: float | None = None,
-    pairs: Any = None,
-    *,
-    delta: float = 0.0,
-    region: Any = None,
-    confidence: float = DEFAULT_CONFIDENCE,
-    num_samples: int | None = None,
-    num_confirm: int | None = None,
-    seconds: float | None = None,
-    key: Any = 0,
-    **level: Any,
+    subject: object, epsilon: float | None = None, pairs: object = None, **options: Unpack[Options]
 ) -> AuditResult:
     """Fails if outputs show that a mechanism is not as private as claimed.
 
@@ -56,16 +77,8 @@ def assert_private(
         subject: Anything that `dpjax.audit` takes.
         epsilon: The claim, where it is of (epsilon, delta)-differential privacy.
         pairs: Neighbouring databases; a built-in mechanism's standard pairs if None.
-        delta: Of (epsilon, delta)-differential privacy.
-        region: Outputs that the event may hold, as in `dpjax.Events`.
-        confidence: Least probability, over keys, that a right mechanism passes.
-        num_samples: n, outputs at each side of each pair that search. If neither sizes nor seconds
-            are given, `DEFAULT_DRAWS` in all, or under pytest with --dpjax-budget what the budget
-            allows; what is given here is kept under a budget, too, and its time counts against it.
-        num_confirm: N, fresh outputs at each side of the pair that was chosen.
-        seconds: Time to spend, compilation included, in place of sizes.
-        key: Integer seed or typed key of all draws.
-        **level: A claim of another kind in place of epsilon: one of `gdp`, `zcdp` and
+        **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `seconds`, `key`,
+            or a claim of another kind in place of epsilon: one of `gdp`, `zcdp` and
             `total_variation` with its number, or `notion` and `claim` as in `dpjax.audit`.
 
     Returns:
@@ -76,27 +89,15 @@ def assert_private(
         ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
     """
     __tracebackhide__ = True
-    notion, claimed = _claimed(epsilon, delta, level)
-    claim = _Claim(subject, claimed, pairs, notion, region, confidence)
-    result = _audit(claim, (num_samples, num_confirm), seconds, key)
+    asked = _asked(subject, epsilon, pairs, options)
+    result = _audit(asked)
     if result.verdict == VIOLATED:
-        raise AssertionError(_violation(result, claim))
+        raise AssertionError(_violation(result, asked))
     return result
 
 
 def assert_not_private(
-    subject: Any,
-    epsilon: float | None = None,
-    pairs: Any = None,
-    *,
-    delta: float = 0.0,
-    region: Any = None,
-    confidence: float = DEFAULT_CONFIDENCE,
-    num_samples: int | None = None,
-    num_confirm: int | None = None,
-    seconds: float | None = None,
-    key: Any = 0,
-    **level: Any,
+    subject: object, epsilon: float | None = None, pairs: object = None, **options: Unpack[Options]
 ) -> AuditResult:
     """Fails unless outputs show that a mechanism is not as private as claimed.
 
@@ -107,14 +108,7 @@ def assert_not_private(
         subject: As in `assert_private`, as all other arguments.
         epsilon: The claim that must be refuted.
         pairs: Neighbouring databases.
-        delta: Of (epsilon, delta)-differential privacy.
-        region: Outputs that the event may hold.
-        confidence: Of the refutation.
-        num_samples: n, outputs that search.
-        num_confirm: N, fresh outputs.
-        seconds: Time to spend, in place of sizes.
-        key: Of all draws.
-        **level: A claim of another kind.
+        **options: As in `assert_private`.
 
     Returns:
         The audit.
@@ -124,32 +118,18 @@ def assert_not_private(
         ValueError, TypeError: As `assert_private`.
     """
     __tracebackhide__ = True
-    notion, claimed = _claimed(epsilon, delta, level)
-    claim = _Claim(subject, claimed, pairs, notion, region, confidence)
-    result = _audit(claim, (num_samples, num_confirm), seconds, key)
+    asked = _asked(subject, epsilon, pairs, options)
+    result = _audit(asked)
     if result.verdict != VIOLATED:
         raise AssertionError(
             f"{result.mechanism} was not shown to violate {_said(result)}: with confidence "
-            f"{_sure(result)}, {result.level.split(' at delta')[0]} is at least "
-            f"{result.lower_bound:.4f}.\n{_witness(result)}\n{_detectable(result)}"
-            f"{_replay(result, claim)}"
+            f"{_sure(result)}, {result.notion.quantity} is at least {result.lower_bound:.4f}.\n"
+            f"{_witness(result)}{_detectable(result)}{_replay(result, asked)}"
         )
     return result
 
 
-def audit_in_test(
-    subject: Any,
-    pairs: Any = None,
-    *,
-    notion: Notion = Epsilon(),  # noqa: B008 (frozen)
-    claim: Any = None,
-    region: Any = None,
-    confidence: float = DEFAULT_CONFIDENCE,
-    num_samples: int | None = None,
-    num_confirm: int | None = None,
-    seconds: float | None = None,
-    key: Any = 0,
-) -> AuditResult:
+def audit_in_test(subject: object, pairs: object = None, **options: Any) -> AuditResult:
     """An audit of a test that asserts nothing by itself: the fixture `dpjax_audit`.
 
     Its time is a part of --dpjax-budget, and it has a row in the table at the end.
@@ -157,52 +137,52 @@ def audit_in_test(
     Args:
         subject: Anything that `dpjax.audit` takes.
         pairs: Neighbouring databases; a built-in mechanism's standard pairs if None.
-        notion: What is bounded.
-        claim: To compare with, or None.
-        region: Outputs that the event may hold.
-        confidence: Of the bound.
-        num_samples: As in `assert_private`, as all that follows.
-        num_confirm: N.
-        seconds: Time to spend, in place of sizes.
-        key: Of all draws.
+        **options: `notion`, `claim`, `region`, `confidence`, `num_samples`, `num_confirm`,
+            `seconds` and `key`, as in `assert_private`; epsilon without a claim if not given.
 
     Raises:
         ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
     """
-    asked = _Claim(subject, claim, pairs, notion, region, confidence)
-    return _audit(asked, (num_samples, num_confirm), seconds, key)
+    return _audit(_Asked(subject, pairs, **options))
 
 
-class _Claim(NamedTuple):
-    """What an assertion says, as the caller wrote it."""
+@dataclass(frozen=True)
+class _Asked:
+    """An audit as a test wrote it; see `Options`."""
 
-    subject: Any
-    level: Any
-    pairs: Any
-    notion: Notion
-    region: Any
-    confidence: float
+    subject: object
+    pairs: object
+    notion: Notion = Epsilon()  # noqa: RUF009 (frozen)
+    claim: object = None
+    region: object = None
+    confidence: float = DEFAULT_CONFIDENCE
+    num_samples: int | None = None
+    num_confirm: int | None = None
+    seconds: float | None = None
+    key: object = 0
 
 
-def _claimed(epsilon: float | None, delta: float, level: dict[str, Any]) -> tuple[Notion, Any]:
-    """The notion and the claim of an assertion, of which there is one."""
-    if epsilon is not None and not level:
+def _asked(subject: object, epsilon: float | None, pairs: object, options: Options) -> _Asked:
+    """The audit of an assertion, whose claim is written in one of several ways."""
+    rest: dict[str, Any] = {**options}
+    delta = rest.pop("delta", 0.0)
+    given = ["epsilon"] * (epsilon is not None)
+    given += [name for name in rest if name in _CLAIMS or name not in _Asked.__dataclass_fields__]
+    if given == ["epsilon"]:
         validate.non_negative(epsilon=epsilon)
-        return Epsilon(delta), epsilon
-    if epsilon is None and set(level) == {"notion", "claim"}:
-        return level["notion"], level["claim"]
-    if epsilon is None and len(level) == 1 and (name := next(iter(level))) in _NAMED:
-        return _NAMED[name], level[name]
-    given = ["epsilon"] * (epsilon is not None) + list(level)
-    raise TypeError(
-        f"one claim must be given: epsilon, {', '.join(_NAMED)}, or notion with claim, but there "
-        f"was {', '.join(given) or 'none'}."
-    )
+        rest |= {"notion": Epsilon(delta), "claim": epsilon}
+    elif len(given) == 1 and given[0] in _NAMED:
+        rest |= {"notion": _NAMED[given[0]], "claim": rest.pop(given[0])}
+    elif sorted(given) != ["claim", "notion"]:
+        raise TypeError(
+            f"one claim must be given: epsilon, {', '.join(_NAMED)}, or notion with claim, but "
+            f"there was {', '.join(given) or 'none'}."
+        )
+    return _Asked(subject, pairs, **rest)
 
 
-def _audit(
-    claim: _Claim, sizes: tuple[int | None, int | None], seconds: float | None, key: Any
-) -> AuditResult:
+def _audit(asked: _Asked) -> AuditResult:
+    sizes, seconds = (asked.num_samples, asked.num_confirm), asked.seconds
     given = sizes != (None, None)
     if given and seconds is not None:
         raise ValueError(
@@ -211,30 +191,30 @@ def _audit(
         )
     if seconds is not None:
         validate.positive(seconds=seconds)
-    session, source = _session.CURRENT, source_of(claim.subject)
+    session, source = _session.CURRENT, as_source(asked.subject)
     budgeted = False
     draws = getattr(source, "takes_pairs", True)
-    if claim.pairs is not None and draws:
+    if asked.pairs is not None and draws:
         # Any mechanism would pass.
-        AnyPairs.of(claim.pairs).refuse_equal()
+        AnyPairs.of(asked.pairs).refuse_equal()
     if session is not None and session.budget is not None and seconds is None and draws:
         if not given:
             budgeted, seconds = True, session.next_share()
-    num_pairs = _num_pairs(claim.subject, claim.pairs)
-    compiled = isinstance(source, Drawn)
+    num_pairs = _num_pairs(asked.subject, asked.pairs)
+    compiled = source.sampler is not None
     start = time.perf_counter()
     drawn: list[Sizes] = []
     ended: list[float] = []
 
-    def run(sizes: Sizes, key: Any) -> AuditResult:
+    def run(sizes: Sizes, key: object) -> AuditResult:
         drawn.append(sizes)
         result = audit(
             source,
-            claim.pairs,
-            method=Events(sizes.num_samples, sizes.num_confirm, claim.region),
-            notion=claim.notion,
-            claim=claim.level,
-            confidence=claim.confidence,
+            asked.pairs,
+            method=Events(sizes.num_samples, sizes.num_confirm, asked.region),
+            notion=asked.notion,
+            claim=asked.claim,
+            confidence=asked.confidence,
             key=key,
             # Another layout would compile anew once there are many draws.
             execution=Execution(layout="gathered") if seconds is not None else None,
@@ -243,14 +223,14 @@ def _audit(
         return result
 
     if seconds is not None and draws:
-        result = audit_within(seconds, num_pairs, run, key, compiled=compiled)
+        result = audit_within(seconds, num_pairs, run, asked.key, compiled=compiled)
     else:
         usual = sizes_of(DEFAULT_DRAWS, num_pairs)
         chosen = (u if g is None else g for g, u in zip(sizes, usual, strict=True))
-        result = run(Sizes(*chosen), key)
+        result = run(Sizes(*chosen), asked.key)
     if session is not None:
-        found = Sizes(result.num_samples, result.num_confirm)
-        # Of several rounds the numbers were spent as they were planned.
+        found = Sizes(result.num_samples or 0, result.num_confirm or 0)
+        # The numbers of several rounds were spent as planned.
         found = drawn[-1] if "rounds" in result.settings else found
         session.add(
             mechanism=result.mechanism,
@@ -259,7 +239,7 @@ def _audit(
             detectable=_detectable_level(result),
             draws=found.draws(num_pairs),
             seconds=time.perf_counter() - start,
-            # Of what has its sizes, all; else the first pilot, which compiles.
+            # Everything with given sizes, else the first pilot, which compiles.
             least=(ended[0] if budgeted else ended[-1]) - start,
             verdict=result.verdict,
             fewest=budgeted and found == fewest_sizes(num_pairs, compiled=compiled),
@@ -267,17 +247,17 @@ def _audit(
     return result
 
 
-def _num_pairs(subject: Any, pairs: Any) -> int:
-    if pairs is None and hasattr(subject, "standard_pairs"):
-        pairs = subject.standard_pairs()
+def _num_pairs(subject: object, pairs: Any) -> int:
+    if pairs is None:
+        pairs = getattr(subject, "standard_pairs", lambda: None)()
     if pairs is None:
         return 1
     return max(len(getattr(pairs, "database", pairs)), 1)
 
 
-def _violation(result: AuditResult, claim: _Claim) -> str:
-    delta, said = result.delta, result.claim
-    if isinstance(claim.notion, Epsilon):
+def _violation(result: AuditResult, asked: _Asked) -> str:
+    if asked.notion.takes_delta:
+        delta, said = result.delta, result.claim
         level = f"({said:g}, {delta:g})" if delta else f"{said:g}"
         head = f"{result.mechanism} is not {level}-differentially private."
     else:
@@ -288,15 +268,15 @@ def _violation(result: AuditResult, claim: _Claim) -> str:
         f"  lower bound  {result.lower_bound:.4f}, with confidence {_sure(result)}: a mechanism "
         "that keeps the claim fails so at most once in "
         f"{1 / (1 - result.confidence):.3g} keys\n"
-        f"{_witness(result)}\n{_replay(result, claim)}"
+        f"{_witness(result)}{_replay(result, asked)}"
     )
 
 
 def _said(result: AuditResult) -> str:
     if not isinstance(result.claim, float):
         return "its curve"
-    name, *rest = result.level.split(" at delta")
-    return f"{name} = {result.claim:g}" + "".join(f" at delta{part}" for part in rest)
+    more = f" at delta = {result.delta:g}" if result.delta else ""
+    return f"{result.notion.quantity} = {result.claim:g}{more}"
 
 
 def _sure(result: AuditResult) -> str:
@@ -304,19 +284,26 @@ def _sure(result: AuditResult) -> str:
 
 
 def _witness(result: AuditResult) -> str:
+    """Lines on the witness, where there is one."""
     witness, total = result.witness, result.num_confirm
-    first, second = witness.event_counts or (0, 0)
+    if witness is None:
+        return ""
+    pair = f"database {witness.database}, neighbor {witness.neighbor}"
+    lines = f"  pair         {witness.pair}: {pair}\n"
+    if witness.event_counts is None or not total:
+        return lines
+    first, second = witness.event_counts
     return (
-        f"  pair         {witness.pair}: database {witness.database}, neighbor {witness.neighbor}\n"
+        f"{lines}"
         f"  event        {witness.event}\n"
         f"  counts       {first} of {total} fresh draws at the database ({first / total:.4g}), "
-        f"{second} at the neighbor ({second / total:.4g})"
+        f"{second} at the neighbor ({second / total:.4g})\n"
     )
 
 
 def _detectable_level(result: AuditResult) -> float | None:
-    """What is known of epsilon alone."""
-    if "name" in result.recipe["notion"] or not isinstance(result.claim, float):
+    """What the audit could have refuted, for epsilon alone."""
+    if not result.notion.takes_delta or not isinstance(result.claim, float):
         return None
     return detectable_epsilon(result, result.claim)
 
@@ -331,10 +318,10 @@ def _detectable(result: AuditResult) -> str:
     )
 
 
-def _replay(result: AuditResult, claim: _Claim) -> str:
+def _replay(result: AuditResult, asked: _Asked) -> str:
     """What a reader should know besides, the test, and how to draw the same outputs again."""
     test = running_test()
     lines = [f"  note         {note}" for note in result.notes]
     lines += [f"  test         pytest {shlex.quote(test)}"] if test else []
-    code = "\n".join(replay_lines(result, claim.subject, claim.pairs)).split("\n")
+    code = "\n".join(replay_lines(result, asked.subject, asked.pairs)).split("\n")
     return "\n".join([*lines, "  replay", *(f"    {line}" for line in code)])

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -75,8 +75,8 @@ def fewest_sizes(num_pairs: int, *, compiled: bool) -> Sizes:
 def audit_within(
     seconds: float,
     num_pairs: int,
-    audit: Callable[[Sizes, Any], AuditResult],
-    key: Any,
+    audit: Callable[[Sizes, object], AuditResult],
+    key: object,
     *,
     compiled: bool,
 ) -> AuditResult:
@@ -112,7 +112,7 @@ def audit_within(
     if left() < 2 * (_WARM_SHARE if compiled else 1) * cold:
         return pilot if sizes == fewest else audit(fewest, key)
     (_, took), draws = timed(sizes), sizes.draws(num_pairs)
-    # What is spent whatever the size is not known yet: all of the time counts as that of draws, and
+    # The fixed part of the time is unknown yet: all of it counts as that of draws, and
     # the audit is at most twice as large, unless another pilot follows.
     fixed, each, most = 0.0, took / draws, 2
     while True:
@@ -135,7 +135,7 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
     once in all draws was not seen.
 
     Args:
-        result: Of an audit by events.
+        result: Result of an audit by events.
         claim: An epsilon, at the delta of the audit.
 
     Returns:
@@ -143,11 +143,13 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
         that and delta more at the other, the expected lower bound is the claim; infinite where
         there is none.
     """
-    delta = result.delta
-    rarer = max(min(result.witness.densities or (0.0,)), 1 / result.num_confirm)
+    delta, draws, witness = result.delta, result.num_confirm, result.witness
+    if not draws or witness is None or witness.densities is None:
+        return float("inf")
+    rarer = max(min(witness.densities), 1 / draws)
     error = (1 - result.confidence) / result.num_claims
     tried = np.linspace(0.0, -np.log(rarer), 2000)
-    draws, quantile = result.num_confirm, -float(ndtri(error))
+    quantile = -float(ndtri(error))
     larger = draws * np.minimum(rarer * np.exp(tried) + delta, 1.0)
     smaller = np.full(tried.shape, draws * rarer)
     expected = Ratio(delta).order(larger, smaller, (draws, draws), quantile)

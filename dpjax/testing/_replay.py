@@ -2,27 +2,25 @@
 
 import dataclasses
 import os
-from typing import Any
 
 from dpjax.core.errors import name_of_function
 from dpjax.mechanisms import Mechanism, is_built_in
 from dpjax.mechanisms.named import parameters_of
 from dpjax.results import AuditResult
-from dpjax.results.plain import notion_from_plain
-from dpjax.sources import OnHost
+from dpjax.sources import as_source
 
 _MOST_PAIRS_SHOWN = 12
-"""More pairs than this are not written out."""
+"""Most pairs that are written out."""
 
 _LONGEST = 2000
 """Characters of an argument that is written out."""
 
 
-def replay_lines(result: AuditResult, subject: Any, pairs: Any) -> list[str]:
+def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[str]:
     """The snippet. What has no literal is left open, with the words to find it in the test.
 
     Args:
-        result: Of the assertion.
+        result: Result of the assertion.
         subject: As the assertion was given it.
         pairs: As the assertion was given them.
     """
@@ -34,7 +32,7 @@ def replay_lines(result: AuditResult, subject: Any, pairs: Any) -> list[str]:
     arguments = {
         **_pairs(result, subject, pairs),
         "method": f"dpjax.Events({', '.join(f'{k}={v!r}' for k, v in method.items())})",
-        "notion": f"dpjax.{notion_from_plain(result.recipe['notion'])!r}",
+        "notion": f"dpjax.{result.notion!r}",
         "claim": repr(result.claim),
         "confidence": repr(result.confidence),
         "key": _key(result.recipe["key"]),
@@ -46,14 +44,14 @@ def replay_lines(result: AuditResult, subject: Any, pairs: Any) -> list[str]:
     return [*lines, "print(dpjax.audit(subject,", ",\n".join(written) + "))"]
 
 
-def _region(plain: Any) -> Any:
+def _region(region: object) -> object:
     """Ends or outcomes, as `dpjax.Events` takes them."""
-    if not isinstance(plain, dict):
-        return plain
-    return plain["outcomes"] if "outcomes" in plain else (plain["low"], plain["high"])
+    if not isinstance(region, dict):
+        return region
+    return region["outcomes"] if "outcomes" in region else (region["low"], region["high"])
 
 
-def _key(key: Any) -> str:
+def _key(key: object) -> str:
     """A seed, or the key of two words."""
     if isinstance(key, int):
         return repr(key)
@@ -66,40 +64,41 @@ def running_test() -> str | None:
     return current.rsplit(" ", 1)[0] if current else None
 
 
-def _mechanism(mechanism: Any) -> tuple[list[str], str]:
+def _mechanism(mechanism: object) -> tuple[list[str], str]:
     """Lines that must come before, and what makes the mechanism."""
     kind = type(mechanism)
     parameters = parameters_of(mechanism)
     call = f"{kind.__name__}({', '.join(f'{k}={v!r}' for k, v in parameters.items())})"
     if is_built_in(mechanism):
         return [f"from dpjax.mechanisms import {kind.__name__}"], call
-    if isinstance(mechanism, Mechanism) and not isinstance(mechanism, OnHost):
+    drawn = as_source(mechanism).sampler is not None
+    if isinstance(mechanism, Mechanism) and drawn:
         plain = dataclasses.is_dataclass(mechanism) and all(
             isinstance(value, int | float) for value in parameters.values()
         )
         if plain and _importable(kind):
             return [f"from {kind.__module__} import {kind.__name__}"], call
         return [], f"...  # the {call} of the test"
-    if not isinstance(mechanism, OnHost) and _importable(mechanism):
-        name = mechanism.__name__
+    if drawn and _importable(mechanism):
+        name = getattr(mechanism, "__qualname__", "")
         return [f"from {mechanism.__module__} import {name}"], name
     if getattr(mechanism, "__name__", "") == "<lambda>":
         return [], f"...  # {name_of_function(mechanism)}"
     return [], f"...  # the {getattr(mechanism, '__qualname__', kind.__name__)} of the test"
 
 
-def _importable(thing: Any) -> bool:
+def _importable(thing: object) -> bool:
     name = getattr(thing, "__qualname__", "")
     return name.isidentifier() and getattr(thing, "__module__", None) is not None
 
 
-def _pairs(result: AuditResult, subject: Any, pairs: Any) -> dict[str, str | None]:
+def _pairs(result: AuditResult, subject: object, pairs: object) -> dict[str, str | None]:
     """The pairs as Python writes them; None where that does not give them back."""
     if pairs is None:
         # A built-in mechanism has its own, and recorded outputs bring theirs along.
         return {}
     held = result.recipe["pairs"]
-    if held is None or len(held["labels"]) > _MOST_PAIRS_SHOWN:
+    if not held or len(held["labels"]) > _MOST_PAIRS_SHOWN:
         return {"pairs": None}
     text = repr(list(zip(held["database"], held["neighbor"], strict=True)))
     return {"pairs": text if len(text) <= _LONGEST else None}

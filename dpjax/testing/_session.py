@@ -7,6 +7,9 @@ from typing import Any
 _LEAST_SHARE = 0.1
 """Seconds that an audit gets where all are spent."""
 
+Row = dict[str, Any]
+"""Names and values of one audit, as pytest sends them between processes."""
+
 
 class Session:
     """What the audits of one process share.
@@ -22,7 +25,7 @@ class Session:
             least.
         spent: Seconds that audits took.
         pending: Rows that belong to no report yet.
-        rows: Of all tests that have ended, in that order.
+        rows: Rows of all tests that have ended, in that order.
         ran: Ids of the tests that have ended and did not skip.
     """
 
@@ -30,8 +33,8 @@ class Session:
         self.budget = budget
         self.known = known
         self.spent = 0.0
-        self.pending: list[dict[str, Any]] = []
-        self.rows: list[dict[str, Any]] = []
+        self.pending: list[Row] = []
+        self.rows: list[Row] = []
         self.ran: set[str] = set()
         self._test, self._made = "", Counter[str]()
         self._known_to_come = self._new_to_come = self._here = 0.0
@@ -78,7 +81,7 @@ class Session:
         self._made[self._test] += 1
         self.pending.append(row)
 
-    def end(self, test: str, rows: Sequence[dict[str, Any]]) -> None:
+    def end(self, test: str, rows: Sequence[Row]) -> None:
         """A test has ended, here or in another process."""
         self.rows += [{**row, "test": test} for row in rows]
 

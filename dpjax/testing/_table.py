@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+
+from dpjax.testing._session import Row
 
 _ROW = "{:<36} {:<20} {:>7} {:>11} {:>10} {:>8} {:>7}  {}"
 _TEST, _MECHANISM = 36, 20
@@ -13,7 +14,7 @@ _MEANING = (
 )
 
 
-def table(rows: list[dict[str, Any]], budget: float | None, idle: int = 0) -> Iterator[str]:
+def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]:
     """Lines of the table, in the order of the rows.
 
     Args:
@@ -56,7 +57,7 @@ def table(rows: list[dict[str, Any]], budget: float | None, idle: int = 0) -> It
         yield f"{head}: {idle} new tests had a share but no audit; the next run leaves them out"
 
 
-def _claim(claim: Any) -> str:
+def _claim(claim: object) -> str:
     if claim is None:
         return "-"
     return f"{claim:g}" if isinstance(claim, float) else "curve"

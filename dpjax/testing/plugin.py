@@ -4,17 +4,21 @@ pytest loads plugins at every start, so nothing here imports jax or numpy.
 """
 
 import time
-from typing import Any
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from dpjax.testing import _session
-from dpjax.testing._session import Session
+from dpjax.testing._session import Row, Session
 from dpjax.testing._table import table
+
+if TYPE_CHECKING:
+    from dpjax.results import AuditResult
 
 PROPERTY = "dpjax_audit"
 CACHE = "dpjax/shares"
-"""Where pytest's cache has the number of audits of each test, and their least seconds."""
+"""Key of pytest's cache for the number of audits of each test, and their least seconds."""
 
 
 def _seconds(text: str) -> float:
@@ -42,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture
-def dpjax_audit() -> Any:
+def dpjax_audit() -> "Callable[..., AuditResult]":
     """An audit in the time that the test has: (subject, pairs, claim=..., ...) -> its result.
 
     For tests of more than a claim, such as of the bound or of the witness; the arguments are those
@@ -83,7 +87,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Any:
+def pytest_runtest_call() -> Generator[None, object, object]:
     """Charges what goes on around the audits of a test, such as imports and compilation."""
     session = _session.CURRENT
     if session is None:
@@ -97,7 +101,7 @@ def pytest_runtest_call() -> Any:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Any:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, object, object]:
     """Hands the rows of a test to its reports, which also travel between processes."""
     if _session.CURRENT is not None:
         rows, _session.CURRENT.pending = _session.CURRENT.pending, []
@@ -111,7 +115,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if session is not None and report.when == "call" and not report.skipped:
         session.ran.add(report.nodeid)
     if session is not None and report.when == "teardown":
-        rows: list[Any] = [row for name, row in report.user_properties if name == PROPERTY]
+        rows = [cast(Row, row) for name, row in report.user_properties if name == PROPERTY]
         session.end(report.nodeid, rows)
 
 
@@ -123,7 +127,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         cache.set(CACHE, {**run.known, **run.made()})
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Prints the table."""
     run = _session.CURRENT
     if run is not None and run.rows:

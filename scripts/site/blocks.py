@@ -138,7 +138,8 @@ def main(names: list[str]) -> None:
 
     The citation file gets the version that the package has.
     """
-    version = re.search(r'^__version__ = "(.+)"$', _read(ROOT / "dpjax" / "__init__.py"), re.M)
+    text = _read(ROOT / "dpjax" / "core" / "version.py")
+    version = re.search(r'^__version__ = "(.+)"$', text, re.M)
     assert version is not None
     cited = ROOT / "dpjax" / "CITATION.cff"
     cited.write_text(re.sub(r"(?m)^version: .*$", f"version: {version[1]}", _read(cited)))

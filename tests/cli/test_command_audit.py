@@ -64,13 +64,16 @@ def test_json_is_one_object(run):
     done = run("audit", "svt5", "--epsilon", 0.7, "--json", "--key", 5, *SMALL)
     result = json.loads(done.output)
     assert done.exit_code == 0 and "{" not in done.error
-    assert result["recipe"]["key"] == 5 and result["parameters"]["epsilon"] == 0.7
-    assert result["verdict"] == "no claim"
+    assert result["recipe"]["key"] == 5 and result["provenance"]["parameters"]["epsilon"] == 0.7
+    assert result["statement"]["verdict"] == "no claim"
 
 
 def test_parameters(run):
     done = run("audit", "randomized-response", "--param", "num-categories=4", "--json", *SMALL)
-    assert done.exit_code == 0 and json.loads(done.output)["parameters"]["num_categories"] == 4
+    assert (
+        done.exit_code == 0
+        and json.loads(done.output)["provenance"]["parameters"]["num_categories"] == 4
+    )
 
 
 @pytest.fixture
@@ -98,8 +101,8 @@ def test_functions_of_outcomes(run, mine):
     options = ("--pairs", "pairs.json", "--num-outcomes", 2, "--method", "local", "--json")
     done = run("audit", "--function", "mine_for_command:vote", *options, *SMALL)
     result = json.loads(done.output)
-    assert done.exit_code == 0 and 0.9 < result["lower_bound"] < 1.4
-    assert result["region"] == "{0, ..., 1}"
+    assert done.exit_code == 0 and 0.9 < result["statement"]["lower_bound"] < 1.4
+    assert result["evidence"]["region"] == "{0, ..., 1}"
 
 
 def test_sentences_speak_of_options(run):
@@ -211,7 +214,7 @@ def test_a_claimed_curve_is_read_from_a_file_and_the_rest_is_counted_too(run, tm
     options = ("--notion", "profile", "--claim", path, "--json", *SMALL)
     done = run("audit", "laplace", *options)
     assert done.exit_code == 1
-    assert json.loads(done.output)["claim"] == [[0.0, 0.2], [0.5, 0.05]]
+    assert json.loads(done.output)["statement"]["claim"] == [[0.0, 0.2], [0.5, 0.05]]
     both = run("audit", "laplace", "--notion", "gdp", "--also", "--claim", 0.3, "--json", *SMALL)
     result = dpjax.AuditResult.from_json(both.output)
     assert both.exit_code == 1 and result.bound(dpjax.Zcdp()).lower_bound > 0.1
@@ -254,7 +257,7 @@ def test_json_is_all_of_standard_output_and_says_nothing_twice(run, tmp_path):
 
     said = [*named(found)]
     # N is said of the rounds too, where a time limit may leave another one.
-    rounds = found["settings"]["rounds"]["num_confirm"]
+    rounds = found["evidence"]["settings"]["rounds"]["num_confirm"]
     assert [item for item in said if said.count(item) > 1] == [("num_confirm", repr(rounds))] * 2
-    assert not {"predicted", "confirmed"} & found["settings"].keys()
+    assert not {"predicted", "confirmed"} & found["evidence"]["settings"].keys()
     assert asked["method"]["num_samples"] == 300

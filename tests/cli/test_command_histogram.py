@@ -7,7 +7,7 @@ import pytest
 import dpjax
 from dpjax.mechanisms import RandomizedResponse, TruncatedLaplace
 from dpjax.reference import ExactTruncatedLaplace
-from dpjax.report import render_report, write_report
+from dpjax.report import render
 
 LAW = ExactTruncatedLaplace(2.0)
 HISTOGRAM = ("--method", "histogram")
@@ -28,7 +28,7 @@ def test_it_says_what_the_function_says(run):
     )
     told = dpjax.AuditResult.from_json(done.output)
     assert told.row() | {"seconds": 0} == expected.row() | {"seconds": 0}
-    assert told.assumption == expected.assumption
+    assert told.evidence.counted == expected.evidence.counted
     assert told.recipe["key"] == 3
 
 
@@ -42,17 +42,18 @@ def test_all_inputs_and_renyi(run):
     """With confidence 0.999; the levels are those of the exact laws."""
     options = ("--input-lipschitz", 1.27, "--input-width", 1, "--precision", 1, "--json")
     row = json.loads(run(*LAPLACE, *options).output)
-    assert row["assumption"]["plan"]["num_inputs"] > 2
-    assert row["lower_bound"] <= LAW.epsilon <= row["upper_bound"]
+    assert row["evidence"]["counted"]["plan"]["num_inputs"] > 2
+    assert row["statement"]["lower_bound"] <= LAW.epsilon <= row["statement"]["upper_bound"]
     row = json.loads(run(*LAPLACE, "--order", 2, "--num-samples", 1_000_000, "--json").output)
-    assert row["assumption"]["plan"]["order"] == 2
-    assert row["lower_bound"] <= LAW.pair_renyi(0, 1, 2) <= row["upper_bound"]
+    assert row["evidence"]["counted"]["plan"]["order"] == 2
+    found = row["statement"]
+    assert found["lower_bound"] <= LAW.pair_renyi(0, 1, 2) <= found["upper_bound"]
 
 
 def test_precision_and_samples_together_must_reach_the_confidence(run):
     asked = (*LAPLACE, "--precision", 0.5, "--num-samples", 10_000, "--json")
     row = json.loads(run(*asked, "--confidence", 0.8).output)
-    assert row["assumption"]["plan"]["num_samples"] == 10_000
+    assert row["evidence"]["counted"]["plan"]["num_samples"] == 10_000
     done = run(*asked)
     assert done.exit_code == 2 and "--num-samples = 10000 draws have the precision" in done.error
 
@@ -60,8 +61,8 @@ def test_precision_and_samples_together_must_reach_the_confidence(run):
 def test_finite_outputs(run):
     done = run(*RESPONSE, "--least-probability", 0.2, "--epsilon", 1, "--json")
     row = json.loads(done.output)
-    assert row["lower_bound"] <= 1 <= row["upper_bound"]
-    assert row["assumption"]["p_value"] is None
+    assert row["statement"]["lower_bound"] <= 1 <= row["statement"]["upper_bound"]
+    assert row["evidence"]["counted"]["p_value"] is None
 
 
 def test_functions(run, tmp_path, monkeypatch):
@@ -73,12 +74,14 @@ def test_functions(run, tmp_path, monkeypatch):
     options = ("--output-interval", 0, 2, "--lipschitz", 0.1, "--json")
     function = ("audit", "--function", "mine_for_histogram:release", *HISTOGRAM, *options)
     row = json.loads(run(*function, "--pairs", "pairs.json").output)
-    assert row["mechanism"] == "release" and row["assumption"]["num_pairs"] == 3
-    assert row["settings"]["inputs"] == [0.0, 0.5, 1.0]
-    assert row["assumption"]["plan"]["assumption"]["width"] == 2
+    assert (
+        row["provenance"]["mechanism"] == "release" and row["evidence"]["counted"]["num_pairs"] == 3
+    )
+    assert row["evidence"]["settings"]["inputs"] == [0.0, 0.5, 1.0]
+    assert row["evidence"]["counted"]["plan"]["assumption"]["width"] == 2
     # An interval of inputs needs no pairs.
     row = json.loads(run(*function, "--input-width", 1, "--input-lipschitz", 1).output)
-    assert row["assumption"]["plan"]["num_inputs"] > 2
+    assert row["evidence"]["counted"]["plan"]["num_inputs"] > 2
 
 
 @pytest.mark.parametrize(
@@ -128,8 +131,8 @@ def test_report(run, tmp_path, kind):
 def test_report_of_a_failed_run(kind, tmp_path):
     method = dpjax.Histogram(least_probability=0.2)
     failed = dpjax.audit(RandomizedResponse(30.0, 2), method=method, claim=1.0)
-    path = write_report(failed, tmp_path / f"r{kind}")
+    path = failed.report(tmp_path / f"r{kind}")
     text = path.read_text()
-    assert text == render_report(failed, kind, f"r{kind}")
+    assert text == render(failed.page(kind, f"r{kind}"), kind)
     assert "none: the run failed" in text and "received no sample" in text
     assert "Interval, confidence" not in text

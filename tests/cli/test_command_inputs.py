@@ -24,7 +24,7 @@ def release(key, database):
     return database + jax.random.laplace(key)
 """
 SMALL = ("--num-samples", 500, "--num-confirm", 2000, "--json")
-SHOWN = ("mechanism", "lower_bound", "recipe", "witness")
+SHOWN = ("statement", "recipe", "witness")
 
 
 @pytest.fixture
@@ -106,8 +106,10 @@ def test_standard_input_is_a_recording(run, folder, monkeypatch, content, column
     file = "x.csv" if column else "x.npy"
     done = run("audit", "--samples", file, "-", *column, "--json")
     expected = dpjax.audit(dpjax.Recorded(x, y))
-    assert json.loads(done.output)["lower_bound"] == expected.lower_bound
-    assert json.loads(done.output)["mechanism"].startswith(f"{file} / standard-input.")
+    assert json.loads(done.output)["statement"]["lower_bound"] == expected.lower_bound
+    assert json.loads(done.output)["provenance"]["mechanism"].startswith(
+        f"{file} / standard-input."
+    )
 
 
 def test_standard_input_that_cannot_be_used(refused, folder, monkeypatch):

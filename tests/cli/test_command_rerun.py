@@ -59,14 +59,14 @@ def test_the_same_bound_from_both_files(run, folder, name):
     done = run("audit", *subject, *more, "--claim", 0.1, "--json", "--report", "a b.html")
     assert done.exit_code == 1, done.error
     (folder / "audit.json").write_text(done.output)
-    bound = json.loads(done.output)["lower_bound"]
+    bound = json.loads(done.output)["statement"]["lower_bound"]
     page = (folder / "a b.html").read_text()
     words = " ".join(map(str, allowed))
     assert f"dpjax rerun &#39;a b.html&#39; {words}".strip() + "</pre>" in page
     for file in ("audit.json", "a b.html"):
         again = run("rerun", file, *allowed, "--json")
         assert again.exit_code == 1, again.error
-        assert json.loads(again.output)["lower_bound"] == bound
+        assert json.loads(again.output)["statement"]["lower_bound"] == bound
         assert f"The same bound as in {file}: {bound:.4f}." in again.error
     if allowed:
         for path in (folder / "trace", folder / "__pycache__"):
@@ -80,7 +80,7 @@ def test_the_same_bound_from_both_files(run, folder, name):
 def test_another_bound_is_said(run, folder):
     done = run("audit", "laplace", *FEW, "--json")
     content = json.loads(done.output)
-    content["lower_bound"] += 0.5
+    content["statement"]["lower_bound"] += 0.5
     (folder / "a.json").write_text(json.dumps(content))
     done = run("rerun", "a.json")
     assert done.exit_code == 0 and "Another bound than in a.json: " in done.error

@@ -42,24 +42,30 @@ def test_programs(run, folder):
     options = ("--pairs", "pairs.json", "--claim", 0.1, "--timeout", 100, "--workers", 2, *SMALL)
     done = run("audit", "--command", program, *options)
     found = json.loads(done.output)
-    assert done.exit_code == 1 and found["basis"] == "exact binomial"
-    assert found["mechanism"] == program
+    assert done.exit_code == 1 and found["statement"]["basis"] == "exact binomial"
+    assert found["provenance"]["mechanism"] == program
 
 
 def test_python_functions(run, folder):
     options = ("--pairs", "lists.json", "--delta", 0.01, "--bits", "lowest", "--region", -9, 9)
     done = run("audit", "--host", "host_for_command:release", *options, *SMALL)
     found = json.loads(done.output)
-    assert done.exit_code == 0 and 0.6 < found["lower_bound"]
-    assert found["recipe"]["notion"]["delta"] == 0.01 and found["settings"]["bits"] == "lowest"
-    assert found["witness"]["database"] == [0.0, 1] and found["region"] == "[-9, 9]"
+    assert done.exit_code == 0 and 0.6 < found["statement"]["lower_bound"]
+    assert (
+        found["recipe"]["notion"]["delta"] == 0.01
+        and found["evidence"]["settings"]["bits"] == "lowest"
+    )
+    assert found["witness"]["database"] == [0.0, 1] and found["evidence"]["region"] == "[-9, 9]"
 
 
 def test_one_by_one(run, folder):
     """An exception has the probabilities 0.1 and 0.7: their ratio is 7."""
     options = ("--one-by-one", "--pairs", "pairs.json", *SMALL)
     found = json.loads(run("audit", "--host", "host_for_command:one", *options).output)
-    assert 1.5 < found["lower_bound"] < np.log(7) and "KeyError" in found["witness"]["event"]
+    assert (
+        1.5 < found["statement"]["lower_bound"] < np.log(7)
+        and "KeyError" in found["witness"]["event"]
+    )
     strict = run("audit", "--host", "host_for_command:one", *options, "--special", "error")
     assert strict.exit_code == 2 and "With --special 'outcomes'" in strict.error
 
@@ -81,11 +87,11 @@ def test_recordings(run, tmp_path, monkeypatch):
         *map(np.concatenate, sides.values()), discrete=False, search_fraction=0.25
     )
     assert done.exit_code == 0
-    assert found["lower_bound"] == dpjax.audit(recorded).lower_bound > 0.5
-    assert found["mechanism"] == "x1.csv and 1 more / y1.csv and 1 more"
+    assert found["statement"]["lower_bound"] == dpjax.audit(recorded).lower_bound > 0.5
+    assert found["provenance"]["mechanism"] == "x1.csv and 1 more / y1.csv and 1 more"
     # Densities are estimated in memory.
     local = json.loads(run(*arguments, "--method", "local", "--bandwidth", 0.2).output)
-    assert local["basis"] == "normal" and 0.5 < local["lower_bound"] < 1.1
+    assert local["statement"]["basis"] == "normal" and 0.5 < local["statement"]["lower_bound"] < 1.1
 
 
 def test_two_columns_of_one_table_are_the_two_sides(run, monkeypatch, tmp_path):
@@ -96,10 +102,10 @@ def test_two_columns_of_one_table_are_the_two_sides(run, monkeypatch, tmp_path):
     # Above 1 with a chance of 1e-5.
     done = run(*table, "--column", "after", "--json", "--confidence", 0.99999)
     found = json.loads(done.output)
-    assert done.exit_code == 0 and found["mechanism"] == "t.csv:before / t.csv:after"
-    assert 0.5 < found["lower_bound"] <= 1
+    assert done.exit_code == 0 and found["provenance"]["mechanism"] == "t.csv:before / t.csv:after"
+    assert 0.5 < found["statement"]["lower_bound"] <= 1
     expected = dpjax.audit(dpjax.Recorded(*sides.T), confidence=0.99999)
-    assert found["lower_bound"] == expected.lower_bound
+    assert found["statement"]["lower_bound"] == expected.lower_bound
     for more, said in (((), "on both sides"), (("--column", 1, "--column", 0), "at most twice")):
         done = run(*table, *more)
         assert done.exit_code == 2 and said in done.error

@@ -82,7 +82,9 @@ def test_the_witness_of_a_chain_is_an_event_with_its_own_counts():
     x, y = rng.integers(0, 6, 9_000), np.minimum(rng.integers(0, 7, 9_000), 5)
     result = audit(Recorded(x, y), Zcdp(), None)
     assert result.witness.output == "a number of at most 4" and result.witness.larger == "database"
-    inside, trials = (np.array(result.evidence["chain"][name]) for name in ("inside", "trials"))
+    inside, trials = (
+        np.array(getattr(result.evidence.counted, name)) for name in ("counts", "trials")
+    )
     assert result.witness.event_counts == tuple(inside[:, -1])
     assert result.witness.densities == pytest.approx(inside[:, -1] / trials)
 
@@ -95,7 +97,7 @@ def test_only_what_is_in_the_region_is_in_an_event():
 
     inner = audit(release, TotalVariation(), method=Events(**SIZES, region=(-1.0, 1.0), also=True))
     chain = audit(release, Epsilon(), method=Events(**SIZES, region=(-1.0, 1.0), also=True))
-    end, start = chain.evidence["chain"]["usable"]
+    end, start = chain.evidence.counted.chain.usable
     assert end <= start and inner.lower_bound <= chain.bound(TotalVariation()).estimate + 0.05
 
 

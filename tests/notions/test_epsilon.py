@@ -9,7 +9,7 @@ from scipy import stats
 
 import dpjax
 from dpjax.inference import Event
-from dpjax.notions import EventCounts, Evidence, Terms, smallest_error
+from dpjax.notions import EventCounts, Terms, smallest_error
 
 TRIALS = 14
 SURE = 0.9
@@ -44,7 +44,7 @@ CHANCES = [(p, p * r) for p in (0.05, 0.4, 0.9) for r in (1.0, 0.6, 0.15)] + [(1
 @pytest.mark.parametrize("larger", [0, 1])
 def test_the_bound_holds_as_often_as_it_says(delta, larger):
     """Whichever side the search took for the likelier one; below delta nothing may be shown."""
-    bounds = dpjax.Epsilon(delta).bound(evidence(every_count(), larger), SURE)
+    bounds = evidence(every_count(), larger).bound(dpjax.Epsilon(delta), SURE)
     for p, q in CHANCES:
         of_sides = (q, p) if larger else (p, q)
         level = max(math.log((p - delta) / q), 0.0) if p > delta else 0.0
@@ -55,11 +55,11 @@ def test_the_bound_holds_as_often_as_it_says(delta, larger):
 def test_the_enumeration_sees_what_it_should():
     """Sides swapped, delta left out, and an error of 15% for one of 10% do not pass."""
     counts = every_count()
-    swapped = dpjax.Epsilon().bound(evidence(counts, 1), SURE)
+    swapped = evidence(counts, 1).bound(dpjax.Epsilon(), SURE)
     assert error(swapped, 0.05, 0.4, 0.0) > 1 - SURE
-    without = dpjax.Epsilon().bound(evidence(counts), SURE)
+    without = evidence(counts).bound(dpjax.Epsilon(), SURE)
     assert error(without, 0.9, 0.3, math.log((0.9 - 0.3) / 0.3)) > 1 - SURE
-    loose = dpjax.Epsilon().bound(evidence(counts), 0.85)
+    loose = evidence(counts).bound(dpjax.Epsilon(), 0.85)
     assert max(error(loose, p, 0.6 * p, -math.log(0.6)) for p in np.linspace(0.2, 1, 30)) > 1 - SURE
 
 
@@ -69,12 +69,12 @@ def test_trials_of_two_sides_may_differ():
     for larger, counts in enumerate(sides):
         trials = ((40, 80), (80, 40))[larger]
         found = evidence(counts, larger, trials)
-        assert notion.estimate(found) == pytest.approx(math.log(6))
-        assert 0.5 < notion.bound(found, SURE) < math.log(6)
+        assert found.estimate(notion) == pytest.approx(math.log(6))
+        assert 0.5 < found.bound(notion, SURE) < math.log(6)
         # The other way round nothing is larger.
-        assert notion.bound(evidence(counts, 1 - larger, trials), SURE) == 0
+        assert evidence(counts, 1 - larger, trials).bound(notion, SURE) == 0
     with pytest.raises(ValueError, match="trials must be equal where there are several"):
-        notion.bound(evidence([sides[0]] * 2, 0, (40, 80)), SURE)
+        evidence([sides[0]] * 2, 0, (40, 80)).bound(notion, SURE)
 
 
 @pytest.mark.parametrize(
@@ -93,26 +93,26 @@ def test_trials_of_two_sides_may_differ():
     ],
 )
 def test_estimates(delta, counts, estimate):
-    assert dpjax.Epsilon(delta).estimate(evidence(counts)) == pytest.approx(estimate, abs=1e-12)
+    assert evidence(counts).estimate(dpjax.Epsilon(delta)) == pytest.approx(estimate, abs=1e-12)
 
 
 def test_a_rare_event_with_delta_has_no_infinite_estimate():
     """Nothing of the event in fresh draws at either side, of which delta could be all."""
-    stated = dpjax.Epsilon(0.05).state(Evidence(evidence((0, 0))), SURE, 1, 0.5)
+    stated = evidence((0, 0)).state(dpjax.Epsilon(0.05), SURE, 1, 0.5)
     assert stated.estimate == 0 == stated.lower_bound and stated.smallest_error is None
     # Shown on one side alone, it is infinite.
-    assert dpjax.Epsilon().state(Evidence(evidence((9, 0))), SURE, 1, None).estimate is None
+    assert evidence((9, 0)).state(dpjax.Epsilon(), SURE, 1, None).estimate is None
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.05])
 def test_the_smallest_error_is_where_the_verdict_turns(delta):
     notion, found = dpjax.Epsilon(delta), evidence((11, 2))
     for claim in (0.2, 0.5, 0.8):
-        least = notion.state(Evidence(found), SURE, 1, claim).smallest_error
-        assert notion.bound(found, 1 - 1.02 * least) > claim
-        assert notion.bound(found, 1 - 0.98 * least) <= claim
+        least = found.state(notion, SURE, 1, claim).smallest_error
+        assert found.bound(notion, 1 - 1.02 * least) > claim
+        assert found.bound(notion, 1 - 0.98 * least) <= claim
         # Of three claims each has a third of the error.
-        assert notion.state(Evidence(found), SURE, 3, claim).smallest_error == min(3 * least, 1)
+        assert found.state(notion, SURE, 3, claim).smallest_error == min(3 * least, 1)
 
 
 def test_smallest_errors_by_the_normal_quantile():

@@ -9,7 +9,7 @@ from dpjax.inference import Event
 from dpjax.inference._band import band, radius
 from dpjax.inference._buehler import buehler_bound
 from dpjax.inference._hypotheses import Ratio
-from dpjax.notions import ChainCounts, EventCounts, Evidence
+from dpjax.notions import ChainCounts, EventAndChain, EventCounts
 
 COUNTS, TRIALS = np.array([30, 200]), (400, 1_000)
 
@@ -20,20 +20,23 @@ def counted(larger):
 
 def test_each_side_has_its_own_number_of_draws():
     # 200 of 1000 at the neighbor are 0.2, and 30 of 400 at the database 0.075.
-    found = float(dpjax.Epsilon().bound(counted(1), 0.95))
+    found = float(counted(1).bound(dpjax.Epsilon(), 0.95))
     assert found == pytest.approx(buehler_bound(Ratio(), 200, 30, (1_000, 400), 0.05), rel=1e-12)
     assert 0.5 < found < np.log(0.2 / 0.075)
-    assert float(dpjax.Epsilon().bound(counted(0), 0.95)) == 0
+    assert float(counted(0).bound(dpjax.Epsilon(), 0.95)) == 0
 
 
 def test_an_event_and_a_chain_share_the_error():
     chain = ChainCounts(np.array([[5, 30], [100, 200]]), TRIALS, (2, 0))
-    assert Evidence(event=counted(1)).confidence(0.95) == 0.95
-    assert Evidence(chain=chain).confidence(0.95) == 0.95
-    both = Evidence(counted(1), chain)
-    assert both.confidence(0.95) == pytest.approx(0.975)
-    shown = dpjax.Epsilon().state(both, 0.95).lower_bound
+    both = EventAndChain(counted(1), chain)
+    shown = both.state(dpjax.Epsilon(), 0.95).lower_bound
     assert shown == pytest.approx(buehler_bound(Ratio(), 200, 30, (1_000, 400), 0.025), rel=1e-12)
+    other = both.state(dpjax.Gdp(), 0.95, named=dpjax.Epsilon())
+    assert other == chain.state(dpjax.Gdp(), 0.975)
+    for mine, theirs in zip(both.simultaneous(0.95), chain.band(0.975), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    alone = counted(1).state(dpjax.Gdp(), 0.95)
+    assert alone.lower_bound == float(counted(1).bound(dpjax.Gdp(), 0.95))
 
 
 def test_corners_of_a_band_are_outside_of_the_quarter_circle():

@@ -8,10 +8,10 @@ from scipy import stats
 
 import dpjax
 from dpjax.inference import choose_event, known_band
-from dpjax.notions import NOTIONS, ChainCounts, Evidence, Terms, evidence_from_plain
+from dpjax.notions import NOTIONS, ChainCounts, Terms, evidence_from_plain
 from dpjax.notions._claims import epsilon_at
 from dpjax.partitions import Outputs, lay
-from dpjax.results.plain import notion_from_plain, notion_to_plain
+from dpjax.results.recipes import notion_from_plain, notion_to_plain
 
 EVERY = [
     dpjax.Epsilon(), dpjax.Epsilon(0.01), dpjax.Profile(), dpjax.TradeOff(), dpjax.Gdp(),
@@ -158,14 +158,14 @@ def test_what_is_refused(make, sentence):
 
 def evidence():
     counts = np.array([[300, 800, 1500, 1900], [50, 300, 900, 1600]])
-    return Evidence(chain=ChainCounts(counts, (2000, 2000), (4, 0)))
+    return ChainCounts(counts, (2000, 2000), (4, 0))
 
 
 @pytest.mark.parametrize("notion", EVERY)
 def test_statements_of_a_chain(notion):
     found = evidence()
     assert evidence_from_plain(found.to_plain()).to_plain() == found.to_plain()
-    tight, loose = (notion.state(found, sure) for sure in (0.8, 0.999))
+    tight, loose = (found.state(notion, sure) for sure in (0.8, 0.999))
     assert 0 < loose.lower_bound < tight.lower_bound < tight.estimate
     assert tight.basis == "simultaneous band"
 
@@ -173,30 +173,30 @@ def test_statements_of_a_chain(notion):
 @pytest.mark.parametrize("notion", [n for n in EVERY if not n.name.startswith(("pro", "trade"))])
 def test_the_smallest_error_is_where_the_bound_is_the_claim(notion):
     found = evidence()
-    claim = notion.state(found, 0.99).lower_bound
-    error = notion.state(found, 0.99, 1, claim - 1e-9).smallest_error
+    claim = found.state(notion, 0.99).lower_bound
+    error = found.state(notion, 0.99, 1, claim - 1e-9).smallest_error
     assert error == pytest.approx(0.01, rel=0.02)
 
 
 def test_curves_are_crossed_where_the_claim_is_exceeded_most():
     found = evidence()
-    shown = dpjax.Profile().state(found, 0.95).curve
+    shown = found.state(dpjax.Profile(), 0.95).curve
     deltas = np.maximum(shown["delta"], shown["reverse_delta"])
     above = [(e, d + 0.01) for e, d in zip(shown["epsilon"], deltas.tolist(), strict=True)]
-    stated = dpjax.Profile().state(found, 0.95, 1, tuple(above))
+    stated = found.state(dpjax.Profile(), 0.95, 1, tuple(above))
     assert stated.crossing is None and (stated.smallest_error or 1) > 0.05
     claim = list(above)
     claim[40] = (claim[40][0], claim[40][1] - 0.02)
-    crossed = dpjax.Profile().state(found, 0.95, 1, tuple(claim))
+    crossed = found.state(dpjax.Profile(), 0.95, 1, tuple(claim))
     assert crossed.crossing[0] == claim[40][0] and crossed.smallest_error < 0.05
     assert crossed.crossing[1] - crossed.crossing[2] == pytest.approx(0.01, abs=1e-6)
     # Of tests, in both directions.
-    curve = dpjax.TradeOff().state(found, 0.95).curve
+    curve = found.state(dpjax.TradeOff(), 0.95).curve
     level, error = np.array(curve["level"]), np.array(curve["error"])
     for x in (0.1, 0.4, 0.8):
         least = min(np.interp(x, level, error), np.interp(x, error[::-1], level[::-1]))
         for change, refuted in ((1e-3, True), (-1e-3, False)):
-            stated = dpjax.TradeOff().state(found, 0.95, 1, ((x, float(least) + change),))
+            stated = found.state(dpjax.TradeOff(), 0.95, 1, ((x, float(least) + change),))
             assert (stated.crossing is not None) == refuted
 
 

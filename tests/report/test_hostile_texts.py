@@ -15,7 +15,7 @@ from dpjax import Recorded
 from dpjax.core.errors import neutral
 from dpjax.empirical import calibrate_noise, empirical_privacy, write_empirical_report
 from dpjax.mechanisms import Laplace
-from dpjax.report import render_report, write_report
+from dpjax.report import render
 from dpjax.sweeps import Entry, Store, SweepSpec, run_sweep
 
 pytest.importorskip("matplotlib")
@@ -57,12 +57,17 @@ def with_text(base, text, *, drawn):
     """The result with the text wherever it can be, as somebody's JSON file may have it."""
     curve = json.loads(json.dumps(base.curve).replace("'yes'", json.dumps(text)[1:-1]))
     witness = replace(base.witness, pair=text, output=text, event=text, database=text)
-    return replace(
-        base,
-        **dict.fromkeys(("mechanism", "region", "device", "level"), text),
-        **{"parameters": {text: text}, "notes": (text,), "settings": {text: text}},
-        **{"witness": witness, "pair_scores": ((text, 1.0),), "curve": curve if drawn else None},
+    origin = replace(base.provenance, mechanism=text, device=text, parameters={text: text})
+    evidence = replace(
+        base.evidence,
+        region=text,
+        settings={text: text},
+        pair_scores=((text, 1.0),),
+        curve=curve if drawn else None,
     )
+    statement = replace(base.statement, level=text)
+    parts = {"statement": statement, "evidence": evidence, "provenance": origin}
+    return replace(base, witness=witness, notes=(text,), **parts)
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, EVERYTHING])
@@ -71,10 +76,10 @@ def test_results(base, tmp_path, text):
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", str(result))
     assert "\n::error" not in str(result)
     str(result).encode()
-    assert json.loads(result.to_json())["mechanism"] == text
+    assert json.loads(result.to_json())["provenance"]["mechanism"] == text
     pages = {}
     for kind in (".html", ".md"):
-        path = write_report(result, tmp_path / f"x{kind}")
+        path = result.report(tmp_path / f"x{kind}")
         pages[kind] = path.read_text(encoding="utf-8")
         assert "<script>alert" not in pages[kind] and "<img src=x" not in pages[kind]
     words, code, rest = pages[".md"].split("```")
@@ -116,7 +121,7 @@ def test_panels(tmp_path, text):
 
 def test_plain_words_stay_as_they_are(base):
     result = with_text(base, "noisy_max-2 (k=3) [0, 1)", drawn=False)
-    assert "noisy_max-2 (k=3) [0, 1)" in render_report(result, ".md")
+    assert "noisy_max-2 (k=3) [0, 1)" in render(result.page(".md"), ".md")
     assert neutral("né 数 'a'") == "né 数 'a'"
 
 

@@ -1,7 +1,6 @@
 """Reports: what was found, from a result or its JSON, and what no audit can rule out."""
 
 import dataclasses
-import json
 import re
 
 import jax
@@ -11,7 +10,7 @@ import pytest
 import dpjax
 from dpjax.empirical import render_empirical_report
 from dpjax.mechanisms import Laplace, RandomizedResponse
-from dpjax.report import render_report, write_report
+from dpjax.report import render
 
 pytest.importorskip("jinja2")
 
@@ -22,6 +21,10 @@ METHODS = {
     "histogram": dpjax.Histogram(least_probability=0.2),
 }
 KINDS = [".html", ".md"]
+
+
+def page(result, kind=".html", name="report.html"):
+    return render(result.page(kind, name), kind)
 
 
 @pytest.fixture(scope="module")
@@ -45,16 +48,16 @@ def without_figure(text):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_report_says_what_was_found(results, name, kind):
     result = results[name]
-    text = render_report(result, kind)
+    text = page(result, kind)
     assert result.sentence in text and result.mechanism in text
     assert dpjax.blind_spot(result.num_samples) in text
     assert f"{result.lower_bound:.4f}" in text and result.versions["jax"] in text
-    assert '"recipe"' in text.replace("&#34;", '"') and result.device in text
-    if result.assumption is None:
+    assert '"recipe"' in text.replace("&#34;", '"') and result.provenance.device in text
+    if name != "histogram":
         assert result.witness.event in text and "Databases other than the pairs" in text
         assert str(result.witness.event_counts[0]) in text
     else:
-        assert result.assumption["text"] in text and f"{result.upper_bound:.4f}" in text
+        assert result.evidence.counted.assumed in text and f"{result.upper_bound:.4f}" in text
     html = kind == ".html"
     # The sign of the verdict and one figure; and the script of the buttons, which is ours.
     assert text.count("<svg") == 2 * html and text.count("<script") == html
@@ -64,13 +67,13 @@ def test_a_report_says_what_was_found(results, name, kind):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_page_is_made_again_from_a_json_file(results, name, kind):
     result = results[name]
-    again = render_report(json.loads(result.to_json()), kind)
-    assert without_figure(again) == without_figure(render_report(result, kind))
+    again = page(dpjax.AuditResult.from_json(result.to_json()), kind)
+    assert without_figure(again) == without_figure(page(result, kind))
 
 
 def test_scores_are_not_called_estimates(results):
     """A predicted bound of the best of many pairs was once shown as the pair's estimate."""
-    events, local = (render_report(results[name], ".md") for name in ("events", "local"))
+    events, local = (page(results[name], ".md") for name in ("events", "local"))
     assert "| Pair | Expected bound |" in events and "| Pair | Score in the search |" in local
     for text in (events, local):
         assert "too high to be an estimate" in text
@@ -79,27 +82,27 @@ def test_scores_are_not_called_estimates(results):
 
 
 def test_regions_are_said_to_be_left_out(results):
-    assert "Outputs outside the region." not in render_report(results["events"], ".md")
-    assert "Outputs outside the region." in render_report(results["local"], ".md")
+    assert "Outputs outside the region." not in page(results["events"], ".md")
+    assert "Outputs outside the region." in page(results["local"], ".md")
 
 
 def test_how_to_do_it_again_fits_the_source(results):
-    page = render_report(results["events"], name="a b.html")
-    assert "dpjax rerun &#39;a b.html&#39;</pre>" in page
+    html = page(results["events"], name="a b.html")
+    assert "dpjax rerun &#39;a b.html&#39;</pre>" in html
     recorded = dpjax.audit(dpjax.Recorded(*np.random.default_rng(0).normal(size=(2, 300))))
-    text = render_report(recorded, ".md")
+    text = page(recorded, ".md")
     assert "has no name by which it could be found again" in text and "dpjax rerun" not in text
     program = dataclasses.replace(recorded, recipe=recorded.recipe | {"subject": {
         "kind": "command", "command": "x {database}"}})  # fmt: skip
-    assert "dpjax rerun audit.json --allow-command" in render_report(program, ".md")
+    assert "dpjax rerun audit.json --allow-command" in page(program, ".md")
 
 
 def test_data_do_not_break_out_of_the_page():
     labels = [np.where(np.random.default_rng(s).random(300) < 0.5, "<b>|", "no") for s in (0, 1)]
     result = dpjax.audit(dpjax.Recorded(*labels, name="a|b <script>"))
-    page = render_report(result, ".html")
-    assert page.count("<script>") == 1 and "<b>|" not in page
-    (row,) = re.findall(r"^\| Event.*", render_report(result, ".md"), re.M)
+    html = page(result, ".html")
+    assert html.count("<script>") == 1 and "<b>|" not in html
+    (row,) = re.findall(r"^\| Event.*", page(result, ".md"), re.M)
     assert row.count("|") == 3
 
 
@@ -110,15 +113,15 @@ def test_vectors_have_a_report_with_their_score():
     pairs = [(np.zeros(2), np.ones(2))]
     boxes = dpjax.Events(2_000, 4_000, region=([-1, -1], [2, 2]))
     for method, words in ((METHODS["events"], "a vector with"), (boxes, "likelier at the data")):
-        text = render_report(dpjax.audit(plane, pairs, method=method))
+        text = page(dpjax.audit(plane, pairs, method=method))
         assert text.count("<svg") == 2 and words in text.partition("How to do it again")[0]
 
 
 def test_files(results, tmp_path):
     result = results["events"]
     path = result.report(tmp_path / "a.md")
-    assert path.read_text() == render_report(result, ".md")
-    assert write_report(result.to_dict(), tmp_path / "b.html").read_text().startswith("<!doctype")
+    assert path.read_text() == page(result, ".md")
+    assert result.report(tmp_path / "b.html").read_text().startswith("<!doctype")
     with pytest.raises(ValueError, match=r"report file must end in \.html or \.md"):
         result.report(tmp_path / "a.txt")
     with pytest.raises(FileNotFoundError, match="in a folder that does not exist"):

@@ -73,5 +73,7 @@ def test_both_layouts_count_the_same_at_every_pair():
         dpjax.audit(Laplace(), pairs, method=method, execution=Execution(layout=layout), key=3)
         for layout in ("gathered", "streamed")
     ]
-    gathered, streamed = ({**result.to_dict(), "seconds": None} for result in results)
+    for result in results:
+        object.__setattr__(result.provenance, "seconds", 0.0)
+    gathered, streamed = (result.to_dict() for result in results)
     assert gathered == streamed and gathered["witness"]["pair"] == "far"

@@ -80,7 +80,7 @@ def test_search_and_confirm_share_no_output(tmp_path):
     result = dpjax.audit(
         Recorded(Recording(tmp_path / "x.npy"), Recording(tmp_path / "y.npy"), search_fraction=0.2)
     )
-    confirmed = result.evidence["event"]["trials"]
+    confirmed = list(result.evidence.counted.trials)
     assert confirmed == result.settings["confirmed"]
     # Rows of one number are not split alike: then both sides would confirm as many.
     assert confirmed[0] != confirmed[1]
@@ -99,7 +99,7 @@ def test_recordings_of_the_least_size_are_audited_whatever_the_key(tmp_path):
     x, y = (Recording(tmp_path / f"{side}.txt") for side in "xy")
     for seed in range(40):
         result = dpjax.audit(Recorded(x, y), key=seed)
-        assert all(total <= 30 for total in result.evidence["event"]["trials"])
+        assert all(total <= 30 for total in result.evidence.counted.trials)
     with pytest.raises(
         ValueError, match=r"search_fraction must leave .* x \(x.txt\) .* of 40 left 8"
     ):

@@ -82,7 +82,7 @@ def test_blocks_keep_together_and_one_output_confirms():
     result = dpjax.audit(Recorded(*sides, blocks=length))
     assert result.settings["blocks"] == length and result.num_samples % length == 0
     # 70% of 800 blocks confirm: 5 standard errors.
-    for trials in result.evidence["event"]["trials"]:
+    for trials in result.evidence.counted.trials:
         assert abs(trials - 560) < 65
     assert not any("come in runs" in note for note in result.notes)
 

@@ -4,75 +4,61 @@ import numpy as np
 
 from dpjax.core.errors import Status
 from dpjax.core.random import numbers_of_process
-from dpjax.inference import (
-    FiniteOutputs,
-    Plan,
-    SafetyVerdict,
-    safety_check,
-)
+from dpjax.inference import FiniteOutputs, Plan, safety_check
 from dpjax.methods.histogram._estimate import HistogramResult
-from dpjax.notions import Statement, Terms
-from dpjax.partitions import EVERYWHERE
+from dpjax.notions import HistogramLevel, Terms
 from dpjax.results import (
     ASSUMPTION_REFUTED,
     NO_CLAIM,
     NOT_REFUTED,
     VIOLATED,
     Finding,
+    Observed,
     Witness,
+    concluded,
     plain_database,
 )
 from dpjax.sources import AnyPairs
 
-_SAFETY_PROBABILITY, _REFUTED = 0.96, 0.05
-"""Of the limit of the safety check, and the p-value below which an assumption is refuted."""
+_SAFETY_PROBABILITY = 0.96
+"""Probability of the limit of the safety check."""
 
 
 def finding_of(result: HistogramResult, planned: Plan, terms: Terms) -> Finding:
-    estimate = None if result.status is Status.EMPTY_INTERVAL else float(result.estimates[0])
-    low, high = 0.0, None
-    if estimate is not None:
-        low, high = max(0.0, estimate - planned.precision), estimate + planned.precision
-    safety = _safety(result, planned)
     inputs = [plain_database(x) for x in result.inputs]
     first, second = ([inputs[i] for i in column] for column in result.pairs.T)
     labels = tuple(f"{x} and {y}" for x, y in zip(first, second, strict=True))
     levels = np.ma.filled(result.levels[0].astype(float), -np.inf)
-    best = int(levels.argmax())
-    order = None if planned.order is None else float(planned.order)
+    best, failed = int(levels.argmax()), result.status is Status.EMPTY_INTERVAL
+    counted = HistogramLevel(
+        estimate=None if failed else float(result.estimates[0]),
+        assumed=_assumption(planned),
+        p_value=_p_value(result, planned),
+        status=result.status.name,
+        plan=planned.to_dict(),
+        num_pairs=len(result.pairs),
+        num_failed=int(np.ma.getmaskarray(result.levels).sum()),
+    )
+    verdict = _judge(counted, planned, terms.level)
     return Finding(
-        # With an empty interval in every pair nothing is known of the level.
-        statement=Statement(low, estimate, "histogram", upper_bound=high),
-        witness=(
-            Witness("none", None, None)
-            if estimate is None
-            else Witness(labels[best], first[best], second[best])
+        statement=concluded(counted.interval(), terms, counted.level, verdict),
+        evidence=Observed(
+            counted=counted,
+            settings={"inputs": result.inputs.tolist(), **numbers_of_process()},
+            num_samples=planned.num_samples,
+            pair_scores=tuple(
+                (labels[i], float(levels[i]))
+                for i in np.argsort(-levels, kind="stable")
+                if np.isfinite(levels[i])
+            ),
         ),
-        pairs=AnyPairs((first, second), labels),
-        pair_scores=tuple(
-            (labels[i], float(levels[i]))
-            for i in np.argsort(-levels, kind="stable")
-            if np.isfinite(levels[i])
-        ),
-        region=EVERYWHERE,
-        num_samples=planned.num_samples,
-        num_confirm=0,
-        settings={"inputs": result.inputs.tolist(), **numbers_of_process()},
         notes=terms.notes(),
-        assumption={
-            "text": _assumption(planned),
-            "p_value": None if safety is None else safety.p_value,
-            "status": result.status.name,
-            "plan": planned.to_dict(),
-            "num_pairs": len(result.pairs),
-            "num_failed": int(np.ma.getmaskarray(result.levels).sum()),
-        },
-        verdict=_judge(low, high, planned, terms.level, safety),
-        level="LDP epsilon" if order is None else f"Renyi level of order {order:g}",
+        witness=None if failed else Witness(labels[best], first[best], second[best]),
+        pairs=AnyPairs((first, second), labels),
     )
 
 
-def _safety(result: HistogramResult, planned: Plan) -> SafetyVerdict | None:
+def _p_value(result: HistogramResult, planned: Plan) -> float | None:
     if isinstance(planned.assumption, FiniteOutputs):
         return None
     try:
@@ -80,7 +66,7 @@ def _safety(result: HistogramResult, planned: Plan) -> SafetyVerdict | None:
     except ValueError:
         # Too few samples for the check to say anything.
         return None
-    return check.verdict(result.counts)
+    return check.verdict(result.counts).p_value
 
 
 def _assumption(planned: Plan) -> str:
@@ -93,27 +79,20 @@ def _assumption(planned: Plan) -> str:
     return f"{text} and {assumed.inputs.lipschitz:g}-Lipschitz in the input"
 
 
-def _judge(
-    low: float,
-    high: float | None,
-    planned: Plan,
-    claim: float | None,
-    safety: SafetyVerdict | None,
-) -> tuple[str, str]:
+def _judge(counted: HistogramLevel, planned: Plan, claim: float | None) -> tuple[str, str]:
+    found, assumed = counted.interval(), counted.assumed
+    low, high = found.lower_bound, found.upper_bound
     if high is None:
         verdict = NO_CLAIM if claim is None else NOT_REFUTED
         return verdict, Status.EMPTY_INTERVAL.sentence
     interval = f"[{low:.4f}, {high:.4f}]"
-    if safety is not None and safety.refuted(_REFUTED):
+    if counted.refuted:
         return ASSUMPTION_REFUTED, (
-            f"The counts contradict the assumption that {_assumption(planned)} (p = "
-            f"{safety.p_value:.2g}), so the interval {interval} is not to be trusted: assume a "
-            "larger constant, or use method=Events(), which assumes none."
+            f"The counts contradict the assumption that {assumed} (p = {counted.p_value:.2g}), so "
+            f"the interval {interval} is not to be trusted: assume a larger constant, or use "
+            "method=Events(), which assumes none."
         )
-    sure = (
-        f"With confidence {planned.confidence:g}, and if {_assumption(planned)}, the level lies in "
-        f"{interval}"
-    )
+    sure = f"With confidence {planned.confidence:g}, and if {assumed}, the level lies in {interval}"
     if claim is None:
         return NO_CLAIM, f"{sure}; no claim was given to compare with."
     if low > claim:

@@ -107,7 +107,7 @@ class Histogram:
         def rows() -> list[Row]:
             findings = map(finding, range(len(runs)))
             return [
-                row._replace(statement=found.statement, verdict=(found.verdict or (None,))[0])
+                row._replace(statement=found.statement, verdict=found.statement.verdict)
                 for row, found in zip(_rows(result), findings, strict=True)
             ]
 

@@ -9,14 +9,14 @@ from dpjax.core.errors import Status
 from dpjax.core.numerics import FIXED_POINT, finite_or_none
 from dpjax.core.random import numbers_of_process
 from dpjax.densities import find_kernel
-from dpjax.methods.local._bounds import KernelSums, LocalBounds, local_bounds
+from dpjax.inference import KernelSums, LocalBounds
 from dpjax.methods.local._kernels import LocalStatistics
 from dpjax.methods.local._loss import privacy_loss
 from dpjax.methods.local._options import LocalOptions
 from dpjax.methods.local._search import Curves
-from dpjax.notions import Statement, Terms, smallest_error
+from dpjax.notions import LocalSums, Terms
 from dpjax.partitions import Box, Region
-from dpjax.results import Finding, Witness, plain_database
+from dpjax.results import Finding, Observed, Witness, conclude, plain_database
 from dpjax.sources import AnyPairs
 
 _CURVE_POINTS = 400
@@ -53,6 +53,11 @@ def bounds_of(
     Returns:
         NumPy arrays with the leading shape of the runs.
     """
+    return _evidence(statistics, settings, region).bounds(confidence)
+
+
+def _evidence(statistics: LocalStatistics, settings: LocalOptions, region: Region) -> LocalSums:
+    """What the confirm stage counted, with the leading shape of the runs."""
     confirmation = statistics.confirmation
     kernel_sums = None
     sums, squares = confirmation.kernel_sum, confirmation.kernel_sum_of_squares
@@ -66,13 +71,12 @@ def bounds_of(
             roughness=kernel.roughness(region.dimension),
             dimension=region.dimension,
         )
-    return local_bounds(
-        np.asarray(statistics.found.densities),
-        np.asarray(statistics.found.floor),
-        confirmation.events.as_int(),
-        kernel_sums,
-        settings.num_confirm,
-        confidence,
+    return LocalSums(
+        search_densities=np.asarray(statistics.found.densities, np.float64),
+        floor=np.asarray(statistics.found.floor, np.float64),
+        events=confirmation.events.as_int(),
+        kernel=kernel_sums,
+        num_confirm=settings.num_confirm,
     )
 
 
@@ -108,12 +112,8 @@ def finding_of(
     assert curves is not None
     refuse_empty(curves, settings.num_samples, region_text or str(region))
 
-    def bounds(confidence: float) -> LocalBounds:
-        return bounds_of(statistics, settings, region, confidence)
-
-    found, claim, error = bounds(terms.own_confidence), terms.level, None
-    if claim is not None:
-        error = smallest_error(lambda sure: float(bounds(sure).lower_bound), claim)
+    evidence = _evidence(statistics, settings, region)
+    found = evidence.bounds(terms.own_confidence)
     notes = [*terms.notes(), *pairs.equal_notes(), *notes]
     if found.on_floor:
         notes.append(Status.ON_FLOOR.sentence)
@@ -126,27 +126,24 @@ def finding_of(
     scores = np.round(scores, 5)
     order = np.argsort(-scores, kind="stable")
     return Finding(
-        statement=Statement(
-            lower_bound=float(found.lower_bound),
-            estimate=finite_or_none(float(found.estimate)),
-            basis="exact binomial" if found.exact else "normal",
-            standard_error=finite_or_none(float(found.standard_error)),
-            smallest_error=None if error is None else min(error * terms.num_claims, 1.0),
+        statement=conclude(evidence, terms),
+        evidence=Observed(
+            counted=evidence,
+            settings={
+                "num_nodes": settings.num_nodes,
+                "undersmoothing": settings.confirm_undersmoothing,
+                **numbers_of_process(),
+                **options,
+            },
+            num_samples=settings.num_samples,
+            num_confirm=settings.num_confirm,
+            region=region_text or str(region),
+            pair_scores=tuple((pairs.labels[i], finite_or_none(scores[i].item())) for i in order),
+            curve=_curve(curves, float(statistics.found.floor), relabel),
         ),
+        notes=notes,
         witness=_witness(statistics, found, region, pairs, relabel),
         pairs=pairs,
-        pair_scores=tuple((pairs.labels[i], finite_or_none(scores[i].item())) for i in order),
-        region=region_text or str(region),
-        num_samples=settings.num_samples,
-        num_confirm=settings.num_confirm,
-        settings={
-            "num_nodes": settings.num_nodes,
-            "undersmoothing": settings.confirm_undersmoothing,
-            **numbers_of_process(),
-            **options,
-        },
-        notes=notes,
-        curve=_curve(curves, float(statistics.found.floor), relabel),
     )
 
 

@@ -25,27 +25,27 @@ def standard():
 def test_standard_pair_of_a_built_in_mechanism(standard):
     assert standard.lower_bound <= LAW.epsilon <= standard.upper_bound
     assert standard.verdict == "not refuted" and standard.basis == "histogram"
-    assert standard.level == "LDP epsilon" and standard.num_confirm == 0
+    assert standard.level == "LDP epsilon" and standard.num_confirm is None
     assert (standard.witness.database, standard.witness.neighbor) == (0.0, 1.0)
-    assumed = standard.assumption
-    assert assumed["status"] == "OK" and assumed["p_value"] == 1.0
-    assert (assumed["num_pairs"], assumed["num_failed"]) == (1, 0)
+    assumed = standard.evidence.counted
+    assert assumed.status == "OK" and assumed.p_value == 1.0
+    assert (assumed.num_pairs, assumed.num_failed) == (1, 0)
     # 0.5 is the precision where nothing is asked for.
-    assert assumed["plan"]["precision"] == 0.5 and assumed["plan"]["num_intervals"] == 12
+    assert assumed.plan["precision"] == 0.5 and assumed.plan["num_intervals"] == 12
     assert standard.upper_bound == pytest.approx(standard.estimate + 0.5)
     assert standard.settings["inputs"] == [0.0, 1.0]
     assert standard.recipe["method"] == {
         "name": "histogram", "lipschitz": LAW.lipschitz, "bound": "all-intervals"
     }  # fmt: skip
     text = str(standard)
-    assert "NOT REFUTED" in text and "safety check" in text and assumed["text"] in text
+    assert "NOT REFUTED" in text and "safety check" in text and assumed.assumed in text
 
 
 def test_confidence_is_of_the_plan():
     both = audited(
         TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, precision=0.5, num_samples=10_000
     )
-    assert 0.8 < both.assumption["plan"]["confidence"] < 1
+    assert 0.8 < both.evidence.counted.plan["confidence"] < 1
     with pytest.raises(ValueError, match=r"have the precision 0\.5 with confidence .* only, below"):
         audited(
             TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, precision=0.5, num_samples=10_000,
@@ -71,13 +71,13 @@ def test_all_inputs_of_an_interval_and_a_false_claim():
         precision=0.4,
         claim=0.05,
     )
-    inputs = found.assumption["plan"]["num_inputs"]
-    assert found.assumption["num_pairs"] == inputs * (inputs - 1) // 2
+    inputs = found.evidence.counted.plan["num_inputs"]
+    assert found.evidence.counted.num_pairs == inputs * (inputs - 1) // 2
     assert found.verdict == "violated" and found.lower_bound > 0.05
     assert found.lower_bound == pytest.approx(found.estimate - 0.4)
     assert "the claim or the assumption is false" in found.sentence
     labels = [label for label, _ in found.pair_scores]
-    assert found.witness.pair == labels[0] and len(labels) == found.assumption["num_pairs"]
+    assert found.witness.pair == labels[0] and len(labels) == found.evidence.counted.num_pairs
 
 
 def test_renyi_and_finite_outputs_of_a_function():
@@ -101,23 +101,23 @@ def test_renyi_and_finite_outputs_of_a_function():
         precision=0.2,
     )
     assert found.lower_bound <= np.log(2) <= found.upper_bound
-    assert found.assumption["p_value"] is None
+    assert found.evidence.counted.p_value is None
     whole = audited(RandomizedResponse(1.0, 3), least_probability=0.15, precision=0.2)
-    assert whole.assumption["num_pairs"] == 3
+    assert whole.evidence.counted.num_pairs == 3
     assert whole.lower_bound <= 1.0 <= whole.upper_bound
 
 
 def test_an_assumption_that_the_counts_contradict_is_said():
     found = audited(TruncatedLaplace(0.3), lipschitz=0.3, precision=0.3, confidence=0.9, claim=0.5)
-    assert found.assumption["p_value"] <= 0.05
+    assert found.evidence.counted.p_value <= 0.05
     assert found.verdict == "assumption refuted"
     assert "contradict the assumption that every density" in found.sentence
 
 
 def test_a_failed_run_has_no_number():
     found = audited(RandomizedResponse(30.0, 2), least_probability=0.2, claim=1.0, confidence=0.99)
-    assumed = found.assumption
-    assert (assumed["status"], assumed["num_failed"]) == ("EMPTY_INTERVAL", 1)
+    assumed = found.evidence.counted
+    assert (assumed.status, assumed.num_failed) == ("EMPTY_INTERVAL", 1)
     assert found.estimate is None and found.upper_bound is None and found.lower_bound == 0
     assert found.verdict == "not refuted" and found.pair_scores == ()
     assert "received no sample" in found.sentence and "estimate     none" in str(found)

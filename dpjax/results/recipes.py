@@ -9,6 +9,7 @@ import numpy as np
 from dpjax import densities
 from dpjax.core import validate
 from dpjax.core.errors import nearest
+from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 from dpjax.databases import Pairs
 from dpjax.notions import NOTIONS, Epsilon, Notion
@@ -16,29 +17,28 @@ from dpjax.partitions import Box, Outcomes, Region
 from dpjax.sources import AnyPairs
 
 _SHOWN = 2000
-"""Characters of a database that is written as a text."""
+"""Most characters of a database that is written as a text."""
 
 STANDARD = "standard"
-"""Stands for the pairs that a built-in mechanism brings along."""
+"""Name of the pairs that a built-in mechanism brings along."""
 
 
-def pairs_to_plain(pairs: Pairs | AnyPairs, mechanism: Any) -> Any:
+def pairs_to_plain(pairs: Pairs | AnyPairs, mechanism: object) -> JsonObject | str:
     """Databases, neighbors and labels; "standard" for the mechanism's own."""
     if isinstance(pairs, AnyPairs):
         sides = [[plain_database(database) for database in side] for side in pairs.sides]
         return {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
     content = _plain_pairs(pairs)
-    if hasattr(mechanism, "standard_pairs") and _plain_pairs(mechanism.standard_pairs()) == content:
-        return STANDARD
-    return content
+    standard = getattr(mechanism, "standard_pairs", None)
+    return STANDARD if standard is not None and _plain_pairs(standard()) == content else content
 
 
-def _plain_pairs(pairs: Pairs) -> dict[str, Any]:
+def _plain_pairs(pairs: Pairs) -> JsonObject:
     sides = {name: _plain_side(getattr(pairs, name)) for name in ("database", "neighbor")}
     return {**sides, "labels": list(pairs.labels)}
 
 
-def _plain_side(stacked: Any) -> Any:
+def _plain_side(stacked: object) -> object:
     """Arrays, and dicts of them, as lists."""
     if isinstance(stacked, dict):
         return {name: _plain_side(part) for name, part in stacked.items()}
@@ -64,7 +64,7 @@ def pairs_from_plain(content: Any, stacked: bool = True) -> Pairs | AnyPairs:
     return Pairs(*sides, labels) if stacked else AnyPairs(sides, labels)
 
 
-def _region_to_plain(region: Region) -> dict[str, Any]:
+def _region_to_plain(region: Region) -> JsonObject:
     """Ends and grid of a box, or a range and its outcomes."""
     if isinstance(region, Box):
         low, high = (np.asarray(end, float).tolist() for end in (region.low, region.high))
@@ -85,8 +85,8 @@ def _region_from_plain(content: Any) -> Any:
     return Box(content["low"], content["high"], content.get("num_points", 0))
 
 
-def options_to_plain(options: Any) -> dict[str, Any]:
-    """Every option of a method or notion that is not None, for TOML knows no null, nor off."""
+def options_to_plain(options: Any) -> JsonObject:
+    """Options of a method or notion, without those that are None or off: TOML has no null."""
     content = {f.name: getattr(options, f.name) for f in fields(options)}
     if "bandwidth" in content:
         rule = content["bandwidth"]
@@ -97,10 +97,15 @@ def options_to_plain(options: Any) -> dict[str, Any]:
     return {k: v for k, v in content.items() if v is not None and v is not False}
 
 
-def notion_to_plain(notion: Notion) -> dict[str, Any]:
-    """Its options, and its name where it is not `Epsilon`."""
-    options = options_to_plain(notion)
-    return options if isinstance(notion, Epsilon) else {"name": notion.name, **options}
+def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
+    """Name and options of a notion.
+
+    Args:
+        notion: Any.
+        implied: A name that is left out.
+    """
+    named = {} if notion.name == implied else {"name": notion.name}
+    return {**named, **options_to_plain(notion)}
 
 
 def notion_from_plain(content: Mapping[str, Any]) -> Notion:
@@ -121,13 +126,13 @@ def options_from_plain(kind: Any, content: Mapping[str, Any]) -> Any:
     return kind(**content)
 
 
-def _plain_value(value: Any) -> Any:
+def _plain_value(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_plain_value(entry) for entry in value]
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def plain_database(database: Any) -> Any:
+def plain_database(database: object) -> object:
     """A database as JSON can hold it, or the beginning of its text."""
     database = _listed(database)
     text = repr(database)
@@ -136,21 +141,21 @@ def plain_database(database: Any) -> Any:
     return database if _is_plain(database) else text
 
 
-def _listed(database: Any) -> Any:
+def _listed(database: object) -> object:
     """Arrays as lists, also those in dicts."""
     if isinstance(database, dict):
         return {name: _listed(part) for name, part in database.items()}
     return database.tolist() if isinstance(database, np.ndarray | np.generic) else database
 
 
-def holds_arrays(database: Any) -> bool:
-    """Whether a dict has arrays in it, of which lists would be something else to a function."""
+def holds_arrays(database: object) -> bool:
+    """Whether a dict holds arrays: as lists they would be something else to a function."""
     if isinstance(database, dict):
         return any(isinstance(p, np.ndarray) or holds_arrays(p) for p in database.values())
     return False
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     if isinstance(value, list):
         return all(map(_is_plain, value))
     if isinstance(value, dict):

@@ -4,25 +4,27 @@ References:
     Askin, Kutta, Dette (2022), Figures 1-3.
 """
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dpjax.core.types import JsonObject
 from dpjax.plotting._canvas import (
-    WIDTH,
-    check_figure_path,
-    legend_above,
-    new_figure,
-    plain,
-    save_figure,
-)
-from dpjax.plotting._outcomes import (
+    CLAIM,
     DATABASE,
+    LINE,
     LOSS,
     NEIGHBOR,
+    WIDTH,
+    legend_above,
+    literal,
+    new_figure,
+    titled,
+)
+from dpjax.plotting._outcomes import (
     Strip,
     name_places,
     shade_event,
@@ -31,45 +33,56 @@ from dpjax.plotting._outcomes import (
     strips_of,
 )
 
-CLAIM = "#2e8b57"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _PANEL = 2.7
-"""Inches of a panel's height, legend included."""
-
-_LINE = 54
-"""Characters of a line of the title."""
+"""Height of a panel in inches, legend included."""
 
 
-def as_plain(result: Any) -> Mapping[str, Any]:
-    """A result as plain words and numbers: what `AuditResult.to_dict` gives, or JSON holds."""
-    return result if isinstance(result, Mapping) else result.to_dict()
+class Marks(NamedTuple):
+    """What is marked in a panel of losses.
+
+    Attributes:
+        at: Output at the witness.
+        estimate: Loss there, or None.
+        bound: Lower bound.
+        claim: Claimed loss, or None.
+    """
+
+    at: object
+    estimate: float | None
+    bound: float
+    claim: float | None
 
 
-def plot_audit(result: Any, path: str | Path | None = None) -> Any:
+def plot_outputs(
+    title: str,
+    curve: JsonObject,
+    marks: Marks | None,
+    *,
+    discrete: bool,
+    num_samples: int | None = None,
+    score: str | None = None,
+) -> "Figure":
     """Densities on both sides (above) and the loss with its witness and bound (below).
 
     Args:
-        result: A `dpjax.AuditResult` of one-dimensional or discrete outputs, or its `to_dict()`.
-        path: File to write (.png, .svg, .pdf), or None.
-
-    Returns:
-        The matplotlib figure.
+        title: Title of the figure.
+        curve: Points with densities at both sides and losses.
+        marks: Marks of the panel of losses; None for levels that are no loss.
+        discrete: Whether points are outcomes or cells rather than reals with densities.
+        num_samples: Draws a side behind the curve, if known.
+        score: Name of the number that vectors became, or None.
 
     Raises:
-        ValueError: There are densities of vectors or a histogram, or the file has another ending.
         ModuleNotFoundError: matplotlib is missing.
 
     References:
         Askin, Kutta, Dette (2022), Figure 3.
     """
-    found = as_plain(result)
-    curve, witness = found["curve"], found["witness"]
-    if curve is None:
-        raise ValueError("this audit has no curve to plot: densities of vectors, and histograms.")
-    if path is not None:
-        check_figure_path(path)
-    discrete = witness["bandwidth"] is None
-    strips = strips_of(curve, found["num_samples"]) if discrete else []
+    strips = strips_of(curve, num_samples) if discrete else []
     rows = 2 * max(len(strips), 1)
     figure, axes = new_figure(rows, 1, size=(WIDTH, _PANEL * rows))
     panels = axes.reshape(-1, 2)
@@ -79,8 +92,8 @@ def plot_audit(result: Any, path: str | Path | None = None) -> Any:
         shade_event(above, strip)
         shade_event(below, strip, "event that was counted")
         name_places(below, strip)
-        if "score" in found["settings"]:
-            below.set_xlabel(fill(plain(found["settings"]["score"]["words"]), _LINE))
+        if score is not None:
+            below.set_xlabel(fill(literal(score), LINE))
     if not discrete:
         above, below = panels[0]
         density_panel(
@@ -89,7 +102,8 @@ def plot_audit(result: Any, path: str | Path | None = None) -> Any:
         loss_panel(below, curve["points"], curve["loss"], discrete=False)
         below.locator_params(axis="x", nbins=7)
     for above, below in panels:
-        _mark_witness(below, found, strips)
+        if marks is not None:
+            _mark(below, marks, strips)
         # Both panels have the same outputs.
         ends = [*above.get_xlim(), *below.get_xlim()]
         if max(ends) - min(ends) < 1.5 and any(strip.names for strip in strips):
@@ -100,20 +114,16 @@ def plot_audit(result: Any, path: str | Path | None = None) -> Any:
             panel.set_xlim(min(ends), max(ends))
             panel.set_ylim(bottom=0)
     for column in panels.T:
-        shown: dict[str, Any] = {}
+        shown = {}
         for panel in column:
             handles, labels = panel.get_legend_handles_labels()
             shown = dict(zip(labels, handles, strict=True)) | shown
         legend_above(column[0], shown)
-    title = f"{found['mechanism']}: {found['verdict']} ({witness['pair']})"
-    figure.suptitle(fill(plain(title), _LINE), fontsize="medium")
-    if path is not None:
-        save_figure(figure, path)
-    return figure
+    return titled(figure, title)
 
 
 def density_panel(
-    axes: Any,
+    axes: "Axes",
     points: Sequence,
     density: Sequence[float],
     neighbor_density: Sequence[float],
@@ -142,7 +152,7 @@ def density_panel(
 
 
 def loss_panel(
-    axes: Any,
+    axes: "Axes",
     points: Sequence,
     loss: Sequence[float],
     *,
@@ -168,7 +178,12 @@ def loss_panel(
         axes.set_ylabel("privacy loss")
 
 
-def _strip(points: Sequence, density: Any, neighbor_density: Any, loss: Any = None) -> Strip:
+def _strip(
+    points: Sequence,
+    density: ArrayLike,
+    neighbor_density: ArrayLike,
+    loss: ArrayLike | None = None,
+) -> Strip:
     curve = {
         "points": list(points),
         "density": density,
@@ -179,22 +194,14 @@ def _strip(points: Sequence, density: Any, neighbor_density: Any, loss: Any = No
     return strip
 
 
-def _mark_witness(axes: Any, found: Mapping[str, Any], strips: Sequence[Strip]) -> None:
-    at = found["witness"]["output"]
-    if strips and strips[0].names is not None and at in strips[0].names:
-        at = strips[0].names.index(at)
-    estimate, bound, claim = (found[name] for name in ("estimate", "lower_bound", "claim"))
-    # Other levels than epsilon are no loss.
-    if "name" in found["recipe"]["notion"]:
-        return
+def _mark(axes: "Axes", marks: Marks, strips: Sequence[Strip]) -> None:
+    at, estimate, bound, claim = marks
+    names = strips[0].names if strips else None
+    if names is not None and isinstance(at, str) and at in names:
+        at = names.index(at)
     if isinstance(at, int | float) and estimate is not None:
         axes.plot([at], [estimate], "o", color="black", label="estimate at the witness")
-    axes.axhline(
-        bound,
-        color=DATABASE,
-        linestyle="--",
-        linewidth=1,
-        label=f"lower bound {bound:.3f}",
-    )
+    label = f"lower bound {bound:.3f}"
+    axes.axhline(bound, color=DATABASE, linestyle="--", linewidth=1, label=label)
     if claim is not None:
         axes.axhline(claim, color=CLAIM, linewidth=1, label=f"claim {claim:g}")

@@ -1,0 +1,3 @@
+"""The version, which is read without importing anything else."""
+
+__version__ = "0.6.0"

@@ -1,0 +1,222 @@
+"""Evidence of events: counts of one event, of a chain of nested sets, or of both."""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core import validate
+from dpjax.core.numerics import finite_or_none
+from dpjax.core.types import JsonObject
+from dpjax.inference import Band, Event, band
+from dpjax.notions._claims import Claim
+from dpjax.notions._evidence import Evidence, register
+from dpjax.notions._notion import Notion
+from dpjax.notions._statement import Crossing, Statement
+
+
+class _OfSets(Evidence):
+    """Counts of sets, which the search chose by the bound that it expected."""
+
+    estimated: ClassVar[str] = "Estimate at the witness"
+    scored: ClassVar[str] = "Expected bound"
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class EventCounts(_OfSets):
+    """How often fresh outputs were in an event; of any number of runs as long as it is not stated.
+
+    Attributes:
+        event: With the leading shape [...].
+        counts: int64 [..., 2], outputs in the event at the database and at its neighbor.
+        trials: Fresh outputs at the database and at its neighbor.
+    """
+
+    event: Event
+    counts: NDArray[np.int64]
+    trials: tuple[int, int]
+    kind: ClassVar[str] = "event"
+
+    def sided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Counts at the side that was expected to be likelier, and at the other."""
+        side = np.asarray(self.event.larger)[..., None]
+        larger = np.take_along_axis(self.counts, side, axis=-1)[..., 0]
+        smaller = np.take_along_axis(self.counts, 1 - side, axis=-1)[..., 0]
+        return larger, smaller
+
+    def bound(self, notion: Notion, confidence: float, distance: int = 1) -> NDArray[np.float64]:
+        """Exact lower bounds [...].
+
+        Raises:
+            ValueError: The notion needs a chain of sets.
+        """
+        side = np.asarray(self.event.larger)
+        if self.trials[0] != self.trials[1] and side.ndim:
+            raise ValueError("trials must be equal where there are several events.")
+        first = self.trials[int(side.flat[0]) if side.size else 0]
+        trials = first, sum(self.trials) - first
+        return notion.of_event(*self.sided(), trials, confidence, distance)
+
+    def estimate(self, notion: Notion, distance: int = 1) -> NDArray[np.float64]:
+        """Levels [...] that the shares of fresh outputs show, at least 0; they may be infinite."""
+        (p, q), trials = self.sided(), np.asarray(self.trials, float)
+        side = np.asarray(self.event.larger)
+        return notion.of_shares(p / trials[side], q / trials[1 - side], distance)
+
+    def answer(
+        self, notion: Notion, confidence: float, distance: int, named: Notion | None
+    ) -> Statement:
+        """See `Evidence`: of one event, on the notion that it was chosen for."""
+        if named not in (None, notion):
+            raise ValueError(
+                f"the evidence of this audit is of one event, counted for {named.symbol}, on which "
+                f"all of the error was spent, so it says nothing of {notion.symbol}: audit with "
+                f"notion={notion!r}, or with method=Events(also=True)."
+            )
+        return Statement(
+            lower_bound=float(self.bound(notion, confidence, distance)),
+            estimate=finite_or_none(float(self.estimate(notion, distance))),
+            basis="exact binomial",
+        )
+
+    def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
+        """See `Evidence`."""
+        return replace(self, event=event, counts=inside)
+
+    def to_plain(self) -> JsonObject:
+        """See `Evidence`. The cells of the event are left out."""
+        return {**super().to_plain(), "event": int(self.event.larger)}
+
+    @classmethod
+    def from_plain(cls, **content: Any) -> Self:
+        """See `Evidence`."""
+        side = content.pop("event")
+        validate.counts(at_most=1, event=side)
+        event = Event(np.zeros(0, bool), np.array(side), np.array(0.0))
+        return cls(event, *_counted(**content))
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class ChainCounts(_OfSets):
+    """How many fresh outputs were in each of a chain of nested sets: it answers every notion.
+
+    Attributes:
+        counts: int64 [2, sets], at the database and at its neighbor.
+        trials: Fresh outputs at the database and at its neighbor.
+        usable: As in `dpjax.inference.Chain`.
+    """
+
+    counts: NDArray[np.int64]
+    trials: tuple[int, int]
+    usable: tuple[int, int]
+    kind: ClassVar[str] = "chain"
+
+    def band(self, confidence: float) -> Band:
+        """What all sets show at once, with this confidence."""
+        return _band(self.counts.tobytes(), self.counts.shape, self.trials, self.usable, confidence)
+
+    def shares(self) -> Band:
+        """What the shares of fresh outputs would show if they were the probabilities."""
+        first, second = (
+            counts[:, None] / n for counts, n in zip(self.counts, self.trials, strict=True)
+        )
+        return Band.of(first, second, self.usable)
+
+    def answer(
+        self, notion: Notion, confidence: float, distance: int, named: Notion | None
+    ) -> Statement:
+        """See `Evidence`."""
+        band = self.band(confidence)
+        return Statement(
+            lower_bound=notion.of_band(band, distance),
+            estimate=finite_or_none(notion.of_band(self.shares(), distance)),
+            basis="simultaneous band",
+            curve=notion.columns(band, distance),
+        )
+
+    def compare(
+        self, notion: Notion, confidence: float, claim: Claim, distance: int
+    ) -> tuple[float, Crossing | None]:
+        """See `Evidence`."""
+        return notion.compare(self.band(confidence), claim, distance)
+
+    def simultaneous(self, confidence: float) -> Band | None:
+        """See `Evidence`."""
+        return self.band(confidence)
+
+    @classmethod
+    def from_plain(cls, **content: Any) -> Self:
+        """See `Evidence`."""
+        end, start = content.pop("usable")
+        counts, trials = _counted(**content)
+        validate.counts(at_most=counts.shape[1], usable=[end, start])
+        return cls(counts, trials, (end, start))
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class EventAndChain(_OfSets):
+    """Counts of an event for the named notion beside those of a chain, with half of the error each.
+
+    Attributes:
+        event: Event of the notion that was named.
+        chain: Chain of every other notion.
+    """
+
+    event: EventCounts
+    chain: ChainCounts
+    kind: ClassVar[str] = "event and chain"
+
+    @staticmethod
+    def half(confidence: float) -> float:
+        """Confidence of each of the two, where both together have this one."""
+        return (1 + confidence) / 2
+
+    def answer(
+        self, notion: Notion, confidence: float, distance: int, named: Notion | None
+    ) -> Statement:
+        """See `Evidence`."""
+        part = self.event if named in (None, notion) else self.chain
+        return part.answer(notion, self.half(confidence), distance, None)
+
+    def simultaneous(self, confidence: float) -> Band | None:
+        """See `Evidence`."""
+        return self.chain.band(self.half(confidence))
+
+    def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
+        """See `Evidence`."""
+        return replace(self, event=self.event.showing(event, inside))
+
+    @classmethod
+    def from_plain(cls, **content: Any) -> Self:
+        """See `Evidence`."""
+        event, chain = content["event"], content["chain"]
+        kinds = event.pop("kind"), chain.pop("kind")
+        validate.one_of((f"{EventCounts.kind}, {ChainCounts.kind}",), kinds=", ".join(kinds))
+        return cls(EventCounts.from_plain(**event), ChainCounts.from_plain(**chain))
+
+
+@lru_cache(maxsize=8)
+def _band(
+    counts: bytes,
+    shape: tuple[int, ...],
+    trials: tuple[int, int],
+    usable: tuple[int, int],
+    confidence: float,
+) -> Band:
+    # Cached, since several notions are asked for in turn.
+    whole = np.frombuffer(counts, np.int64).reshape(shape)
+    return band(whole, trials, 1 - confidence, usable=usable)
+
+
+def _counted(counts: list[Any], trials: list[int]) -> tuple[NDArray[np.int64], tuple[int, int]]:
+    """Counts [2, ...] and trials of both sides, from plain numbers."""
+    first, second = trials
+    for inside, most in zip(counts, trials, strict=True):
+        validate.positive_int(trials=most)
+        validate.counts(at_most=most, counts=inside)
+    return np.array(counts, np.int64), (first, second)

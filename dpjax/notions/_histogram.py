@@ -1,0 +1,129 @@
+"""Evidence of histograms: an interval, and the assumption that it rests on."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from dpjax.core import validate
+from dpjax.core.types import JsonObject
+from dpjax.notions._epsilon import Epsilon
+from dpjax.notions._evidence import Evidence, Part, Rows, register
+from dpjax.notions._levels import Renyi
+from dpjax.notions._local import no_events
+from dpjax.notions._notion import Notion
+from dpjax.notions._statement import Statement
+
+_REFUTED = 0.05
+"""Largest p-value that contradicts an assumption."""
+
+
+@register
+@dataclass(frozen=True)
+class HistogramLevel(Evidence):
+    """The largest level of all pairs of inputs, by counts of intervals or of outputs.
+
+    Attributes:
+        estimate: The level; None where an interval or output received no draw.
+        assumed: The assumption in words.
+        p_value: P-value of the assumption by the counts of this run (Theorem 3); None where nothing
+            can be said.
+        status: Name of the run's status.
+        plan: The plan as plain numbers.
+        num_pairs: Pairs of inputs that were compared.
+        num_failed: Pairs of them without a level.
+    """
+
+    estimate: float | None
+    assumed: str
+    p_value: float | None
+    status: str
+    plan: JsonObject
+    num_pairs: int
+    num_failed: int
+    kind: ClassVar[str] = "histogram"
+
+    @property
+    def level(self) -> str:
+        """What is bounded, in words."""
+        order = self.plan["order"]
+        return "LDP epsilon" if order is None else f"Renyi level of order {order:g}"
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the counts contradict the assumption."""
+        return self.p_value is not None and self.p_value <= _REFUTED
+
+    def answer(
+        self, notion: Notion, confidence: float, distance: int, named: Notion | None
+    ) -> Statement:
+        """See `Evidence`: the interval that was planned, whatever the confidence asked for."""
+        order = self.plan["order"]
+        if notion != (Epsilon() if order is None else Renyi(order)):
+            raise no_events(notion)
+        return self.interval()
+
+    def interval(self) -> Statement:
+        """The estimate, give or take the precision of the plan."""
+        found, precision = self.estimate, self.plan["precision"]
+        if found is None:
+            # With an empty interval in every pair, nothing is known of the level.
+            return Statement(0.0, None, "histogram")
+        low, high = max(0.0, found - precision), found + precision
+        return Statement(low, found, "histogram", upper_bound=high)
+
+    def rows(self, found: Statement, sure: str) -> Rows:
+        """See `Evidence`."""
+        plan, shown = self.plan, "none"
+        if found.estimate is not None:
+            shown = f"{found.estimate:.4f} in [{found.lower_bound:.4f}, {found.upper_bound:.4f}]"
+        draws = (
+            f"{plan['num_samples']} at each of {plan['num_inputs']} inputs, "
+            f"{plan['num_intervals']} intervals; {self.num_failed} of {self.num_pairs} pairs failed"
+        )
+        lines = [
+            ("estimate", f"{shown}, {sure} ({found.basis})"),
+            ("assumed", self.assumed),
+            ("draws", draws),
+        ]
+        if self.p_value is not None:
+            lines.append(("safety check", f"p = {self.p_value:.3g} for the assumption"))
+        return lines
+
+    def table(self, found: Statement, sure: str) -> Rows:
+        """See `Evidence`."""
+        name, rows = f"{self.level}, estimate", []
+        if found.estimate is None:
+            rows.append((name, "none: the run failed"))
+        else:
+            ends = f"{found.lower_bound:.4f} to {found.upper_bound:.4f}"
+            rows += [(name, f"{found.estimate:.4f}"), (f"Interval, {sure}", ends)]
+        return [*rows, ("Precision", f"{self.plan['precision']:.6g}")]
+
+    def parts(self) -> list[Part]:
+        """See `Evidence`."""
+        plan = self.plan
+        check = "none: it needs an assumption on densities, and more draws"
+        if self.p_value is not None:
+            says = "contradict" if self.refuted else "do not contradict"
+            check = f"p = {self.p_value:.3g}, the counts {says} it"
+        worth = f"Assumed: {self.assumed}. The interval is worth as much as this assumption."
+        checks = [("Safety check of the assumption", check), ("Union bound", str(plan["bound"]))]
+        counts = {
+            "Inputs": plan["num_inputs"],
+            "Pairs compared": self.num_pairs,
+            "Pairs that failed (an output or interval without a draw)": self.num_failed,
+            "Draws at each input": plan["num_samples"],
+            "Outputs or intervals counted": plan["num_intervals"],
+        }
+        return [
+            Part("What it rests on", checks, worth, numbers=False),
+            Part("Inputs", [(name, str(value)) for name, value in counts.items()]),
+        ]
+
+    @classmethod
+    def from_plain(cls, **content: Any) -> Self:
+        """See `Evidence`."""
+        found = cls(**content)
+        numbers = "precision", "num_samples", "num_inputs", "num_intervals"
+        validate.positive(**{name: found.plan[name] for name in numbers})
+        found.interval()
+        return found

@@ -1,0 +1,86 @@
+"""Evidence of the local approach: kernel sums or frequencies at one output.
+
+References:
+    Askin, Kutta, Dette (2022), Algorithm 4, lines 8-10.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core.numerics import finite_or_none
+from dpjax.inference import KernelSums, LocalBounds, local_bounds
+from dpjax.notions._epsilon import Epsilon
+from dpjax.notions._evidence import Evidence, Rows, register
+from dpjax.notions._notion import Notion
+from dpjax.notions._statement import Statement
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class LocalSums(Evidence):
+    """What the confirm stage counted at the witness, of any number of runs until it is stated.
+
+    Attributes:
+        search_densities: Float64 [..., 2], of the search stage, before truncation.
+        floor: Float64 [...], tau.
+        events: int64 [..., 2], fresh outputs in the event at the witness.
+        kernel: Kernel sums of real outputs; None for outcomes.
+        num_confirm: N, fresh outputs at each side.
+    """
+
+    search_densities: NDArray[np.float64]
+    floor: NDArray[np.float64]
+    events: NDArray[np.int64]
+    kernel: KernelSums | None
+    num_confirm: int
+    kind: ClassVar[str] = "local"
+    estimated: ClassVar[str] = "Estimate at the witness"
+
+    def bounds(self, confidence: float) -> LocalBounds:
+        """Lower bounds and estimates, with the leading shape of the runs."""
+        searched = self.search_densities, self.floor
+        return local_bounds(*searched, self.events, self.kernel, self.num_confirm, confidence)
+
+    def answer(
+        self, notion: Notion, confidence: float, distance: int, named: Notion | None
+    ) -> Statement:
+        """See `Evidence`: of epsilon alone."""
+        if notion != Epsilon():
+            raise no_events(notion)
+        found = self.bounds(confidence)
+        return Statement(
+            lower_bound=float(found.lower_bound),
+            estimate=finite_or_none(float(found.estimate)),
+            basis="exact binomial" if found.exact else "normal",
+            standard_error=finite_or_none(float(found.standard_error)),
+        )
+
+    def rows(self, found: Statement, sure: str) -> Rows:
+        """See `Evidence`."""
+        bound, estimate = super().rows(found, sure)
+        if self.search_densities.min() <= self.floor:
+            estimate = "estimate", "none, since a density is at the floor"
+        return [bound, estimate]
+
+    @classmethod
+    def from_plain(cls, **content: Any) -> Self:
+        """See `Evidence`."""
+        kernel, kinds = content["kernel"], {"events": np.int64}
+        arrays = {
+            name: np.array(content[name], kinds.get(name, np.float64))
+            for name in ("search_densities", "floor", "events")
+        }
+        sums = None if kernel is None else KernelSums(**kernel)
+        found = cls(**{**content, **arrays, "kernel": sums})
+        found.bounds(0.5)  # checks the counts
+        return found
+
+
+def no_events(notion: Notion) -> ValueError:
+    """The refusal of evidence that can answer a single question about epsilon."""
+    return ValueError(
+        f"this audit counted no events, so it says nothing of {notion.symbol}: use method=Events()."
+    )

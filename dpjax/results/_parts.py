@@ -1,0 +1,214 @@
+"""The parts of a result: statement, witness, evidence, recipe, provenance and notes.
+
+A part that a method does not have is absent: audits of one run have no pair and no witness, and
+methods that do not search have no scores.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from dpjax.core.types import JsonObject
+from dpjax.notions import Evidence, Notion, Statement
+from dpjax.results.recipes import notion_from_plain
+
+VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
+
+_Value = TypeVar("_Value", covariant=True)
+
+ASSUMPTION_REFUTED = "assumption refuted"
+"""Verdict of histograms alone: their interval says nothing then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conclusion(Statement):
+    """A statement, and what it says of the claim.
+
+    Attributes:
+        level: What is bounded, in words, such as "epsilon".
+        claim: The level that was claimed, points of the curve that was, or None.
+        confidence: Confidence of the bounds of all `num_claims` audits together.
+        num_claims: Audits whose bounds hold together.
+        verdict: "violated", "not refuted", "no claim" or "assumption refuted".
+        sentence: The verdict in words.
+    """
+
+    level: str
+    claim: float | list[list[float]] | None
+    confidence: float
+    num_claims: int
+    verdict: str
+    sentence: str
+
+    @property
+    def own_confidence(self) -> float:
+        """Confidence of this statement alone (Bonferroni)."""
+        return 1 - (1 - self.confidence) / self.num_claims
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Where the loss was found largest.
+
+    Attributes:
+        pair: Label of the pair.
+        database: The database, as nested lists or a text.
+        neighbor: Its neighbor.
+        output: An event in words, an outcome, a real, or a list of reals; None for histograms.
+        densities: Confirmed densities or probabilities at the database and at the neighbor, before
+            truncation; None for histograms.
+        larger: "database" or "neighbor", the side where the output is likelier.
+        event: The event that is counted for an exact bound, in words.
+        event_counts: How often it happened at the database and at the neighbor.
+        on_floor: Whether the search stage saw one of the densities at the floor.
+        floor: tau of a density.
+        bandwidth: h of the confirm stage; None for events and outcomes.
+    """
+
+    pair: str
+    database: object
+    neighbor: object
+    output: object = None
+    densities: tuple[float, float] | None = None
+    larger: str | None = None
+    event: str | None = None
+    event_counts: tuple[int, int] | None = None
+    on_floor: bool = False
+    floor: float = 0.0
+    bandwidth: float | None = None
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was drawn and counted.
+
+    Attributes:
+        counted: The evidence.
+        settings: All that changes the answer besides the recipe, or follows from it.
+        num_samples: Outputs a side that searched at the witness's pair; of histograms those at
+            each input.
+        num_confirm: N at each side of the witness's pair; None without a stage that confirms.
+        region: Outputs that were compared, in words; None where there is no choice.
+        pair_scores: (label, score) of every pair, best first. A score is what the search expected,
+            by which it chose a pair; that of the best of many is too high to be an estimate. None
+            where it is infinite.
+        curve: Points, densities on both sides and losses (None where infinite) of the witness's
+            pair, or None.
+    """
+
+    counted: Evidence
+    settings: JsonObject
+    num_samples: int | None = None
+    num_confirm: int | None = None
+    region: str | None = None
+    pair_scores: tuple[tuple[str, float | None], ...] = ()
+    curve: dict[str, list] | None = field(default=None, repr=False)
+
+    @property
+    def trials(self) -> tuple[int, int]:
+        """Fresh outputs at the database and at the neighbor."""
+        number = self.num_confirm or 0
+        first, second = self.settings.get("confirmed", (number, number))
+        return first, second
+
+    def draws(self) -> str | None:
+        """How many outputs searched and confirmed, in words; None without such stages."""
+        if self.num_confirm is None:
+            return None
+        num_pairs, rounds = len(self.pair_scores), self.settings.get("rounds")
+        first = self.num_samples if rounds is None else rounds["num_samples"]
+        text = f"{first} a side and pair to search ({num_pairs} pairs)"
+        if rounds is not None:
+            text += f" and {rounds['num_again']} more of the best {rounds['num_kept']}"
+        return f"{text}, {self.num_confirm} a side to confirm; region {self.region}"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a result comes from.
+
+    Attributes:
+        mechanism: Name, function or file.
+        parameters: Parameters of the mechanism.
+        versions: Versions of dpjax and what it stands on.
+        device: Where it ran.
+        seconds: Wall time, compilation included.
+    """
+
+    mechanism: str
+    parameters: JsonObject
+    versions: dict[str, str]
+    device: str
+    seconds: float
+
+
+class _Short(Generic[_Value]):
+    """A short name of an entry of a part, to be read."""
+
+    def __init__(self, entry: "Callable[[Parts], _Value]"):
+        self._entry = entry
+
+    def __get__(self, result: "Parts", owner: type | None = None) -> _Value:
+        return self._entry(result)
+
+
+@dataclass(frozen=True, repr=False)
+class Parts:
+    """All that an audit found; what is read most has a short name.
+
+    Attributes:
+        statement: Bounds, estimate, claim and verdict.
+        witness: Where the loss is largest; None where no pair is.
+        evidence: What was drawn and counted.
+        recipe: What was audited ("subject", or None where nothing names it), method, notion, pairs
+            and key as plain words and numbers, for `dpjax.rerun`.
+        provenance: What was audited, and where.
+        notes: What a reader should know besides.
+    """
+
+    statement: Conclusion
+    witness: Witness | None
+    evidence: Observed
+    recipe: JsonObject
+    provenance: Provenance
+    notes: tuple[str, ...] = ()
+
+    lower_bound = _Short(lambda result: result.statement.lower_bound)
+    upper_bound = _Short(lambda result: result.statement.upper_bound)
+    estimate = _Short(lambda result: result.statement.estimate)
+    standard_error = _Short(lambda result: result.statement.standard_error)
+    basis = _Short(lambda result: result.statement.basis)
+    smallest_error = _Short(lambda result: result.statement.smallest_error)
+    confidence = _Short(lambda result: result.statement.confidence)
+    num_claims = _Short(lambda result: result.statement.num_claims)
+    level = _Short(lambda result: result.statement.level)
+    claim = _Short(lambda result: result.statement.claim)
+    verdict = _Short(lambda result: result.statement.verdict)
+    sentence = _Short(lambda result: result.statement.sentence)
+    num_samples = _Short(lambda result: result.evidence.num_samples)
+    num_confirm = _Short(lambda result: result.evidence.num_confirm)
+    region = _Short(lambda result: result.evidence.region)
+    pair_scores = _Short(lambda result: result.evidence.pair_scores)
+    settings = _Short(lambda result: result.evidence.settings)
+    curve = _Short(lambda result: result.evidence.curve)
+    mechanism = _Short(lambda result: result.provenance.mechanism)
+    parameters = _Short(lambda result: result.provenance.parameters)
+    versions = _Short(lambda result: result.provenance.versions)
+    device = _Short(lambda result: result.provenance.device)
+    seconds = _Short(lambda result: result.provenance.seconds)
+
+    @property
+    def notion(self) -> Notion:
+        """The notion that was named."""
+        return notion_from_plain(self.recipe["notion"])
+
+    @property
+    def delta(self) -> float:
+        """Part of the probability that the claim leaves out; 0 where the notion has none."""
+        return self.notion.delta
+
+    @property
+    def refuted_at(self) -> str | None:
+        """Smallest error probability of a refuted claim, in digits; None if it is not refuted."""
+        error = self.smallest_error
+        return f"{error:.2g}" if self.verdict == VIOLATED and error is not None else None

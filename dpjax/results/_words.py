@@ -1,0 +1,143 @@
+"""An audit in sentences: what was claimed, what was seen, and what that says of the claim."""
+
+import math
+
+from dpjax.results._parts import (
+    ASSUMPTION_REFUTED,
+    NO_CLAIM,
+    NOT_REFUTED,
+    VIOLATED,
+    Conclusion,
+    Parts,
+    Witness,
+)
+
+_LONGEST = 160
+"""Most characters of a database in a sentence."""
+
+_LARGEST = math.log(1e6)
+"""Largest claimed epsilon that is explained as a factor."""
+
+HEADLINES = {
+    VIOLATED: "Violated: the claim is refuted",
+    NOT_REFUTED: "Not refuted, which is no proof",
+    NO_CLAIM: "A lower bound; nothing was claimed",
+    ASSUMPTION_REFUTED: "The assumption is refuted",
+}
+"""Verdict -> what a page says first."""
+
+
+def pretty(value: object) -> str:
+    """A number with six digits, anything else as it is."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def short(value: object) -> str:
+    """The beginning of a text, where it is long."""
+    text = pretty(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def claimed(result: Parts) -> list[str]:
+    """What was claimed."""
+    claim, distance = result.claim, result.recipe["distance"]
+    if claim is None:
+        return ["Nothing: the audit looked for a level that is refuted, and compares it with none."]
+    if isinstance(claim, list):
+        points = short(", ".join(f"({x:g}, {y:g})" for x, y in claim))
+        said = [f"That {result.notion.claimable} of {result.mechanism} is within the curve below."]
+        said.append(f"The curve: {points}")
+    else:
+        said = [f"That {result.level} of {result.mechanism} is at most {claim:g}."]
+    if distance > 1:
+        said.append(
+            f"The claim is of databases that differ in one record. Those of each pair differ in "
+            f"{distance}, and every bound here is turned into one of a single record."
+        )
+    return said
+
+
+def witness_story(result: Parts, witness: Witness) -> list[str]:
+    """The witness, for a reader who knows no statistics."""
+    trials, counts = result.evidence.trials, witness.event_counts
+    said = [
+        f"The two databases ({witness.pair}) are {short(witness.database)} and, its "
+        f"neighbor, {short(witness.neighbor)}."
+    ]
+    if witness.bandwidth is not None and witness.densities is not None:
+        at = [pretty(float(value)) for value in witness.densities]
+        said.append(
+            f"About the output {short(witness.output)}, fresh outputs have a density of {at[0]} "
+            f"at the database and of {at[1]} at its neighbor."
+        )
+    if counts is None:
+        return said
+    what = f"the output is {witness.output}" if witness.bandwidth is None else witness.event
+    first = 0 if witness.larger == "database" else 1
+    names = ("the database", "its neighbor")
+    shares = [count / number for count, number in zip(counts, trials, strict=True)]
+    seen = [
+        f"{counts[side]:,} of {trials[side]:,} ({100 * shares[side]:.3g} %) at {names[side]}"
+        for side in (first, 1 - first)
+    ]
+    high, low = shares[first], shares[1 - first]
+    times = f", {high / low:.3g} times as often" if 0 < low < high else ""
+    said.append(
+        f"The event: {what}. It was chosen by outputs that searched, and then counted on fresh "
+        f"ones. It happened in {seen[0]} and in {seen[1]}{times}."
+    )
+    return [*said, *_allowed(result), _chance(result.statement)]
+
+
+def _allowed(result: Parts) -> list[str]:
+    """What a claimed epsilon allows, in whole factors."""
+    claim, delta = result.claim, result.delta
+    if not result.notion.takes_delta or not isinstance(claim, int | float) or claim > _LARGEST:
+        return []
+    more = f", and {delta:g} more," if delta else ""
+    factor = math.exp(result.recipe["distance"] * claim)
+    return [
+        f"The claim allows an event to be at most {factor:.4g} times as likely{more} at one of the "
+        "two as at the other."
+    ]
+
+
+def _chance(stated: Conclusion) -> str:
+    """How chance comes in."""
+    error = (1 - stated.confidence) / stated.num_claims
+    if stated.verdict == VIOLATED:
+        error = stated.smallest_error or error
+        return (
+            "Were the claim true, chance would refute it like this at most once in "
+            f"{round(1 / error):,} times."
+        )
+    if stated.verdict == NOT_REFUTED:
+        return (
+            "Where the claim is true, such counts are nothing unusual. They may also be seen where "
+            "it is not true, so they say nothing for it."
+        )
+    return (
+        f"Were {stated.level} below {stated.lower_bound:.4g}, chance would give such a bound "
+        f"at most once in {round(1 / error):,} times."
+    )
+
+
+def outputs_caption(result: Parts) -> str:
+    """What the figure of the outputs shows; that of the levels where there is no curve."""
+    witness, curve, stated = result.witness, result.evidence.curve, result.statement
+    if witness is None or curve is None:
+        said = f"{stated.level} is at least {stated.lower_bound:.4g}"
+        if stated.upper_bound is not None:
+            said += f" and, under the assumption, at most {stated.upper_bound:.4g}"
+        return f"{said}, with confidence {stated.confidence:g}."
+    said = (
+        "Above, how outputs that searched are spread at the database and at its neighbor. Below, "
+        "the privacy loss that they show."
+    )
+    if "event" in curve and witness.densities is not None:
+        first, second = witness.densities
+        said += (
+            f" The shaded event, the output is {short(witness.output)}, has a share of "
+            f"{first:.4g} of fresh outputs at the database and of {second:.4g} at its neighbor."
+        )
+    return said
