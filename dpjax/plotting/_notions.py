@@ -55,7 +55,7 @@ class Claimed:
         self.kind = kind
         self.points = np.array(claim, float) if isinstance(claim, list) else np.empty((0, 2))
         self.level = claim if isinstance(claim, float) else 0.0
-        self.delta, self.order = delta, order
+        self.delta, self.order = delta, None if claim is None else order
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Deltas under a claim of Gaussian privacy."""
