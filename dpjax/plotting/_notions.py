@@ -94,7 +94,7 @@ def plot_notions(shown: Band, title: str, claim: Claimed, *, stacked: bool = Fal
     Args:
         shown: The band of a chain of sets.
         title: Title of the figure.
-        claim: To be drawn beside the bounds.
+        claim: Claim to be drawn beside the bounds.
         stacked: Whether the panels lie below each other, for a narrow page, or in a row.
 
     Raises:
