@@ -56,17 +56,7 @@ class Evidence:
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """The statement on a level, without a claim.
-
-        Args:
-            notion: What is asked for.
-            confidence: Confidence of the statement.
-            distance: Records in which the pair differs.
-            named: Notion that the evidence was collected for; `notion` itself if None.
-
-        Raises:
-            ValueError: The evidence says nothing of this notion; the message says what would.
-        """
+        """The statement on a level without a claim; arguments and errors as `state`."""
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject:

@@ -50,7 +50,7 @@ def smallest_error(bound: Callable[[float], float], claim: float) -> float | Non
 
     Args:
         bound: Confidence -> lower bound; larger for a smaller confidence.
-        claim: To be exceeded.
+        claim: Claim to be exceeded.
 
     Returns:
         To a hundredth of itself; None where it is above 1/2.

@@ -55,7 +55,7 @@ class Claimed:
         self.kind = kind
         self.points = np.array(claim, float) if isinstance(claim, list) else np.empty((0, 2))
         self.level = claim if isinstance(claim, float) else 0.0
-        self.delta, self.order = delta, order
+        self.delta, self.order = delta, None if claim is None else order
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Deltas under a claim of Gaussian privacy."""
@@ -94,7 +94,7 @@ def plot_notions(shown: Band, title: str, claim: Claimed, *, stacked: bool = Fal
     Args:
         shown: The band of a chain of sets.
         title: Title of the figure.
-        claim: To be drawn beside the bounds.
+        claim: Claim to be drawn beside the bounds.
         stacked: Whether the panels lie below each other, for a narrow page, or in a row.
 
     Raises:

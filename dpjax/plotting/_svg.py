@@ -73,7 +73,7 @@ def svg_if_possible(draw: Any, result: Any, title: str, description: str) -> str
 
     Args:
         draw: result -> figure.
-        result: To be drawn.
+        result: Result to be drawn.
         title: As in `figure_svg`.
         description: As in `figure_svg`.
     """

@@ -42,11 +42,11 @@ class Finding:
     """What a method found, before it is a result.
 
     Attributes:
-        statement: With the verdict; see `conclude`.
+        statement: Statement with its verdict; see `conclude`.
         evidence: What was drawn and counted.
         notes: What a reader should know besides.
         witness: Where the loss is largest; None where no pair is.
-        pairs: That were compared; None for a method without pairs.
+        pairs: Pairs that were compared; None for a method without pairs.
     """
 
     statement: Conclusion
@@ -63,8 +63,8 @@ def build(
 
     Args:
         finding: Finding of the method.
-        source: That was audited.
-        method: That audited it.
+        source: Source that was audited.
+        method: Method that audited it.
         terms: Terms of the audit.
         seconds: Wall time.
     """
@@ -158,7 +158,7 @@ def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
     """Databases and labels; None where they are too many, or not all as JSON holds them.
 
     Args:
-        pairs: That were compared.
+        pairs: Pairs that were compared.
         drawn: Whether JAX is given them, which makes arrays of lists again.
     """
     if len(pairs) > _MOST_PAIRS:

@@ -1,5 +1,6 @@
 """The result of an audit: how it is asked, shown, written, and read again."""
 
+import copy
 import dataclasses
 import json
 from pathlib import Path
@@ -22,16 +23,7 @@ _DAMAGED = KeyError, TypeError, AttributeError, ValueError, OverflowError, Recur
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class AuditResult(Parts):
-    """What an audit found. Plain numbers and texts: it serialises to JSON and back.
-
-    Attributes:
-        statement: Bounds, estimate, claim and verdict.
-        witness: Where the loss is largest; None where no pair is.
-        evidence: What was drawn and counted.
-        recipe: What was audited, method, notion, pairs and key, for `dpjax.rerun`.
-        provenance: Mechanism, versions, device and seconds.
-        notes: What a reader should know besides.
-    """
+    """What an audit found, in the parts of `Parts`: it serialises to JSON and back."""
 
     def bound(self, notion: Notion) -> Statement:
         """What the evidence says of any notion, without a draw.
@@ -60,13 +52,14 @@ class AuditResult(Parts):
         """Nested dicts and lists, as JSON holds them: an entry for each part."""
         parts: JsonObject = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         counted = self.evidence.counted.to_plain()
-        return {
+        found = {
             **parts,
             "statement": dataclasses.asdict(self.statement),
             "witness": self.witness and dataclasses.asdict(self.witness),
             "evidence": {**vars(self.evidence), "counted": counted},
             "provenance": dataclasses.asdict(self.provenance),
         }
+        return copy.deepcopy(found)
 
     def to_json(self, indent: int | None = 2) -> str:
         """One JSON object; `from_json` reads it back."""

@@ -55,7 +55,7 @@ def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> S
 
     Args:
         num_draws: In all.
-        num_pairs: That are searched.
+        num_pairs: Number of pairs that are searched.
         whole_blocks: Whether sizes are multiples of the largest block, one at least: all of them
             share a compiled program, which any other size would compile anew.
     """
@@ -89,7 +89,7 @@ def audit_within(
 
     Args:
         seconds: For everything, pilots and compilation included.
-        num_pairs: That are searched.
+        num_pairs: Number of pairs that are searched.
         audit: (sizes, key) -> result.
         key: Seed or typed key of the audit.
         compiled: Whether JAX compiles the audit: one program for all sizes of whole blocks.

@@ -219,7 +219,7 @@ def curves_of(axes):
     [
         (dpjax.Profile(), [(0.0, 0.3), (1.0, 0.05)]), (dpjax.TradeOff(), [(0.0, 0.9), (0.9, 0.0)]),
         (dpjax.Gdp(), 0.9), (dpjax.Epsilon(1e-3), 0.8), (dpjax.Renyi(4), 0.5), (dpjax.Zcdp(), 0.3),
-        (dpjax.TotalVariation(), 0.3), (dpjax.Zcdp(), None),
+        (dpjax.TotalVariation(), 0.3), (dpjax.Zcdp(), None), (dpjax.Renyi(4), None),
     ],
 )  # fmt: skip
 def test_curves_of_a_chain_are_those_of_its_answers(notion, claim, tmp_path):
