@@ -42,9 +42,6 @@ from dpjax.inference._planner import plan as plan
 from dpjax.inference._planner import plan_finite as plan_finite
 from dpjax.inference._ranges import WORTH as WORTH
 from dpjax.inference._ranges import simpler as simpler
-from dpjax.inference._rounds import Rounds as Rounds
-from dpjax.inference._rounds import rounds_of as rounds_of
-from dpjax.inference._rounds import rounds_within as rounds_within
 from dpjax.inference._safety import SafetyCheck as SafetyCheck
 from dpjax.inference._safety import SafetyVerdict as SafetyVerdict
 from dpjax.inference._safety import plan_safety as plan_safety

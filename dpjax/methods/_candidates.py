@@ -6,8 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.inference import MOST_SETS, Chain, Event
-from dpjax.notions import ChainCounts, EventAndChain, EventCounts, Evidence, Profile, Terms
-from dpjax.partitions import Partition, Search
+from dpjax.notions import (
+    ChainCounts,
+    EventAndChain,
+    EventCounts,
+    Evidence,
+    Notion,
+    Profile,
+    Terms,
+)
+from dpjax.partitions import Budget, Search
 
 
 class Candidate(NamedTuple):
@@ -72,57 +80,26 @@ def num_marks(candidate: Candidate) -> int:
     return parts if candidate.chain is None else parts * (MOST_SETS + 1)
 
 
-def candidates(
-    search: Search, terms: Terms, num_confirm: int, num_rivals: int, also: bool
-) -> list[Candidate]:
+def candidates(search: Search, terms: Terms, budget: Budget, also: bool) -> list[Candidate]:
     """What would be confirmed of one pair, in each of several runs.
 
     Args:
         search: With halves [runs, 2, 2, cells].
-        terms: Of the audit.
-        num_confirm: N, fresh outputs a side.
-        num_rivals: Number of pairs that are searched to the end.
+        terms: Terms of the audit.
+        budget: Fresh outputs, confidence and rivals.
         also: Whether a chain is counted beside the event of a notion that one event bounds.
     """
     notion, events = terms.notion, [None] * len(search.halves)
     if notion.hypothesis() is not None:
-        found = notion.choose(*search_terms(search, terms, num_confirm), num_rivals)
+        found = notion.choose(search, budget)
         events = [found.at((run,)) for run in range(len(search.halves))]
         if not also:
             return [Candidate(event, None, float(event.predicted)) for event in events]
-    return [
-        _with_chain(search.at(run), terms, num_confirm, event) for run, event in enumerate(events)
-    ]
+    return [_with_chain(search.at(run), notion, budget, event) for run, event in enumerate(events)]
 
 
-def _with_chain(search: Search, terms: Terms, num_confirm: int, event: Event | None) -> Candidate:
+def _with_chain(search: Search, notion: Notion, budget: Budget, event: Event | None) -> Candidate:
+    if event is None:
+        return Candidate(None, *notion.chain(search, budget))
     # Beside an event, the chain is that of the whole profile.
-    notion = terms.notion if event is None else Profile()
-    chain, *expected = notion.chain(*search_terms(search, terms, num_confirm))
-    if event is not None:
-        return Candidate(event, chain, float(event.predicted))
-    return Candidate(None, chain, *expected)
-
-
-def promise(search: Search, terms: Terms, num_confirm: int, num_rivals: int) -> NDArray[np.float64]:
-    """The bound to be expected of one pair, in each run, by a few coarse cells.
-
-    Args:
-        search: With halves [..., 2, 2, cells].
-        terms: Of the audit.
-        num_confirm: N, fresh outputs a side.
-        num_rivals: Number of pairs that are searched.
-    """
-    return terms.notion.promise(*search_terms(search, terms, num_confirm), num_rivals)
-
-
-def promise_of_cells(
-    terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int
-) -> float:
-    """The bound to be expected of a pilot, by which one of several partitions is chosen."""
-    return float(promise(Search(cells, halves, None), terms, num_confirm, 1))
-
-
-def search_terms(search: Search, terms: Terms, num_confirm: int) -> tuple:
-    """What a notion is asked about a search."""
-    return (*search, num_confirm, terms.own_confidence)
+    return Candidate(event, Profile().chain(search, budget)[0], float(event.predicted))

@@ -18,14 +18,22 @@ from numpy.typing import NDArray
 
 from dpjax.core import validate
 from dpjax.core.numerics import finite_or_none
-from dpjax.inference import Event, Rounds, rounds_of, rounds_within
-from dpjax.methods._candidates import Candidate, candidates, num_marks, promise, promise_of_cells
+from dpjax.inference import Event
+from dpjax.methods._candidates import Candidate, candidates, num_marks
 from dpjax.methods._findings import finding_of
 from dpjax.methods._stopped import saying_so_far
 from dpjax.notions import EventCounts, Statement, Terms
-from dpjax.partitions import Search
+from dpjax.partitions import Budget, Partition, Search
 from dpjax.results import Finding, Findings, Row
-from dpjax.sources import ONE_RUN, Opened, Request, Source
+from dpjax.sources import (
+    ONE_RUN,
+    Opened,
+    Request,
+    Rounds,
+    Source,
+    rounds_of,
+    rounds_within,
+)
 
 _SEARCH, _CONFIRM = 20_000, 50_000
 """Outputs a side that search at each pair, and that confirm, where nothing is said."""
@@ -121,7 +129,7 @@ class Events:
         request = Request(
             self.rounds,
             self.region,
-            partial(promise_of_cells, terms),
+            partial(_promise, terms),
             terms.root,
             terms.layout,
             runs,
@@ -156,10 +164,11 @@ class Events:
     ) -> list["_Chosen"]:
         """The pair of each run with the largest bound to be expected, and what it confirms."""
         num_runs, num_kept = ranks.kept.shape
+        budget = Budget(num_confirm, terms.own_confidence, num_kept)
         table = np.empty((num_runs, num_kept), object)
         for pair in np.unique(ranks.kept):
             runs, places = np.nonzero(ranks.kept == pair)
-            found = candidates(searches[pair].at(runs), terms, num_confirm, num_kept, self.also)
+            found = candidates(searches[pair].at(runs), terms, budget, self.also)
             for run, place, candidate in zip(runs, places, found, strict=True):
                 table[run, place] = candidate
         chosen = []
@@ -208,6 +217,12 @@ class _Chosen(NamedTuple):
     scores: list[tuple[int, float]]
 
 
+def _promise(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
+    """The bound to be expected of a pilot, by which one of several partitions is chosen."""
+    budget = Budget(num_confirm, terms.own_confidence)
+    return float(terms.notion.promise(Search(cells, halves, None), budget))
+
+
 def _searched_again(
     searches: list[Search], opened: Opened, terms: Terms, rounds: Rounds, num_runs: int
 ) -> _Ranks:
@@ -215,9 +230,8 @@ def _searched_again(
     num_pairs = len(searches)
     if not rounds.num_kept:
         return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
-    promised = np.array(
-        [promise(search, terms, opened.num_confirm, num_pairs) for search in searches]
-    )
+    budget = Budget(opened.num_confirm, terms.own_confidence, num_pairs)
+    promised = np.array([terms.notion.promise(search, budget) for search in searches])
     kept = np.argsort(-promised, axis=0, kind="stable")[: rounds.num_kept].T
     more = opened.search_again(kept)
     for (run, place), pair in np.ndenumerate(kept):

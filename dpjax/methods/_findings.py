@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from dpjax.inference import Rounds
 from dpjax.methods._candidates import Candidate
 from dpjax.notions import Terms
+from dpjax.partitions import Search
 from dpjax.partitions._curve import curve_of, ranked_bounds
 from dpjax.results import Finding, Observed, Witness, conclude, plain_database
-from dpjax.sources import Opened, Search
+from dpjax.sources import Opened, Rounds
 
 
 def finding_of(

@@ -5,6 +5,7 @@ a chain of sets, which serves all notions at once.
 """
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -30,7 +31,7 @@ from dpjax.inference import (
 from dpjax.notions import _claims
 from dpjax.notions._claims import Claim
 from dpjax.notions._statement import Crossing
-from dpjax.partitions import Partition
+from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
 """Most bins of a number that are ordered by their own ratios alone."""
@@ -101,48 +102,39 @@ class Notion:
             raise TypeError(f"claim must be a number for {self.symbol}, but was {claim!r}.")
         return _claims.number(claim)
 
-    def choose(
-        self,
-        partition: Partition,
-        halves: NDArray[np.int64],
-        allowed: NDArray[np.bool_] | None,
-        num_confirm: int,
-        confidence: float,
-        num_rivals: int = 1,
-    ) -> Event:
+    def choose(self, search: Search, budget: Budget) -> Event:
         """The event with the largest expected bound, or one that is easier to say.
 
         Args:
-            partition: Partition of the search.
-            halves: int64 [..., 2, 2, cells], counts of two halves of the search at both sides: one
-                makes sets of cells, the other judges them.
-            allowed: bool [cells] that events may hold, or None.
-            num_confirm: N, fresh outputs a side.
-            confidence: Confidence of the bound.
-            num_rivals: How many pairs are searched.
+            search: Of one pair, in one or several runs. One half of the counts makes sets of
+                cells, the other judges them.
+            budget: Fresh outputs, confidence and rivals.
+
+        Returns:
+            An event with the leading shape of the counts.
 
         Raises:
             ValueError: The notion has no hypothesis, for it needs more than one event.
         """
+        partition, halves, allowed = search
         hypothesis, lines = self._of_an_event(), partition.positions()
         event = choose_event(
             halves[..., 0, :, :],
-            num_confirm,
-            confidence,
+            budget.num_confirm,
+            budget.confidence,
             allowed=allowed,
             hypothesis=hypothesis,
             judge=halves[..., 1, :, :],
             coarser=partition.coarser(),
             positions=lines,
             ordered=partition.ordered,
-            num_rivals=num_rivals,
+            num_rivals=budget.num_rivals,
         )
         # Sums of several numbers, and codes, have no events that are easy to say.
         lines = lines[: len(partition.shape)] if partition.ordered else []
-        batch = event.larger.shape
+        batch, asked = event.larger.shape, (budget.num_confirm, budget.confidence, hypothesis)
         found = [
-            simpler(event.at(at), halves[at], lines, allowed, num_confirm, confidence, hypothesis)
-            for at in np.ndindex(batch)
+            simpler(event.at(at), halves[at], lines, allowed, *asked) for at in np.ndindex(batch)
         ]
         return Event.stacked(found, batch)
 
@@ -153,69 +145,48 @@ class Notion:
             raise ValueError(f"{self.symbol} cannot be bounded by the counts of one event.")
         return found
 
-    def promise(
-        self,
-        partition: Partition,
-        halves: NDArray[np.int64],
-        allowed: NDArray[np.bool_] | None,
-        num_confirm: int,
-        confidence: float,
-        num_rivals: int,
-    ) -> NDArray[np.float64]:
-        """Expected bound of a pair from a few coarse cells, enough to rank pairs.
+    def promise(self, search: Search, budget: Budget) -> NDArray[np.float64]:
+        """Expected bounds of a pair from a few coarse cells, enough to rank pairs.
 
         Args:
-            partition: Partition of the search, as all other arguments are those of `choose`.
-            halves: int64 [..., 2, 2, cells].
-            allowed: bool [cells], or None.
-            num_confirm: N.
-            confidence: Confidence of the bound.
-            num_rivals: How many pairs are searched.
+            search: Of one pair, in one or several runs.
+            budget: Fresh outputs, confidence and rivals.
 
         Returns:
-            Of the leading shape of the counts.
+            Bounds with the leading shape of the counts.
         """
-        merged, may, positions = merged_counts(partition, halves, allowed)
+        merged, may, positions = merged_counts(*search)
         hypothesis, found = self.hypothesis(), []
         if hypothesis is not None:
             return choose_event(
                 merged[..., 0, :, :],
-                num_confirm,
-                confidence,
+                budget.num_confirm,
+                budget.confidence,
                 allowed=may,
                 hypothesis=hypothesis,
                 judge=merged[..., 1, :, :],
                 positions=positions,
-                ordered=partition.ordered,
-                num_rivals=num_rivals,
+                ordered=search.partition.ordered,
+                num_rivals=budget.num_rivals,
             ).predicted
         for counts in merged.reshape(-1, *merged.shape[-3:]):
-            bands = expected_bands(counts, num_confirm, 1 - confidence, may)
-            found.append(sum(min(self.of_band(b), _HUGE) for b in bands) / max(len(bands), 1))
+            bands = expected_bands(counts, budget.num_confirm, 1 - budget.confidence, may)
+            found.append(self._mean_of(bands))
         return np.array(found).reshape(merged.shape[:-3])
 
-    def chain(
-        self,
-        partition: Partition,
-        halves: NDArray[np.int64],
-        allowed: NDArray[np.bool_] | None,
-        num_confirm: int,
-        confidence: float,
-    ) -> tuple[Chain, float, float]:
+    def chain(self, search: Search, budget: Budget) -> tuple[Chain, float, float]:
         """The chain of sets to confirm, of fine cells or of coarser ones, or along a line.
 
         Args:
-            partition: Partition of the search.
-            halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
-            allowed: bool [cells] that events may hold, or None.
-            num_confirm: N, fresh outputs a side.
-            confidence: Confidence of the bound.
+            search: Of one pair in one run.
+            budget: Fresh outputs and confidence.
 
         Returns:
-            The chain, the bound that is to be expected, and mu of Gaussian privacy for ties.
+            The chain, its expected bound, and mu of Gaussian privacy for ties.
         """
-        ways = ways_of(partition)
-        tried = [expected_bands(halves, num_confirm, 1 - confidence, allowed, w) for w in ways]
+        partition, halves, allowed = search
+        num_confirm, error, ways = budget.num_confirm, 1 - budget.confidence, ways_of(partition)
+        tried = [expected_bands(halves, num_confirm, error, allowed, way) for way in ways]
         # Differences near the middle show in mu, and those in the tails in epsilon.
         shifts = [sum(largest(b, gdp_of) for b in bands) for bands in tried]
         tails = [sum(largest(b, epsilon_of(0.0)) for b in bands) for bands in tried]
@@ -225,8 +196,11 @@ class Notion:
         worth = [i for i in worth if scores[i] >= WORTH * max(scores)]
         best = max(worth or range(len(ways)), key=lambda i: (scores[i], -i))
         chain = chain_of(halves.sum(axis=0), num_confirm, allowed, ways[best])
-        found = [min(self.of_band(b), _HUGE) for b in tried[best]]
-        return chain, sum(found) / max(len(found), 1), shifts[best] / max(len(found), 1)
+        return chain, self._mean_of(tried[best]), shifts[best] / max(len(tried[best]), 1)
+
+    def _mean_of(self, bands: Sequence[Band]) -> float:
+        """Mean of the bounds that some bands show."""
+        return sum(min(self.of_band(band), _HUGE) for band in bands) / max(len(bands), 1)
 
     def of_event(
         self,

@@ -1,4 +1,4 @@
-"""What the outputs that search say of one pair."""
+"""What the outputs that search say of one pair, and what is left to confirm it."""
 
 from typing import NamedTuple
 
@@ -30,3 +30,17 @@ class Search(NamedTuple):
     def seen(self) -> NDArray[np.bool_]:
         """Bool [..., cells], which cells any of the outputs fell into."""
         return self.halves.sum(axis=(-3, -2)) > 0
+
+
+class Budget(NamedTuple):
+    """What a search may count on.
+
+    Attributes:
+        num_confirm: N, fresh outputs a side.
+        confidence: Confidence of the bound.
+        num_rivals: Number of pairs that are searched.
+    """
+
+    num_confirm: int
+    confidence: float
+    num_rivals: int = 1

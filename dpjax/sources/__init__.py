@@ -8,6 +8,9 @@ from dpjax.sources._host import HostMechanism as HostMechanism
 from dpjax.sources._on_host import OnHost as OnHost
 from dpjax.sources._pairs import AnyPairs as AnyPairs
 from dpjax.sources._recorded import Recorded as Recorded
+from dpjax.sources._rounds import Rounds as Rounds
+from dpjax.sources._rounds import rounds_of as rounds_of
+from dpjax.sources._rounds import rounds_within as rounds_within
 from dpjax.sources._source import ONE_RUN as ONE_RUN
 from dpjax.sources._source import Arrays as Arrays
 from dpjax.sources._source import Opened as Opened

@@ -19,8 +19,8 @@ from dpjax.core.execution import Execution, map_batched
 from dpjax.core.jit import jit_by_class
 from dpjax.core.numerics import MAX_BLOCK, WideCount
 from dpjax.core.streaming import Blocks, category_counts, drawn_once, reduce_samples
-from dpjax.inference import Rounds
 from dpjax.partitions import Lookup
+from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import CONFIRM, DrawnStreams
 
 _SMALLEST_BLOCK = 128

@@ -10,10 +10,10 @@ from jax import Array
 from numpy.typing import NDArray
 
 from dpjax.core.execution import Execution
-from dpjax.inference import Rounds
 from dpjax.partitions import Partition, Region, Search
 from dpjax.sources._counting import Tally
 from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import Streams
 
 ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)

@@ -10,7 +10,7 @@ import dpjax
 from dpjax.inference import choose_event, known_band
 from dpjax.notions import NOTIONS, ChainCounts, Terms, evidence_from_plain
 from dpjax.notions._claims import epsilon_at
-from dpjax.partitions import Outputs, lay
+from dpjax.partitions import Budget, Outputs, Search, lay
 from dpjax.results.recipes import notion_from_plain, notion_to_plain
 
 EVERY = [
@@ -217,7 +217,7 @@ def test_codes_are_chosen_as_codes_and_counts_as_counts(ordered):
         options = {"judge": halves[1], "positions": lines, "ordered": flag, **ways, **terms}
         return float(choose_event(halves[0], **options).predicted)
 
-    event = dpjax.Epsilon().choose(partition, halves, None, **terms)
+    event = dpjax.Epsilon().choose(Search(partition, halves, None), Budget(**terms))
     assert event.predicted == promised(ordered, coarser=partition.coarser())
-    pair = dpjax.Epsilon().promise(partition, halves, None, **terms)
+    pair = dpjax.Epsilon().promise(Search(partition, halves, None), Budget(**terms))
     assert pair == promised(ordered) != promised(not ordered)

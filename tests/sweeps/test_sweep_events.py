@@ -12,7 +12,7 @@ from dpjax import Epsilon, Events
 from dpjax.core import random
 from dpjax.inference import Ratio, event_lower_bound
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse
-from dpjax.partitions import Encoder, encode_drawn, lay
+from dpjax.partitions import Budget, Encoder, Search, encode_drawn, lay
 from dpjax.sources._drawn_counts import options_of
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN
 from dpjax.sweeps import Entry, compute
@@ -73,9 +73,9 @@ def naive_run(entry, run):
         encoded = [encode_drawn(encoder, side, space) for side in pilot]
         laid.append((lay(encoded, encoder.names, **options_of(space, entry.region)), encoder))
         counts.append(halves_of(entry, run, pair, SEARCH, first, laid[pair]))
-        asked = laid[pair][0], counts[pair], laid[pair][0].inside(entry.region)
-        terms = confirm, entry.confidence, len(entry.pairs)
-        promised.append(float(entry.notion.promise(*asked, *terms)))
+        search = Search(laid[pair][0], counts[pair], laid[pair][0].inside(entry.region))
+        budget = Budget(confirm, entry.confidence, len(entry.pairs))
+        promised.append(float(entry.notion.promise(search, budget)))
     kept = range(len(laid))
     if again:
         kept = np.argsort(-np.array(promised), kind="stable")[:2]
@@ -84,9 +84,8 @@ def naive_run(entry, run):
     found = {}
     for pair in sorted(kept):
         cells, allowed = laid[pair][0], laid[pair][0].inside(entry.region)
-        event = entry.notion.choose(
-            cells, counts[pair], allowed, confirm, entry.confidence, len(kept)
-        )
+        budget = Budget(confirm, entry.confidence, len(kept))
+        event = entry.notion.choose(Search(cells, counts[pair], allowed), budget)
         mask = cells.settled(event.cells, counts[pair].sum(axis=(0, 1)) > 0)
         found[pair] = event, mask if allowed is None else mask & allowed
     pair = max(found, key=lambda pair: float(found[pair][0].predicted))

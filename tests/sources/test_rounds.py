@@ -3,8 +3,8 @@
 import pytest
 
 import dpjax
-from dpjax.inference import Rounds, rounds_of, rounds_within
 from dpjax.mechanisms import Laplace
+from dpjax.sources import Rounds, rounds_of, rounds_within
 
 
 def test_ten_pairs_and_a_quarter_of_a_million():
