@@ -9,11 +9,11 @@ import pytest
 
 import dpjax
 from dpjax import Events, Histogram, HostMechanism, Local
-from dpjax.inference import event_lower_bound
+from dpjax.inference import Event
 from dpjax.mechanisms import SVT2, Laplace, RandomizedResponse, TruncatedLaplace
 from dpjax.methods import METHODS
-from dpjax.notions import Statement
-from dpjax.results import Findings, Row
+from dpjax.notions import EventCounts
+from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import Request
 from dpjax.sweeps import Entry, compute
 
@@ -85,7 +85,7 @@ def audited(entry, run_key):
 def test_an_audit_is_the_first_run_of_a_sweep(name):
     """With the same bits, and the same verdict where something is claimed."""
     entry = ENTRIES[name]
-    rows, result = compute(entry, [0, 1], KEY), audited(entry, entry.key(KEY))
+    rows, result = compute(entry, [0, 1, 2], KEY), audited(entry, entry.key(KEY))
     assert rows["lower_bound"][0] == result.lower_bound
     assert result.estimate == (None if np.isnan(rows["estimate"][0]) else rows["estimate"][0])
     assert rows["verdict"][0] == (None if entry.claim is None else result.verdict)
@@ -95,9 +95,10 @@ def test_an_audit_is_the_first_run_of_a_sweep(name):
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_run_does_not_depend_on_the_batch_that_it_is_in(name):
-    together, alone = (compute(ENTRIES[name], runs, KEY) for runs in ([2, 0, 1], [1]))
+    # As many runs in each, which are one program.
+    first, second = (compute(ENTRIES[name], runs, KEY) for runs in ([0, 1, 2], [4, 3, 1]))
     for column in ("lower_bound", "estimate", "pair", "exact", "status", "verdict"):
-        np.testing.assert_array_equal(together[column][2:], alone[column])
+        np.testing.assert_array_equal(first[column][1], second[column][2])
 
 
 @pytest.mark.parametrize("name", ENTRIES)
@@ -122,26 +123,23 @@ class Upper:
         request = Request(rounds, None, lambda *_: 0.0, terms.root, terms.layout, runs, terms.kept)
         with source.opened(pairs, request) as opened:
             (search,) = opened.search()
-            marks = np.arange(search.partition.size) >= search.partition.size // 2
-            counts = opened.count(np.zeros(len(runs), int), np.tile(marks, (len(runs), 1)) * 1, 2)
-        bounds = [self._bound(of_run, terms) for of_run in counts[..., 1]]
-        return Findings.of_rows(
-            lambda: [Row(Statement(b, None, "exact binomial"), 0) for b in bounds]
-        )
-
-    def _bound(self, inside, terms):
-        n = self.num_samples
-        return float(event_lower_bound(inside[1], inside[0], n, n, terms.own_confidence))
+            upper = np.arange(search.partition.size) >= search.partition.size // 2
+            counts = opened.count(np.zeros(len(runs), int), np.tile(upper, (len(runs), 1)) * 1, 2)
+        likelier = Event(upper, np.array(1), np.array(0.0))
+        found = [EventCounts(likelier, inside, (500, 500)) for inside in counts[..., 1]]
+        return Findings.of(*(Finding(conclude(c, terms), Observed(c, {}), []) for c in found))
 
 
-def test_a_method_of_ten_lines_runs_on_the_device_and_on_the_host(monkeypatch):
-    """Half of the outputs at the neighbor lie where a fifth does at the database, or fewer."""
+def test_a_method_of_ten_lines_runs_in_audits_and_sweeps_on_device_and_host(monkeypatch):
+    """Of the outputs at the neighbor more than half lie there, of those at the database fewer."""
     monkeypatch.setitem(METHODS, Upper.name, Upper)
     for mechanism in (Laplace(1.0), HostMechanism(in_batches)):
-        entry = Entry(mechanism, Upper(), [(0.0, 1.0)])
-        rows = compute(entry, range(4), KEY)
+        entry = Entry(mechanism, Upper(), ONE, claim=0.01)
+        rows, result = compute(entry, range(4), KEY), audited(entry, entry.key(KEY))
         assert np.all((0 < rows["lower_bound"]) & (rows["lower_bound"] < 1))
-        assert rows["exact"].all()
+        assert rows["exact"].all() and set(rows["verdict"]) == {"violated"}
+        assert (result.lower_bound, result.verdict) == (rows["lower_bound"][0], "violated")
+        assert result.witness is None and "VIOLATED" in str(result)
         assert Entry.from_dict(entry.to_dict(), [__name__]) == entry
 
 
