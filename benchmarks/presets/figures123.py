@@ -49,6 +49,7 @@ def figure2(path: Path) -> None:
         if len(points) == 2:
             (strip,) = strips_of(curve)
             draw_outcomes(above, below, strip)
+            above.set_xticks(points)
         else:
             draw_densities(above, below, curve)
         for panel in (above, below):
