@@ -114,7 +114,13 @@ def plot_outputs(
 
 
 def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
-    """Probabilities of outcomes or cells in one panel, and their loss in another."""
+    """Draws probabilities of outcomes or cells, and their losses.
+
+    Args:
+        above: Panel of probabilities.
+        below: Panel of losses.
+        strip: Cells with both.
+    """
     share_panel(above, strip)
     strip_loss_panel(below, strip)
     shade_event(above, strip)
@@ -123,7 +129,13 @@ def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
 
 
 def draw_densities(above: "Axes", below: "Axes", curve: JsonObject) -> None:
-    """Densities of both sides in one panel, and their loss in another."""
+    """Draws densities of both sides, and their losses.
+
+    Args:
+        above: Panel of densities.
+        below: Panel of losses.
+        curve: Points, with densities at both sides and losses.
+    """
     points = curve["points"]
     above.plot(points, curve["density"], color=DATABASE, label="database")
     above.plot(points, curve["neighbor_density"], color=NEIGHBOR, label="neighbor")
