@@ -12,7 +12,7 @@ import numpy as np
 import dpjax
 from dpjax import mechanisms, reference
 from dpjax.core import random
-from dpjax.plotting import density_panel, loss_panel, new_figure, save_figure
+from dpjax.plotting import draw_densities, draw_outcomes, new_figure, save_figure, strips_of
 
 
 def figure1(path: Path) -> None:
@@ -41,15 +41,19 @@ def figure2(path: Path) -> None:
         ("Gaussian, sigma 1", mechanisms.Gaussian(1.0), 0.0, 1.0, line),
     ]
     for column, (title, mechanism, database, neighbor, points) in enumerate(cases):
-        discrete = len(points) == 2
         f, g = (reference.density(mechanism, d, np.asarray(points)) for d in (database, neighbor))
         above, below = axes[0][column], axes[1][column]
         above.set_title(title)
-        density_panel(above, points, f.tolist(), g.tolist(), discrete=discrete)
-        loss_panel(below, points, np.abs(np.log(f / g)).tolist(), discrete=discrete)
+        curve = {"points": [*points], "density": f.tolist(), "neighbor_density": g.tolist()}
+        curve["loss"] = np.abs(np.log(f / g)).tolist()
+        if len(points) == 2:
+            (strip,) = strips_of(curve)
+            draw_outcomes(above, below, strip)
+            above.set_xticks(points)
+        else:
+            draw_densities(above, below, curve)
         for panel in (above, below):
             panel.set_ylim(bottom=0)
-        above.get_legend().remove()
     axes[0][2].legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     save_figure(figure, path)
 

@@ -11,9 +11,10 @@ from dpjax.plotting._canvas import save_figure as save_figure
 from dpjax.plotting._levels import plot_levels as plot_levels
 from dpjax.plotting._notions import Claimed as Claimed
 from dpjax.plotting._notions import plot_notions as plot_notions
+from dpjax.plotting._outcomes import strips_of as strips_of
 from dpjax.plotting._outputs import Marks as Marks
-from dpjax.plotting._outputs import density_panel as density_panel
-from dpjax.plotting._outputs import loss_panel as loss_panel
+from dpjax.plotting._outputs import draw_densities as draw_densities
+from dpjax.plotting._outputs import draw_outcomes as draw_outcomes
 from dpjax.plotting._outputs import plot_outputs as plot_outputs
 from dpjax.plotting._svg import figure_svg as figure_svg
 from dpjax.plotting._svg import svg_if_possible as svg_if_possible

@@ -9,7 +9,6 @@ from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dpjax.core.types import JsonObject
 from dpjax.plotting._canvas import (
@@ -87,20 +86,12 @@ def plot_outputs(
     figure, axes = new_figure(rows, 1, size=(WIDTH, _PANEL * rows))
     panels = axes.reshape(-1, 2)
     for (above, below), strip in zip(panels, strips, strict=discrete):
-        share_panel(above, strip)
-        strip_loss_panel(below, strip)
-        shade_event(above, strip)
-        shade_event(below, strip, "event that was counted")
-        name_places(below, strip)
+        draw_outcomes(above, below, strip)
         if score is not None:
             below.set_xlabel(fill(literal(score), LINE))
     if not discrete:
         above, below = panels[0]
-        density_panel(
-            above, curve["points"], curve["density"], curve["neighbor_density"], discrete=False
-        )
-        loss_panel(below, curve["points"], curve["loss"], discrete=False)
-        below.locator_params(axis="x", nbins=7)
+        draw_densities(above, below, curve)
     for above, below in panels:
         if marks is not None:
             _mark(below, marks, strips)
@@ -122,76 +113,36 @@ def plot_outputs(
     return titled(figure, title)
 
 
-def density_panel(
-    axes: "Axes",
-    points: Sequence,
-    density: Sequence[float],
-    neighbor_density: Sequence[float],
-    *,
-    discrete: bool,
-) -> None:
-    """Densities or probabilities at the database and at the neighbor.
+def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
+    """Draws probabilities of outcomes or cells, and their losses.
 
     Args:
-        axes: matplotlib axes.
-        points: Outputs.
-        density: At the database.
-        neighbor_density: At the neighbor.
-        discrete: Whether outputs are outcomes.
+        above: Panel of probabilities.
+        below: Panel of losses.
+        strip: Cells with both.
     """
-    if discrete:
-        strip = _strip(points, density, neighbor_density)
-        share_panel(axes, strip)
-        name_places(axes, strip)
-    else:
-        axes.plot(points, density, color=DATABASE, label="database")
-        axes.plot(points, neighbor_density, color=NEIGHBOR, label="neighbor")
-        axes.set_xlabel("output")
-        axes.set_ylabel("density")
-    legend_above(axes)
+    share_panel(above, strip)
+    strip_loss_panel(below, strip)
+    shade_event(above, strip)
+    shade_event(below, strip, "event that was counted")
+    name_places(below, strip)
 
 
-def loss_panel(
-    axes: "Axes",
-    points: Sequence,
-    loss: Sequence[float],
-    *,
-    discrete: bool,
-    label: str = "loss (search)",
-) -> None:
-    """The privacy loss over outputs.
+def draw_densities(above: "Axes", below: "Axes", curve: JsonObject) -> None:
+    """Draws densities of both sides, and their losses.
 
     Args:
-        axes: matplotlib axes.
-        points: Outputs.
-        loss: Losses there.
-        discrete: Whether outputs are outcomes.
-        label: For the legend.
+        above: Panel of densities.
+        below: Panel of losses.
+        curve: Points, with densities at both sides and losses.
     """
-    if discrete:
-        strip = _strip(points, np.zeros(len(loss)), np.zeros(len(loss)), loss)
-        strip_loss_panel(axes, strip, label=label)
-        name_places(axes, strip)
-    else:
-        axes.plot(points, np.array(loss, float), color=LOSS, label=label)
-        axes.set_xlabel("output")
-        axes.set_ylabel("privacy loss")
-
-
-def _strip(
-    points: Sequence,
-    density: ArrayLike,
-    neighbor_density: ArrayLike,
-    loss: ArrayLike | None = None,
-) -> Strip:
-    curve = {
-        "points": list(points),
-        "density": density,
-        "neighbor_density": neighbor_density,
-        "loss": np.zeros(len(points)) if loss is None else loss,
-    }
-    (strip,) = strips_of(curve)
-    return strip
+    points = curve["points"]
+    above.plot(points, curve["density"], color=DATABASE, label="database")
+    above.plot(points, curve["neighbor_density"], color=NEIGHBOR, label="neighbor")
+    above.set_ylabel("density")
+    below.plot(points, np.array(curve["loss"], float), color=LOSS, label="loss (search)")
+    below.set(xlabel="output", ylabel="privacy loss")
+    below.locator_params(axis="x", nbins=7)
 
 
 def _mark(axes: "Axes", marks: Marks, strips: Sequence[Strip]) -> None:

@@ -89,9 +89,8 @@ class Observed:
             each input.
         num_confirm: N at each side of the witness's pair; None without a stage that confirms.
         region: Outputs that were compared, in words; None where there is no choice.
-        pair_scores: (label, score) of every pair, best first. A score is what the search expected,
-            by which it chose a pair; that of the best of many is too high to be an estimate. None
-            where it is infinite.
+        pair_scores: (label, score) of every pair, best first. The search chose a pair by its score,
+            which is too high to be an estimate where pairs are many; None where it is infinite.
         curve: Points, densities on both sides and losses (None where infinite) of the witness's
             pair, or None.
     """

@@ -85,7 +85,7 @@ def _probe(words: Array, x: Array) -> list[Array]:
 def revision(package: Path = Path(__file__).parents[1]) -> str | None:
     """Commit of the clone of dpjax that a package's folder belongs to, or None without such.
 
-    An installed package may lie in a repository of somebody else's, which ignores or even tracks
+    An installed package may lie in a foreign repository, which ignores or even tracks
     it: a clone of dpjax tracks it, in the folder `dpjax` of its root.
     """
 

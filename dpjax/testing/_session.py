@@ -14,10 +14,10 @@ Row = dict[str, Any]
 class Session:
     """What the audits of one process share.
 
-    How many audits a test makes is what it made the last time that it ran, and so are the seconds
-    that they need at least, to compile and to draw little: what is left besides is shared equally.
-    A test that never ran counts as the mean of those that made any in this run, and as one audit
-    before there are such.
+    A test is expected to make as many audits as in its last run, and to need as many seconds at
+    least, to compile and to draw little; the rest of the time is shared equally. A test that never
+    ran counts as the mean of those that made any in this run, and as one audit before there are
+    such.
 
     Attributes:
         budget: Seconds for all audits of the process, or None.
@@ -42,7 +42,7 @@ class Session:
         self._usual = 1.0
 
     def expect(self, tests: Sequence[str], num_processes: int = 1) -> None:
-        """These tests are to come, in so many processes, of which each has its part of the time."""
+        """Announces the tests to come; each of that many processes has its part of the time."""
         if self.budget is not None:
             self.budget /= num_processes
         known = [self.known[test] for test in tests if test in self.known]
@@ -51,10 +51,7 @@ class Session:
         self._new_to_come = sum(test not in self.known for test in tests) / num_processes
 
     def begin(self, test: str) -> None:
-        """A test begins.
-
-        What was still expected of the one before, however that ended, leaves its time to the rest.
-        """
+        """Begins a test; time that the one before did not use is left to the rest."""
         self._test = test
         self._usual = self._made.total() / len(self._made) if self._made else 1.0
         if test in self.known:
@@ -82,7 +79,7 @@ class Session:
         self.pending.append(row)
 
     def end(self, test: str, rows: Sequence[Row]) -> None:
-        """A test has ended, here or in another process."""
+        """Ends a test, here or in another process."""
         self.rows += [{**row, "test": test} for row in rows]
 
     def made(self) -> dict[str, tuple[int, float]]:

@@ -59,7 +59,7 @@ def dpjax_audit() -> "Callable[..., AuditResult]":
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Opens the session that `dpjax.testing` looks for."""
+    """Opens the session that `dpjax.testing` uses."""
     given = config.getoption("--dpjax-budget")
     # Without pytest's cache plugin there is none.
     cache = getattr(config, "cache", None)
@@ -68,12 +68,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Closes it."""
+    """Closes the session."""
     _session.CURRENT = None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Counts the tests that share the time, of which pytest-xdist's workers each run a part."""
+    """Counts the tests that share the time; each worker of pytest-xdist runs a part of them."""
     if _session.CURRENT is not None:
         workers = getattr(session.config, "workerinput", {}).get("workercount", 1)
         _session.CURRENT.expect([item.nodeid for item in session.items], workers)

@@ -1,6 +1,7 @@
 """Results: what they say, plain numbers, JSON and back, and the same audit again from a recipe."""
 
 import dataclasses
+import json
 
 import jax
 import numpy as np
@@ -147,6 +148,32 @@ def test_what_a_result_prints(results, name):
 def test_what_is_no_result_is_refused(text):
     with pytest.raises(ValueError, match="not an audit result"):
         dpjax.AuditResult.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("events", {"kind": "none"}), ("events", {"kind": []}), ("events", {"kind": "local"}),
+        ("events", {"trials": [0, 4_000]}), ("events", {"counts": [1, 4_001]}),
+        ("events", {"counts": [1]}), ("events", {"counts": [0.5, 1]}), ("events", {"event": 2}),
+        ("events", {"more": 1}), ("local", {"events": [-1, 0]}), ("local", {"kernel": {}}),
+        ("local", {"num_confirm": 10**400}), ("histogram", {"plan": {}}),
+        ("histogram", {"plan": {"precision": "much"}}), ("histogram", {"estimate": "none"}),
+    ],
+)  # fmt: skip
+def test_damaged_evidence_is_refused(results, name, change):
+    content = results[name].to_dict()
+    content["evidence"]["counted"] |= change
+    with pytest.raises(ValueError, match="not an audit result"):
+        dpjax.AuditResult.from_json(json.dumps(content))
+
+
+@pytest.mark.parametrize("part", ["statement", "evidence", "recipe", "provenance", "notes"])
+def test_a_result_without_a_part_is_refused(results, part):
+    content = results["events"].to_dict()
+    del content[part]
+    with pytest.raises(ValueError, match="not an audit result"):
+        dpjax.AuditResult.from_json(json.dumps(content))
 
 
 def test_a_bound_equal_to_the_claim_does_not_violate_it():
