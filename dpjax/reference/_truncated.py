@@ -20,7 +20,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from dpjax.core import validate
-from dpjax.inference._assumptions import check_order
+from dpjax.inference import check_order
 
 
 class _Truncated:
