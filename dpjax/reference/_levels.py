@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from dpjax import mechanisms
 from dpjax.core.types import FiniteSpace, IntegerSpace, MixedSpace, VectorSpace
 from dpjax.databases import Pairs
-from dpjax.mechanisms import BuiltIn, SparseVector
+from dpjax.mechanisms import BuiltIn
 from dpjax.reference._density import log_density
 from dpjax.reference._laws import noise_scale
 from dpjax.reference._vectors import vector_level
@@ -75,7 +75,7 @@ def pair_level(
             _signed_level(third, *ends) + _signed_level(fourth, *ends)
             for ends in ((database, neighbor), (neighbor, database))
         )
-    if isinstance(mechanism, SparseVector) and isinstance(space, MixedSpace):
+    if isinstance(space, MixedSpace):
         ends = database, neighbor
         return max(_signed_level(mechanism, *ends), _signed_level(mechanism, *ends[::-1]))
     if isinstance(space, FiniteSpace):
@@ -139,7 +139,7 @@ def _line_level(
     return max(float(values[best]), -float(refined.fun))
 
 
-def _signed_level(mechanism: SparseVector, database: np.ndarray, neighbor: np.ndarray) -> float:
+def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray) -> float:
     """The supremum of ln f_x - ln f_x', without absolute value, of a sparse vector variant."""
 
     def loss(outputs: np.ndarray) -> np.ndarray:
@@ -152,7 +152,7 @@ def _signed_level(mechanism: SparseVector, database: np.ndarray, neighbor: np.nd
         v = np.asarray(v, float)
         return loss(np.stack([np.full_like(v, label), v], axis=-1))
 
-    k = mechanism.num_queries
+    k = mechanism.output_space.num_labels - 1
     levels = [
         _line_level(
             mechanism, database, neighbor, partial(loss_at_label, i), -np.inf, np.inf, _MIXED_GRID
