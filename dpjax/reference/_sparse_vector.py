@@ -79,7 +79,7 @@ def _outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.n
 
 
 def _scales(mechanism: SparseVector) -> tuple[float, float, float]:
-    """Of the threshold's noise, of a query's, and of the threshold's after a positive."""
+    """Scales of the noise of the threshold, of queries, and of redrawn thresholds."""
     noise, epsilon = mechanism.noise, float(mechanism.epsilon)
     return noise.threshold / epsilon, noise.query / epsilon, noise.redraw / epsilon
 
