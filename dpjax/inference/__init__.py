@@ -1,8 +1,9 @@
-"""From statistics to statements: confidence bounds in float64 NumPy, without JAX."""
+"""Confidence bounds from counts, in float64 NumPy, without JAX."""
 
 from dpjax.inference._assumptions import FiniteOutputs as FiniteOutputs
 from dpjax.inference._assumptions import InputInterval as InputInterval
 from dpjax.inference._assumptions import LipschitzOutputs as LipschitzOutputs
+from dpjax.inference._assumptions import check_order as check_order
 from dpjax.inference._band import Band as Band
 from dpjax.inference._band import band as band
 from dpjax.inference._band import known_band as known_band

@@ -1,13 +1,13 @@
-"""What is assumed about a mechanism, and the intervals and inputs that this asks for.
+"""Assumptions about a mechanism, and the intervals and inputs that they require.
 
-A guarantee needs a bound on how small a probability can be. Two assumptions give one:
+A guarantee needs a lower bound on probabilities. Two assumptions give one:
 
 - `LipschitzOutputs`: outputs in an interval of width W, every density C-Lipschitz with
   C < 2 / W^2, and, for all inputs of an interval, D-Lipschitz in the input;
 - `FiniteOutputs`: finitely many outputs, each with a stated least probability.
 
-Each turns a precision (and an order, for Renyi privacy) into a `Layout`: how many intervals, how
-many inputs, how likely the least likely interval is, and how far a count may be off.
+Each turns a precision (and an order, for Renyi privacy) into a `Layout`: the numbers of intervals
+and inputs, the least probability of an interval, and the tolerated error of counts.
 
 Notation: C lipschitz, W width, D and W_X lipschitz and width of an `InputInterval`, tau and tau_1
 the least and greatest density, m num_intervals, w interval width, k num_inputs, gamma precision,
@@ -25,32 +25,24 @@ from dataclasses import dataclass
 from dpjax.core import validate
 from dpjax.inference._chernoff import UnionBound
 
-# Beyond this (tau_1 / tau)^(2 alpha - 1) leaves float64.
 _LARGEST_LOG = 600.0
+"""Largest ln((tau_1 / tau)^(2 alpha - 1)), whose exponential is a float64."""
 
 
 def _given(**arguments: float | None) -> None:
-    # The shared validators let None through, for fields of traced dataclasses.
+    # The shared validators accept None, for fields of traced dataclasses.
     for name, value in arguments.items():
         if value is None:
             raise TypeError(f"{name} must be a number > 0, but was not given.")
 
 
 def _whole(value: float) -> int:
-    """The least whole number that is not below, up to the rounding of its factors.
-
-    Without the allowance 6 / (0.6 / 3) asks for 31 where 30 is exact.
-    """
+    """Round up, allowing for rounding errors: 6 / (0.6 / 3) is 30, not 31."""
     return math.ceil(value * (1 - 1e-12))
 
 
 def check_order(order: float) -> None:
-    """The order of a Renyi divergence is above 1.
-
-    Raises:
-        TypeError: `order` is not a number.
-        ValueError: `order` is not finite or not above 1.
-    """
+    """Validate the order of a Renyi divergence: a TypeError or ValueError unless it is above 1."""
     validate.finite(order=order)
     if order <= 1:
         raise ValueError(f"order must be a number > 1 (LDP has no order), but was {order!r}.")
@@ -62,10 +54,10 @@ class Layout:
 
     Attributes:
         num_intervals: m, intervals (or outputs) per input.
-        num_inputs: k, inputs at which is drawn.
+        num_inputs: k, inputs that are sampled.
         least_probability: w tau, the least probability of one interval.
-        deviation: How far the logarithm of one count may be off, as published.
-        enough: How far it may be off where every count is covered; at least `deviation`.
+        deviation: Tolerated error of the logarithm of a count, as published.
+        enough: Tolerated error if every count is covered; at least `deviation`.
         all_counts_used: Whether the published bound already covers every count (Renyi).
         all_pairs: Whether more than one pair is compared.
     """
@@ -85,10 +77,10 @@ class Layout:
         return UnionBound(self.least_probability, self.deviation, of_one_pair, tails)
 
     def all_intervals(self) -> UnionBound:
-        """Every count at every input: holds whichever interval, and pair, turns out largest.
+        """Every count at every input, so that the bound holds for any largest interval and pair.
 
-        For one pair and LDP this puts 4 m in the place of 4. There are 2 m counts, so half of it
-        would do; the factor is kept as the paper's bound counts it.
+        For one pair and LDP this replaces 4 by 4 m. Half of it would do for 2 m counts; the factor
+        is as in the paper's bound.
         """
         counts = self.num_inputs * self.num_intervals
         tails = counts if self.all_counts_used else 2 * counts
@@ -97,7 +89,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class InputInterval:
-    """All inputs of an interval, for which the mid-points of its parts stand.
+    """All inputs of an interval, represented by the mid-points of equal parts.
 
     Attributes:
         width: W_X > 0, the length of the interval.
@@ -114,7 +106,7 @@ class InputInterval:
     lipschitz: float
 
     def __post_init__(self):
-        """Checks the arguments."""
+        """Validate the arguments."""
         _given(width=self.width, lipschitz=self.lipschitz)
         validate.positive(input_width=self.width, input_lipschitz=self.lipschitz)
 
@@ -126,7 +118,7 @@ class LipschitzOutputs:
     Attributes:
         lipschitz: C > 0, in density per unit of output; C < 2 / W^2.
         width: W > 0, the length of the output interval.
-        inputs: How many inputs are compared (2: one pair), or the interval of which all are.
+        inputs: Number of inputs that are compared (2: one pair), or an interval of inputs.
 
     Raises:
         TypeError: An argument is not a number.
@@ -141,7 +133,7 @@ class LipschitzOutputs:
     inputs: int | InputInterval = 2
 
     def __post_init__(self):
-        """Checks the arguments."""
+        """Validate the arguments."""
         _given(lipschitz=self.lipschitz, width=self.width)
         validate.positive(lipschitz=self.lipschitz, width=self.width)
         limit = 2 / self.width**2
@@ -155,12 +147,12 @@ class LipschitzOutputs:
 
     @property
     def lower_density(self) -> float:
-        """tau, below every density (Lemma 1)."""
+        """tau, a lower bound on every density (Lemma 1)."""
         return 1 / self.width - self.lipschitz * self.width / 2
 
     @property
     def upper_density(self) -> float:
-        """tau_1, above every density (Lemma 1)."""
+        """tau_1, an upper bound on every density (Lemma 1)."""
         return 1 / self.width + self.lipschitz * self.width / 2
 
     def layout(self, precision: float, order: float | None) -> Layout:
@@ -173,9 +165,9 @@ class LipschitzOutputs:
         if order is None:
             num_intervals = _whole(6 * flatness / of_pair)
             deviation = of_pair / 12
-            # An interval's log-probability is within C w / tau <= of_pair / 6 of ln(w f) at each of
-            # its outputs, so a log-ratio is within of_pair / 3 before anything is drawn, and two
-            # counts share the rest.
+            # The log-probability of an interval is within C w / tau <= of_pair / 6 of ln(w f) at
+            # each of its outputs, so the discretisation error of a log-ratio is at most
+            # of_pair / 3, and two counts share the rest.
             enough = of_pair / 3
             inputs_scale = 3.0
         else:
@@ -186,7 +178,7 @@ class LipschitzOutputs:
             inputs_scale = 3 * loss
         inputs = self.inputs
         if isinstance(inputs, InputInterval):
-            # One bucket would leave no pair to compare; a second never hurts.
+            # At least two buckets, since one leaves no pair to compare.
             range_ = inputs.lipschitz * inputs.width
             num_inputs = max(2, _whole(inputs_scale * range_ / (tau * precision)))
         else:
@@ -217,21 +209,21 @@ def _renyi_ratio(density_ratio: float, order: float) -> float:
 class FiniteOutputs:
     """Finitely many outputs, each with at least a stated probability at every input.
 
-    Nothing is lost to intervals, so the whole precision goes to the counts: with every count
+    There is no discretisation error, so the whole precision goes to the counts: if every count is
     within z on the logarithmic scale, a log-ratio is within 2 z and a Renyi divergence within
     (2 alpha - 1) z / (alpha - 1).
 
     Attributes:
-        num_outputs: How many outputs there are (at least 2).
-        least_probability: Below the probability of every output at every input.
-        num_inputs: How many inputs are compared (2: one pair).
+        num_outputs: Number of outputs (at least 2).
+        least_probability: Lower bound on the probability of every output at every input.
+        num_inputs: Number of inputs that are compared (2: one pair).
 
     Raises:
         TypeError: An argument is not a number, or not an integer.
         ValueError: An argument is out of its range.
 
     References:
-        Gorla et al., Remark 2 (which leaves the constants to the reader).
+        Gorla et al., Remark 2 (without constants).
     """
 
     num_outputs: int
@@ -239,7 +231,7 @@ class FiniteOutputs:
     num_inputs: int = 2
 
     def __post_init__(self):
-        """Checks the arguments."""
+        """Validate the arguments."""
         validate.positive_int(at_least=2, num_outputs=self.num_outputs, num_inputs=self.num_inputs)
         _given(least_probability=self.least_probability)
         validate.positive(least_probability=self.least_probability)

@@ -1,16 +1,16 @@
-"""One statement about a chain of nested sets, from which bounds of every notion follow.
+"""A simultaneous statement about a chain of nested sets, which implies bounds of every notion.
 
-A search orders cells, those that are likelier at the database first. The chain is sets of the first
-so many cells, E_1 < ... < E_K, with probabilities F_i at the database and G_i at its neighbor.
-Counts of fresh draws, X_i and Y_i, show all at once that no F_i is too small and no G_i too large:
+A search orders cells, beginning with those that are likelier at the database. The chain consists of
+initial segments of this order, E_1 < ... < E_K, with probabilities F_i at the database and G_i at
+its neighbor. Counts of fresh draws, X_i and Y_i, bound all F_i from below and all G_i from above:
 
     Z1 = max(-quantile(P(Bin(N1, F_i) >= X_i)), 0), Z2 = max(-quantile(P(Bin(N2, G_i) <= Y_i)), 0)
 
-have Z1^2 + Z2^2 <= r^2 at every set i with at least the confidence. For one set this fails with a
-probability of at most Phi(-r) + exp(-r^2 / 2) / 4, as it would for two uniform tail probabilities,
-which those of a binomial law exceed stochastically. For all of them the probabilities multiply:
-whether a draw is in a set is monotone in its rank along the chain, so counts of all sets are
-associated.
+satisfy Z1^2 + Z2^2 <= r^2 at every set i with at least the confidence. For one set this fails with
+a probability of at most Phi(-r) + exp(-r^2 / 2) / 4, the value for two uniform tail probabilities,
+since the tail probabilities of a binomial law are stochastically larger. For all sets together the
+probabilities of success multiply: whether a draw is in a set is monotone in its rank along the
+chain, so the counts of all sets are associated.
 
 Notation: p and q are bounds of the probabilities, J corners of a set.
 
@@ -28,20 +28,20 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._binomial import one_sided_bounds
 
 _CORNERS = 128
-"""Corners of a quarter circle, which cost 0.6% of its radius."""
+"""Corners that replace a quarter circle, at a cost of 0.6% of its radius."""
 
 
 class Band(NamedTuple):
-    """What is known of the sets of a chain, and of their complements.
+    """Joint bounds on the probabilities of the sets of a chain, and of their complements.
 
-    At every set one of the corners holds: the set's probability at the likelier side is at least
-    `power`, and at the other side at most `level`.
+    At every set, at least one corner holds: the set's probability is at least `power` at the
+    likelier side, and at most `level` at the other side.
 
     Attributes:
-        power: Float64 [sets, corners] for the sets, and the same for their complements, which are
-            likelier at the neighbor.
+        power: Float64 [sets, corners] of the sets, and of their complements, which are likelier at
+            the neighbor.
         level: As `power`.
-        roc: (power, level) of all sets, also those that no event may be: the points of the curve.
+        roc: (power, level) of all sets, also of those that are not usable as events.
     """
 
     power: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -55,19 +55,14 @@ class Band(NamedTuple):
         upper: NDArray[np.float64],
         usable: tuple[int, int] | None = None,
     ) -> "Band":
-        """A band from lower bounds of F and upper ones of G, [sets, corners]; see `band`."""
+        """Make a band from lower bounds of F and upper bounds of G, [sets, corners]; see `band`."""
         end, start = (len(lower), 0) if usable is None else usable
         return cls((lower[:end], 1 - upper[start:]), (upper[:end], 1 - lower[start:]),
                    (lower, upper))  # fmt: skip
 
 
 def radius(num_sets: int, error: float) -> float:
-    """r, for so many sets and a probability of being wrong about any.
-
-    Args:
-        num_sets: K, at least 1.
-        error: In (0, 1/2).
-    """
+    """The radius r for K = `num_sets` sets and a total error probability in (0, 1/2)."""
     # 1 - (1 - error)^(1 / K), without cancellation.
     goal = -math.expm1(math.log1p(-error) / num_sets)
 
@@ -80,7 +75,7 @@ def radius(num_sets: int, error: float) -> float:
     while high - low > 1e-9:
         middle = (low + high) / 2
         low, high = (middle, high) if missing(middle) > 0 else (low, middle)
-    # The larger end, at which the error is not exceeded.
+    # The upper end, at which the error is not exceeded.
     return high
 
 
@@ -95,12 +90,12 @@ def band(
     """The band of a chain that was fixed before these draws.
 
     Args:
-        counts: Whole numbers [2, sets], how many of the draws at the database and at its neighbor
-            were in each set; not decreasing along the chain.
+        counts: Whole numbers [2, sets], draws in each set at the database and at its neighbor; not
+            decreasing along the chain.
         trials: N1 and N2, draws at the database and at its neighbor.
-        error: Probability that the band is wrong anywhere, at most; below 1/2.
-        usable: (end, start): sets before `end` are events that may be looked at, and the
-            complements of those from `start` on. All if None.
+        error: Largest probability that the band is wrong anywhere, below 1/2.
+        usable: (end, start): sets before `end`, and complements of the sets from `start` on, are
+            usable as events. All if None.
         corners: J.
     """
     held, out = (np.asarray(side, np.float64)[:, None] for side in np.asarray(counts))
@@ -115,10 +110,9 @@ def band(
 
 
 def known_band(probabilities: ArrayLike) -> Band:
-    """The band of a known law on finitely many cells: the chain of all of them, with one corner.
+    """The band of known probabilities of cells, [2, cells], with the chain of all cells.
 
-    Args:
-        probabilities: Float [2, cells], at the database and at its neighbor.
+    Bounds are exact, so each set has one corner.
     """
     p, q = np.asarray(probabilities, np.float64)
     happens = (p > 0) | (q > 0)
@@ -126,7 +120,8 @@ def known_band(probabilities: ArrayLike) -> Band:
     with np.errstate(divide="ignore"):
         order = np.argsort(np.log(q) - np.log(p), kind="stable")
     p, q = p[order], q[order]
-    # Complements by their own sums: 1 - F loses the digits of a rare tail. All cells are no event.
+    # Sums of their own for complements, since 1 - F loses the digits of rare tails. The set of all
+    # cells is no event.
     sums = [np.cumsum(side)[:-1, None] for side in (p, q)]
     rests = [np.cumsum(side[::-1])[-2::-1, None] for side in (p, q)]
     power, level = (sums[0], rests[1]), (sums[1], rests[0])

@@ -1,7 +1,7 @@
-"""Levels of privacy that a band shows: lower bounds, which all hold together.
+"""Lower bounds on levels of privacy from a band, which all hold simultaneously.
 
-A function v that rises in p and falls in q is at least its smallest value at the corners of a set,
-and so at least the largest of these over sets, in both directions.
+A function v that rises in p and falls in q is at least its smallest value over the corners of a
+set, and hence at least the largest of these values over sets, in both directions.
 
 References:
     Blackwell (1953); Dong, Roth, Su (2022), Definition 2.6, Proposition 2.13; Balle, Wang (2018).
@@ -24,7 +24,7 @@ def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
 
     Args:
         band: Of a chain.
-        value: (p, q) -> v, arrays of one shape; v rises in p and falls in q. NaN is nothing.
+        value: (p, q) -> v, arrays of one shape; v rises in p and falls in q. NaN counts as 0.
     """
     return max(max(float(found.max(initial=0.0)) for found in of_sets(band, value)), 0.0)
 
@@ -40,12 +40,12 @@ def of_sets(
 
 
 def epsilon_of(delta: float) -> Callable[[NDArray, NDArray], NDArray]:
-    """Ln((p - delta) / q), for `largest`."""
+    """The function ln((p - delta) / q), for `largest`."""
     return lambda p, q: np.log(np.maximum(p - delta, 0.0)) - np.log(q)
 
 
 def gdp_of(p: NDArray, q: NDArray) -> NDArray:
-    """The shift between two normal laws that a test of level q and power p shows."""
+    """The shift between two normal laws at which a test of level q has power p."""
     return scipy.special.ndtri(p) - scipy.special.ndtri(q)
 
 
@@ -64,7 +64,7 @@ def profile(band: Band, epsilons: ArrayLike) -> NDArray[np.float64]:
 
 
 def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The smallest p - ratio q over corners, [sets, ratios]: concave in the ratio, and falling."""
+    """The smallest p - ratio q over corners, [sets, ratios], concave and falling in the ratio."""
     p, q = band.power[direction], band.level[direction]
     found = np.empty((len(p), len(ratio)))
     for i, (of_p, of_q) in enumerate(zip(p, q, strict=True)):
@@ -75,12 +75,12 @@ def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[n
 def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDArray]:
     """Upper bounds on the trade-off curve of testing the neighbor against the database.
 
-    The best test of level x, under the neighbor, misses the database with a probability of at most
-    the second array. The curve of the other direction is its inverse.
+    The best test of level x, under the neighbor, has an error probability of the second kind of at
+    most the second array. The curve of the other direction is the inverse function.
 
     Args:
-        band: Of a chain.
-        points: Levels x, rising from 0 to 1; 201 even ones if None.
+        band: Band of a chain.
+        points: Levels x, rising from 0 to 1; 201 equally spaced ones if None.
 
     Returns:
         Levels [n], and error probabilities of the second kind [n], convex and falling to 0.

@@ -1,7 +1,7 @@
 """Exact lower confidence bounds from the counts of one event at two databases.
 
-If a mechanism has level epsilon then P(E) <= e^epsilon P'(E) for every event E. Fresh counts of an
-event that was fixed before bound both probabilities exactly (Clopper, Pearson), at any sample size.
+If a mechanism has level epsilon, then P(E) <= e^epsilon P'(E) for every event E. Fresh counts of a
+fixed event bound both probabilities exactly (Clopper, Pearson), at any sample size.
 """
 
 import numpy as np
@@ -14,14 +14,14 @@ from dpjax.core import validate
 def clopper_pearson(
     counts: ArrayLike, num_samples: int, confidence: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Exact one-sided bounds of binomial probabilities, each true with at least `confidence`.
+    """Exact one-sided bounds on binomial probabilities, each true with at least `confidence`.
 
-    Both are true at once with at least 2 confidence - 1.
+    Both hold simultaneously with at least 2 confidence - 1.
 
     Args:
         counts: Successes, whole numbers in [0, num_samples].
         num_samples: Trials.
-        confidence: Of each of the two bounds, at least 0.5 and below 1; a number or one a count.
+        confidence: Confidence of each bound, at least 0.5 and below 1; a number or one a count.
 
     Returns:
         Lower and upper bounds, float64 of the shape of counts.
@@ -47,9 +47,9 @@ def clopper_pearson(
 def one_sided_bounds(
     counts: ArrayLike, num_samples: int, significance: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The bounds of `clopper_pearson`, each wrong with at most `significance`, without checks.
+    """The bounds of `clopper_pearson`, without validation, from the `significance` of each bound.
 
-    By the significance, for that of a part of an error is known to all its digits.
+    A small significance has digits that 1 - significance would lose.
     """
     k = np.asarray(counts, np.float64)
     n, error = num_samples, np.asarray(significance, np.float64)
@@ -63,23 +63,22 @@ def binomial_lower_bound(
 ) -> NDArray[np.float64]:
     """Exact lower bound on ln(P(E) / P'(E)) from counts of an event at both sides.
 
-    The error is split evenly between the two sides. Which side is the larger one must be decided
-    without these counts (in an audit: by the search stage).
+    The error is split evenly between the two sides. The likelier side must be chosen without these
+    counts (in an audit, by the search stage).
 
     Args:
-        larger: How often the event happened on the side expected to be larger, at most
-            `num_samples` times.
-        smaller: How often on the other side.
+        larger: Counts of the event at the side expected to be likelier.
+        smaller: Counts at the other side.
         num_samples: Draws at each side.
-        confidence: Probability with which the bound is at most the true value, at least.
+        confidence: Least probability that the bound is at most the true value.
 
     Returns:
         Float64 of the shape of the counts, at least 0.
 
     Raises:
         TypeError: An argument is not a number, or `num_samples` not an integer.
-        ValueError: The confidence is not strictly between 0 and 1, or a count is not one of so many
-            draws.
+        ValueError: The confidence is not strictly between 0 and 1, or a count is not between 0 and
+            `num_samples`.
     """
     validate.open_unit(confidence=confidence)
     validate.positive_int(num_samples=num_samples)

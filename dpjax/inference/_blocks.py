@@ -1,7 +1,7 @@
-"""Probabilities of a binomial law's counts, from above, at many success probabilities at once.
+"""Upper bounds on the probabilities of binomial counts, for many success probabilities at once.
 
-A window of counts holds all but a negligible part. Where windows are long, counts are taken in
-blocks, and a block is as likely as its likeliest count times its length, at most.
+A window of counts contains all but a negligible part of the mass. Long windows are divided into
+blocks; the probability of a block is at most that of its likeliest count times its length.
 """
 
 import math
@@ -11,10 +11,10 @@ import scipy
 from numpy.typing import NDArray
 
 _MOST_BLOCKS = 4096
-"""Blocks of a window, at most about."""
+"""Approximate largest number of blocks of a window."""
 
 _HUGE = 1e300
-"""Stands for infinity in log odds, so that no odds times no failures is nothing."""
+"""Finite substitute for infinite log odds, whose product with 0 is 0."""
 
 
 class Blocks:
@@ -24,16 +24,16 @@ class Blocks:
         low: The least success probability.
         high: The largest one.
         trials: n.
-        negligible: The part that windows leave out, at most.
+        negligible: Largest mass outside of a window.
         stride: Counts in a block.
         begin: Number of the first block; block i begins at count i times stride.
-        counts: int64 [blocks], where blocks begin.
-        log_ways: Float64 [blocks + 1], logarithms of binomial coefficients; -infinity at last.
+        counts: int64 [blocks], first counts of the blocks.
+        log_ways: Float64 [blocks + 1], logarithms of binomial coefficients, then -infinity.
     """
 
     def __init__(self, low: float, high: float, trials: int, negligible: float):
         self.low, self.high, self.trials, self.negligible = low, high, trials, negligible
-        # Windows rise with the probability, and the longest one is nearest to 1/2.
+        # Windows increase with the probability, and are longest near 1/2.
         first, last = self.ends(np.array([low, min(max(low, 0.5), high), high]))
         self.stride = -(-int(np.max(last - first) + 1) // _MOST_BLOCKS)
         self.begin = int(first[0]) // self.stride
@@ -54,8 +54,8 @@ class Windows:
     """Windows of blocks, one for each success probability.
 
     Attributes:
-        start: int64 [p], their first blocks, counted from the first of all.
-        size: Blocks of each, the same number; what lies beyond n has no probability.
+        start: int64 [p], first block of each window, relative to the first of all.
+        size: Number of blocks of every window; blocks beyond n have probability 0.
     """
 
     def __init__(self, blocks: Blocks, p: NDArray[np.float64]):
@@ -74,19 +74,19 @@ class Windows:
             self._most = np.exp(_log_ways(mode, n) + mode * won + (n - mode) * lost)
 
     def numbers(self, part: slice) -> NDArray[np.int64]:
-        """Of the blocks of a part of the windows, [p, size + 1], counted from the first of all."""
+        """Block numbers of a part of the windows, [p, size + 1], relative to the first of all."""
         return self.start[part, None] + self._number
 
     def masses(self, part: slice) -> NDArray[np.float64]:
         """Upper bounds of the blocks' probabilities, [p, size], of a part of the windows."""
-        # In place: fresh memory costs more than what is computed here.
+        # In place, since allocating memory costs more than the computation.
         nodes = self._log_ways.take(self.numbers(part), mode="clip")
         nodes += self._level[part, None]
         nodes += np.multiply.outer(self._slope[part], self._number)
         np.exp(nodes, out=nodes)
         if self._stride == 1:
             return nodes[:, :-1]
-        # A block's likeliest count is its first one, about the next block's, or the law's mode.
+        # A block's likeliest count is its first one, about the next block's first, or the mode.
         mass = np.maximum(nodes[:, :-1], nodes[:, 1:])
         mass[np.arange(len(mass)), self._mode[part]] = self._most[part]
         mass *= self._stride

@@ -1,14 +1,14 @@
-"""A lower bound on a level from one event's counts: exact, and nearly as tight as a normal one.
+"""An exact lower bound on a level from the counts of one event, nearly as tight as a normal one.
 
 Two separate bounds each pay for their own worst case, which costs about a fifth of the margin.
-Buehler's bound pays once: all pairs of counts are put into one order, by how much they speak for a
-large level, and the bound is the smallest level at which counts as extreme as the observed ones
-have more than the allowed probability, whatever the other parameter is.
+Buehler's bound pays once: an order of all pairs of counts ranks the evidence for a large level, and
+the bound is the smallest level at which counts as extreme as the observed ones have more than the
+allowed probability for some value of the other parameter.
 
 Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, p = g(t, q) at the level t, s orders
 them (see `_hypotheses`), and f(p, q) = P(s(K1, K2) >= observed), which rises in p and falls in q.
 
-The supremum of f over q at one level is bounded by its values at a few q, as follows. In log odds
+The values of f at a few q bound its supremum over q at one level, as follows. In log odds
 a = ln p / (1 - p) and b = ln q / (1 - q), and with A(a) = ln(1 + e^a), f is a sum of positive
 multiples of exp(a k + b m - n1 A(a) - n2 A(b)). So ln f + n1 A(a) + n2 A(b) is convex (Hölder), and
 on a straight line between two points ln f is at most the larger of its two ends and
@@ -16,11 +16,11 @@ on a straight line between two points ln f is at most the larger of its two ends
     (n1 v1 (change of a)^2 + n2 v2 (change of b)^2) / 8,
 
 where v1 and v2 are the largest p (1 - p) and q (1 - q) in between. The curve p = g(t, q) lies below
-the line once the line's ends are lifted by what `Hypothesis.lift` says, and f there is less. What
-is added falls with the square of the steps, so that steps of a third of a standard error cost less
-than a hundredth of one. Where K1 is known much better than K2 such steps are very many. But f is
-also at most f(largest p, smallest q) between two points, which is about its value wherever K1 is
-nearly sure to be large enough.
+the line once the line's ends are lifted by `Hypothesis.lift`, and f is smaller on the curve. The
+added term falls with the square of the steps, so steps of a third of a standard error cost less
+than a hundredth of one. Where p is known much better than q, very many such steps would be needed.
+But between two points f is also at most f(largest p, smallest q), which is about its value wherever
+K1 is nearly certain to be large enough.
 """
 
 import math
@@ -35,28 +35,28 @@ from dpjax.inference._blocks import Blocks, Windows
 from dpjax.inference._hypotheses import NEARLY_ONE, Hypothesis
 
 _NUISANCE_SHARE = 0.005
-"""Part of the error that is spent on where q can be (Berger, Boos)."""
+"""Share of the error that is spent on a confidence interval for q (Berger, Boos)."""
 
 _NEGLIGIBLE = 1e-5
-"""Part of the error by which tails of sums may be cut off; they are counted as if they happened."""
+"""Share of the error for truncated tails of sums, which count as extreme."""
 
 _WIDEST = 100.0
-"""Ratio of the largest q to the smallest that is looked at; below it there is one step."""
+"""Largest ratio of values of q on the grid; one step covers smaller q."""
 
 _FEW, _LOOSENESS, _TOLERANCE = 9, 0.008, 0.005
-"""Values of q to begin with; what more of them, and of levels, would gain in standard errors."""
+"""Initial number of q; tolerances of the supremum and of the level, in standard errors."""
 
 _NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
-"""Standard errors from where many q are used; steps; what counts as sure; and q for halving."""
+"""Distance at which many q are used; most steps; largest tail; number of q for bisection."""
 
 _STEEP, _MOST_PARTS = 2.0, 16
-"""How much may be added to ln f before corners are looked at; parts of an interval at one time."""
+"""Largest added term of ln f without a corner bound; most parts of an interval per refinement."""
 
 _ROUNDING, _TABLE = 1e-12, 65
-"""What rounding changes in s; and points of a table of where q are."""
+"""Rounding error of s; points of the table that places q."""
 
 _MOST_CELLS = 16_384
-"""Of a table, so that it fits in a processor's cache."""
+"""Entries of a table that fits in a processor's cache."""
 
 
 def buehler_bound(
@@ -69,14 +69,11 @@ def buehler_bound(
     """Exact lower bound on a level, at least 0.
 
     Args:
-        hypothesis: What a level says of an event.
+        hypothesis: Relation between the level and the event's probabilities.
         larger: K1.
         smaller: K2.
         trials: n1 and n2.
-        significance: Probability with which the bound is above the level, at most.
-
-    Returns:
-        The bound.
+        significance: Largest probability that the bound is above the level.
 
     References:
         Buehler (1957); Berger, Boos (1994).
@@ -84,24 +81,24 @@ def buehler_bound(
     if larger == 0:
         return 0.0
     tail = _Tail(hypothesis, (larger, smaller), trials, significance)
-    # Steps of q and of the level cost little where q is known better than the level.
+    # Small steps of q and of the level are cheap where q is known better than the level.
     precision = min(math.sqrt(larger / max(smaller, 1)), 1.0)
     return _largest(tail, significance * (1 - _NUISANCE_SHARE), precision)
 
 
 def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
-    """About the largest level whose tail is certainly not above `allowed`, or 0."""
+    """Nearly the largest level whose tail is certainly at most `allowed`, or 0."""
     # Normal quantiles of the tail are nearly linear in the level.
     goal = float(scipy.special.ndtri(allowed))
     slope = math.exp(-(goal**2) / 2) / math.sqrt(2 * math.pi) / allowed
     tolerance, looseness = _TOLERANCE * precision, _LOOSENESS * precision
     few = np.linspace(0.0, 1.0, _FEW)
     tried, step, previous = max(tail.observed, 0.0), tail.error, None
-    # First the value is nearly found with a few q, then made true of all.
+    # Finds the level approximately with a few q, then with enough q to be certain.
     places, low, high = few, 0.0, math.inf
     for _ in range(_MOST_TRIES):
         bounds, fine = tail.at(tried, places), places is not few
-        # Three quarters of what is allowed, so that a little change of the level changes no place.
+        # Three quarters of the tolerance, so that places survive small changes of the level.
         finer = bounds.finer(places, 0.75 * slope * looseness)
         if fine and bounds.supremum > bounds.highest + 1.25 * slope * looseness:
             places = finer
@@ -132,7 +129,7 @@ def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
 
 
 def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
-    """The same by halving, where steps along lines did not get there."""
+    """Solve by bisection, where the secant steps did not converge."""
     places = np.linspace(0.0, 1.0, _MANY)
 
     def is_allowed(level: float) -> bool:
@@ -148,18 +145,18 @@ def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
 
 
 def _quantile(log_tail: float) -> float:
-    """Of a tail, which may be bounded by more than 1."""
+    """The normal quantile of a tail, whose bound may exceed 1."""
     return float(scipy.special.ndtri(min(math.exp(min(log_tail, 0.0)), _NEARLY_ONE)))
 
 
 class _Bounds(NamedTuple):
-    """What is known of ln f at one level, between neighbouring values of q.
+    """Bounds on ln f at one level, between neighbouring values of q.
 
     Attributes:
         ends: [intervals], the larger value at the two ends.
-        lines: [intervals], how much more it can be in between, by the line.
-        corners: [intervals], the same by the largest p and the smallest q.
-        highest: The largest value, and what it can be below all of them.
+        lines: [intervals], largest excess over `ends` in between, by the line.
+        corners: [intervals], largest excess by the largest p and the smallest q.
+        highest: The largest known value, including the bound below the smallest q.
     """
 
     ends: NDArray
@@ -169,14 +166,15 @@ class _Bounds(NamedTuple):
 
     @property
     def supremum(self) -> float:
-        """It is at most this."""
+        """Upper bound on ln f."""
         gaps = np.minimum(self.lines, self.corners)
         return max(float(np.max(self.ends + gaps)), self.highest)
 
     def finer(self, places: NDArray, looseness: float) -> NDArray:
-        """More places, so that the supremum is known to so much; the same ones where it is."""
+        """Refine the places until the supremum is known to within `looseness`."""
         allowed = looseness + self.highest - self.ends
-        # What a line adds falls with the square of the number of parts, what a corner does with it.
+        # The excess of a line falls with the square of the number of parts, that of a corner
+        # linearly.
         parts = np.minimum(np.sqrt(self.lines / allowed), self.corners / allowed)
         parts = np.ceil(np.clip(parts - 1e-9, 1.0, _MOST_PARTS)).astype(np.int64)
         part = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
@@ -185,13 +183,13 @@ class _Bounds(NamedTuple):
 
 
 class _Tail:
-    """f at any level, from above.
+    """Upper bounds on f at any level.
 
     Args:
-        hypothesis: What a level says.
+        hypothesis: Relation between the level and the probabilities.
         counts: Observed K1 and K2.
         trials: n1 and n2.
-        significance: Of the bound.
+        significance: Significance of the bound.
     """
 
     def __init__(
@@ -216,16 +214,16 @@ class _Tail:
         self.larger: Blocks | None = None
 
     def at(self, level: float, places: NDArray) -> _Bounds:
-        """Of a level >= 0, at values of q whose places in their range rise from 0 to 1."""
+        """Bounds at a level >= 0, for q at `places` in its range, which rise from 0 to 1."""
         q, p = self._curve(level, places)
         if p[0] == 1:
             nothing = np.zeros(places.size - 1)
             return _Bounds(nothing, nothing, nothing, 0.0)
-        # Where p is 1 at both ends, f falls between them; beside it log odds are infinite.
+        # Between two ends with p = 1, f falls; beside them log odds are infinite.
         lines = np.nan_to_num(_line_gaps(p, self.trials[0]), nan=0.0, posinf=np.inf)
         lines += _line_gaps(q, self.trials[1])
         (steep,) = np.nonzero(lines > _STEEP)
-        # Where q is smaller than looked at, f is at most f(p at the smallest one, least q).
+        # Below the grid, f is at most f(p at the smallest q of the grid, least q).
         tails = np.log(
             self._tails(
                 np.concatenate([p[:1], p, p[steep + 1]]),
@@ -239,16 +237,16 @@ class _Tail:
         return _Bounds(ends, lines, corners, max(float(np.max(ends)), float(tails[0])))
 
     def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
-        """Q at these places and p, lifted so that lines between neighbours are above g."""
+        """Values of q, and of p lifted so that lines between neighbours lie above g."""
         reached = self.hypothesis.likelier(level, np.array(self.range))
-        # From where p is 1 on, larger q add nothing.
+        # Values of q beyond the first with p = 1 add nothing.
         first, last = self.range
         is_sure = reached >= NEARLY_ONE
         if is_sure[0]:
             return np.full(places.size, first), np.ones(places.size)
         if is_sure[1]:
             last = min(max(float(self.hypothesis.other(level, np.array(1.0))), first), last)
-        # Even steps of arc sines of both are about even in standard errors.
+        # Equal steps in the sum of both arc sines are about equal in standard errors.
         some = np.linspace(0.0, 1.0, _TABLE)
         p_ends = np.minimum([reached[0], self.hypothesis.likelier(level, np.array(last))], 1.0)
         table = np.concatenate(
@@ -288,7 +286,7 @@ class _Tail:
             )
             self.larger = larger
         few, many = Windows(self.smaller, q), Windows(larger, p)
-        # Blocks of K1 from its windows' start, for blocks of K2 from theirs.
+        # Least block of K1 in its window, for every block of K2 in its window.
         needed = self.needed // larger.stride - larger.begin
         found, rows = np.empty(p.size), max(_MOST_CELLS // max(few.size, many.size), 1)
         for i in range(0, p.size, rows):
@@ -303,7 +301,7 @@ class _Tail:
 
 
 def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
-    """P(K >= a block's first count) [p, blocks + 1], where the first one stands for any."""
+    """P(K >= first count of a block), [p, blocks + 1]; 1 for the first block."""
     above = np.zeros((mass.shape[0], mass.shape[1] + 1))
     np.cumsum(mass[:, ::-1], axis=1, out=above[:, -2::-1])
     above += negligible
@@ -312,14 +310,14 @@ def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
 
 
 def _line_gaps(p: NDArray, trials: int) -> NDArray[np.float64]:
-    """How far n A(a) can lie below its line between neighbouring p, [intervals]."""
+    """Largest distance of n A(a) below its line between neighbouring p, [intervals]."""
     inner = np.clip(0.5, p[:-1], p[1:])
     with np.errstate(divide="ignore", invalid="ignore"):
         return trials * inner * (1 - inner) * np.diff(scipy.special.logit(p)) ** 2 / 8
 
 
 def _even(low: float, high: float, places: NDArray) -> NDArray[np.float64]:
-    """Probabilities between two, at even steps of the arc sine of their roots."""
+    """Probabilities between two, at equal steps of the arc sine of their square roots."""
     first, last = (math.asin(math.sqrt(x)) for x in (low, high))
     return np.sin(first + places * (last - first)) ** 2
 
@@ -331,13 +329,13 @@ def _least_larger(
     trials: tuple[int, int],
     quantile: float,
 ) -> NDArray[np.int64]:
-    """The least first count with s >= observed for each second one; n1 + 1 where there is none."""
-    # By halving, for s rises in the first count. The least is above `below`, and at most `at`.
+    """The least K1 with s >= observed for each K2; n1 + 1 where there is none."""
+    # Bisection, since s rises in K1. The least K1 is above `below`, and at most `at`.
     below = np.full(smaller.shape, -1, np.int64)
     at = np.full(smaller.shape, trials[0] + 1, np.int64)
     while np.any(open_ := at - below > 1):
         middle = np.where(open_, (below + at) // 2, at)
-        # Rounding must not leave out the observed counts.
+        # Rounding must not exclude the observed counts.
         order = hypothesis.order(np.minimum(middle, trials[0]), smaller, trials, quantile)
         reached = order >= observed - _ROUNDING
         at = np.where(open_ & reached, middle, at)

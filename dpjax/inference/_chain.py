@@ -1,4 +1,4 @@
-"""The chain of nested sets that a search fixes, and what a confirm stage can expect of it.
+"""The chain of nested sets that a search fixes, and the bands to be expected of it.
 
 References:
     Neyman, Pearson (1933): sets of large likelihood ratios are the ones to test by.
@@ -13,23 +13,23 @@ from dpjax.inference._band import Band, radius
 from dpjax.inference._events import wilson
 
 _PARTS, _TAIL_SETS, _FEWEST = 32, 12, 4.0
-"""Sets of even shares; sets of smaller ones at each end; and the fresh draws of the smallest."""
+"""Equal shares of the draws; smaller sets at each end; expected draws in the smallest set."""
 
 MOST_SETS = _PARTS - 1 + 2 * _TAIL_SETS
-"""Of a chain."""
+"""Largest number of sets of a chain."""
 
 _PESSIMISM, _FEW_CORNERS = 1.5, 16
-"""Standard errors of the search by which shares are moved; and corners of an expected band."""
+"""Standard errors by which expected shares are shifted; corners of an expected band."""
 
 
 class Chain(NamedTuple):
-    """Sets of the first so many cells, of cells in the order of their ratio.
+    """Initial segments of the cells in the order of their ratios.
 
     Attributes:
-        place: int64 [cells], the number of the first set that holds each; `num_sets` for the rest.
+        place: int64 [cells], number of the first set that contains each cell, or `num_sets`.
         num_sets: K.
-        usable: (end, start): sets before `end` hold only cells that an event may hold, and so do
-            the complements of those from `start` on.
+        usable: (end, start): sets before `end`, and complements of the sets from `start` on,
+            contain only cells that are allowed in events.
     """
 
     place: NDArray[np.int64]
@@ -37,17 +37,17 @@ class Chain(NamedTuple):
     usable: tuple[int, int]
 
     def inside(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many outputs are in each set, [..., sets], of counts by place, [..., sets + 1]."""
+        """Counts of each set, [..., sets], from counts by place, [..., sets + 1]."""
         return np.cumsum(counts[..., : self.num_sets], axis=-1)
 
     def tally(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many outputs are in each set, [2, sets], of counts of cells [2, cells]."""
+        """Counts of each set, [2, sets], from counts of cells [2, cells]."""
         return self.inside(
             np.stack([np.bincount(self.place, c, self.num_sets + 1) for c in counts])
         )
 
     def event(self, number: int, larger: int) -> NDArray[np.bool_]:
-        """Bool [cells]: a set, or its complement if that is likelier at the neighbor."""
+        """Bool [cells]: a set, or its complement if `larger` is the neighbor."""
         return self.place <= number if larger == 0 else self.place > number
 
 
@@ -55,10 +55,9 @@ class Way(NamedTuple):
     """A way to order cells.
 
     Attributes:
-        groups: int64 [cells], groups whose ratios stand for those of their cells; None for the
-            cells' own.
-        line: [cells], positions by which cells are ordered, NaN for cells without one; None to
-            order by ratios.
+        groups: int64 [cells], groups whose ratios replace the ratios of their cells; None for none.
+        line: [cells], positions that order the cells, NaN for cells without one; None to order by
+            ratios.
     """
 
     groups: NDArray[np.int64] | None = None
@@ -71,18 +70,19 @@ def chain_of(
     allowed: NDArray[np.bool_] | None = None,
     way: Way = Way(),  # noqa: B008 (immutable)
 ) -> Chain:
-    """The chain that is fixed by the counts of a search.
+    """Fix the chain from the counts of a search.
 
     Args:
         counts: int64 [2, cells], at the database and at its neighbor, with a draw at each.
         num_confirm: N, fresh draws a side that will be counted.
-        allowed: bool [cells], cells that events may hold; all if None. The others are put amid.
-        way: To order cells.
+        allowed: bool [cells], cells that are allowed in events; all if None. Other cells are placed
+            in the middle.
+        way: Order of the cells.
     """
     cells, draws = counts.shape[-1], counts.sum(axis=-1)
     score = _by_ratio(counts, way.groups) if way.line is None else _by_line(counts, way.line)
     amid = np.zeros(cells, bool) if allowed is None else ~allowed
-    # Behind the allowed cells that speak for no side.
+    # Cells that are not allowed follow the allowed cells of score 0.
     order = np.lexsort((amid, -np.where(amid, 0.0, score)))
     share = np.cumsum(counts.sum(axis=0)[order]) / draws.sum()
     tails = np.geomspace(min(_FEWEST / num_confirm, 1 / _PARTS), 1 / _PARTS, _TAIL_SETS + 1)[:-1]
@@ -103,19 +103,19 @@ def chain_of(
 
 
 def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Log ratios of cells, or of their groups, with one more draw at each side."""
+    """Log ratios of cells, or of their groups, with one draw added at each side."""
     if groups is not None:
         counts = np.stack([np.bincount(groups, side) for side in counts])
     draws = counts.sum(axis=-1)
-    # Ratios less a standard error would leave all that is not clear in the order of its numbers:
-    # of a sparse vector of 11 outcomes, 1,000 to confirm, that shows 0.28 and not 0.32.
+    # Without shrinkage, which would leave uncertain cells in the order of their numbers: a sparse
+    # vector with 11 outcomes and 1,000 confirming draws would show 0.28 instead of 0.32.
     score = np.log((counts[0] + 1) / (counts[1] + 1)) - np.log(draws[0] / draws[1])
     return score if groups is None else score[groups]
 
 
 def _by_line(counts: NDArray[np.int64], line: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Positions from where the two sides cross, rising to where the database is likelier."""
-    # NaN is sorted to the end.
+    """Signed positions from the crossing of both sides, larger where the database is likelier."""
+    # Sorting puts NaN at the end.
     order = np.argsort(line, kind="stable")
     (placed,) = np.nonzero(np.isfinite(line[order]))
     gap = np.cumsum(np.diff(counts[::-1] / counts.sum(axis=-1)[::-1, None], axis=0)[0][order])
@@ -132,14 +132,14 @@ def expected_bands(
     allowed: NDArray[np.bool_] | None = None,
     way: Way = Way(),  # noqa: B008 (immutable)
 ) -> list[Band]:
-    """About the bands that are to be expected: each half of the search judges the other's chain.
+    """Predict bands: each half of the search estimates the shares of the other half's chain.
 
     Args:
         halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
         num_confirm: N, fresh draws a side.
-        error: Of the band.
-        allowed: As in `chain_of`, as the way.
-        way: To order cells.
+        error: Error probability of the band.
+        allowed: As in `chain_of`.
+        way: As in `chain_of`.
     """
     angle = np.arange(_FEW_CORNERS + 1) * (np.pi / (2 * _FEW_CORNERS))
     found = []
@@ -155,7 +155,7 @@ def expected_bands(
 def _judged(
     halves: NDArray[np.int64], num_confirm: int, allowed: NDArray[np.bool_] | None, way: Way
 ) -> list[tuple[Chain, NDArray[np.float64]]]:
-    """Chains of each half, and shares [2, sets] of the other: the first low, the second high."""
+    """Chains of each half, and pessimistic shares [2, sets] by the other half."""
     found = []
     for maker, judge in ((0, 1), (1, 0)):
         if not halves[maker].sum(axis=-1).all():

@@ -1,13 +1,12 @@
 """The Chernoff tail behind the histogram estimators, and the union bounds built on it.
 
-An estimator with m intervals draws n outputs at each of k inputs and counts. It is right when no
-interval that must be seen is empty, and when the counts that decide the answer are close to their
-means. A `UnionBound` says how many events of each kind are paid for; its `shortfall` is what they
-cost together, and a confidence is reached when the shortfall is at most what the confidence
-leaves.
+An estimator with m intervals counts n outputs at each of k inputs. It is right if no required
+interval is empty, and if the counts that determine the answer are close to their means. A
+`UnionBound` has the number of events of each kind; its `shortfall` bounds their total probability,
+which must be at most 1 - confidence.
 
-Everything is evaluated on a logarithmic scale: at n = 1e13 both (1 - p)^n and the exponentials
-underflow, while n p z^2 itself stays moderate and is what decides.
+All computations use a logarithmic scale: at n = 1e13 both (1 - p)^n and the exponentials underflow,
+while n p z^2, which determines the result, stays moderate.
 
 Notation: n number of samples, p probability of one interval, z deviation of ln(S / (n p)).
 
@@ -25,10 +24,10 @@ from dpjax.core import validate
 
 
 def log_chernoff_tail(num_samples: int, probability: float, deviation: float) -> float:
-    """Logarithm of the bound on a relative deviation of a binomial count that is not 0.
+    """Logarithm of the bound on the relative deviation of a binomial count that is not 0.
 
-    For S ~ Binomial(n, p) this bounds ln P(|ln(S / (n p))| >= z | S > 0). The bound may exceed 0,
-    and then says nothing.
+    For S ~ Binomial(n, p) this bounds ln P(|ln(S / (n p))| >= z | S > 0). A bound above 0 is
+    vacuous.
 
     Args:
         num_samples: n >= 1, of any size (1e13 and more).
@@ -51,26 +50,26 @@ def log_chernoff_tail(num_samples: int, probability: float, deviation: float) ->
 
 
 def _log_tail(n: float, p: float, z: float) -> float:
-    # (e^z - 1)^2 / (1 + e^z) is expm1(z) tanh(z/2): no difference of near-equal numbers.
+    # (e^z - 1)^2 / (1 + e^z) is expm1(z) tanh(z/2), which avoids cancellation.
     above = -n * p * math.expm1(z) * math.tanh(z / 2)
     below = -n * p * math.expm1(-z) ** 2 / 2
     return float(np.logaddexp(above, below)) - _log_seen(n, p)
 
 
 def _log_seen(n: float, p: float) -> float:
-    """ln(1 - (1 - p)^n): the count is not 0."""
+    """ln(1 - (1 - p)^n), the log-probability that the count is not 0."""
     return math.log(-math.expm1(n * math.log1p(-p)))
 
 
 @dataclass(frozen=True)
 class UnionBound:
-    """What a histogram estimator pays for, as numbers of events and their probabilities.
+    """A union bound over the events at which a histogram estimator fails.
 
     Attributes:
         probability: The least probability of an interval (w tau).
-        deviation: The deviation z of the logarithm of a count that is still harmless.
-        num_empty: How many counts must not be 0.
-        num_tails: How many counts must lie within the deviation.
+        deviation: The tolerated deviation z of the logarithm of a count.
+        num_empty: Number of counts that must not be 0.
+        num_tails: Number of counts that must lie within the deviation.
 
     References:
         Gorla et al., eqs. (7) and (16).
@@ -84,20 +83,18 @@ class UnionBound:
     def shortfall(self, num_samples: int) -> float:
         """Bound on the probability that the estimator fails or misses its precision (may be > 1).
 
-        It falls as `num_samples` grows: both exponentials shrink and the condition S > 0 loses its
-        weight.
+        The bound falls in `num_samples`: both exponentials and the effect of S > 0 shrink.
         """
         n = float(num_samples)
         empty = self.num_empty * math.exp(n * math.log1p(-self.probability))
         log_tail = _log_tail(n, self.probability, self.deviation)
-        # Past this the bound says nothing, and exp would overflow.
+        # Above 700 the bound is vacuous, and exp would overflow.
         return math.inf if log_tail > 700 else empty + self.num_tails * math.exp(log_tail)
 
     def smallest_num_samples(self, allowed: float, at_most: int) -> int | None:
         """The smallest n with a shortfall of at most `allowed`, or None where it is > `at_most`.
 
-        The bracket is doubled until its end suffices, then bisected on integers; n - 1 fails
-        because the shortfall falls in n.
+        Doubles n until it suffices, then bisects, since the shortfall falls in n.
         """
         enough = 1
         while self.shortfall(enough) > allowed:

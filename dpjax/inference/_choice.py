@@ -1,8 +1,7 @@
-"""Which event to confirm: the set of cells with the largest bound to be expected.
+"""Choice of the event to confirm: the set of cells with the largest expected bound.
 
-Cells are put into an order, of which the sets of the first so many cells are tried; there are
-several orders. A set of the cells that look best looks better than it is, so each half of the
-draws makes sets that the other half judges.
+Candidates are initial segments of the cells in several orders. Selection makes the best set of a
+sample look better than it is, so each half of the draws makes sets that the other half judges.
 """
 
 import math
@@ -20,22 +19,19 @@ from dpjax.inference._orders import ByPosition, ByRatio
 _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
 """Standard errors of the search by which the ratio of a set is shrunk.
 
-Made by position: the first number, and the third times ln rivals. Made by ratios: the second times
-ln cells. The more rivals or cells there are, the better the best of them only looks. Measured on
-the local approach's experiments (a) to (e) and on logistic noise.
+For sets by position: the first number, plus the third times ln(rivals). For sets by ratios: the
+second times ln(cells), since selection bias grows with the number of candidates. Tuned on
+experiments (a) to (e) of the local approach and on logistic noise.
 """
 
 _UNORDERED_SHRINKAGE = 0.4
-"""In place of the second for names and codes: no half-line would do as well as a few of them.
-
-Measured on experiments (b), (e) and (f), and on 200 labels.
-"""
+"""Replaces _SET_SHRINKAGE for names and codes; tuned on experiments (b), (e), (f), 200 labels."""
 
 _MASSES = np.geomspace(1e-5, 0.99, 56)
-"""Sizes of the sets that are tried, in shares of the draws."""
+"""Sizes of candidate sets, in shares of the draws."""
 
 _MOST_ENTRIES = 1 << 15
-"""Of a table of ordered cells, so that several fit in a processor's cache."""
+"""Entries of a table of ordered cells; several tables fit in a processor's cache."""
 
 
 def choose_event(
@@ -51,31 +47,30 @@ def choose_event(
     ordered: bool = True,
     num_rivals: int = 1,
 ) -> Event:
-    """The set of cells whose exact lower bound on fresh draws is expected to be largest.
+    """Choose the set of cells whose exact lower bound on fresh draws is expected to be largest.
 
-    Cells are sorted by a ratio that is shrunk by its standard error, and sets of the first so many
-    are tried, in both directions. A set of the cells that look best looks better than it is, so
-    each half of the draws makes sets that the other half judges; the way of making sets that is
-    judged best is then applied to all draws.
+    Cells are sorted by a ratio that is shrunk by its standard error, and initial segments are
+    tried, in both directions. Each half of the draws makes sets that the other half judges; the
+    best way of making sets is then applied to all draws.
 
     Args:
         counts: Whole numbers [..., 2, cells] of the search stage, database and neighbor; every draw
             must be in some cell.
         num_confirm: N, fresh draws a side that will be counted.
-        confidence: Of the bound.
-        allowed: bool [cells], the cells that an event may hold; all if None.
-        hypothesis: Whose level is bounded, as in `event_lower_bound`.
+        confidence: Confidence of the bound.
+        allowed: bool [cells], the cells that are allowed in an event; all if None.
+        hypothesis: The level that is bounded, as in `event_lower_bound`.
         judge: Integers of the shape of `counts`, from other draws of the search stage, as the
             second half. If None, counts are split in two at random, with a fixed seed.
-        coarser: Integers [cells] that number groups of cells. Each is another way to sort: a cell
-            by the ratio of its group, which is better known.
+        coarser: Integers [cells] that number groups of cells. Each adds an order of the cells by
+            the ratio of their group, which has a smaller error.
         positions: Numbers [cells], along which half-lines of cells are tried from both ends; NaN
-            for a cell that has no place on the line.
+            for cells without a position.
         ordered: Whether neighbours along the lines are alike, as bins of a number are.
-        num_rivals: How many pairs are searched, of which the best one will be taken.
+        num_rivals: Number of searched pairs, of which the best one will be confirmed.
 
     Returns:
-        One event for each entry of the leading axes. Its cells are never all of them.
+        One event for each entry of the leading axes, which never contains all cells.
 
     Raises:
         TypeError: An argument is not a number, or `num_confirm` not an integer.
@@ -126,7 +121,7 @@ def choose_event(
 
 
 def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
-    """Two halves of the search stage's draws, [..., half, side, cells]."""
+    """Two halves of the draws of the search stage, [..., half, side, cells]."""
     validate.counts(counts=counts)
     counts = np.asarray(counts, np.int64)
     if counts.ndim < 2 or counts.shape[-2] != 2 or counts.shape[-1] < 2:
@@ -144,7 +139,7 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
         )
     if np.any((counts + second).sum(axis=-1) <= 0):
         raise ValueError("counts, with judge, must hold at least one draw at each side.")
-    # Of few draws one half may be empty: what it says is then nothing, not an error.
+    # With few draws one half may be empty, which is no error.
     if judge is None:
         first = np.random.default_rng(0).binomial(counts, 0.5)
         counts, second = first, counts - first
@@ -152,12 +147,12 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
 
 
 class _Candidates(NamedTuple):
-    """Orders of cells with the side that their sets shall be likelier at.
+    """Orders of cells, with the side at which their sets should be likelier.
 
     Attributes:
-        order: int64 [candidates], of the orders of all ways, two of each.
+        order: int64 [candidates], number among the orders of all ways, two of each way.
         direction: int64 [candidates], the side.
-        by_ratio: bool [candidates], whether the order is one of ratios.
+        by_ratio: bool [candidates], whether the order is by ratios.
     """
 
     order: NDArray[np.int64]
@@ -166,7 +161,7 @@ class _Candidates(NamedTuple):
 
 
 def _candidates(ways: list[ByRatio | ByPosition]) -> _Candidates:
-    """By ratio each order is one for its own side; along a line each one for both."""
+    """Candidates: an order by ratios for its own side, an order along a line for both sides."""
     found = []
     for i, way in enumerate(ways):
         by_ratio = isinstance(way, ByRatio)
@@ -176,14 +171,9 @@ def _candidates(ways: list[ByRatio | ByPosition]) -> _Candidates:
 
 
 def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.int64]:
-    """Draws in sets that were made by the other half.
+    """Draws in sets that the other half made, [side, runs, orders, sets].
 
-    Args:
-        halves: [runs, half, side, cells].
-        ways: Of making orders.
-
-    Returns:
-        [side, runs, orders, sets].
+    `halves` are counts [runs, half, side, cells].
     """
     made = [way.orders(halves) for way in ways]
     order = np.concatenate([way.order for way in made], axis=-2)
@@ -200,25 +190,22 @@ def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDAr
 
 
 def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
-    """Where rows of this length start in a flat table of them."""
+    """Offsets of rows of this length in a flat table."""
     return length * np.arange(math.prod(shape)).reshape(shape)
 
 
 def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many cells the sets of all sizes have, at least one.
+    """Numbers of cells, [..., sets], of the smallest sets that reach each size; at least one cell.
 
     Args:
-        mass: [..., cells], draws in the first so many cells.
-        most: [...], cells at most; a set never has all.
-        ends: [..., cells], the place of the last cell that is taken with each.
-
-    Returns:
-        [..., sets], where each set is the first to have as many draws as its size asks for.
+        mass: [..., cells], cumulative draws.
+        most: [...], largest number of cells; a set never has all.
+        ends: [..., cells], the position of the last cell that is tied with each.
     """
     rows, cells = mass.reshape(-1, mass.shape[-1]), mass.shape[-1]
     with np.errstate(divide="ignore"):
         place = np.log(rows / (_MASSES[0] * np.maximum(rows[:, -1:], 1)))
-    # The first size that is larger; what only rounding keeps from a size has it.
+    # The first larger size, with a tolerance for rounding.
     place *= 1 / np.log(_MASSES[1] / _MASSES[0])
     place += 1 + 1e-9
     bins = _MASSES.size + 1
@@ -237,16 +224,13 @@ def _cells(
     chosen: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Sets of all draws.
+    """Sets of all draws, bool [runs, cells].
 
     Args:
         counts: [runs, 2, cells].
-        ways: Of making orders.
+        ways: Ways of making orders.
         chosen: [runs], numbers of orders.
         end: [runs], numbers of sizes.
-
-    Returns:
-        [runs, cells].
     """
     inside = np.zeros(counts[:, 0].shape, bool)
     for number in np.unique(chosen):
@@ -262,13 +246,9 @@ def _cells(
 
 
 def errors_by_ratio(halves: NDArray[np.int64], *, ordered: bool = True) -> NDArray[np.float64]:
-    """Standard errors by which a set made by ratios is shrunk, [...] of halves [..., 2, 2, cells].
+    """Standard errors by which a set made by ratios is shrunk, [...] for halves [..., 2, 2, cells].
 
-    A cell that one half has not seen is in no set of it, or adds nothing where it is judged.
-
-    Args:
-        halves: Counts.
-        ordered: Whether cells lie on a line, so that sets made by position could do as well.
+    Only cells with draws in both halves count. `ordered` tells whether the cells lie on a line.
     """
     num_seen = np.count_nonzero(halves.sum(axis=-2).all(axis=-2), axis=-1)
     shrinkage = _SET_SHRINKAGE if ordered else _UNORDERED_SHRINKAGE
@@ -278,21 +258,21 @@ def errors_by_ratio(halves: NDArray[np.int64], *, ordered: bool = True) -> NDArr
 def shrunk(
     larger: NDArray, draws: NDArray, smaller: NDArray, others: NDArray, quantile: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Two probabilities whose ratio is smaller by so many standard errors of its logarithm.
+    """Two probabilities whose log-ratio is shrunk by `quantile` standard errors.
 
     Args:
-        larger: Counts at the side that shall be likelier, of so many draws.
-        draws: There.
-        smaller: At the other side.
-        others: Draws there.
-        quantile: Standard errors.
+        larger: Counts at the side that should be likelier.
+        draws: Draws at that side.
+        smaller: Counts at the other side.
+        others: Draws at the other side.
+        quantile: Number of standard errors.
     """
     p, q = (larger + 0.5) / (draws + 1), (smaller + 0.5) / (others + 1)
     low, high = wilson(larger, draws, quantile)[0], wilson(smaller, others, quantile)[1]
     with np.errstate(divide="ignore"):
         down = np.maximum(np.log(p) - np.log(low), 0.0)
     up = np.maximum(np.log(high) - np.log(q), 0.0)
-    # Errors of two independent logarithms add as squares; each takes its part of the whole.
+    # Errors of two independent logarithms add as squares; each side takes its part of the sum.
     known = np.isfinite(down)
     down = np.where(known, down, 0.0)
     part = np.where(known, np.hypot(down, up) / np.maximum(down + up, 1e-300), 1.0)

@@ -1,10 +1,10 @@
-"""Renyi divergences from a profile: an integral of delta(epsilon) over all epsilon.
+"""Renyi divergences from a privacy profile, as integrals of delta(epsilon) over all epsilon.
 
     D_a(P || Q) = ln(1 + a (a - 1) I) / (a - 1), D_1 = I,
     I = integral over e >= 0 of exp((a - 1) e) delta_PQ(e) + exp(-a e) delta_QP(e).
 
-Between two nodes the integrand is that of one set: its smallest p - g q over corners is concave in
-g = exp(e), so that it lies above its chord, which is integrated exactly.
+Between two nodes the integrand of one set, the smallest p - g q over corners, is concave in
+g = exp(e), so it lies above its chord, which is integrated exactly.
 
 References:
     Sason, Verdu (2016), eq. (80) and Theorem 9, f-divergences as integrals of E_gamma; Mironov
@@ -19,22 +19,22 @@ from dpjax.inference._band import Band
 from dpjax.inference._band_levels import epsilon_of, margins, of_sets
 
 _INTERVALS, _BEND = 116, 1.5
-"""Of an integral; and the power of their numbers by which they grow: they are fine near 0."""
+"""Number of intervals of an integral; power of the spacing, which is fine near 0."""
 
 _TOP, _LARGEST_LOG = 30.0, 600.0
-"""Epsilon beyond which nothing can be shown by draws; and of what an exponential is taken."""
+"""Largest epsilon that draws can show; largest argument of an exponential."""
 
 ZCDP_ORDERS = np.arange(1.0, 65.0)
-"""At which zero-concentrated privacy is looked at; 1 stands for the Kullback-Leibler divergence."""
+"""Orders that bound zero-concentrated privacy; order 1 is the Kullback-Leibler divergence."""
 
 
 def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
     """Lower bounds on the Renyi divergence of each order, the larger one of both directions.
 
     Args:
-        band: Of a chain.
+        band: Band of a chain.
         orders: a >= 1, float [orders]; 1 is the Kullback-Leibler divergence.
-        nodes: Epsilons between which a chord is taken, rising from 0; some that fit if None.
+        nodes: Ends of the chords, epsilons rising from 0; suitable ones if None.
 
     Returns:
         Float64 [orders], at least 0.
@@ -73,20 +73,17 @@ def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
 
 
 def _nodes(band: Band, order: float) -> NDArray[np.float64]:
-    """From 0 to the largest epsilon of any set, beyond which nothing is shown."""
+    """Nodes from 0 to the largest epsilon of any set, beyond which the integrand is 0."""
     top = max(float(v.max(initial=0.0)) for v in of_sets(band, epsilon_of(0.0)))
-    # Of a law with an infinite one, as far as powers of its exponential are numbers.
+    # For an infinite epsilon, up to where powers of the exponential overflow.
     top = min(max(top, 0.0), _TOP, _LARGEST_LOG * _INTERVALS / (_BEND * (order + 1)))
     return top * (np.arange(_INTERVALS + 1) / _INTERVALS) ** _BEND
 
 
 def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64]:
-    """Ln of a lower bound on the integral of exp(rate e) times the largest value of any set.
+    """Log of a lower bound on the integral of exp(rate e) times the largest value of any set.
 
-    Args:
-        values: [sets, nodes], at the nodes.
-        e: [nodes].
-        rates: [rates].
+    Values are [sets, nodes] at the nodes e, [nodes]; the result is [rates].
     """
     width = np.diff(e)
     # exp(k u) integrated over u in [0, width], for k = rate and rate + 1.

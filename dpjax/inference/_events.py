@@ -1,13 +1,13 @@
-"""Events to tell two databases apart by, and what their counts prove at every sample size.
+"""Events that distinguish two databases, and exact bounds from their counts at any sample size.
 
-The search stage's counts of cells choose an event: a set of cells and a direction. Fresh counts of
-that event alone then bound epsilon from below, exactly.
+Counts of cells in the search stage choose an event: a set of cells and a direction. Fresh counts of
+that event then bound epsilon from below, exactly.
 
 Notation: p and q are the event's probabilities on its likelier and on its other side.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -22,9 +22,9 @@ class Event(NamedTuple):
     """A set of cells whose counts will be confirmed; leading axes are those of the counts.
 
     Attributes:
-        cells: bool [..., cells], the cells in it.
+        cells: bool [..., cells], the cells of the event.
         larger: int [...], the side that is expected to be likelier: 0 the database, 1 the neighbor.
-        predicted: Float [...], the lower bound that is to be expected of the confirm stage.
+        predicted: Float [...], the expected lower bound of the confirm stage.
     """
 
     cells: NDArray[np.bool_]
@@ -32,14 +32,13 @@ class Event(NamedTuple):
     predicted: NDArray[np.float64]
 
     def at(self, place: tuple[int, ...]) -> "Event":
-        """One of them."""
-        columns: Any = (np.asarray(column)[place] for column in self)
-        return Event(*columns)
+        """The event at an index of the leading axes."""
+        return Event(*(np.asarray(column)[place] for column in self))
 
     @classmethod
     def stacked(cls, events: "Sequence[Event]", batch: tuple[int, ...]) -> "Event":
-        """Events of single runs with the leading axes of all of them."""
-        columns: Any = (np.stack(column) for column in zip(*events, strict=True))
+        """Stack events of single runs, with leading axes of shape `batch`."""
+        columns = [np.stack(column) for column in zip(*events, strict=True)]
         return cls(*(column.reshape((*batch, *column.shape[1:])) for column in columns))
 
 
@@ -50,19 +49,19 @@ def expected_bound(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """About the mean of the exact lower bound of an event with known probabilities.
+    """Approximate mean of the exact lower bound of an event with known probabilities.
 
-    With m the hypothesis's order of the expected counts, which is about the median bound, and s its
-    standard error, it is the mean of what a normal law of them has above 0: m Phi(m / s) + s phi(m
-    / s). So an event that is nearly sure, and shows nothing, is worth less than a rare one that may
-    show something.
+    Let m be the hypothesis's order of the expected counts, which is about the median bound, and s
+    its standard error. The result is the mean of the positive part of a normal law with these
+    parameters, m Phi(m / s) + s phi(m / s), so that a rare event that may show something is worth
+    more than an event that certainly shows nothing.
 
     Args:
         larger: p, probabilities at the likelier side.
-        smaller: q, at the other side, of the same shape.
+        smaller: q, probabilities at the other side, of the same shape.
         num_confirm: N, draws a side.
-        confidence: Of the bound.
-        hypothesis: Whose level is bounded.
+        confidence: Confidence of the bound.
+        hypothesis: The level that is bounded.
     """
     quantile = max(-float(scipy.special.ndtri(1 - confidence)), 0.5)
     counts = np.multiply(larger, num_confirm), np.multiply(smaller, num_confirm)
@@ -83,25 +82,24 @@ def event_lower_bound(
 ) -> NDArray[np.float64]:
     """Exact lower bound on a level of privacy from fresh counts of one event at both sides.
 
-    The event, and the side that is taken as likelier, must not depend on these counts.
+    Neither the event nor its likelier side may depend on these counts.
 
     Args:
-        larger_count: How often the event happened on the side that was expected to be likelier, at
-            most `larger_trials` times.
-        smaller_count: How often on the other side.
-        larger_trials: Draws on the likelier side.
-        smaller_trials: Draws on the other side.
-        confidence: Probability with which the bound is at most the level, at least.
-        hypothesis: What a level says of the two probabilities: `Ratio(delta)` for epsilon,
-            `Shift()` for mu of Gaussian privacy, `Difference()` for total variation.
+        larger_count: Counts of the event at the side that was expected to be likelier.
+        smaller_count: Counts at the other side.
+        larger_trials: Draws at the likelier side.
+        smaller_trials: Draws at the other side.
+        confidence: Least probability that the bound is at most the level.
+        hypothesis: Relation between the level and the two probabilities: `Ratio(delta)` for
+            epsilon, `Shift()` for mu of Gaussian privacy, `Difference()` for total variation.
 
     Returns:
         Float64 of the shape of the counts, at least 0.
 
     Raises:
         TypeError: An argument is not a number, or a number of draws not an integer.
-        ValueError: The confidence is not strictly between 0 and 1, or a count is not one of so many
-            draws.
+        ValueError: The confidence is not strictly between 0 and 1, or a count is negative or above
+            the number of draws.
 
     References:
         Buehler (1957).
@@ -123,7 +121,7 @@ def event_lower_bound(
 def wilson(
     counts: ArrayLike, num_samples: ArrayLike, quantile: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Wilson's bounds of probabilities: close to the exact ones, also where few or no draws are."""
+    """Wilson's bounds on probabilities, which are close to the exact ones also for few draws."""
     k, n, z = (np.asarray(x, np.float64) for x in (counts, num_samples, quantile))
     centre = k + z**2 / 2
     spread = z * np.sqrt(np.maximum(k * (1 - k / np.maximum(n, 1)), 0) + z**2 / 4)

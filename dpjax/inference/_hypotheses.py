@@ -1,9 +1,9 @@
-"""What a level t of privacy says of one event, and the order of counts by which it is refuted.
+"""The relation between a level t of privacy and one event, and orders of counts as evidence.
 
 If the level is t then p <= g(t, q), where p and q are the event's probabilities at its likelier and
-at its other side; g rises in t and in q. Counts are put into an order s, by how much they speak for
-a large t; it rises in the first and falls in the second count, so that P(s >= observed) rises in p
-and falls in q. Each order is about a normal lower bound on t.
+at its other side; g rises in t and in q. An order s ranks counts by their evidence for a large t;
+it rises in the first and falls in the second count, so P(s >= observed) rises in p and falls in q.
+Each order is an approximate normal lower bound on t.
 
 Notation: z is the normal quantile of the confidence, v1 and v2 are variances of estimates of p, q.
 
@@ -20,38 +20,41 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+Floats = NDArray[np.float64]
+Trials = tuple[int, int]
+
 _HOPELESS = -1e6
-"""Where the order begins of counts that speak for no level at all."""
+"""Offset of the order for counts without evidence for any level."""
 
 NEARLY_ONE = 1 - 1e-13
-"""A probability from which on it is taken as 1."""
+"""Smallest probability that is treated as 1."""
 
 
 class Hypothesis(Protocol):
-    """That the level of one notion is at most t."""
+    """The hypothesis that the level of one notion is at most t."""
 
     def order(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: tuple[int, int], quantile: float
-    ) -> NDArray[np.float64]:
-        """S of counts at the likelier and at the other side."""
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> Floats:
+        """The order s of counts at the likelier and at the other side."""
         ...
 
     def error(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: tuple[int, int], quantile: float
-    ) -> NDArray[np.float64]:
-        """About the standard error of t."""
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> Floats:
+        """Approximate standard error of t."""
         ...
 
-    def likelier(self, level: float, smaller: NDArray) -> NDArray[np.float64]:
+    def likelier(self, level: float, smaller: Floats) -> Floats:
         """g(t, q), possibly above 1."""
         ...
 
-    def other(self, level: float, larger: NDArray) -> NDArray[np.float64]:
-        """The q of which it is g."""
+    def other(self, level: float, larger: Floats) -> Floats:
+        """The q with p = g(t, q)."""
         ...
 
-    def lift(self, level: float, smaller: NDArray) -> NDArray[np.float64]:
-        """How far the log odds of g lie above the straight line in those of q, at most.
+    def lift(self, level: float, smaller: Floats) -> Floats:
+        """Largest distance of the log odds of g above their chord in the log odds of q.
 
         Between neighbouring q, [intervals].
         """
@@ -61,14 +64,14 @@ class Hypothesis(Protocol):
 class _Estimates(NamedTuple):
     """Agresti and Coull's probabilities and their variances."""
 
-    p: NDArray[np.float64]
-    q: NDArray[np.float64]
-    v1: NDArray[np.float64]
-    v2: NDArray[np.float64]
+    p: Floats
+    q: Floats
+    v1: Floats
+    v2: Floats
 
 
 def _estimates(
-    larger: ArrayLike, smaller: ArrayLike, trials: tuple[int, int], quantile: float
+    larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
 ) -> _Estimates:
     added, found = quantile**2, []
     for count, most in zip((larger, smaller), trials, strict=True):
@@ -80,39 +83,38 @@ def _estimates(
 
 
 class _Straight:
-    """g is r q + d with r >= 1 and d >= 0, at most 1.
+    """A hypothesis with g = r q + d, r >= 1 and d >= 0, cut off at 1.
 
-    Log odds of g are then a convex function of those of q, since the slope, which is
-    (1 - d / p) (1 - q) / (1 - p), rises: the curve lies below straight lines.
+    The slope of the log odds of g in those of q is (1 - d / p) (1 - q) / (1 - p), which rises in q.
+    The curve is therefore convex and lies below its chords.
     """
 
     def line(self, level: float) -> tuple[float, float]:
-        """R and d."""
+        """The slope r and the intercept d."""
         raise NotImplementedError
 
-    def likelier(self, level: float, smaller: NDArray) -> NDArray[np.float64]:
+    def likelier(self, level: float, smaller: Floats) -> Floats:
         """See `Hypothesis`."""
         slope, start = self.line(level)
         return slope * smaller + start
 
-    def other(self, level: float, larger: NDArray) -> NDArray[np.float64]:
+    def other(self, level: float, larger: Floats) -> Floats:
         """See `Hypothesis`."""
         slope, start = self.line(level)
         return np.maximum(larger - start, 0.0) / slope
 
-    def lift(self, level: float, smaller: NDArray) -> NDArray[np.float64]:
+    def lift(self, level: float, smaller: Floats) -> Floats:
         """See `Hypothesis`."""
         return np.zeros(len(smaller) - 1)
 
 
 @dataclass(frozen=True)
 class Ratio(_Straight):
-    """(t, delta)-differential privacy of one record, at databases that differ in some.
+    """(t, delta)-differential privacy of one record, at databases that differ in k records.
 
     Attributes:
-        delta: Part of the probability that is left out, in [0, 1).
-        distance: k, records in which the databases differ; the pair is then (k t, delta (e^(k t) -
-            1) / (e^t - 1))-private.
+        delta: The delta of the definition, in [0, 1).
+        distance: k; the pair is then (k t, delta (e^(k t) - 1) / (e^t - 1))-private.
     """
 
     delta: float = 0.0
@@ -120,32 +122,32 @@ class Ratio(_Straight):
 
     def line(self, level: float) -> tuple[float, float]:
         """See `_Straight`."""
-        # A sum of powers, from the largest one.
+        # The quotient as a sum of powers.
         powers = np.exp(level * np.arange(self.distance)) if self.delta else np.zeros(1)
         with np.errstate(over="ignore"):
             return float(np.exp(self.distance * level)), self.delta * float(powers.sum())
 
     def order(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: tuple[int, int], quantile: float
-    ) -> NDArray[np.float64]:
-        """Ln of Fieller's lower bound on the ratio of e = p - delta and q.
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> Floats:
+        """Logarithm of Fieller's lower bound on the ratio of e = p - delta and q.
 
-        It is the smaller root of A x^2 - 2 B x + C, with A = q^2 - z^2 v2, B = e q, C = e^2 - z^2
-        v1: C / (B + sqrt(B^2 - A C)).
+        The bound is C / (B + sqrt(B^2 - A C)), the smaller root of A x^2 - 2 B x + C with
+        A = q^2 - z^2 v2, B = e q and C = e^2 - z^2 v1.
         """
         p, q, v1, v2 = _estimates(larger, smaller, trials, quantile)
         e, z2 = p - self.delta * self.distance, quantile**2
         b, c = e * q, e**2 - z2 * v1
         hopeless = (e <= 0) | (c <= 0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            # No cancellation: B^2 - A C as a sum of what is positive where C is.
+            # B^2 - A C as a sum of terms that are positive where C is, to avoid cancellation.
             root = np.sqrt(z2 * (v1 * q**2 + v2 * c))
             log_ratio = np.log(np.where(hopeless, 1.0, c / (b + root))) / self.distance
         return np.where(hopeless, _HOPELESS + e / np.sqrt(v1), log_ratio)
 
     def error(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: tuple[int, int], quantile: float
-    ) -> NDArray[np.float64]:
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> Floats:
         """See `Hypothesis`."""
         p, q, v1, v2 = _estimates(larger, smaller, trials, quantile)
         excess = np.maximum(p - self.delta * self.distance, np.sqrt(v1))
@@ -154,10 +156,10 @@ class Ratio(_Straight):
 
 @dataclass(frozen=True)
 class Difference(_Straight):
-    """Total variation of at most t of one record, and of k t where k of them differ.
+    """Total variation of at most t for one record, and of k t for k records.
 
     Attributes:
-        distance: k.
+        distance: k, records in which the databases differ.
     """
 
     distance: int = 1
@@ -167,15 +169,15 @@ class Difference(_Straight):
         return 1.0, self.distance * level
 
     def order(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: tuple[int, int], quantile: float
-    ) -> NDArray[np.float64]:
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> Floats:
         """The normal lower bound on p - q."""
         p, q, v1, v2 = _estimates(larger, smaller, trials, quantile)
         return (p - q - quantile * np.sqrt(v1 + v2)) / self.distance
 
     def error(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: tuple[int, int], quantile: float
-    ) -> NDArray[np.float64]:
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> Floats:
         """See `Hypothesis`."""
         found = _estimates(larger, smaller, trials, quantile)
         return np.sqrt(found.v1 + found.v2) / self.distance
@@ -183,7 +185,7 @@ class Difference(_Straight):
 
 @dataclass(frozen=True)
 class Shift:
-    """mu-Gaussian differential privacy with mu = t: g is Phi(quantile of q + k t).
+    """mu-Gaussian differential privacy with mu = t: g is Phi(Phi^-1(q) + k t).
 
     Attributes:
         distance: k, records in which the databases differ.
@@ -192,38 +194,38 @@ class Shift:
     distance: int = 1
 
     def order(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: tuple[int, int], quantile: float
-    ) -> NDArray[np.float64]:
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> Floats:
         """The normal lower bound on the difference of normal quantiles."""
         shift, error = self._normal(larger, smaller, trials, quantile)
         return (shift - quantile * error) / self.distance
 
     def error(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: tuple[int, int], quantile: float
-    ) -> NDArray[np.float64]:
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> Floats:
         """See `Hypothesis`."""
         return self._normal(larger, smaller, trials, quantile)[1] / self.distance
 
     def _normal(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: tuple[int, int], quantile: float
-    ) -> tuple[NDArray, NDArray]:
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> tuple[Floats, Floats]:
         p, q, v1, v2 = _estimates(larger, smaller, trials, quantile)
         x, y = scipy.special.ndtri(p), scipy.special.ndtri(q)
         variance = 2 * math.pi * (v1 * np.exp(x**2) + v2 * np.exp(y**2))
         return x - y, np.sqrt(variance)
 
-    def likelier(self, level: float, smaller: NDArray) -> NDArray[np.float64]:
+    def likelier(self, level: float, smaller: Floats) -> Floats:
         """See `Hypothesis`."""
         p = scipy.special.ndtr(scipy.special.ndtri(smaller) + self.distance * level)
         return np.where(p > NEARLY_ONE, 2.0, p)
 
-    def other(self, level: float, larger: NDArray) -> NDArray[np.float64]:
+    def other(self, level: float, larger: Floats) -> Floats:
         """See `Hypothesis`."""
         x = scipy.special.ndtri(np.minimum(larger, NEARLY_ONE))
         return scipy.special.ndtr(x - self.distance * level)
 
-    def lift(self, level: float, smaller: NDArray) -> NDArray[np.float64]:
-        """From how much the slope of the curve can change within an interval."""
+    def lift(self, level: float, smaller: Floats) -> Floats:
+        """See `Hypothesis`; from the largest change of the slope within an interval."""
         x = scipy.special.ndtri(smaller)
         low, high = _slopes(x)
         lifted_low, lifted_high = _slopes(x + self.distance * level)
@@ -232,10 +234,10 @@ class Shift:
             return np.nan_to_num(change * np.diff(scipy.special.logit(smaller)) / 4, posinf=0.0)
 
 
-def _slopes(x: NDArray) -> tuple[NDArray, NDArray]:
-    """Least and greatest slope of the log odds of Phi between neighbouring x; it rises with |x|."""
+def _slopes(x: Floats) -> tuple[Floats, Floats]:
+    """Least and greatest slope, which rises in |x|, of the log odds of Phi between neighbours."""
 
-    def slope(x: NDArray) -> NDArray:
+    def slope(x: Floats) -> Floats:
         log_density = -(x**2) / 2 - math.log(2 * math.pi) / 2
         return np.exp(log_density - scipy.special.log_ndtr(x) - scipy.special.log_ndtr(-x))
 

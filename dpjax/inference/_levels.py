@@ -1,7 +1,7 @@
-"""Privacy levels from counts: what Algorithms 1-4 compute once nothing is left to draw.
+"""Privacy levels from counts, as in Algorithms 1-4.
 
-A pair with an empty interval has no level. Levels are therefore masked arrays: a failed pair is
-masked, reductions skip it, and it never becomes a number.
+A pair with an empty interval has no level. Levels are masked arrays, in which such pairs are masked
+and reductions skip them.
 
 Notation: N_j and M_j the counts of the two inputs of a pair, n their sum, alpha order.
 
@@ -25,7 +25,7 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
 
     Args:
         counts: Whole numbers [..., k, m], intervals last.
-        pairs: int [num_pairs, 2], which inputs are compared.
+        pairs: int [num_pairs, 2], inputs that are compared.
 
     Returns:
         float64 [..., num_pairs]; pairs with an empty interval are masked.
@@ -52,7 +52,7 @@ def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.Mas
 
     Args:
         counts: Whole numbers [..., k, m], intervals last, the same sum in every row.
-        pairs: int [num_pairs, 2], which inputs are compared.
+        pairs: int [num_pairs, 2], inputs that are compared.
         order: alpha > 1.
 
     Returns:
@@ -93,10 +93,10 @@ def _pairwise(
 ) -> np.ma.MaskedArray:
     counts, pairs = np.asarray(counts), np.asarray(pairs)
     empty = np.any(counts == 0, axis=-1)
-    # Empty intervals are masked in the end; until then any finite logarithm will do.
+    # Any finite logarithm serves for empty intervals, which are masked at the end.
     logs = np.log(np.maximum(counts, 1))
     levels = np.empty((*counts.shape[:-2], len(pairs)))
-    # All pairs that share their first input at once: the largest temporary is [..., k, m].
+    # All pairs with the same first input at once; the largest temporary is [..., k, m].
     for first in np.unique(pairs[:, 0]):
         here = pairs[:, 0] == first
         others = logs[..., pairs[here, 1], :]

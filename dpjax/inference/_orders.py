@@ -1,4 +1,4 @@
-"""The orders in which sets of cells grow: by the ratio of the two sides, or along a line."""
+"""Orders of cells, by the ratio of the two sides or along a line."""
 
 from typing import NamedTuple
 
@@ -12,13 +12,13 @@ _SHRINKAGE = 1.0
 
 
 class Orders(NamedTuple):
-    """Cells in the order in which sets take them.
+    """Orders of cells, whose initial segments are candidate sets.
 
     Attributes:
         order: int64 [..., 2, cells].
-        most: int64 [..., 2], how many may be used.
-        ends: int64 [..., 2, cells], the place of the last cell that is taken with the one at this
-            place. Of equal names a set has all or none: their order tells nothing.
+        most: int64 [..., 2], largest number of cells of a set.
+        ends: int64 [..., 2, cells], the position of the last cell that is tied with the cell at
+            each position; a set contains all or none of tied names.
     """
 
     order: NDArray[np.int64]
@@ -27,15 +27,14 @@ class Orders(NamedTuple):
 
 
 class ByRatio(NamedTuple):
-    """Cells in the order of how much likelier they are at each side, for sure.
+    """Cells ordered by a lower bound on their probability ratio, for each side.
 
     Attributes:
         allowed: bool [cells].
-        labels: int64 [cells], groups whose ratios stand for those of their cells; None for the
-            cells' own.
+        labels: int64 [cells], groups whose ratios replace the ratios of their cells; None for none.
         order: int64 [cells], cells in the order of their groups.
-        starts: int64 [groups], where groups start in it.
-        ordered: Whether equal cells are taken in the order of their numbers, not together.
+        starts: int64 [groups], first positions of the groups in `order`.
+        ordered: Whether ties are broken by the numbers of the cells, rather than kept together.
     """
 
     allowed: NDArray[np.bool_]
@@ -48,14 +47,14 @@ class ByRatio(NamedTuple):
     def of(cls, allowed: NDArray[np.bool_], labels: ArrayLike | None, ordered: bool) -> "ByRatio":
         if labels is None:
             return cls(allowed, None, np.arange(0), np.arange(0), ordered)
-        # Numbered without gaps.
+        # Renumbers groups without gaps.
         labels = np.unique(np.asarray(labels), return_inverse=True)[1]
         order = np.argsort(labels, kind="stable")
         starts = np.searchsorted(labels[order], np.arange(labels.max() + 1))
         return cls(allowed, labels, order, starts, ordered)
 
     def orders(self, counts: NDArray) -> Orders:
-        """Of counts [..., 2, cells], highest ratios first."""
+        """Orders by counts [..., 2, cells], highest ratios first."""
         known, draws = counts, counts.sum(axis=-1, keepdims=True)
         if self.labels is not None:
             known = np.add.reduceat(counts.take(self.order, axis=-1), self.starts, axis=-1)
@@ -63,8 +62,8 @@ class ByRatio(NamedTuple):
         low /= high[..., ::-1, :]
         score = low if self.labels is None else low.take(self.labels, axis=-1)
         score *= self.allowed
-        # A positive float's bits are ordered as it is. The last ones make place for the cell's
-        # number, so that equal scores are in the order of the cells on every machine.
+        # The bits of positive floats have the same order as the floats. The last bits are replaced
+        # by the cell's number, so that ties have the same order on every machine.
         number = np.arange(counts.shape[-1])
         last = np.int64((1 << int(number[-1]).bit_length()) - 1)
         order = ~score.view(np.int64)
@@ -82,11 +81,11 @@ class ByRatio(NamedTuple):
 
 
 class ByPosition(NamedTuple):
-    """Cells along a line from each end; those without a position are at last, and in no set.
+    """Cells ordered along a line from each end; cells without a position are last, and in no set.
 
     Attributes:
         order: int64 [2, cells].
-        most: int64 [2], how many may be used.
+        most: int64 [2], largest number of cells of a set.
     """
 
     order: NDArray[np.int64]
@@ -95,7 +94,7 @@ class ByPosition(NamedTuple):
     @classmethod
     def of(cls, allowed: NDArray[np.bool_], line: ArrayLike) -> "ByPosition":
         line = np.where(allowed, np.asarray(line, np.float64), np.nan)
-        # NaN is sorted to the end.
+        # Sorting puts NaN at the end.
         order = np.argsort(np.stack([line, -line]), axis=-1, kind="stable")
         return cls(order, np.full(2, np.isfinite(line).sum()))
 

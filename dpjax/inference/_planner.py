@@ -1,23 +1,22 @@
-"""How many samples are enough, before anything is drawn.
+"""Plans of histogram estimates: precision, confidence and number of samples.
 
-`plan` answers three questions about the histogram estimators, by which of `precision`,
-`confidence` and `num_samples` it is not given: the smallest number of samples per input for a
-precision and a confidence; the finest precision that a number of samples reaches; the confidence
-that it reaches. `plan_finite` does the same for finitely many outputs.
+`plan` computes whichever of `precision`, `confidence` and `num_samples` is not given: the finest
+precision, the confidence, or the smallest number of samples per input. `plan_finite` does the same
+for finitely many outputs.
 
-Two union bounds are offered. "all-intervals" covers every count of every input, and so holds
-whichever interval and pair turn out largest. "published" is the paper's: for LDP it covers only
-the counts of the two intervals that decide (4 of them) and, over all pairs, asks each pair for the
-square root of the confidence. Which intervals decide is known only after the draw, and pairs that
-share an input share its draws, so as it stands it is no proof.
+There are two union bounds. "all-intervals" covers every count of every input, and so holds for any
+largest interval and pair. "published" is the paper's: for LDP it covers only the 4 counts of the
+two decisive intervals and, over all pairs, asks each pair for the square root of the confidence.
+The decisive intervals are known only after the draw, and pairs with a common input share its draws,
+so the published argument is incomplete.
 
-- LDP, densities on an interval: the paper lets a count be off by gamma / 12 where gamma / 3 would
-  do. That room is worth more than the union: covering every count at gamma / 3 costs a 4th
-  to a 15th of the published samples, and so shows that those are enough as well.
+- LDP, densities on an interval: the paper tolerates an error of gamma / 12 of a count where
+  gamma / 3 suffices. This margin exceeds the cost of the union: covering every count at gamma / 3
+  needs a 4th to a 15th of the published samples, so the published number is sufficient as well.
 - Renyi, densities, one pair: the two bounds coincide.
-- Finitely many outputs: nothing leaves room, and four counts are too few. With 200 outputs at 200
-  inputs the published bound's precision was missed in 2 of 3 runs that asked for a confidence of
-  0.95. It is refused there.
+- Finitely many outputs: there is no margin, and four counts are too few. With 200 outputs at 200
+  inputs and a confidence of 0.95, 2 of 3 runs missed the precision of the published bound, which is
+  refused there.
 
 Notation: gamma precision, n num_samples, m num_intervals, k num_inputs, alpha order,
 tau and tau_1 lower_density and upper_density.
@@ -42,26 +41,25 @@ from dpjax.inference._assumptions import (
 BOUNDS = ("all-intervals", "published")
 
 MOST_SAMPLES = 2**53
-"""Draws up to which a count is a whole number in float64; at 1e9 per second, 104 days."""
+"""Largest number of draws whose counts float64 represents exactly."""
 
 _COARSEST_PRECISION = 100.0
-"""A log-ratio of probabilities past which nothing is said about privacy any more."""
+"""Largest precision, in units of log-ratios of probabilities."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A number of samples with the precision and the confidence that it buys.
+    """A number of samples with the precision and the confidence that it reaches.
 
     Attributes:
-        num_intervals: m, intervals of the output interval (or outputs) that are counted.
+        num_intervals: m, intervals (or outputs) that are counted.
         num_samples: n, draws at each input.
-        num_inputs: k, inputs at which n outputs are drawn (2: one pair; mid-points for Algorithms
-            2 and 4).
+        num_inputs: k, inputs that are sampled (2: one pair; mid-points for Algorithms 2 and 4).
         precision: gamma, the largest error of the estimate, natural logarithm.
         confidence: Least probability that the error is at most the precision.
         order: alpha of Renyi LDP, or None for LDP.
         bound: "all-intervals" or "published".
-        assumption: What was assumed about the mechanism.
+        assumption: Assumption about the mechanism.
     """
 
     num_intervals: int
@@ -75,7 +73,7 @@ class Plan:
 
     @property
     def least_probability(self) -> float:
-        """Below the probability of every interval at every input (w tau)."""
+        """Lower bound on the probability of every interval at every input (w tau)."""
         return self.assumption.layout(self.precision, self.order).least_probability
 
     @property
@@ -84,11 +82,7 @@ class Plan:
         return self.num_inputs * self.num_samples
 
     def seconds(self, draws_per_second: float) -> float:
-        """Time of the whole plan in seconds, at a measured rate of drawing and counting.
-
-        Raises:
-            ValueError: `draws_per_second` is not above 0.
-        """
+        """Duration of the whole plan in seconds, at a measured rate of drawing and counting."""
         validate.positive(draws_per_second=draws_per_second)
         return self.total_samples / draws_per_second
 
@@ -114,29 +108,26 @@ def plan(
     bound: str = "all-intervals",
     max_samples: int = MOST_SAMPLES,
 ) -> Plan:
-    """Plans a histogram estimate for outputs in an interval.
+    """Plan a histogram estimate for outputs in an interval.
 
-    Exactly two of `precision`, `confidence` and `num_samples` are given; the third is solved for.
+    Exactly two of `precision`, `confidence` and `num_samples` are given; the third is computed.
 
     Args:
         lipschitz: C > 0, every density is C-Lipschitz in the output; C < 2 / width^2.
         width: W > 0, the length of the output interval.
-        precision: gamma > 0, the largest error wanted, natural logarithm.
+        precision: gamma > 0, the largest accepted error, natural logarithm.
         confidence: Least probability of that precision, strictly between 0 and 1.
         num_samples: n >= 1, draws at each input.
         order: alpha > 1 for Renyi LDP (Algorithms 3 and 4); None for LDP (Algorithms 1 and 2).
-        inputs: How many inputs are compared (2: one pair), or the `InputInterval` of which all
-            are (Algorithms 2 and 4).
-        bound: "all-intervals", which covers every count, or "published", as the paper counts.
-        max_samples: The most draws per input that can be run.
-
-    Returns:
-        The plan. With `num_samples` given, its precision or confidence is the best reached.
+        inputs: Number of inputs that are compared (2: one pair), or an `InputInterval` (Algorithms
+            2 and 4).
+        bound: "all-intervals", which covers every count, or "published", as in the paper.
+        max_samples: Largest feasible number of draws per input.
 
     Raises:
         TypeError: An argument is not a number, or not an integer.
         ValueError: An argument is out of its range; C >= 2 / W^2; more than `max_samples` would be
-            needed; or `num_samples` reaches nothing.
+            needed; or `num_samples` reaches no precision or confidence.
 
     References:
         Gorla et al., Theorems 2, 4 and 6, Algorithms 1-4.
@@ -157,21 +148,18 @@ def plan_finite(
     bound: str = "all-intervals",
     max_samples: int = MOST_SAMPLES,
 ) -> Plan:
-    """Plans a histogram estimate for finitely many outputs; as `plan` where not said otherwise.
+    """Plan a histogram estimate for finitely many outputs.
 
     Args:
-        num_outputs: How many outputs there are (at least 2).
-        least_probability: Below the probability of every output at every input.
+        num_outputs: Number of outputs (at least 2).
+        least_probability: Lower bound on the probability of every output at every input.
         precision: As in `plan`.
         confidence: As in `plan`.
         num_samples: As in `plan`.
         order: As in `plan`.
-        num_inputs: How many inputs are compared (2: one pair).
+        num_inputs: Number of inputs that are compared (2: one pair).
         bound: "all-intervals"; the published bound does not hold for finitely many outputs.
         max_samples: As in `plan`.
-
-    Returns:
-        The plan.
 
     Raises:
         TypeError: An argument is not a number, or not an integer.
@@ -182,7 +170,7 @@ def plan_finite(
         Gorla et al., Remark 2.
     """
     assumption = FiniteOutputs(num_outputs, least_probability, num_inputs)
-    # For Renyi and one pair the two are the same.
+    # The two bounds coincide for Renyi and one pair.
     if bound == "published" and (order is None or num_inputs > 2):
         raise ValueError(
             "bound must be 'all-intervals' for finitely many outputs, but was 'published': that "
@@ -241,14 +229,14 @@ def _solve(
 
 
 class _Guarantee(NamedTuple):
-    """A union bound over counts: precision, confidence and samples, each from the other two."""
+    """A union bound over counts, solved for precision, confidence or samples."""
 
     assumption: LipschitzOutputs | FiniteOutputs
     order: float | None
     bound: str
 
     def confidence(self, precision: float, num_samples: int) -> float:
-        """The confidence that is reached; at most 0 where the bound is vacuous."""
+        """The confidence, at most 0 where the bound is vacuous."""
         layout = self.assumption.layout(precision, self.order)
         if self.bound == "all-intervals":
             return 1 - layout.all_intervals().shortfall(num_samples)
@@ -261,8 +249,8 @@ class _Guarantee(NamedTuple):
         allowed, union = 1 - confidence, layout.all_intervals()
         if self.bound == "published":
             union = layout.published()
-            # Theorem 4 multiplies the probabilities of two pairs, the one that is largest in truth
-            # and the one that is answered; a bound over every count has nothing to multiply.
+            # Theorem 4 multiplies the probabilities of two pairs: the pair with the largest level
+            # and the pair with the largest estimate. A bound over every count needs no product.
             allowed = -math.expm1(math.log(confidence) / 2) if layout.all_pairs else allowed
         found = union.smallest_num_samples(allowed, max_samples)
         if found is None:

@@ -1,4 +1,4 @@
-"""Events that are easy to say: a half-line or a range in place of a union of many."""
+"""Simpler events: half-lines and ranges in place of unions of many parts."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from dpjax.inference._events import Event, expected_bound
 from dpjax.inference._hypotheses import Hypothesis
 
 WORTH = 0.98
-"""Part of the predicted bound of a union that makes a half-line or a range better than it."""
+"""Share of the predicted bound at which a simpler event is preferred."""
 
 _ENDS = 64
-"""Places where ranges may begin and end."""
+"""Largest number of places where ranges may begin and end."""
 
 
 def simpler(
@@ -25,20 +25,20 @@ def simpler(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> Event:
-    """The event, or one of fewer parts of which nearly the same bound is to be expected.
+    """Replace an event by one with fewer parts and nearly the same expected bound, if there is one.
 
-    A half-line is taken if it is worth it, or else a range, or all outside of one, each with the
-    labels of the event beside it. As for other sets, each half of the search finds one that the
-    other half judges, and the one of all draws is taken. Its shares are shrunk as the event's were.
+    Prefers a half-line, then a range or the complement of a range, each together with the labels of
+    the event. As in `choose_event`, each half of the search makes a set that the other half judges,
+    with the same shrinkage, and the set of all draws is taken.
 
     Args:
-        event: Of one run: what `choose_event` chose.
+        event: Event of one run, chosen by `choose_event`.
         halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
-        lines: Places of the cells along each number, NaN for a cell without one.
-        allowed: bool [cells], cells that an event may hold; None for all.
+        lines: Positions of the cells along each number, NaN for cells without one.
+        allowed: bool [cells], cells that are allowed in an event; None for all.
         num_confirm: N, fresh draws a side.
-        confidence: Of the bound.
-        hypothesis: Whose level is bounded.
+        confidence: Confidence of the bound.
+        hypothesis: The level that is bounded.
     """
     total = halves.sum(axis=0)
     seen = total.any(axis=0)
@@ -49,7 +49,7 @@ def simpler(
     errors = errors_by_ratio(halves)
 
     def predicted(inside: NDArray, counts: NDArray) -> NDArray[np.float64]:
-        """Of sets [side, sets] among the draws of these counts."""
+        """Expected bounds of sets, [side, sets], among the draws of `counts`."""
         draws = counts.sum(axis=-1)
         shares = shrunk(inside[larger], draws[larger], inside[smaller], draws[smaller], errors)
         return expected_bound(*shares, num_confirm, confidence, hypothesis)
@@ -78,10 +78,10 @@ def simpler(
 
 
 class _Ranges:
-    """All sets of cells between two ends along a line, and outside of them.
+    """All ranges of cells between two ends along a line, and their complements.
 
     Attributes:
-        half_lines: bool [sets], which have one end alone.
+        half_lines: bool [sets], whether a set has only one end.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class _Ranges:
         self.half_lines = np.concatenate([half, half])
 
     def counts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[2, sets], draws in them."""
+        """Draws in the sets, [2, sets]."""
         number = np.searchsorted(self._ends, self._line[self._placed], side="right")
         size = len(self._ends) + 1
         bins = np.stack([np.bincount(number, c, size) for c in counts[:, self._placed]])
@@ -109,7 +109,7 @@ class _Ranges:
         return sets + counts[:, self._alone].sum(axis=1)[:, None]
 
     def cells(self, number: int) -> NDArray[np.bool_]:
-        """Bool [cells] of a set."""
+        """Cells of a set, bool [cells]."""
         outside, number = divmod(number, len(self._low))
         low, high = self._ends[self._low[number]], self._ends[self._high[number]]
         inner = (self._line >= low) & (self._line < high)
@@ -117,11 +117,11 @@ class _Ranges:
 
 
 def _parts(cells: NDArray[np.bool_], line: NDArray[np.float64], seen: NDArray[np.bool_]) -> int:
-    """Runs along a line of the cells that happened, in the event or outside of it."""
+    """Number of parts of an event along a line, among the cells with outputs."""
     placed = np.flatnonzero(seen & np.isfinite(line))
     held = cells[placed[np.argsort(line[placed], kind="stable")]].astype(int)
     changes = int(np.count_nonzero(np.diff(held)))
-    # A range has two changes, and so has all outside of one.
+    # A range and the complement of a range have two changes.
     return (changes + 1) // 2 if changes > 2 else min(changes, 1)
 
 
@@ -131,7 +131,7 @@ def _ends(
     cells: NDArray[np.bool_],
     counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Where ranges may begin and end: at parts of the event, and at even shares of the draws."""
+    """Ends of ranges: at the ends of the event's parts, and at equal shares of the draws."""
     places, number = np.unique(line[placed], return_inverse=True)
     if len(places) > _ENDS:
         mass = np.cumsum(np.bincount(number, counts[:, placed].sum(axis=0)))

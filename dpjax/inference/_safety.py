@@ -1,11 +1,10 @@
-"""The safety check: can the Lipschitz constant that a provider claims be true?
+"""The safety check, which tests a claimed Lipschitz constant.
 
-Every guarantee of the histogram estimators rests on a constant that a black box cannot show. What
-can be shown is that a claim is false: under a true claim, neighbouring intervals have nearly equal
-counts with at least a known probability. A `SafetyCheck` states that probability and the limit;
-over repeated runs, too few of them within the limit refute the claim, with a p-value. Counts that
-stay within the limit refute nothing: the densities may still be as rough as one likes inside an
-interval.
+Every guarantee of the histogram estimators rests on a constant that a black box cannot confirm. It
+can refute a claim: under a true claim, neighbouring intervals have nearly equal counts with at
+least a known probability. A `SafetyCheck` has that probability and the limit; over repeated runs,
+too few runs within the limit refute the claim, with a p-value. Counts within the limit confirm
+nothing: the densities may still be arbitrarily rough inside an interval.
 
 Notation: C lipschitz, m num_intervals, w = width / m, tau and tau_1 the density bounds of
 Lemma 1, n num_samples, k num_inputs.
@@ -28,14 +27,14 @@ from dpjax.inference._planner import MOST_SAMPLES, Plan
 
 @dataclass(frozen=True)
 class SafetyVerdict:
-    """What repeated runs say about a claimed Lipschitz constant.
+    """Result of repeated runs for a claimed Lipschitz constant.
 
     Attributes:
-        num_runs: Runs looked at.
+        num_runs: Number of runs.
         num_within: Runs with every gap within the limit.
         probability: Least probability of such a run if the claim is true.
-        p_value: Probability of so few or fewer runs within the limit if the claim is true (at
-            most; one-sided binomial test). 1 where the bound is vacuous.
+        p_value: Largest probability, if the claim is true, of at most `num_within` runs within the
+            limit (one-sided binomial test). 1 where the bound is vacuous.
     """
 
     num_runs: int
@@ -44,11 +43,7 @@ class SafetyVerdict:
     p_value: float
 
     def refuted(self, significance: float = 0.05) -> bool:
-        """Whether the claim is refuted, wrongly with at most this probability.
-
-        Raises:
-            ValueError: `significance` is not strictly between 0 and 1.
-        """
+        """Whether the claim is refuted, at a significance strictly between 0 and 1."""
         validate.open_unit(significance=significance)
         return self.p_value <= significance
 
@@ -61,10 +56,10 @@ class SafetyCheck:
         num_intervals: m.
         num_samples: n, draws at each input of one run.
         num_inputs: k, inputs of one run (2: one pair).
-        beta: The relative deviation of a count that is allowed, strictly between 0 and 1.
+        beta: The tolerated relative deviation of a count, strictly between 0 and 1.
         limit: C w^2 + 2 beta w tau_1, on |N_j - N_(j+1)| / n.
-        probability: A true claim keeps a whole run within the limit with at least this
-            probability; 0 or less where the bound is vacuous.
+        probability: Least probability that a run stays within the limit if the claim is true; 0 or
+            less where the bound is vacuous.
 
     References:
         Gorla et al., Theorem 3 and eq. (9).
@@ -108,20 +103,17 @@ class SafetyCheck:
         return np.abs(np.diff(counts, axis=-1)).max((-2, -1), initial=0) / self.num_samples
 
     def verdict(self, counts: ArrayLike) -> SafetyVerdict:
-        """Tests the claim on the counts of repeated runs.
+        """Test the claim on the counts of repeated runs.
 
         Args:
             counts: Whole numbers of shape [num_runs, k, m], or [k, m] for one run.
-
-        Returns:
-            The verdict over all runs.
 
         Raises:
             ValueError: As `gaps`.
         """
         gaps = np.atleast_1d(self.gaps(counts))
         num_within = int(np.sum(gaps <= self.limit))
-        # Here, since scipy.stats costs more to import than the rest of the library.
+        # Imported here, since scipy.stats takes longer to import than the rest of the library.
         from scipy.stats import binom
 
         # binom.cdf falls in the probability, so the least probability gives the largest p-value.
@@ -137,13 +129,13 @@ def safety_check(
 
     Args:
         plan: A plan for outputs in an interval; its Lipschitz constant is the claim.
-        beta: The relative deviation of a count that is allowed, strictly between 0 and 1; the
-            least that reaches `probability` if None.
-        probability: The least probability that a true claim must have of passing one run; read
-            only where beta is not given.
+        beta: The tolerated relative deviation of a count, strictly between 0 and 1; the smallest
+            that reaches `probability` if None.
+        probability: Least probability that one run passes if the claim is true; ignored if beta is
+            given.
 
     Returns:
-        The limit and its probability. The paper's 4 m covers two inputs, so 2 k m covers k.
+        The limit and its probability. The paper's 4 m for two inputs becomes 2 k m for k inputs.
 
     Raises:
         TypeError: The plan assumes finitely many outputs, where there is no constant to check.
@@ -185,19 +177,19 @@ def plan_safety(
     beta: float | None = None,
     max_samples: int = MOST_SAMPLES,
 ) -> tuple[Plan, SafetyCheck]:
-    """Raises the number of samples until the safety check is informative.
+    """Raise the number of samples until the safety check is informative.
 
     Args:
         plan: A plan for outputs in an interval; its Lipschitz constant is the claim.
-        probability: The least probability that a true claim must have of passing one run.
-        excess: Average slopes above `excess` times the claim are to break the limit; sets beta
-            where it is not given.
-        beta: The relative deviation of a count that is allowed, strictly between 0 and 1.
-        max_samples: The most draws per input that can be run.
+        probability: Least probability that one run passes if the claim is true.
+        excess: Average slopes above `excess` times the claim exceed the limit; sets beta if that is
+            not given.
+        beta: The tolerated relative deviation of a count, strictly between 0 and 1.
+        max_samples: Largest feasible number of draws per input.
 
     Returns:
-        The plan with the smallest sufficient number of samples (never fewer than it had) and the
-        check that goes with it.
+        The plan with the smallest sufficient number of samples (at least its own), and its safety
+        check.
 
     Raises:
         TypeError: The plan assumes finitely many outputs.

@@ -1,8 +1,8 @@
-"""What no black-box audit can rule out, in numbers and in words.
+"""The limits of black-box audits, in numbers and in words.
 
-An output that is rarer than about 1 / n is not seen in n draws, and a mechanism may leak as much
-as it likes there. Theorem 1 (and Theorem 5 for Renyi levels) turns this into: without an
-assumption on the densities, no estimator has a guarantee, whatever its budget.
+An event that is rarer than about 1 / n is missed by n draws, and a mechanism may leak without limit
+there. Hence no estimator has a guarantee without an assumption on the densities, at any budget
+(Theorem 1; Theorem 5 for Renyi levels).
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -19,7 +19,7 @@ def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
 
     Args:
         num_samples: n, draws at one input.
-        chance: Probability of missing it, strictly between 0 and 1.
+        chance: Probability that all draws miss the event, strictly between 0 and 1.
 
     Returns:
         p with (1 - p)^n = chance.
@@ -37,10 +37,10 @@ def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
 
 
 def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
-    """How rare the answer 1 of a two-point mechanism must be to stay hidden.
+    """The log-rarity at which the answer 1 of a two-point mechanism stays hidden.
 
-    With P(1) = e^-log_rarity at one input and less at the other, draws of `num_samples` at each of
-    both inputs give only zeros with at least the stated chance, and the level may be anything.
+    With P(1) = e^-log_rarity at one input and less at the other, `num_samples` draws at each input
+    give only zeros with at least the given chance, whatever the level is.
 
     Args:
         num_samples: n, draws at each input.
@@ -61,14 +61,11 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
 
 
 def blind_spot(num_samples: int, seen: str = "draws") -> str:
-    """The paragraph of every report on what cannot be ruled out from outside.
+    """The paragraph of every report on the limits of the method.
 
     Args:
         num_samples: n, draws at each input, or databases.
-        seen: What was counted: "draws" of a mechanism, or "databases" that a query was asked of.
-
-    Returns:
-        Plain text.
+        seen: Unit of n: "draws" of a mechanism, or "databases" with results of a query.
 
     Raises:
         TypeError: `num_samples` is not an integer.

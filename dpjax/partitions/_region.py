@@ -11,14 +11,7 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from dpjax.core import validate
-from dpjax.core.types import (
-    AnyArray,
-    FiniteSpace,
-    IntegerSpace,
-    OutputSpace,
-    RealSpace,
-    VectorSpace,
-)
+from dpjax.core.types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
 
 
 @jax.tree_util.register_dataclass
@@ -34,7 +27,7 @@ class Outcomes:
 
     low: int = field(metadata={"static": True})
     size: int = field(metadata={"static": True})
-    allowed: AnyArray
+    allowed: Array | np.ndarray
 
     def __str__(self) -> str:
         if np.all(self.allowed):

@@ -1,10 +1,8 @@
-"""Exact density or probability of every built-in mechanism's outputs.
+"""Exact densities or probabilities of the outputs of every built-in mechanism.
 
-One function a class, all in log space: a loss is a difference of logarithms, and the tails that
-matter for it underflow otherwise.
+There is one function a class, in log space: a loss is a difference of logarithms, whose tails would
+underflow otherwise.
 """
-
-from typing import Any
 
 import jax
 import numpy as np
@@ -12,7 +10,8 @@ import scipy
 from numpy.typing import ArrayLike
 
 from dpjax import mechanisms
-from dpjax.core.types import MixedSpace, VectorSpace
+from dpjax.core.types import MixedSpace, OutputSpace, VectorSpace
+from dpjax.mechanisms import BuiltIn
 from dpjax.reference import _integers as _integers
 from dpjax.reference import _noisy_max as _noisy_max
 from dpjax.reference import _protocols as _protocols
@@ -23,24 +22,24 @@ from dpjax.reference._noise import laplace_log_pdf
 from dpjax.reference._truncated import ExactTruncatedGaussian, ExactTruncatedLaplace
 
 
-def density(mechanism: Any, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
+def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
     """The exact density (real outputs) or probability (integer outputs) of a built-in mechanism.
 
     Args:
         mechanism: A built-in mechanism with one value per parameter.
-        database: What its `sample` takes: a number, or numbers of shape [num_queries].
+        database: A number, or numbers of shape [num_queries], as `sample` takes it.
         outputs: Where to evaluate, any shape; [..., dimension] for vectors, [..., 2] for mixed
-            outputs. It is 0 outside of the output space.
+            outputs. The density is 0 outside of the output space.
 
     Returns:
         float64 of the shape of `outputs`, without its last axis for vectors and mixed outputs (a
-        density in the real part for labels that have one, else a probability); closed forms, or
+        density in the real part for labels with a real, otherwise a probability); closed forms, or
         quadrature to about 1e-12 relative.
 
     Raises:
         TypeError: The mechanism is not a built-in one.
-        ValueError: The mechanism's parameters are stacked, or the database has another shape than
-            the mechanism takes, or is not one of its categories; or the outputs have.
+        ValueError: The parameters are stacked, the database or the outputs have the wrong shape, or
+            the database is not one of the categories.
 
     References:
         The docstring of the mechanism's class names the paper and algorithm.
@@ -48,7 +47,7 @@ def density(mechanism: Any, database: ArrayLike, outputs: ArrayLike) -> np.ndarr
     return np.exp(log_density(mechanism, database, outputs))
 
 
-def log_density(mechanism: Any, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
+def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
     """Natural logarithm of `density`, exact where that underflows; -inf where it is 0.
 
     Arguments, shapes and errors are those of `density`.
@@ -64,7 +63,8 @@ def log_density(mechanism: Any, database: ArrayLike, outputs: ArrayLike) -> np.n
             "stacked ones."
         )
     database, outputs = np.asarray(database, float), np.asarray(outputs, float)
-    expected = (mechanism.num_queries,) if hasattr(mechanism, "num_queries") else ()
+    num_queries = getattr(mechanism, "num_queries", None)
+    expected = () if num_queries is None else (num_queries,)
     if database.shape != expected:
         raise ValueError(
             f"database must have shape {expected} for {type(mechanism).__name__}, but had shape "
@@ -82,8 +82,8 @@ def log_density(mechanism: Any, database: ArrayLike, outputs: ArrayLike) -> np.n
     return law_of(mechanism, database, outputs.reshape(-1, width)).reshape(outputs.shape[:-1])
 
 
-def _width(space: Any) -> int | None:
-    """Length of the last axis of outputs, None where each is one number."""
+def _width(space: OutputSpace) -> int | None:
+    """Length of the last axis of outputs, None for single numbers."""
     if isinstance(space, VectorSpace):
         return space.dimension
     return 2 if isinstance(space, MixedSpace) else None
@@ -106,7 +106,7 @@ def _(mechanism: mechanisms.TwoSidedGeometric, database, outputs):
     epsilon = float(mechanism.epsilon)
     # (1 - a) / (1 + a) with a = e^-epsilon.
     log_peak = np.log(np.tanh(epsilon / 2))
-    # The sampler takes the database as an integer.
+    # The sampler truncates the database to an integer.
     return on_integers(log_peak - epsilon * np.abs(outputs - np.trunc(database)), outputs)
 
 

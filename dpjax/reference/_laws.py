@@ -1,31 +1,28 @@
-"""Where the exact laws are registered, one function a class, and what they share."""
+"""The register of exact laws, one function a class, and shared helpers."""
 
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 from scipy.optimize import root_scalar
 
 from dpjax import mechanisms
+from dpjax.mechanisms import BuiltIn
 
 
 @singledispatch
-def law_of(mechanism: Any, database: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Log density of a built-in mechanism; each module of laws registers its classes.
+def law_of(mechanism: object, database: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Log density of a built-in mechanism, float64 [num_outputs].
 
     Args:
-        mechanism: With one value per parameter.
+        mechanism: A mechanism with one value per parameter.
         database: float64 of the shape that the mechanism takes.
         outputs: float64 [num_outputs], or [num_outputs, width] for vectors and mixed outputs.
-
-    Returns:
-        float64 [num_outputs].
     """
     raise NotImplementedError
 
 
 def look_up(log_table: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Entries of a table over 0, 1, ..., -inf elsewhere."""
+    """Entries of a table of log-probabilities of 0, 1, ...; -inf elsewhere."""
     inside = (outputs >= 0) & (outputs < len(log_table))
     index = np.where(inside, outputs, 0).astype(int)
     return on_integers(np.where(inside, log_table[index], -np.inf), outputs)
@@ -37,14 +34,14 @@ def on_integers(log_pmf: np.ndarray, outputs: np.ndarray) -> np.ndarray:
 
 
 def category_of(database: np.ndarray, size: int) -> int:
-    """The database as a category; raises ValueError where it is none of 0..size - 1."""
+    """The database as a category; ValueError unless it is one of 0..size - 1."""
     if database != np.floor(database) or not 0 <= database < size:
         raise ValueError(f"database must be an integer in [0, {size - 1}], but was {database}.")
     return int(database)
 
 
-def noise_scale(mechanism: Any) -> float:
-    """The scale at which the density of a mechanism with a real output falls off."""
+def noise_scale(mechanism: BuiltIn) -> float:
+    """The scale of the noise of a mechanism with real outputs."""
     match mechanism:
         case mechanisms.NoisyHistogram2():
             return float(mechanism.epsilon)

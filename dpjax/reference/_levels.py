@@ -1,8 +1,8 @@
-"""The exact loss of a pair of databases: the truth that lower bounds are judged by."""
+"""The exact loss of a pair of databases, to which lower bounds are compared."""
 
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,25 +11,23 @@ from scipy.optimize import minimize_scalar
 from dpjax import mechanisms
 from dpjax.core.types import FiniteSpace, IntegerSpace, MixedSpace, VectorSpace
 from dpjax.databases import Pairs
+from dpjax.mechanisms import BuiltIn
 from dpjax.reference._density import log_density
 from dpjax.reference._laws import noise_scale
 from dpjax.reference._vectors import vector_level
 
 _TAIL_SCALES = 50.0
-"""The loss reaches its limits like e^-distance: this far out they are exact in float64."""
+"""Distance, in scales, at which the loss equals its limit in float64."""
 
-_GRID = 129
-"""Points a smooth stretch of the loss is searched on before the best one is refined."""
-
-_MIXED_GRID = 17
-"""The same for mixed outputs, where each point is an integral."""
+_GRID, _MIXED_GRID = 129, 17
+"""Grid points a smooth stretch of the loss; the same for mixed outputs, which need integrals."""
 
 _FLAT = 1e-13
-"""A top this flat needs no refinement."""
+"""Differences of the loss next to its maximum that need no refinement."""
 
 
 def pair_level(
-    mechanism: Any,
+    mechanism: BuiltIn,
     database: ArrayLike,
     neighbor: ArrayLike,
     region: tuple[float, float] | None = None,
@@ -40,15 +38,15 @@ def pair_level(
         mechanism: A built-in mechanism with one value per parameter.
         database: x, as `density` takes it.
         neighbor: x', likewise.
-        region: Ends (low, high) of C, both of them inside it; all outputs if None.
+        region: Ends (low, high) of C, both included; all outputs if None.
 
     Returns:
-        The level, infinity where it is; exact to about 1e-12.
+        The level, possibly infinite; exact to about 1e-12.
 
     Raises:
         TypeError: The mechanism is not a built-in one.
-        ValueError: A database has the wrong shape, or the region is empty, or one is given for
-            vector or mixed outputs.
+        ValueError: A database has the wrong shape, or the region is empty or given for vector or
+            mixed outputs.
 
     References:
         Askin, Kutta, Dette (2022), Theorem 1.
@@ -60,7 +58,7 @@ def pair_level(
     if isinstance(space, VectorSpace | MixedSpace) and region is not None:
         raise ValueError(f"region must be None for outputs in {space}, but was {region!r}.")
     if isinstance(mechanism, mechanisms.Gaussian | mechanisms.DiscreteGaussian) and region is None:
-        # The loss is a line in t: the built-in densities whose whole-space level is not a limit.
+        # The loss is linear in t, so its supremum over all outputs is infinite.
         return 0.0 if database == neighbor else float("inf")
 
     def loss(outputs: ArrayLike) -> np.ndarray:
@@ -71,7 +69,7 @@ def pair_level(
     if isinstance(space, VectorSpace):
         return vector_level(mechanism, database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3And4):
-        # The noises are independent, so signed losses add.
+        # Signed losses add, since the noises are independent.
         third, fourth = mechanism.parts
         return max(
             _signed_level(third, *ends) + _signed_level(fourth, *ends)
@@ -91,16 +89,12 @@ def pair_level(
     return _line_level(mechanism, database, neighbor, loss, low, high)
 
 
-def best_level(mechanism: Any, pairs: Pairs, region: tuple[float, float] | None = None) -> float:
-    """The largest `pair_level` of a stack of pairs: what no honest lower bound may exceed.
+def best_level(
+    mechanism: BuiltIn, pairs: Pairs, region: tuple[float, float] | None = None
+) -> float:
+    """The largest `pair_level` of a stack of pairs, which no valid lower bound may exceed.
 
-    Args:
-        mechanism: A built-in mechanism.
-        pairs: B pairs.
-        region: As `pair_level`.
-
-    Returns:
-        max over b of eps_C(x_b, x_b').
+    Arguments as of `pair_level`.
     """
     return max(
         pair_level(mechanism, x, y, region)
@@ -109,18 +103,18 @@ def best_level(mechanism: Any, pairs: Pairs, region: tuple[float, float] | None 
 
 
 def _line_level(
-    mechanism: Any,
+    mechanism: BuiltIn,
     database: np.ndarray,
     neighbor: np.ndarray,
-    loss: Any,
+    loss: Callable[[ArrayLike], np.ndarray],
     low: float,
     high: float,
     num_points: int = _GRID,
 ) -> float:
-    """The supremum of a loss on a line over [low, high]; it is smooth between its kinks."""
+    """The supremum over [low, high] of a loss on a line, which is smooth between its kinks."""
     kinks = np.append(database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3):
-        # What is told was compared with the threshold.
+        # The reported number was compared with the threshold.
         kinks = np.append(kinks, float(mechanism.threshold))
     reach = _TAIL_SCALES * noise_scale(mechanism)
     low = kinks.min() - reach if np.isneginf(low) else low
@@ -133,7 +127,7 @@ def _line_level(
     best = int(values.argmax())
     if np.isinf(values[best]):
         return float("inf")
-    # Points of other stretches are not neighbours: the loss may have a kink between them.
+    # Stays within the stretch, since the loss may have kinks between stretches.
     first = best - best % num_points
     beside = [max(best - 1, first), min(best + 1, first + num_points - 1)]
     if values[best] - values[beside].min() < _FLAT:
@@ -145,8 +139,8 @@ def _line_level(
     return max(float(values[best]), -float(refined.fun))
 
 
-def _signed_level(mechanism: Any, database: np.ndarray, neighbor: np.ndarray) -> float:
-    """The supremum of ln f_x - ln f_x', without an absolute value, of a sparse vector variant."""
+def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray) -> float:
+    """The supremum of ln f_x - ln f_x', without absolute value, of a sparse vector variant."""
 
     def loss(outputs: np.ndarray) -> np.ndarray:
         return log_density(mechanism, database, outputs) - log_density(mechanism, neighbor, outputs)
@@ -158,23 +152,23 @@ def _signed_level(mechanism: Any, database: np.ndarray, neighbor: np.ndarray) ->
         v = np.asarray(v, float)
         return loss(np.stack([np.full_like(v, label), v], axis=-1))
 
-    k = mechanism.num_queries
+    k = mechanism.output_space.num_labels - 1
     levels = [
         _line_level(
             mechanism, database, neighbor, partial(loss_at_label, i), -np.inf, np.inf, _MIXED_GRID
         )
         for i in range(k)
     ]
-    # The label of "none" comes without a number.
+    # The label of "no positive" has no number.
     return max(*levels, float(loss_at_label(k, 0.0)))
 
 
 def _integers_that_matter(
-    mechanism: Any, database: np.ndarray, neighbor: np.ndarray
+    mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
 ) -> tuple[float, float]:
-    """Ends of the integers beyond which the loss is constant."""
+    """Ends of a range of integers outside of which the loss is constant."""
     if isinstance(mechanism, mechanisms.SnappedLaplace):
-        # Cells that lie wholly on one side of both databases have the loss of the tails.
+        # Steps that lie entirely on one side of both databases have the loss of the tails.
         in_steps = np.sort([database, neighbor]) / float(mechanism.step())
         last = np.ceil(float(mechanism.bound) / float(mechanism.step()))
         return max(in_steps[0] - 2, -last), min(in_steps[1] + 2, last)

@@ -1,4 +1,4 @@
-"""Unit noises in float64: densities and distribution functions that keep their tails."""
+"""Densities and distribution functions of unit noises in float64, with accurate tails."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def exponential_log_cdf(x: np.ndarray) -> np.ndarray:
 
 def laplace_interval(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """P(low < noise <= high) for low <= high, without cancellation in the tails."""
-    # An interval on one side is moved to the lower tail, where differences keep their precision.
+    # Intervals above 0 are reflected to the lower tail, where differences keep their precision.
     flip = low > 0
     low, high = np.where(flip, -high, low), np.where(flip, -low, high)
     with np.errstate(invalid="ignore"):

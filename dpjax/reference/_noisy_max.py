@@ -1,4 +1,4 @@
-"""Exact laws of noisy maxima: which query wins, and the density of the largest value."""
+"""Exact laws of noisy maxima: probabilities of the index, and densities of the value."""
 
 import numpy as np
 from scipy.special import logsumexp
@@ -17,7 +17,7 @@ _NOISES = {
     "laplace": (laplace_log_pdf, laplace_log_cdf),
     "exponential": (exponential_log_pdf, exponential_log_cdf),
 }
-"""Name -> log density and log distribution function of the unit noise."""
+"""Log density and log distribution function of the unit noise, by name."""
 
 
 @law_of.register
@@ -32,7 +32,7 @@ def _(mechanism: mechanisms.NoisyMax, database, outputs):
 
 @law_of.register
 def _(mechanism: mechanisms.PermuteAndFlip, database, outputs):
-    # It has the law of the noisy maximum with exponential noise (Ding et al. 2021).
+    # Equal in law to the noisy maximum with exponential noise (Ding et al. 2021).
     return look_up(_winner(database, 2 / float(mechanism.epsilon), "exponential"), outputs)
 
 
@@ -44,7 +44,7 @@ def _wins_at(answers: np.ndarray, scale: float, noise: str, outputs: np.ndarray)
     log_pdf, log_cdf = _NOISES[noise]
     x = (outputs - answers[:, None]) / scale
     log_cdfs = log_cdf(x)
-    # Not total - log_cdfs[i], which would be inf - inf where a one-sided noise has no mass.
+    # total - log_cdfs[i] would be inf - inf where one-sided noise has no mass.
     others = np.stack([np.delete(log_cdfs, i, axis=0).sum(axis=0) for i in range(len(answers))])
     return log_pdf(x) - np.log(scale) + others
 

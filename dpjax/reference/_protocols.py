@@ -1,7 +1,7 @@
 """Exact outcome probabilities of local protocols, as log tables over their output spaces.
 
-Bits are independent in the unary encodings and in RAPPOR; the hashing protocol and subset
-selection are uniform but for the true category.
+Bits are independent in the unary encodings and in RAPPOR; local hashing and subset selection are
+uniform except for the true category.
 """
 
 import math
@@ -61,7 +61,7 @@ def _(mechanism: mechanisms.SubsetSelection, database, outputs):
 
 
 def _unary_chances(mechanism: Unary) -> tuple[float, float]:
-    """Chances of a set bit: of the true category, and of another."""
+    """Probabilities of a 1: for the true category, and for any other."""
     epsilon = float(mechanism.epsilon)
     match mechanism:
         case mechanisms.SymmetricUnaryEncoding():

@@ -1,10 +1,10 @@
 """Integrals over the whole line of products of Laplace densities and distribution functions.
 
-Such an integrand is, between two neighbouring kinks, a sum of exponentials: an entire function, on
+Between two neighbouring kinks such an integrand is a sum of exponentials, an entire function, on
 which Gauss-Legendre quadrature converges faster than geometrically. Beyond the outermost kinks it
-is a polynomial in u = e^(-distance / scale) for the largest scale, as long as that is an integer
-multiple of the other one (it is, in every mechanism here): Gauss-Legendre in u is then exact. All
-terms are positive and nothing cancels, so small probabilities keep their relative precision.
+is a polynomial in u = e^(-distance / scale) for the largest scale, if that is an integer multiple
+of the other scale (as in every mechanism here), so Gauss-Legendre quadrature in u is exact. All
+terms are positive, so small probabilities keep their relative precision.
 """
 
 from itertools import pairwise
@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 NUM_NODES = 64
-"""Nodes a panel: exact in the tails up to degree 127 in u."""
+"""Nodes of a panel, exact in the tails up to degree 127 in u."""
 
 
 def line_rule(
@@ -23,7 +23,7 @@ def line_rule(
     Args:
         kinks: Where the integrand is not smooth, in any order; at least one.
         tail_scale: Largest scale of the exponentials in the integrand.
-        panel_width: No finite panel is wider; a few times the smallest scale will do.
+        panel_width: Largest width of a finite panel; a few times the smallest scale suffices.
 
     Returns:
         Nodes and weights, each of shape [num_nodes].

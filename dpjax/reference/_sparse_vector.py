@@ -1,11 +1,12 @@
 """Exact laws of the sparse vector technique, from the scales of each variant's `Noise`.
 
-Given the threshold's noise z, queries are answered independently, so every outcome's probability is
-one integral over z of a product of Laplace distribution functions, with kinks where the noisy
+Given the threshold's noise z, queries are answered independently, so the probability of an outcome
+is an integral over z of a product of Laplace distribution functions, with kinks where the noisy
 threshold crosses a query's answer. All outcomes share the nodes of one rule.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from dpjax.reference._noise import (
 from dpjax.reference._quadrature import line_rule
 
 _MAX_TABLE = 2**24
-"""Numbers in the largest intermediate table, so that 20 queries stay within a few 100 MB."""
+"""Largest number of entries of an intermediate table."""
 
 
 class _Rule(NamedTuple):
@@ -30,7 +31,7 @@ class _Rule(NamedTuple):
     Attributes:
         weight: Weights times the noise's density, shape [num_nodes].
         above: P(query i is reported above | z), shape [num_queries, num_nodes].
-        below: 1 - above, computed by itself to keep small values exact.
+        below: 1 - above, with the relative precision of small values.
     """
 
     weight: np.ndarray
@@ -57,7 +58,7 @@ def _(mechanism: SVT3And4, database, outputs):
 
 
 def _labels(outputs: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The labels of mixed outputs, with 0 in place of what is none, and where they are some."""
+    """The labels of mixed outputs, with 0 for invalid ones, and whether they are valid."""
     label = outputs[:, 0]
     known = (label == np.floor(label)) & (label >= 0) & (label < size)
     return np.where(known, label, 0).astype(int), known
@@ -78,7 +79,7 @@ def _outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.n
 
 
 def _scales(mechanism: SparseVector) -> tuple[float, float, float]:
-    """Of the threshold's noise, of a query's, and of the threshold's after a positive."""
+    """Scales of the noise of the threshold, of queries, and of redrawn thresholds."""
     noise, epsilon = mechanism.noise, float(mechanism.epsilon)
     return noise.threshold / epsilon, noise.query / epsilon, noise.redraw / epsilon
 
@@ -96,7 +97,7 @@ def _rule(excess: np.ndarray, threshold: float, query: float) -> _Rule:
 def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.ndarray:
     """P(index of the first positive), and P(none) at the end, [num_queries + 1].
 
-    One of the two scales is an integer multiple of the other; excess is [num_queries].
+    One of the two scales must be an integer multiple of the other; excess is [num_queries].
     """
     rule = _rule(excess, threshold, query)
     all_below = np.cumprod(np.vstack([np.ones_like(rule.weight), rule.below]), axis=0)
@@ -104,7 +105,7 @@ def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.nd
 
 
 def _patterns(rule: _Rule, most: int) -> np.ndarray:
-    """P(pattern), bit i for query i, where nothing is reported after `most` positives."""
+    """P(pattern), with bit i for query i, if the variant stops after `most` positives."""
     num_queries, num_nodes = rule.above.shape
     positives = _positives(num_queries)
     total = np.zeros(2**num_queries)
@@ -113,7 +114,7 @@ def _patterns(rule: _Rule, most: int) -> np.ndarray:
         part = slice(start, start + chunk)
         table = rule.weight[None, part]
         for i in range(num_queries):
-            # The codes that set bit i follow those of the first i bits, in the same order.
+            # Codes with bit i follow the codes of the first i bits, in the same order.
             stopped = (positives[: 2**i] == most)[:, None]
             table = np.concatenate(
                 [
@@ -128,9 +129,9 @@ def _patterns(rule: _Rule, most: int) -> np.ndarray:
 def _redrawn_patterns(
     excess: np.ndarray, scales: tuple[float, float, float], most: int
 ) -> np.ndarray:
-    """P(pattern) where a positive redraws the threshold: a product of independent stretches."""
+    """P(pattern) if positives redraw the threshold, as a product over independent stretches."""
     k, (threshold, query, redraw) = len(excess), scales
-    # stretch[a, b]: from a fresh threshold at query a, b is the first positive (b = k for none).
+    # stretch[a, b]: P(b is the first positive | fresh threshold at query a); b = k for none.
     stretch = np.zeros((k + 1, k + 1))
     stretch[k, k] = 1
     for start in range(k):
@@ -148,7 +149,7 @@ def _redrawn_patterns(
 
 
 def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
-    """P(pattern) without noise on queries: between two answers, the threshold gives one pattern."""
+    """P(pattern) without noise on queries: thresholds between two answers give one pattern."""
     cuts = np.concatenate([[-np.inf], np.unique(excess), [np.inf]])
     codes = (excess[None, :] >= cuts[1:, None]) @ (1 << np.arange(len(excess)))
     total = np.zeros(2 ** len(excess))
@@ -167,7 +168,7 @@ def _positives(num_queries: int) -> np.ndarray:
 def _mixed(
     mechanism: SparseVector, answers: np.ndarray, index: np.ndarray, v: np.ndarray
 ) -> np.ndarray:
-    """Log density of (index of the first positive, the number v told with it)."""
+    """Log density of (index of the first positive, number v reported with it)."""
     total = np.full(len(v), -np.inf)
     for i in np.unique(index):
         here = index == i
@@ -185,7 +186,7 @@ def _at_index(mechanism: SparseVector, answers: np.ndarray, i: int, v: np.ndarra
         if i == mechanism.num_queries:
             return np.where(v == 0, log_first, -np.inf)
         return log_first + laplace_log_pdf((v - answers[i]) / scale) - np.log(scale)
-    # The number told is the noisy answer, so the noisy threshold lies below it.
+    # The reported number is the noisy answer, which the noisy threshold does not exceed.
     told = v - float(mechanism.threshold)
 
     def log_integrand(z: np.ndarray) -> np.ndarray:
@@ -197,12 +198,15 @@ def _at_index(mechanism: SparseVector, answers: np.ndarray, i: int, v: np.ndarra
 
 
 def _log_integral_up_to(
-    log_integrand: Any, kinks: np.ndarray, ends: np.ndarray, scale: float
+    log_integrand: Callable[[np.ndarray], np.ndarray],
+    kinks: np.ndarray,
+    ends: np.ndarray,
+    scale: float,
 ) -> np.ndarray:
-    """Log of the integral of e^log_integrand from -infinity to each end; one rule for all."""
+    """Log of the integral of e^log_integrand from -infinity to each end, by one common rule."""
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)
     nodes = nodes[order]
-    # The ends are edges of panels, so no panel lies on both sides of one.
+    # Ends are edges of panels, so no panel contains one.
     running = np.logaddexp.accumulate(log_integrand(nodes) + np.log(weights[order]))
     return running[np.searchsorted(nodes, ends) - 1]

@@ -1,11 +1,11 @@
 """Exact privacy of the truncated Laplace and Gaussian mechanisms on [0, 1].
 
 Inputs and outputs lie in [0, 1]; the density of the output is the Laplace or Gaussian kernel
-centred on the input, cut to [0, 1] and normalised. Both are Lipschitz in the output and in the
-input, which is what the histogram estimators ask for.
+centred on the input, truncated to [0, 1] and normalised. Both densities are Lipschitz in the output
+and in the input, as the histogram estimators require.
 
 Notation: x input, y output, B scale, sigma, C lipschitz, D input_lipschitz, alpha order,
-Z(x) the mass of the uncut law on [0, 1].
+Z(x) the mass of the untruncated law on [0, 1].
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -20,11 +20,11 @@ import scipy
 from numpy.typing import ArrayLike
 
 from dpjax.core import validate
-from dpjax.inference._assumptions import check_order
+from dpjax.inference import check_order
 
 
 class _Truncated:
-    """What laws with a kernel about the input share; arguments in [0, 1] broadcast."""
+    """A law with a kernel about the input; arguments in [0, 1] broadcast."""
 
     def _log_kernel(self, distance: np.ndarray) -> np.ndarray:
         raise NotImplementedError
@@ -44,7 +44,7 @@ class _Truncated:
 
     def pair_epsilon(self, x1: float, x2: float) -> float:
         """The LDP epsilon of one pair, both directions."""
-        # Between two kernels of one family the log-ratio is monotone in y: its ends are extreme.
+        # The log-ratio of two kernels is monotone in y, so its extremes are at the ends.
         ends = np.array([0.0, 1.0])
         return float(np.max(np.abs(self.log_density(x1, ends) - self.log_density(x2, ends))))
 
@@ -60,7 +60,7 @@ class _Truncated:
 
 @dataclass(frozen=True)
 class ExactTruncatedLaplace(_Truncated):
-    """Laplace noise of one scale around x, cut to [0, 1].
+    """Laplace noise around x, truncated to [0, 1].
 
     Attributes:
         scale: B > 0.
@@ -76,7 +76,7 @@ class ExactTruncatedLaplace(_Truncated):
     scale: float
 
     def __post_init__(self):
-        """Checks the scale."""
+        """Validate the scale."""
         validate.positive(scale=self.scale)
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
@@ -135,10 +135,10 @@ def _log_exponential(low: float, high: float, start: float, slope: float, scale:
 
 @dataclass(frozen=True)
 class ExactTruncatedGaussian(_Truncated):
-    """Gaussian noise of one standard deviation (before the cut) around x, cut to [0, 1].
+    """Gaussian noise around x, truncated to [0, 1].
 
     Attributes:
-        sigma: Standard deviation of the uncut noise, > 0.
+        sigma: Standard deviation before truncation, > 0.
 
     Raises:
         TypeError: `sigma` is not a number.
@@ -151,13 +151,13 @@ class ExactTruncatedGaussian(_Truncated):
     sigma: float
 
     def __post_init__(self):
-        """Checks the standard deviation."""
+        """Validate the standard deviation."""
         validate.positive(sigma=self.sigma)
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
         """Logarithm of Z(x); x may lie outside [0, 1]."""
         x = np.asarray(x, float)
-        # The nearer tail is used, so that the difference keeps its digits far outside.
+        # The nearer tail keeps the digits of the difference far outside of [0, 1].
         x = np.where(x > 0.5, 1 - x, x)
         near, far = (scipy.special.log_ndtr(-(end - x) / self.sigma) for end in (0, 1))
         return near + np.log1p(-np.exp(far - near))
@@ -190,7 +190,7 @@ class ExactTruncatedGaussian(_Truncated):
         return 1 / (2 * self.sigma**2)
 
     def _divergence(self, p: float, q: float, order: float) -> float:
-        # Completing the square: a Gaussian kernel around `centre`, times a constant.
+        # Completing the square gives a Gaussian kernel around `centre`, times a constant.
         centre = order * p + (1 - order) * q
         log_integral = self._log_mass(centre) - order * self._log_mass(p)
         log_integral -= (1 - order) * self._log_mass(q)

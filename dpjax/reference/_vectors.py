@@ -1,10 +1,8 @@
-"""Exact laws and levels of outputs that are vectors of sums of Laplace noises."""
-
-from typing import Any
+"""Exact laws and levels of vectors of sums of Laplace noises."""
 
 import numpy as np
 
-from dpjax.mechanisms import ParallelLaplace, PrefixSum, SummedHistogramEncoding
+from dpjax.mechanisms import BuiltIn, ParallelLaplace, PrefixSum, SummedHistogramEncoding
 from dpjax.reference._laws import law_of
 from dpjax.reference._noise import laplace_log_pdf
 
@@ -16,7 +14,7 @@ def _(mechanism: ParallelLaplace, database, outputs):
 
 @law_of.register
 def _(mechanism: PrefixSum, database, outputs):
-    # Taking differences undoes the sums, and does not change volumes.
+    # Differences invert the sums and preserve volumes.
     steps = np.diff(outputs, axis=1, prepend=0.0)
     return _laplace_entries(steps - database, 1 / float(mechanism.epsilon))
 
@@ -31,7 +29,7 @@ def _laplace_entries(noise: np.ndarray, scale: float) -> np.ndarray:
     return (laplace_log_pdf(noise / scale) - np.log(scale)).sum(axis=-1)
 
 
-def vector_level(mechanism: Any, database: np.ndarray, neighbor: np.ndarray) -> float:
+def vector_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray) -> float:
     """The exact supremum of the loss over all outputs, in closed form."""
     match mechanism:
         case ParallelLaplace():

@@ -1,29 +1,30 @@
-"""How many draws search and how many confirm, where many pairs are searched.
+"""Division of draws between search and confirmation, where many pairs are searched.
 
-Most pairs are poor. A few draws tell which, and the rest of the search goes to the better ones.
+Most pairs are poor. A first round of the search finds them with few draws; the rest of the search
+goes to the better pairs.
 """
 
 from math import ceil
 from typing import NamedTuple
 
 _SEARCH_SHARE, _OF_ONE_PAIR = 0.44, 2 / 7
-"""Part of all draws that searches, of several pairs and of a single one."""
+"""Share of all draws that searches, for several pairs and for a single pair."""
 
 _FIRST_SHARE = 5 / 11
-"""Part of the search that all pairs take."""
+"""Share of the search for the first round, of all pairs."""
 
 _ALWAYS_KEPT, _KEPT_SHARE = 2, 0.25
-"""Pairs that are searched again, at least, and their share of all."""
+"""Least number, and share, of pairs that are searched again."""
 
 
 class Rounds(NamedTuple):
     """Draws a side of one audit.
 
     Attributes:
-        num_samples: Of every pair, in the first round of the search.
-        num_kept: Pairs that are searched again; 0 where there are too few to choose from.
-        num_again: More draws of each of them.
-        num_confirm: N, fresh draws of the pair that was chosen.
+        num_samples: Draws of every pair in the first round of the search.
+        num_kept: Number of pairs in the second round; 0 where there are few pairs.
+        num_again: Draws of each of these pairs in the second round.
+        num_confirm: N, fresh draws of the chosen pair.
     """
 
     num_samples: int
@@ -37,11 +38,11 @@ class Rounds(NamedTuple):
 
 
 def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
-    """Rounds of a search whose draws are given.
+    """Divide given draws of a search into rounds.
 
     Args:
-        num_pairs: At least 1.
-        num_search: Draws a side that search, those of all pairs together.
+        num_pairs: Number of pairs, at least 1.
+        num_search: Draws a side of the search, of all pairs together.
         num_confirm: N.
     """
     if num_pairs <= _ALWAYS_KEPT:
@@ -53,12 +54,7 @@ def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
 
 
 def rounds_within(num_pairs: int, num_draws: int) -> Rounds:
-    """Rounds that spend a total.
-
-    Args:
-        num_pairs: At least 1.
-        num_draws: Draws a side, to search and to confirm.
-    """
+    """Divide a total of `num_draws` draws a side into rounds of search and confirmation."""
     share = _OF_ONE_PAIR if num_pairs == 1 else _SEARCH_SHARE
     search = round(share * num_draws)
     return rounds_of(num_pairs, search, num_draws - search)
