@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,16 @@ def pytest_collection_finish() -> None:
     """Leaves all that was imported out of the garbage collector's walks, an eighth of the time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def frugal(request):
+    """At most 200 MB more of memory, or the module's MOST_BYTES: small files must not take more."""
+    tracemalloc.start()
+    yield
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < getattr(request.module, "MOST_BYTES", 200 * 2**20)
 
 
 def forget(folder: Path, limit: int) -> None:

@@ -1,7 +1,6 @@
 """Panels that ask for too much or hold what is none, and keys that must not become one."""
 
 import os
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,13 +11,8 @@ pd = pytest.importorskip("pandas")
 HEAD = "database,individual,value\n"
 
 
-@pytest.fixture
-def frugal():
-    tracemalloc.start()
-    yield
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 300 * 2**20
+MOST_BYTES = 300 * 2**20
+"""Peak of a test that asks for `frugal`."""
 
 
 def panel_of(folder, text):

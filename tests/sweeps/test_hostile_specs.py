@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import tracemalloc
 
 import pytest
 
@@ -12,15 +11,6 @@ from dpjax.sweeps import Entry, Store, SweepSpec
 
 OPTIONS = {"num_samples": 100, "num_confirm": 100}
 PLAIN = {"mechanism": "laplace", "options": OPTIONS, "runs": 3, "parameters": {"epsilon": 1.0}}
-
-
-@pytest.fixture
-def frugal():
-    tracemalloc.start()
-    yield
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 200 * 2**20
 
 
 def spec_of(**more):

@@ -2,7 +2,6 @@
 
 import os
 import struct
-import tracemalloc
 import zipfile
 
 import numpy as np
@@ -14,16 +13,6 @@ from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._entries import as_outputs
 
 MEGABYTE = 2**20
-
-
-@pytest.fixture
-def frugal():
-    """At most 200 MB more of memory than before: files of a megabyte must not take a gigabyte."""
-    tracemalloc.start()
-    yield
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 200 * MEGABYTE
 
 
 def npy(path, header, content=b"", version=(1, 0)):
