@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 from dpjax.core import validate
 from dpjax.core.jit import jit_by_class
+from dpjax.core.types import Device
 
 Tree = TypeVar("Tree")
 Result = TypeVar("Result")
@@ -38,7 +39,7 @@ class Execution:
     layout: str = "auto"
     # Not compared, since compiled programs do not depend on them.
     progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
-    devices: tuple[jax.Device, ...] | None = field(default=None, compare=False, repr=False)
+    devices: tuple[Device, ...] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self):
         validate.one_of(("auto", "streamed", "gathered"), layout=self.layout)
@@ -96,11 +97,11 @@ def _split(
     arguments: tuple[object, ...],
     runs: Array,
     *,
-    function: Callable[..., object],
-    devices: tuple[jax.Device, ...],
+    function: Callable[..., Result],
+    devices: tuple[Device, ...],
     static: tuple[tuple[str, object], ...],
-) -> object:
-    def part(arguments: tuple[object, ...], runs: Array) -> object:
+) -> Any:
+    def part(arguments: tuple[object, ...], runs: Array) -> Any:
         return function(*arguments, runs, **dict(static))
 
     split, whole = PartitionSpec("runs"), PartitionSpec()

@@ -15,6 +15,9 @@ AnyArray = Array | np.ndarray
 Database = object
 """A database, or a stack of databases: numbers, an array, or a pytree of arrays."""
 
+Device = Any
+"""A device of jax, whose class type checkers take for a variable."""
+
 Plain = dict[str, object]
 """Words, numbers and lists by name, as JSON holds them."""
 

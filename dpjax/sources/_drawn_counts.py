@@ -128,8 +128,9 @@ class OpenedDrawn:
             return self._search_streamed(SEARCH_AGAIN, num_again, kept)
         size = max(laid.partition.size for laid in self._laid.values())
         counts = np.zeros((*kept.shape, 2, 2, size), np.int64)
-        for (run, place), pair in np.ndenumerate(kept):
-            cells = self._laid[int(pair)].partition
+        for (run, place), chosen in np.ndenumerate(kept):
+            pair = int(chosen)
+            cells = self._laid[pair].partition
             number = int(self._request.runs[run])
             sides = [self._batches(number, pair, side, SEARCH_AGAIN, num_again) for side in (0, 1)]
             counts[run, place, ..., : cells.size] = count_halves(cells, sides)

@@ -123,7 +123,8 @@ class _OpenedOnHost:
         quota = self._plan(kept.size, wanted, 0)
         size = max(cells.size for cells in self._laid)
         counts = np.zeros((*kept.shape, 2, 2, size), np.int64)
-        for place, pair in np.ndenumerate(kept):
+        for place, chosen in np.ndenumerate(kept):
+            pair = int(chosen)
             cells = self._laid[pair]
             sides = [self._stream.batches(pair, side, SEARCH_AGAIN, quota) for side in (0, 1)]
             counts[place][..., : cells.size] = count_halves(cells, sides)

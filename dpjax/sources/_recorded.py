@@ -50,7 +50,7 @@ class Recorded(Source):
     bits: int | str | None = None
     search_fraction: float = 0.3
     blocks: int | None = None
-    name: str = "recorded outputs"
+    name: str = "recorded outputs"  # pyright: ignore[reportIncompatibleMethodOverride]
     kind: ClassVar[str] = "samples"
     takes_pairs: ClassVar[bool] = False
     has_arrays: ClassVar[bool] = True

@@ -114,21 +114,27 @@ class Arrays(Protocol):
 
     Attributes:
         pairs: The pairs that are compared.
-        streams: Of all runs.
         region: In the kernels' coordinates.
         region_text: In the caller's words.
-        sizes: (n, N) of recorded outputs; None where the method decides.
         settings: Options of the source that change the answer.
         notes: What a reader should know besides.
     """
 
     pairs: AnyPairs
-    streams: Streams
     region: Region
     region_text: str
-    sizes: tuple[int, int] | None
     settings: dict[str, Any]
     notes: list[str]
+
+    @property
+    def streams(self) -> Streams:
+        """Streams of all runs."""
+        ...
+
+    @property
+    def sizes(self) -> tuple[int, int] | None:
+        """(n, N) of recorded outputs; None where the method decides."""
+        ...
 
     def relabel(self, output: Any) -> Any:
         """An outcome or a point of a kernel in the caller's words."""

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from dpjax.core.execution import Execution
+from dpjax.core.types import Device
 from dpjax.results.provenance import device
 from dpjax.sweeps._binding import PLACE, binding
 from dpjax.sweeps._compute import Columns, compute
@@ -27,7 +28,7 @@ def block_bytes(
     key: int,
     *,
     execution: Execution | None = None,
-    devices: tuple[jax.Device, ...] | None = None,
+    devices: tuple[Device, ...] | None = None,
 ) -> bytes:
     """Computes the runs first, ..., stop - 1 of an entry, as the bytes of a file.
 

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-import jax
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
 from dpjax.core import random
 from dpjax.core.execution import Execution, default_execution
+from dpjax.core.types import Device
 from dpjax.notions import Terms
 from dpjax.results import Row, judge
 from dpjax.results.provenance import key_of
@@ -34,7 +34,7 @@ def compute(
     key: int | Array,
     *,
     execution: Execution | None = None,
-    devices: tuple[jax.Device, ...] | None = None,
+    devices: tuple[Device, ...] | None = None,
 ) -> Columns:
     """Computes runs of an entry on the devices.
 

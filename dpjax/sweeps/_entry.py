@@ -12,6 +12,7 @@ from jax import Array
 from dpjax.core import random, validate
 from dpjax.core.types import FiniteSpace, MixedSpace
 from dpjax.core.validate import check_names
+from dpjax.databases import Pairs
 from dpjax.databases.trees import nth
 from dpjax.mechanisms.named import (
     mechanism_from_plain,
@@ -78,8 +79,9 @@ class Entry:
         validate.within_limit("runs", self.num_runs, "an entry of too many runs")
         self._look()
         # One form, so that regions that are the same have one identity.
-        if self.region is not None and self.method.region is not None:
-            object.__setattr__(self, "method", replace(self.method, region=self.region))
+        options: Any = self.method
+        if self.region is not None and options.region is not None:
+            object.__setattr__(self, "method", replace(options, region=self.region))
         if not isinstance(self.label, str):
             raise TypeError(f"label must be a text, but was {self.label!r}.")
         object.__setattr__(self, "label", self.label or self.mechanism_name)
@@ -233,7 +235,7 @@ class Entry:
         stacked = SOURCES[kind].stacks_pairs
         pairs = None if pairs == STANDARD else pairs_from_plain(pairs, stacked)
         if stacked:
-            database = None if pairs is None else nth(pairs.database, 0)
+            database = nth(pairs.database, 0) if isinstance(pairs, Pairs) else None
             inputs = getattr(method, "inputs", None)
             database = database if inputs is None else inputs[0]
             given = content["mechanism"], content.get("parameters", {})

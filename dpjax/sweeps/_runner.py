@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import jax
 
 from dpjax.core.execution import Execution
+from dpjax.core.types import Device
 from dpjax.sweeps._blocks import block_bytes, compute_block
 from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
@@ -43,7 +44,7 @@ def run_sweep(
     executor: Executor | None = None,
     shard: tuple[int, int] | None = None,
     execution: Execution | None = None,
-    devices: Sequence[jax.Device] | None = None,
+    devices: Sequence[Device] | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
     report: Callable[[str], None] = lambda sentence: None,
     should_stop: Callable[[], bool] = lambda: False,
@@ -135,7 +136,7 @@ def _run_here(
     store: Store,
     todo: list[Block],
     execution: Execution | None,
-    devices: tuple[jax.Device, ...],
+    devices: tuple[Device, ...],
     done: Callable[[Block, bytes], None],
     should_stop: Callable[[], bool],
 ) -> None:

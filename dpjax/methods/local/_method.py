@@ -113,7 +113,7 @@ class Local(LocalOptions):
         found, each = refined(
             launch,
             options,
-            lambda found: found.found.nodes_per_bandwidth,
+            lambda found: np.asarray(found.found.nodes_per_bandwidth),
             partial(_refuse_lattice, arrays),
         )
         # They are one compiled program, within which nothing is heard of it.
