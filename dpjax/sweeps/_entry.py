@@ -19,7 +19,7 @@ from dpjax.mechanisms.named import (
     mechanism_name,
     mechanism_parameters,
 )
-from dpjax.methods import METHODS, Events, Local, Method
+from dpjax.methods import METHODS, Events, Histogram, Local, Method
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import Region, as_box, as_region
 from dpjax.results.recipes import (
@@ -73,7 +73,7 @@ class Entry:
             known = ", ".join(f"{kind.__name__}(...)" for kind in METHODS.values())
             raise TypeError(f"method must be one of {known}, but was {self.method!r}.")
         terms = self.terms(0)
-        if not isinstance(self.method, Events):
+        if isinstance(self.method, Local | Histogram):
             terms.refuse_notions(f"the method {self.method.name!r}")
         validate.positive_int(num_runs=self.num_runs)
         validate.within_limit("runs", self.num_runs, "an entry of too many runs")
