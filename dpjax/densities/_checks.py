@@ -7,6 +7,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.core import validate
+from dpjax.core.wording import BadType, BadValue
 from dpjax.densities._kernels import Kernel
 
 
@@ -38,10 +39,10 @@ def checked_arrays(samples: Any, points: Any, bandwidth: Any) -> tuple[Array, Ar
         ValueError: Shapes disagree, something is empty, or values are not finite.
     """
     if bandwidth is None:
-        raise TypeError("bandwidth must be a number > 0, but was None.")
+        raise BadType("bandwidth must be a number > 0, but was None.")
     validate.positive(bandwidth=bandwidth)
     if np.ndim(bandwidth) != 0:
-        raise ValueError(
+        raise BadValue(
             f"bandwidth must be one number, but had the shape {np.shape(bandwidth)}: use jax.vmap."
         )
     found = []
@@ -88,7 +89,7 @@ def check_num_nodes(num_nodes: int, points: Any, bandwidth: Any, kernel: Kernel)
     bandwidths = float(np.ptp(np.asarray(points, np.float64))) / float(bandwidth)
     bandwidths += 2 * kernel.radius
     if num_nodes < kernel.min_nodes * bandwidths:
-        raise ValueError(
+        raise BadValue(
             f"num_nodes must give {kernel.min_nodes} nodes per bandwidth, but {num_nodes} gave "
             f"{num_nodes / bandwidths:.2g}: {np.ceil(kernel.min_nodes * bandwidths):.0f} are "
             "enough, and the direct estimate needs none."

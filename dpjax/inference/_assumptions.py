@@ -23,6 +23,7 @@ import math
 from dataclasses import dataclass
 
 from dpjax.core import validate
+from dpjax.core.wording import BadValue, term
 from dpjax.inference._chernoff import UnionBound
 
 # Beyond this (tau_1 / tau)^(2 alpha - 1) leaves float64.
@@ -53,7 +54,7 @@ def check_order(order: float) -> None:
     """
     validate.finite(order=order)
     if order <= 1:
-        raise ValueError(f"order must be a number > 1 (LDP has no order), but was {order!r}.")
+        raise BadValue(f"order must be a number > 1 (LDP has no order), but was {order!r}.")
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ class LipschitzOutputs:
         validate.positive(lipschitz=self.lipschitz, width=self.width)
         limit = 2 / self.width**2
         if self.lipschitz >= limit:
-            raise ValueError(
+            raise BadValue(
                 f"lipschitz must be below 2 / width^2 = {limit:g}, or a density may reach 0 and no "
                 f"number of samples suffices, but was {self.lipschitz!r}."
             )
@@ -205,7 +206,7 @@ class LipschitzOutputs:
 def _renyi_ratio(density_ratio: float, order: float) -> float:
     log_ratio = (2 * order - 1) * math.log(density_ratio)
     if log_ratio > _LARGEST_LOG:
-        raise ValueError(
+        raise BadValue(
             f"order must be small enough for (tau_1 / tau)^(2 order - 1) to be a number, but was "
             f"{order!r} with tau_1 / tau = {density_ratio:g}; the LDP estimator (order=None) "
             "covers the limit."
@@ -244,9 +245,9 @@ class FiniteOutputs:
         _given(least_probability=self.least_probability)
         validate.positive(least_probability=self.least_probability)
         if self.least_probability * self.num_outputs > 1 + 1e-12:
-            raise ValueError(
-                f"least_probability must be at most 1 / num_outputs = {1 / self.num_outputs:g}, "
-                f"but was {self.least_probability!r}."
+            raise BadValue(
+                f"least_probability must be at most 1 / {term('num_outputs')} = "
+                f"{1 / self.num_outputs:g}, but was {self.least_probability!r}."
             )
 
     def layout(self, precision: float, order: float | None) -> Layout:

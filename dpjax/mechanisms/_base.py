@@ -11,6 +11,7 @@ from jax import Array
 from dpjax.core import random, validate
 from dpjax.core.errors import name_of_function
 from dpjax.core.types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
+from dpjax.core.wording import BadType, term
 from dpjax.databases import Pairs, all_pairs, query_patterns
 from dpjax.databases.trees import as_tree
 from dpjax.mechanisms._checks import refuse_impure, trace
@@ -229,7 +230,7 @@ def _space(shape: Any, num_outcomes: int | None, label: str) -> OutputSpace:
     if num_outcomes is not None:
         validate.positive_int(at_least=2, num_outcomes=num_outcomes)
         if shape.dtype.kind not in "biu" or shape.shape:
-            raise TypeError(
+            raise BadType(
                 f"num_outcomes is for functions that return one integer, but {label} returned "
                 f"{shape.dtype}{list(shape.shape)}."
             )
@@ -237,9 +238,9 @@ def _space(shape: Any, num_outcomes: int | None, label: str) -> OutputSpace:
     real = jnp.issubdtype(shape.dtype, jnp.floating)
     if shape.shape:
         if not real:
-            raise TypeError(
+            raise BadType(
                 f"{label} returned a vector of {shape.dtype}; encode it as one "
-                "integer below num_outcomes, or return floats."
+                f"integer below {term('num_outcomes')}, or return floats."
             )
         if shape.shape[0] == 1:
             raise TypeError(f"{label} returned a vector of length 1: return its one entry.")

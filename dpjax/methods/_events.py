@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpjax.core import validate
 from dpjax.core.numerics import finite_or_none
+from dpjax.core.wording import BadValue
 from dpjax.inference import Event, Rounds, rounds_of, rounds_within
 from dpjax.methods._chains import Plan, plan_chain
 from dpjax.methods._findings import finding_of
@@ -72,7 +73,7 @@ class Events:
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         validate.draws(**given)
         if self.num_draws is not None and len(given) > 1:
-            raise ValueError(
+            raise BadValue(
                 "num_draws must be given alone, for it is the total, but so were "
                 f"{' and '.join(sorted(given.keys() - {'num_draws'}))}."
             )
@@ -92,7 +93,7 @@ class Events:
         if self.num_draws is None:
             return rounds_within(num_pairs, num_pairs * _SEARCH + _CONFIRM)
         if self.num_draws < _FEWEST * num_pairs:
-            raise ValueError(
+            raise BadValue(
                 f"num_draws must be at least {_FEWEST * num_pairs}, {_FEWEST} for each pair, but "
                 f"was {self.num_draws}."
             )

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core import validate
+from dpjax.core.wording import BadValue
 from dpjax.inference import Band, Hypothesis, Ratio, epsilon_of, largest
 from dpjax.notions import _claims
 from dpjax.notions._claims import Claim
@@ -35,7 +36,7 @@ class Epsilon(Notion):
         validate.finite(delta=self.delta)
         # Leaving out all of the probability claims nothing.
         if not 0 <= self.delta < 1:
-            raise ValueError(f"delta must lie in [0, 1), but was {self.delta!r}.")
+            raise BadValue(f"delta must lie in [0, 1), but was {self.delta!r}.")
 
     @property
     def symbol(self) -> str:

@@ -5,6 +5,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
+from dpjax.core.wording import BadType
 from dpjax.mechanisms import Mechanism
 from dpjax.results.plain import (
     check_names,
@@ -73,7 +74,7 @@ def subject_from_plain(
     if kind == "command":
         command = options.pop("command", None)
         if not isinstance(command, str):
-            raise TypeError(f"command must be a text, but was {command!r}.")
+            raise BadType(f"command must be a text, but was {command!r}.")
         if not allow_command:
             raise ValueError(
                 f"the program {command!r} would be run, which a file may not do by itself: if you "

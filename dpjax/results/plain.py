@@ -12,6 +12,7 @@ from dpjax import densities, mechanisms
 from dpjax.core import validate
 from dpjax.core.errors import nearest
 from dpjax.core.types import FiniteSpace
+from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs
 from dpjax.notions import NOTIONS, Epsilon, Notion
 from dpjax.partitions import Box, Outcomes, Region
@@ -97,7 +98,7 @@ def mechanism_from_plain(
     if isinstance(found, type):
         return found(**parameters)
     if database is None:
-        raise ValueError(f"pairs must be given for the function {name}.")
+        raise BadValue(f"pairs must be given for the function {name}.")
     return mechanisms.from_function(found, database, **parameters)
 
 
@@ -162,7 +163,7 @@ def _plain_side(stacked: Any) -> Any:
     if isinstance(stacked, dict):
         return {name: _plain_side(part) for name, part in stacked.items()}
     if not isinstance(stacked, np.ndarray):
-        raise ValueError(
+        raise BadValue(
             "pairs must hold arrays, or dicts of arrays, for a sweep, which writes them down, but "
             f"held {type(stacked).__name__}."
         )

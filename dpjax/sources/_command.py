@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.wording import BadType, BadValue
 from dpjax.partitions.outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.sources._host import seeds_of_calls
 from dpjax.sources._on_host import Draw, OnHost
@@ -62,9 +63,9 @@ class CommandMechanism(OnHost):
         except ValueError as error:
             raise ValueError(f"command {self.command!r} cannot be split: {error}.") from None
         if not words:
-            raise ValueError("command must name a program, but was empty.")
+            raise BadValue("command must name a program, but was empty.")
         if not any("{database}" in word for word in words):
-            raise ValueError(
+            raise BadValue(
                 f"command must have {{database}} in it, but was {self.command!r}: a program that "
                 "does not see the database has nothing to hide."
             )
@@ -208,7 +209,7 @@ def _argument(text: str) -> str:
     except UnicodeEncodeError:
         taken = False
     if not taken:
-        raise ValueError(
+        raise BadValue(
             "pairs must hold texts without a NUL or half a surrogate for a command, but held "
             f"{preview_database(text)}."
         )
@@ -223,7 +224,7 @@ def _database_text(database: Any) -> str:
     try:
         return json.dumps(database, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        raise TypeError(
+        raise BadType(
             "pairs must hold texts or what JSON can hold for a command, but held "
             f"{preview_database(database)}."
         ) from None

@@ -13,6 +13,7 @@ from dpjax.core import random
 from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Blocks, blocks_of, in_calls
 from dpjax.core.types import FiniteSpace, IntegerSpace, VectorSpace
+from dpjax.core.wording import Sentence, term
 from dpjax.databases import Pairs
 from dpjax.databases.trees import nth
 from dpjax.mechanisms import FromFunction, Mechanism, refuse_repeated
@@ -282,6 +283,9 @@ def _lost_outcomes(found: list[Search], space: Any) -> list[str]:
     if share == 0:
         return []
     return [
-        f"Up to {share:.2%} of the outputs at a database were integers outside of 0 .. "
-        f"{space.size - 1} (num_outcomes): they were counted as one outcome below and one above."
+        Sentence(
+            f"Up to {share:.2%} of the outputs at a database were integers outside of 0 .. "
+            f"{space.size - 1} ({term('num_outcomes')}): they were counted as one outcome "
+            "below and one above."
+        )
     ]

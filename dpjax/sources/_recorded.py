@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core import random, validate
+from dpjax.core.wording import BadValue
 from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, region_text
 from dpjax.partitions._scored import fold_of
 from dpjax.partitions.outputs import check_bits
@@ -71,7 +72,7 @@ class Recorded:
         if self.blocks is not None:
             validate.positive_int(blocks=self.blocks)
         if self.search_fraction >= 0.5:
-            raise ValueError(
+            raise BadValue(
                 f"search_fraction must be below 0.5, but was {self.search_fraction}: the confirm "
                 "part must be the larger one."
             )
@@ -90,7 +91,7 @@ class Recorded:
     def refuse_pairs(self, pairs: Any) -> None:
         """Raises where databases were given."""
         if pairs is not None:
-            raise ValueError(
+            raise BadValue(
                 "pairs must be left out for recorded outputs: x was recorded at the database and y "
                 "at its neighbor."
             )
@@ -266,7 +267,7 @@ class _Split:
                 f"held {total}."
             )
         if int(total * self.fraction) < _MIN_SEARCH:
-            raise ValueError(
+            raise BadValue(
                 f"search_fraction must leave at least {_MIN_SEARCH} outputs of {self.name} to "
                 f"search, but {self.fraction} of {total} left {int(total * self.fraction)}."
             )

@@ -29,6 +29,7 @@ from dpjax.core.jit import jit_by_class
 from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Blocks, blocks_of, category_counts, in_calls, reduce_samples
 from dpjax.core.types import FiniteSpace, RealSpace
+from dpjax.core.wording import BadValue
 from dpjax.inference import Plan
 from dpjax.mechanisms import TruncatedLaplace
 from dpjax.partitions._intervals import interval_counts
@@ -298,7 +299,7 @@ def output_interval_of(
         )
     low, high = (space.low, space.high) if given is None else given
     if math.isinf(low) or math.isinf(high):
-        raise ValueError(
+        raise BadValue(
             f"output_interval must be given for a mechanism that does not bound its outputs; they "
             f"are {space}."
         )
@@ -321,7 +322,7 @@ def _pairs(pairs: Sequence[tuple[int, int]] | None, num_inputs: int) -> np.ndarr
         return all_pairs_of(num_inputs)
     compared = np.asarray(pairs)
     if compared.ndim != 2 or compared.shape[1] != 2 or compared.dtype.kind not in "iu":
-        raise ValueError(f"pairs must be a list of (first, second) input numbers, was {pairs!r}.")
+        raise BadValue(f"pairs must be a list of (first, second) input numbers, was {pairs!r}.")
     if np.any((compared < 0) | (compared >= num_inputs)):
-        raise ValueError(f"pairs must number inputs below {num_inputs}, but were {pairs!r}.")
+        raise BadValue(f"pairs must number inputs below {num_inputs}, but were {pairs!r}.")
     return compared

@@ -4,6 +4,7 @@ import numpy as np
 
 from dpjax.core.errors import Status
 from dpjax.core.random import numbers_of_process
+from dpjax.core.wording import EVENTS, Sentence
 from dpjax.inference import (
     FiniteOutputs,
     Plan,
@@ -105,10 +106,10 @@ def _judge(
         return verdict, Status.EMPTY_INTERVAL.sentence
     interval = f"[{low:.4f}, {high:.4f}]"
     if safety is not None and safety.refuted(_REFUTED):
-        return ASSUMPTION_REFUTED, (
+        return ASSUMPTION_REFUTED, Sentence(
             f"The counts contradict the assumption that {_assumption(planned)} (p = "
             f"{safety.p_value:.2g}), so the interval {interval} is not to be trusted: assume a "
-            "larger constant, or use method=Events(), which assumes none."
+            f"larger constant, or use {EVENTS}, which assumes none."
         )
     sure = (
         f"With confidence {planned.confidence:g}, and if {_assumption(planned)}, the level lies in "

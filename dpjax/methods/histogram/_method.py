@@ -16,6 +16,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.types import FiniteSpace, RealSpace
+from dpjax.core.wording import EVENTS, BadType, BadValue, term
 from dpjax.databases import Pairs
 from dpjax.inference import (
     InputInterval,
@@ -82,9 +83,9 @@ class Histogram:
             TypeError: The source is not drawn by JAX.
         """
         if not isinstance(source, Drawn):
-            raise TypeError(
-                f"Histogram counts what JAX draws, in numbers that it plans, but {source.name} is "
-                "not: use method=Events()."
+            raise BadType(
+                f"{term('Histogram', '--method histogram')} counts what JAX draws, in numbers that "
+                f"it plans, but {source.name} is not: use {EVENTS}."
             )
         terms.refuse_notions("a histogram")
         inputs = self._inputs(source.mechanism, pairs)
@@ -108,24 +109,27 @@ class Histogram:
         """The inputs as written, or None where they will be the mid-points of an interval."""
         given = [x is not None for x in (pairs, self.inputs, self.input_interval)]
         if sum(given) > 1:
-            raise ValueError("pairs, inputs and input_interval are not accepted together.")
+            raise BadValue(
+                f"{term('pairs, inputs and input_interval', '--pairs and --input-width')} are not "
+                "accepted together."
+            )
         if self.input_interval is not None:
             validate.increasing(*self.input_interval, name="input_interval")
             return None
         if self.inputs is not None:
             return np.asarray(self.inputs)
         if pairs is None and not hasattr(mechanism, "standard_pairs"):
-            raise ValueError(
-                "pairs, inputs or input_interval must be given for a mechanism that is not built "
-                "in."
+            raise BadValue(
+                f"{term('pairs, inputs or input_interval', '--pairs or --input-width')} must be "
+                "given for a mechanism that is not built in."
             )
         stacked = mechanism.standard_pairs() if pairs is None else Pairs.of(pairs)
         if not isinstance(stacked.database, np.ndarray) or stacked.database.shape != (
             stacked.neighbor.shape
         ):
-            raise ValueError(
+            raise BadValue(
                 "pairs must hold arrays of one shape for a histogram, which compares all of them "
-                "with each other: use method=Events()."
+                f"with each other: use {EVENTS}."
             )
         # Every database once, in increasing order.
         return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)
@@ -147,7 +151,7 @@ class Histogram:
             self._plan_finite(space, inputs, asked) if finite else self._plan(space, inputs, asked)
         )
         if planned.confidence < confidence:
-            raise ValueError(
+            raise BadValue(
                 f"num_samples = {self.num_samples} draws have the precision {precision} with "
                 f"confidence {planned.confidence:.4g} only, below {confidence:g}: give one of the "
                 "two alone, more draws, or a smaller confidence."
@@ -156,16 +160,17 @@ class Histogram:
 
     def _plan_finite(self, space: FiniteSpace, inputs: Any, asked: dict[str, Any]) -> Plan:
         if self.least_probability is None:
-            raise ValueError(
+            raise BadValue(
                 "least_probability must be given for finitely many outputs, but was not."
             )
         if inputs is None:
-            raise ValueError("input_interval is not accepted for finitely many outputs.")
+            raise BadValue("input_interval is not accepted for finitely many outputs.")
         others = (self.lipschitz, self.input_lipschitz, self.output_interval)
         if any(x is not None for x in others):
-            raise ValueError(
-                "lipschitz, input_lipschitz and output_interval are for outputs in an interval, "
-                f"but the mechanism has {space.size} outputs: give least_probability alone."
+            raise BadValue(
+                f"lipschitz, {term('input_lipschitz')} and {term('output_interval')} are for "
+                f"outputs in an interval, but the mechanism has {space.size} outputs: give "
+                f"{term('least_probability')} alone."
             )
         return plan_finite(
             num_outputs=space.size,
@@ -176,18 +181,18 @@ class Histogram:
 
     def _plan(self, space: Any, inputs: Any, asked: dict[str, Any]) -> Plan:
         if self.lipschitz is None:
-            raise ValueError("lipschitz must be given for outputs in an interval, but was not.")
+            raise BadValue("lipschitz must be given for outputs in an interval, but was not.")
         if self.least_probability is not None:
-            raise ValueError(
+            raise BadValue(
                 f"least_probability is for finitely many outputs, but they are {space}: give "
                 "lipschitz alone."
             )
         low, high = self.output_interval or (getattr(space, "low", 0), getattr(space, "high", 1))
         width, ends = high - low, self.input_interval
         if (ends is None) != (self.input_lipschitz is None):
-            raise ValueError(
-                "input_lipschitz and input_interval are given together or not at all, but were "
-                f"{self.input_lipschitz!r} and {ends!r}."
+            raise BadValue(
+                f"input_lipschitz and {term('input_interval')} are given together or not at all, "
+                f"but were {self.input_lipschitz!r} and {ends!r}."
             )
         return plan(
             lipschitz=self.lipschitz,

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from dpjax.core.execution import Execution
+from dpjax.core.wording import BadValue
 from dpjax.inference import Plan
 from dpjax.inference._assumptions import check_order
 from dpjax.inference._levels import renyi_levels
@@ -58,10 +59,10 @@ def histogram_rdp(
         if plan.order is None:
             raise TypeError("plan must be for Renyi (order=...), but is for LDP.")
         if order is not None and order != plan.order:
-            raise ValueError(f"order must be that of the plan, {plan.order!r}, but was {order!r}.")
+            raise BadValue(f"order must be that of the plan, {plan.order!r}, but was {order!r}.")
         order = plan.order
     elif order is None:
-        raise ValueError("order must be a number > 1 where there is no plan, but was None.")
+        raise BadValue("order must be a number > 1 where there is no plan, but was None.")
     check_order(order)
     return estimate(
         mechanism,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.types import FiniteSpace, MixedSpace
+from dpjax.core.wording import EVENTS, BadType, BadValue, Sentence, term
 from dpjax.mechanisms import is_built_in
 from dpjax.methods.local._findings import finding_of, first_run, refine_lattice
 from dpjax.methods.local._kernels import LocalStatistics, mpl_recorded, mpl_runs
@@ -27,9 +28,10 @@ def audit_local(method: Local, source: Source, pairs: Any, terms: Terms) -> Find
     if isinstance(source, Recorded):
         source.refuse_pairs(pairs)
         return _audit_recorded(method, source, terms)
-    raise TypeError(
-        f"Local estimates densities of what JAX draws and of recorded arrays, but {source.name} is "
-        "a mechanism of the host: use method=Events(), or record its outputs as Recorded(x, y)."
+    raise BadType(
+        f"{term('Local', '--method local')} estimates densities of what JAX draws and of recorded "
+        f"arrays, but {source.name} is a mechanism of the host: use {EVENTS}, or record its "
+        f"outputs as {term('Recorded(x, y)', '--samples X Y')}."
     )
 
 
@@ -37,9 +39,9 @@ def _audit_drawn(method: Local, source: Drawn, pairs: Any, terms: Terms) -> Find
     mechanism, stacked = source.at(pairs)
     space, notes, region = mechanism.output_space, [], method.region
     if isinstance(space, MixedSpace):
-        raise ValueError(
-            f"Local cannot audit outputs that are {space}: beside an atom there is no density; use "
-            "method=Events()."
+        raise BadValue(
+            f"{term('Local', '--method local')} cannot audit outputs that are {space}: beside an "
+            f"atom there is no density; use {EVENTS}."
         )
     if region is None:
         region = getattr(mechanism, "standard_region", None)
@@ -113,19 +115,20 @@ def _audit_recorded(method: Local, source: Recorded, terms: Terms) -> Finding:
 def _prepared(method: Local, source: Recorded, terms: Terms) -> Prepared:
     for side, outputs in (("x", source.x), ("y", source.y)):
         if isinstance(outputs, Chunked):
-            raise TypeError(
-                f"Local needs outputs in memory, but {side} was {type(outputs).__name__}: read it "
-                "into an array by dpjax.sources.readers.read_samples, or use method=Events()."
+            raise BadType(
+                f"{term('Local', '--method local')} needs outputs in memory, but {side} was "
+                f"{type(outputs).__name__}: read it into an array by "
+                f"dpjax.sources.readers.read_samples, or use {EVENTS}."
             )
     if source.bits is not None:
-        raise ValueError(
+        raise BadValue(
             f"bits must be left out where a density is estimated, but was {source.bits!r}: use "
-            "method=Events(), which counts bit patterns as outcomes."
+            f"{EVENTS}, which counts bit patterns as outcomes."
         )
     if source.blocks is not None:
-        raise ValueError(
+        raise BadValue(
             "blocks must be left out where a density is estimated, but was "
-            f"{source.blocks}: use method=Events()."
+            f"{source.blocks}: use {EVENTS}."
         )
     return prepare_samples(
         source.x,
@@ -142,10 +145,10 @@ def _refuse_lost_outcomes(outputs: np.ndarray, size: int) -> None:
     """Refuses integers outside of 0, ..., size - 1, which a count of these would lose."""
     outside = outputs[(outputs < 0) | (outputs >= size)]
     if outside.size:
-        raise ValueError(
+        raise BadValue(
             f"num_outcomes is {size}, but {int(outside[0])} and others outside of 0 .. {size - 1} "
             f"were returned in {outside.size / outputs.size:.2%} of a pilot's outputs: give a "
-            "larger num_outcomes (or FiniteSpace), or use method=Events(), which counts those "
+            f"larger {term('num_outcomes')} (or FiniteSpace), or use {EVENTS}, which counts those "
             "below and those above as one outcome each."
         )
 
@@ -161,6 +164,9 @@ def _note_lost_outcomes(statistics: LocalStatistics, region: Region, space: Any)
     if lost < 1e-6:
         return []
     return [
-        f"{lost:.2%} of the outputs at one side of the chosen pair were integers outside of 0 .. "
-        f"{space.size - 1} (num_outcomes) and were in no event; method=Events() counts them too."
+        Sentence(
+            f"{lost:.2%} of the outputs at one side of the chosen pair were integers outside of 0 "
+            f".. {space.size - 1} ({term('num_outcomes')}) and were in no event; {EVENTS} counts "
+            "them too."
+        )
     ]

@@ -11,6 +11,7 @@ from dpjax.core.errors import Status, Stopped, signals_wait
 from dpjax.core.numerics import FIXED_POINT, finite_or_none
 from dpjax.core.random import numbers_of_process
 from dpjax.core.streaming import fetched
+from dpjax.core.wording import EVENTS, BadValue, Sentence, term
 from dpjax.densities import MAX_NODES, find_kernel, finer
 from dpjax.methods.local._bounds import KernelSums, LocalBounds, local_bounds
 from dpjax.methods.local._kernels import LocalStatistics
@@ -23,6 +24,8 @@ from dpjax.results import Finding, Witness, plain_database
 from dpjax.sources import AnyPairs
 
 _CURVE_POINTS = 400
+_DIRECT = term("density='direct'", "--density 'direct'")
+
 _CONSTANT = 1e-30
 """The spread of outputs that are all the same is the smallest float, or a little less."""
 
@@ -77,15 +80,17 @@ def _refuse_lattice(statistics: LocalStatistics, settings: Local, region: str) -
     spread = np.asarray(statistics.found.spread, float)
     if not (spread > _CONSTANT).all():
         what = "hold NaN or an infinity" if np.isnan(spread).any() else "are constant"
-        raise ValueError(
+        raise BadValue(
             f"the outputs {what} at one of the databases, so they have no density there: return "
-            "finite reals, or integers with num_outcomes, or use method=Events()."
+            f"finite reals, or integers with {term('num_outcomes')}, or use {EVENTS}."
         )
     _refuse_empty(statistics, settings, region)
     raise ValueError(
-        f"region {region} is so wide against the bandwidth of the density estimate (the outputs "
-        f"spread over about {spread.min():.3g}) that more than {MAX_NODES} lattice nodes would be "
-        "needed: narrow the region, or use density='direct'."
+        Sentence(
+            f"region {region} is so wide against the bandwidth of the density estimate (the "
+            f"outputs spread over about {spread.min():.3g}) that more than {MAX_NODES} lattice "
+            f"nodes would be needed: narrow the region, or use {_DIRECT}."
+        )
     )
 
 

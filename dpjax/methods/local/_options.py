@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import jax
 
 from dpjax.core import validate
+from dpjax.core.wording import BadValue, term
 from dpjax.densities import KERNELS, Scott, as_rule
 
 if TYPE_CHECKING:
@@ -69,9 +70,10 @@ class Local:
     def __post_init__(self):
         validate.draws(num_samples=self.num_samples, num_confirm=self.num_confirm)
         if self.num_confirm <= self.num_samples:
-            raise ValueError(
-                f"num_confirm (N) must be larger than num_samples (n), but was {self.num_confirm} "
-                f"<= {self.num_samples}: the bound is only valid when the confirm stage is finer."
+            raise BadValue(
+                f"num_confirm (N) must be larger than {term('num_samples')} (n), but was "
+                f"{self.num_confirm} <= {self.num_samples}: the bound is only valid when the "
+                "confirm stage is finer."
             )
         validate.one_of(KERNELS, kernel=self.kernel)
         validate.one_of(("auto", "binned", "direct"), density=self.density)
