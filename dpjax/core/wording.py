@@ -24,10 +24,10 @@ def term(python: str, option: str = "") -> str:
 
 
 EVENTS = term("method=Events()", "--method events")
-DISCRETE = term("discrete=True", "--discrete")
-CONTINUOUS = term("discrete=False", "--continuous")
+DISCRETE = term("discrete=True")
+CONTINUOUS = term("discrete=False")
 ON_HOST = term("dpjax.HostMechanism", "--host")
-ONE_BY_ONE = term("batched=False", "--one-by-one")
+ONE_BY_ONE = term("batched=False")
 NO_WORKERS = term("workers=0", "--workers 0")
 OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
 # Ways out that several sentences name.

@@ -23,7 +23,7 @@ import math
 from dataclasses import dataclass
 
 from dpjax.core import validate
-from dpjax.core.wording import BadValue, term
+from dpjax.core.wording import BadType, BadValue, term
 from dpjax.inference._chernoff import UnionBound
 
 # Beyond this (tau_1 / tau)^(2 alpha - 1) leaves float64.
@@ -34,7 +34,7 @@ def _given(**arguments: float | None) -> None:
     # The shared validators let None through, for fields of traced dataclasses.
     for name, value in arguments.items():
         if value is None:
-            raise TypeError(f"{name} must be a number > 0, but was not given.")
+            raise BadType(f"{name} must be a number > 0, but was not given.")
 
 
 def _whole(value: float) -> int:

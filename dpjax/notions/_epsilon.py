@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core import validate
+from dpjax.core.options import option
 from dpjax.core.wording import BadValue
 from dpjax.inference import Band, Hypothesis, Ratio, epsilon_of, largest
 from dpjax.notions import _claims
@@ -29,7 +30,7 @@ class Epsilon(Notion):
         ValueError: It lies outside of [0, 1).
     """
 
-    delta: float = 0.0
+    delta: float = option("Of (epsilon, delta)-DP.", default=0.0, only=("events",))
     name: ClassVar[str] = "epsilon"
 
     def __post_init__(self):

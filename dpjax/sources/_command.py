@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.options import option
 from dpjax.core.wording import BadType, BadValue
 from dpjax.partitions.outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.sources._host import seeds_of_calls
@@ -50,12 +51,12 @@ class CommandMechanism(OnHost):
     """
 
     command: str
-    workers: int = 1
+    workers: int = option("", default=1)
     batch_size: int = 50_000
-    timeout: float | None = 600.0
-    special: str = "outcomes"
-    bits: int | str | None = None
-    time_limit: float | None = None
+    timeout: float | None = option("Seconds that one run of the program may take.", default=600.0)
+    special: str = option("", default="outcomes")
+    bits: int | str | None = option("", default=None)
+    time_limit: float | None = option("", default=None)
 
     def __post_init__(self):
         try:

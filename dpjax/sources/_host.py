@@ -14,6 +14,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import name_of_function
+from dpjax.core.options import option
 from dpjax.core.wording import NO_WORKERS, ONE_BY_ONE, OUTCOMES, BadType, BadValue, term
 from dpjax.partitions._nested import rows_of
 from dpjax.partitions.outputs import Encoder, Raised, check_bits, preview, preview_database
@@ -60,12 +61,27 @@ class HostMechanism(OnHost):
     """
 
     function: Callable[..., Any]
-    batched: bool = True
-    workers: int = 0
+    batched: bool = option(
+        "The function is (database) -> one output; an exception is then an outcome.",
+        default=True,
+        flag="/--one-by-one",
+    )
+    workers: int = option("Processes that draw at the same time.", default=0)
     batch_size: int = 10_000
-    special: str = "outcomes"
-    bits: int | str | None = None
-    time_limit: float | None = None
+    special: str = option(
+        "What NaN, infinities, empty answers and exceptions are: outcomes or error.",
+        default="outcomes",
+        choices=("outcomes", "error"),
+    )
+    bits: int | str | None = option(
+        "Look at the lowest set bit of each real too, or at its K lowest mantissa bits.",
+        default=None,
+        metavar="lowest|K",
+        only=("events",),
+    )
+    time_limit: float | None = option(
+        "Seconds of drawing in all; fewer draws to keep it.", default=None
+    )
 
     def __post_init__(self):
         if not callable(self.function):

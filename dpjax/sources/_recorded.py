@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core import random, validate
+from dpjax.core.options import option
 from dpjax.core.wording import BadValue
 from dpjax.partitions import PILOT, Encoder, Outputs, Partition, as_box, region_text
 from dpjax.partitions._scored import fold_of
@@ -58,10 +59,18 @@ class Recorded:
 
     x: Any
     y: Any
-    discrete: bool | None = None
-    bits: int | str | None = None
-    search_fraction: float = 0.3
-    blocks: int | None = None
+    discrete: bool | None = option(
+        "What recorded outputs are; found out if not said.",
+        default=None,
+        flag="--discrete/--continuous",
+    )
+    bits: int | str | None = option("", default=None)
+    search_fraction: float = option("Share of the outputs that searches.", default=0.3)
+    blocks: int | None = option(
+        "Length of blocks of outputs that depend on each other, as those of a chain do.",
+        default=None,
+        only=("events",),
+    )
     name: str = "recorded outputs"
     takes_pairs: ClassVar[bool] = False
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.options import option
 from dpjax.core.types import FiniteSpace, RealSpace
 from dpjax.core.wording import EVENTS, BadType, BadValue, term
 from dpjax.databases import Pairs
@@ -39,7 +40,7 @@ from dpjax.sources._subject import mechanism_of
 
 @dataclass(frozen=True)
 class Histogram:
-    """Histogram estimators of the LDP epsilon or a Renyi level, for what JAX draws.
+    """Interval for the LDP epsilon or a Renyi level, for densities that are assumed smooth.
 
     Attributes:
         lipschitz: C, assumed of every density in the output; for outputs in an interval.
@@ -57,16 +58,36 @@ class Histogram:
         Gorla et al., Algorithms 1-4, Theorems 2, 4 and 6.
     """
 
-    lipschitz: float | None = None
-    least_probability: float | None = None
-    precision: float | None = None
-    num_samples: int | None = None
+    lipschitz: float | None = option(
+        "C: steepest slope of a density in the output, assumed.", default=None
+    )
+    least_probability: float | None = option(
+        "Below the probability of every output, assumed; for finitely many outputs.", default=None
+    )
+    precision: float | None = option("Largest error; 0.5 without --num-samples.", default=None)
+    num_samples: int | None = option(
+        "For histograms, draws at each input in place of --precision.", default=None
+    )
     inputs: Any = None
-    input_interval: tuple[float, float] | None = None
-    input_lipschitz: float | None = None
-    output_interval: tuple[float, float] | None = None
-    order: float | None = None
-    bound: str = "all-intervals"
+    input_interval: tuple[float, float] | None = option(
+        "With D: the inputs are all of [0, INPUT_WIDTH].",
+        default=None,
+        kind="width",
+        metavar="INPUT_WIDTH",
+        flag="--input-width",
+    )
+    input_lipschitz: float | None = option(
+        "D: steepest slope of a density in the input, assumed; covers all inputs.", default=None
+    )
+    output_interval: tuple[float, float] | None = option(
+        "Holds all outputs, where the mechanism does not say so.", default=None, metavar="LOW HIGH"
+    )
+    order: float | None = option("Order of Renyi privacy; LDP without it.", default=None)
+    bound: str = option(
+        "Union bound: all-intervals, or published as in the paper.",
+        default="all-intervals",
+        choices=("all-intervals", "published"),
+    )
     name: ClassVar[str] = "histogram"
 
     def run(self, source: Source, pairs: Any, terms: Terms) -> Finding:

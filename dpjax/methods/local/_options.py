@@ -1,14 +1,15 @@
 """The local approach as a method: everything that changes its answer."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax
 
 from dpjax.core import validate
+from dpjax.core.options import option
 from dpjax.core.wording import BadValue, term
-from dpjax.densities import KERNELS, Scott, as_rule
+from dpjax.densities import KERNELS, as_rule
 
 if TYPE_CHECKING:
     from dpjax.notions import Terms
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Local:
-    """DPL and MPL: densities at one output, the largest loss, and its bound from fresh draws.
+    """Lower bound from densities at one output, asymptotic (DPL and MPL).
 
     It is for what JAX draws and for recorded arrays. Sizes and names are static in compiled
     programs; floor and bandwidth may be traced.
@@ -55,16 +56,38 @@ class Local:
         Askin, Kutta, Dette (2022), Algorithms 3 and 4, conditions (C3), (C4) and (D).
     """
 
-    num_samples: int = field(default=20_000, metadata={"static": True})
-    num_confirm: int = field(default=50_000, metadata={"static": True})
-    region: Any = None
-    bandwidth: Any = field(default_factory=Scott)
-    floor: Any = None
-    kernel: str = field(default="gaussian", metadata={"static": True})
-    density: str = field(default="auto", metadata={"static": True})
-    num_nodes: int = field(default=512, metadata={"static": True})
-    objective: str = field(default="lower-bound", metadata={"static": True})
-    undersmoothing: float | None = field(default=None, metadata={"static": True})
+    num_samples: int = option("", default=20_000, static=True)
+    num_confirm: int = option("", default=50_000, static=True)
+    region: Any = option("", default=None)
+    bandwidth: Any = option(
+        "silverman, scott, hoelder, cross-validated, or a number.",
+        default="scott",
+        kind="float | str",
+        metavar="RULE|NUMBER",
+    )
+    floor: Any = option("Densities below it are not believed.", default=None, kind="float")
+    kernel: str = option(
+        "gaussian, laplace, epanechnikov or biweight.",
+        default="gaussian",
+        choices=("gaussian", "laplace", "epanechnikov", "biweight"),
+        static=True,
+    )
+    density: str = option(
+        "How densities are estimated: binned, direct or auto.",
+        default="auto",
+        choices=("binned", "direct", "auto"),
+        static=True,
+    )
+    num_nodes: int = option("Lattice nodes of binned densities.", default=512, static=True)
+    objective: str = option(
+        "What the search maximises: lower-bound, or loss as in the paper.",
+        default="lower-bound",
+        choices=("lower-bound", "loss"),
+        static=True,
+    )
+    undersmoothing: float | None = option(
+        "gamma of the bandwidth that confirms; follows if not given.", default=None, static=True
+    )
     name: ClassVar[str] = "local"
 
     def __post_init__(self):

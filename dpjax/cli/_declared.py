@@ -1,0 +1,115 @@
+"""Options that dataclasses declare on their fields, read from the source: help waits for no jax.
+
+`dataclasses.fields` has them too, but only once the classes and all that they compute with have
+been imported, which takes longer than the help itself.
+"""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+_PACKAGE = Path(__file__).parent.parent
+
+
+class Option(NamedTuple):
+    """A field of a dataclass that is an option; see `dpjax.core.options.option`."""
+
+    name: str
+    kind: str
+    default: object
+    help: str
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    flag: str = ""
+    only: tuple[str, ...] = ()
+
+
+class Declared(NamedTuple):
+    """A dataclass as its source declares it.
+
+    Attributes:
+        name: On the command line and in recipes, "" if it has none.
+        title: First line of the docstring.
+        required: Fields without a default.
+        options: Fields that are options, in their order.
+    """
+
+    name: str
+    title: str
+    required: tuple[str, ...]
+    options: tuple[Option, ...]
+
+
+@cache
+def _source(module: str) -> str:
+    path = _PACKAGE.joinpath(*module.split(".")[1:])
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return path.read_text("utf-8")
+
+
+def _imported(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
+    """A module's tree, and its names from elsewhere with the module and the name there."""
+    tree = ast.parse(_source(module))
+    return tree, {
+        alias.asname or alias.name: (node.module or "", alias.name)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+@cache
+def registered(package: str, table: str) -> tuple[Declared, ...]:
+    """The classes that a table of a package names, in their order.
+
+    Args:
+        package: Such as "dpjax.methods".
+        table: Such as "METHODS", in which the classes stand by their imported names.
+    """
+    tree, places = _imported(package)
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if any(isinstance(target, ast.Name) and target.id == table for target in targets):
+            names = [each.id for each in ast.walk(node.value) if isinstance(each, ast.Name)]
+            return tuple(declared(*places[name]) for name in names if name in places)
+    raise LookupError(f"{package} has no table {table}")
+
+
+@cache
+def declared(module: str, name: str) -> Declared:
+    """What a class declares.
+
+    Args:
+        module: The module that has it, or a package that imports it from there.
+        name: Name of the class.
+    """
+    # Only its head is parsed, which is a small part of most files.
+    head = re.search(rf"^class {name}\b.*?(?=^    (?:def |@)|^\S|\Z)", _source(module), re.M | re.S)
+    if head is None:
+        return declared(*_imported(module)[1][name])
+    (body,) = ast.parse(head[0]).body
+    assert isinstance(body, ast.ClassDef)
+    title = (ast.get_docstring(body) or "").partition("\n")[0]
+    own, required, options = "", [], []
+    for node in body.body:
+        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
+            continue
+        field, kind, value = node.target.id, ast.unparse(node.annotation), node.value
+        if isinstance(value, ast.Call) and getattr(value.func, "id", "") == "option":
+            options.append(_option(field, kind, value))
+        elif isinstance(value, ast.Constant) and field == "name":
+            own = str(value.value)
+        elif value is None and not kind.startswith("ClassVar"):
+            required.append(field)
+    return Declared(own, title, tuple(required), tuple(options))
+
+
+def _option(field: str, kind: str, call: ast.Call) -> Option:
+    given = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
+    given.pop("static", None)
+    given["kind"] = given.get("kind") or kind.removesuffix(" | None")
+    return Option(field, help=ast.literal_eval(call.args[0]), **given)
