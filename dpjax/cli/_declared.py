@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _PACKAGE = Path(__file__).parent.parent
+_END_OF_HEAD = re.compile(r"^(?:    def |    @|\S)", re.M)
 
 
 class Option(NamedTuple):
@@ -87,11 +88,13 @@ def declared(module: str, name: str) -> Declared:
         module: The module that has it, or a package that imports it from there.
         name: Name of the class.
     """
-    # Only its head is parsed, which is a small part of most files.
-    head = re.search(rf"^class {name}\b.*?(?=^    (?:def |@)|^\S|\Z)", _source(module), re.M | re.S)
-    if head is None:
+    source = _source(module)
+    start = re.search(rf"^class {name}\b.*\n", source, re.M)
+    if start is None:
         return declared(*_imported(module)[1][name])
-    (body,) = ast.parse(head[0]).body
+    # Only its head is parsed, which is a small part of most files.
+    end = _END_OF_HEAD.search(source, start.end())
+    (body,) = ast.parse(source[start.start() : end.start() if end else None]).body
     assert isinstance(body, ast.ClassDef)
     title = (ast.get_docstring(body) or "").partition("\n")[0]
     own, required, options = "", [], []
