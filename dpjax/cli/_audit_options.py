@@ -1,7 +1,6 @@
 """The options of `dpjax audit`: its own, and those that sources, methods and notions declare."""
 
 import copy
-from collections.abc import Sequence
 
 from dpjax.cli._declared import Declared, Option, declared, registered
 from dpjax.cli._options import AS_JSON, PLOT, QUIET, REPORT, integer_or_text, number_or_text
@@ -40,7 +39,6 @@ NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
 OWNERS = SOURCES, NOTIONS, METHODS
 """What options are for: name -> how it is chosen on the command line."""
 
-DRAWN = ("mechanism", "function", "host", "command")
 FUNCTION = "MODULE:NAME|FILE.py:NAME"
 _KINDS = {
     "bool": (bool, None),
@@ -55,20 +53,14 @@ _KINDS = {
 """Type of a field -> what typer reads, and what makes the value of that."""
 
 
-def _panel(owners: Sequence[str]) -> str | None:
-    """The part of the help with the options of a method, or else of a notion or a source."""
-    panel = None
-    for known in OWNERS:
-        of = [known[owner] for owner in known if owner in owners]
-        panel = f"Options of {listed(of)}" if 0 < len(of) < len(known) else panel
-    return panel
-
-
-def _owned(row: Row, *owners: str) -> Row:
-    """The row of an option of these owners, shown beside their others."""
+def _in_panel(row: Row) -> Row:
+    """The row, shown in the help beside the others of its methods, or else of its sources."""
     info = copy.copy(row.info)
-    info.rich_help_panel = _panel(owners)
-    return row._replace(info=info, owners=owners)
+    for known in OWNERS:
+        of = [known[owner] for owner in known if owner in row.owners]
+        if 0 < len(of) < len(known):
+            info.rich_help_panel = f"Options of {listed(of)}"
+    return row._replace(info=info)
 
 
 def _declared_row(fields: dict[str, Option]) -> Row:
@@ -92,11 +84,16 @@ def _declared_row(fields: dict[str, Option]) -> Row:
         text += f" Default: {next(iter(defaults.values())) if same else ', '.join(each)}."
     # A leading blank is click's way to write an option that turns something off.
     flags = [first.flag.replace("/", " /", first.flag.startswith("/"))] if first.flag else []
-    row = option(
-        kind, text, *flags, metavar=first.metavar or None, choices=first.choices, parser=parser
-    )
     only = [owner for field in fields.values() for owner in field.only]
-    return _owned(row, *dict.fromkeys([*fields, *only]))
+    return option(
+        kind,
+        text,
+        *flags,
+        owners=tuple(dict.fromkeys([*fields, *only])),
+        metavar=first.metavar or None,
+        choices=first.choices,
+        parser=parser,
+    )
 
 
 def _declared_rows() -> Table:
@@ -125,7 +122,7 @@ _NAMED_NOTIONS = [
 ]
 
 # Without a default of their own: what is not given is left to `dpjax.audit` and its objects.
-TABLE: Table = {
+_ROWS: Table = {
     "mechanism": argument(
         str,
         "A built-in mechanism; `dpjax mechanisms` lists them.",
@@ -168,8 +165,7 @@ TABLE: Table = {
         choices=[name.partition(":")[0] + ":" * (":" in name) for name in _NAMED_NOTIONS],
     ),
     "distance": option(
-        int,
-        "Records in which the databases of each pair differ; bounds are of one. Default: 1.",
+        int, "Records in which the databases of each pair differ; bounds are of one. Default: 1."
     ),
     "confidence": option(
         float, "Of the bounds of all --num-claims audits together. Default: 0.999."
@@ -181,30 +177,29 @@ TABLE: Table = {
     "as_json": AS_JSON,
     "report": REPORT,
     "quiet": QUIET,
-    "epsilon": _owned(option(float, "The mechanism's epsilon parameter."), "mechanism"),
-    "param": _owned(
-        option(list[str], "Another parameter of the mechanism; repeatable.", metavar="NAME=VALUE"),
-        "mechanism",
+    "epsilon": option(float, "The mechanism's epsilon parameter.", owners=("mechanism",)),
+    "param": option(
+        list[str],
+        "Another parameter of the mechanism; repeatable.",
+        metavar="NAME=VALUE",
+        owners=("mechanism",),
     ),
-    "num_outcomes": _owned(option(int, "It returns outcomes 0..NUM_OUTCOMES - 1."), "function"),
-    "pairs": _owned(
-        option(
-            str,
-            "Neighbouring databases: JSON such as '[[0, 1]]', or a file of such JSON, or npz.",
-            metavar="JSON|FILE",
-        ),
-        *DRAWN,
+    "num_outcomes": option(int, "It returns outcomes 0..NUM_OUTCOMES - 1.", owners=("function",)),
+    "pairs": option(
+        str,
+        "Neighbouring databases: JSON such as '[[0, 1]]', or a file of such JSON, or npz.",
+        metavar="JSON|FILE",
+        owners=("mechanism", "function", "host", "command"),
     ),
-    "column": _owned(
-        option(
-            list[str],
-            "The column of the outputs, by name or number from 0; twice if Y has another than X.",
-        ),
-        "samples",
+    "column": option(
+        list[str],
+        "The column of the outputs, by name or number from 0; twice if Y has another than X.",
+        owners=("samples",),
     ),
-    "plot": _owned(PLOT, "events", "local"),
+    "plot": PLOT._replace(owners=("events", "local")),
     **_declared_rows(),
 }
+TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
 """All of them."""
 
 

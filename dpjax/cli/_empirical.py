@@ -58,8 +58,7 @@ TABLE: Table = {
     "noise": option(float, "Also calibrate noise that reaches this epsilon."),
     "noise_kind": option(str, "With --noise: laplace (default) or deconvolution."),
     "noise_rule": option(
-        str,
-        "With --noise, what its scale rests on: wasserstein (default), smallest or hausdorff.",
+        str, "With --noise, what its scale rests on: wasserstein (default), smallest or hausdorff."
     ),
     "sensitivity": option(
         float,

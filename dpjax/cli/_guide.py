@@ -14,11 +14,8 @@ def _guides_like(incomplete: str) -> list[str]:
 
 TABLE: Table = {
     "name": argument(
-        str,
-        "Of a guide; without one, the list of them.",
-        default=None,
-        autocompletion=_guides_like,
-    ),
+        str, "Of a guide; without one, the list of them.", default=None, autocompletion=_guides_like
+    )
 }
 """The options."""
 

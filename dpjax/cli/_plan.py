@@ -51,9 +51,13 @@ def command(**given: Value) -> None:
     Give two of --precision, --confidence and --num-samples; the third is answered.
     """
     planned = _planned(given)
-    seconds = planned.seconds(
-        _measured_rate() if given["draws_per_second"] is None else given["draws_per_second"]
-    )
+    rate = given["draws_per_second"]
+    if rate is None:
+        # Only here does the command need a device.
+        from dpjax.methods.histogram import draws_per_second
+
+        rate = draws_per_second()
+    seconds = planned.seconds(rate)
     if given["as_json"]:
         print(json.dumps({**planned.to_dict(), "seconds": seconds}))
     else:
@@ -103,13 +107,6 @@ def _inputs(given: Given) -> "int | InputInterval":
     if number is not None:
         raise ValueError(f"--num-inputs follows from --input-lipschitz, but was {number!r}.")
     return InputInterval(width, lipschitz)
-
-
-def _measured_rate() -> float:
-    # Only here does the command need a device.
-    from dpjax.methods.histogram import draws_per_second
-
-    return draws_per_second()
 
 
 def _text(planned: "Plan", seconds: float) -> str:

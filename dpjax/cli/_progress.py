@@ -68,10 +68,7 @@ class _State:
 
 @contextmanager
 def progress_bar(
-    unit: str = "outputs",
-    *,
-    quiet: bool = False,
-    announce: Callable[[int, str], str] | None = None,
+    unit: str = "outputs", *, quiet: bool = False, announce: Callable[[int, str], str] | None = None
 ) -> Iterator[Callable[..., None]]:
     """Shows how far something is, on standard error or in a notebook (needs rich).
 

@@ -31,10 +31,7 @@ TABLE: Table = {
 """The options."""
 
 
-EXAMPLES = (
-    "dpjax rerun audit.json",
-    "dpjax rerun audit.html --allow-import release",
-)
+EXAMPLES = ("dpjax rerun audit.json", "dpjax rerun audit.html --allow-import release")
 
 
 def command(**given: Value) -> None:

@@ -40,7 +40,6 @@ def option(
     *flags: str,
     default: object = None,
     owners: tuple[str, ...] = (),
-    panel: str | None = None,
     metavar: str | None = None,
     choices: Iterable[str] = (),
     parser: Callable[[str], object] | None = None,
@@ -53,7 +52,6 @@ def option(
         *flags: How it is written; its name with dashes if not given.
         default: What it is where nothing was written.
         owners: What it is for.
-        panel: Title of the part of the help that shows it.
         metavar: What stands for its value in the help.
         choices: What a shell offers for its value.
         parser: Makes the value of what was written.
@@ -62,7 +60,6 @@ def option(
         default,
         *flags,
         help=text,
-        rich_help_panel=panel,
         metavar=metavar,
         autocompletion=completing(choices) if choices else None,
         parser=parser,
