@@ -48,6 +48,10 @@ class Sentence(str):
         sentence.marked = marked
         return sentence
 
+    def __deepcopy__(self, memo: object) -> str:
+        """The text alone, for `dataclasses.asdict` makes plain values by copies."""
+        return str(self)
+
     def in_options(self, options: Mapping[str, str]) -> str:
         """The text in the words of a command.
 

@@ -1,6 +1,7 @@
 """Sentences of the library in the words of a command: what is marked is said as an option."""
 
 import ast
+import copy
 import pickle
 from pathlib import Path
 
@@ -107,6 +108,7 @@ def test_marked_words_become_options(marked, said):
     sentence = Sentence(marked)
     assert sentence.in_options(OPTIONS) == said
     assert not {"\x00", "\x01", "\x02"} & {*sentence}
+    assert type(copy.deepcopy(sentence)) is str and copy.deepcopy(sentence) == sentence
     # A command without these options leaves the words as they are, and so does what quotes it.
     assert sentence.in_options({}) == sentence == f"{sentence}"
 
