@@ -8,6 +8,7 @@ from typing import Any
 
 from dpjax.core.errors import neutral
 from dpjax.core.files import read_document
+from dpjax.core.wording import BadType
 from dpjax.inference import searched_text
 from dpjax.notions import Evidence, Notion, Statement, evidence_from_plain
 from dpjax.results.plain import notion_from_plain
@@ -147,7 +148,7 @@ class AuditResult:
             TypeError: It is no notion.
         """
         if not isinstance(notion, Notion):
-            raise TypeError(f"notion must be a notion of dpjax, but was {notion!r}.")
+            raise BadType(f"notion must be a notion of dpjax, but was {notion!r}.")
         distance = self.recipe.get("distance", 1)
         notion.refuse_distance(distance)
         sure = 1 - (1 - self.confidence) / self.num_claims

@@ -3,6 +3,7 @@
 import ast
 import copy
 import pickle
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -170,3 +171,32 @@ def test_options_are_written_as_they_are_typed():
     assert OPTIONS["as_json"] == "--json" and OPTIONS["discrete"] == "--discrete"
     assert OPTIONS["num_samples"] == "--num-samples" and "mechanism" not in OPTIONS
     assert OPTIONS["batched"] == "--one-by-one" and OPTIONS["input_interval"] == "--input-width"
+
+
+ROOMS = {
+    "audit": "core databases mechanisms partitions notions sources results methods",
+    "plan": "inference",
+    "empirical": "empirical",
+}
+"""Command -> the rooms whose arguments are options of it."""
+
+
+def test_refusals_of_an_option_are_marked():
+    """A plain error whose first word is an option would be said in Python's words."""
+    plain = []
+    for command, rooms in ROOMS.items():
+        options = options_of(import_module(f"dpjax.cli._{command}").TABLE)
+        for room in rooms.split():
+            for path in (Path(dpjax.__file__).parent / room).rglob("*.py"):
+                for node in ast.walk(ast.parse(path.read_text())):
+                    if not (isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)):
+                        continue
+                    if getattr(node.exc.func, "id", "") not in ("ValueError", "TypeError"):
+                        continue
+                    text = node.exc.args[0]
+                    text = text.values[0] if isinstance(text, ast.JoinedStr) else text
+                    said = str(text.value) if isinstance(text, ast.Constant) else ""
+                    name, _, rest = said.partition(" ")
+                    if name.rstrip(",") in options and ("_" in name or rest.startswith("must ")):
+                        plain.append(f"{path.name}:{node.lineno}: {said}")
+    assert not plain
