@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.execution import Execution
+from dpjax.core.wording import BadType
 from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Events, Method
 from dpjax.notions import Epsilon, Notion, Terms
@@ -91,7 +92,7 @@ def audit(
     _ = terms.root
     source = as_source(subject)
     if reason := method.accepts(source):
-        raise TypeError(reason)
+        raise BadType(reason)
     try:
         finding = method.run(source, pairs, terms, ONE_RUN).finding(0)
     except SystemExit as error:

@@ -3,57 +3,53 @@
 import os
 import sys
 import traceback
+from collections.abc import Collection
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import typer
 
-from dpjax.cli import (
-    _audit,
-    _empirical,
-    _guide,
-    _mechanisms,
-    _plan,
-    _rerun,
-    _search_pairs,
-    _sweep,
-)
 from dpjax.cli._stop import lasting_streams, say
-from dpjax.cli._table import examples_text
-from dpjax.cli._wording import in_options, options_of
+from dpjax.cli._table import add_command, examples_text, options_of
+from dpjax.core.errors import neutral
+from dpjax.core.wording import in_options
 
 _CACHE = "jax_compilation_cache_dir"
 
-_TABLES = {
-    "audit": _audit.TABLE,
-    "rerun": _rerun.TABLE,
-    "search-pairs": _search_pairs.TABLE,
-    "plan": _plan.TABLE,
-    "empirical": _empirical.TABLE,
-    "sweep": _sweep.TABLE,
-}
-"""Command -> its options, in whose words errors speak."""
+COMMANDS = ("mechanisms", "audit", "rerun", "search-pairs", "plan", "empirical", "sweep", "guide")
+"""In the order of the help; each is a module with a TABLE of options, EXAMPLES and `command`."""
 
-app = typer.Typer(
-    name="dpjax",
-    help="How private is it really? Audits differential privacy from outputs alone.",
-    epilog=examples_text(
-        "dpjax mechanisms",
-        "dpjax audit laplace --epsilon 1 --claim 1 --report audit.html",
-        "dpjax --install-completion",
-    ),
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+_EXAMPLES = (
+    "dpjax mechanisms",
+    "dpjax audit laplace --epsilon 1 --claim 1 --report audit.html",
+    "dpjax --install-completion",
 )
-_mechanisms.register(app)
-_audit.register(app)
-_rerun.register(app)
-_search_pairs.register(app)
-_plan.register(app)
-_empirical.register(app)
-_sweep.register(app)
-_guide.register(app)
+
+
+def application(commands: Collection[str] = COMMANDS) -> typer.Typer:
+    """The application.
+
+    Args:
+        commands: Those that it has; only their modules are imported.
+    """
+    app = typer.Typer(
+        name="dpjax",
+        help="How private is it really? Audits differential privacy from outputs alone.",
+        epilog=examples_text(_EXAMPLES),
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(configure)
+    for name in commands:
+        module = _module(name)
+        add_command(app, name, module.command, module.TABLE, module.EXAMPLES)
+    return app
+
+
+def _module(command: str) -> ModuleType:
+    return import_module(f"dpjax.cli._{command.replace('-', '_')}")
 
 
 def _version(asked: bool) -> None:
@@ -72,7 +68,6 @@ def _cache_of_user() -> str:
         return ""
 
 
-@app.callback()
 def configure(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
@@ -80,7 +75,7 @@ def configure(
     x64: bool = typer.Option(False, "--x64", help="Compute in float64 instead of float32."),
 ) -> None:
     """Settings of the process, made before anything is compiled."""
-    settings: dict[str, Any] = {"jax_enable_x64": True} if x64 else {}
+    settings: dict[str, bool | str | float] = {"jax_enable_x64": True} if x64 else {}
     # Only here: a library must not decide where its user's process keeps compiled code.
     chosen = (os.environ.get(name) for name in ("DPJAX_CACHE_DIR", _CACHE.upper()))
     cache = next((path for path in chosen if path is not None), _cache_of_user())
@@ -101,17 +96,20 @@ def run() -> None:
     Any other error keeps its traceback and exits with 3: Python's own 1 would read as a violated
     claim.
     """
+    words = sys.argv[1:]
+    # Others than the one that was named need not be imported, and none for the version.
+    named = next((word for word in words if word in COMMANDS), None)
+    commands = COMMANDS if named is None else (named,)
     with lasting_streams():
         try:
             try:
-                app(prog_name="dpjax")
+                application(() if words == ["--version"] else commands)(prog_name="dpjax")
             finally:
                 # Here, where what cannot be written is bad input, and not when Python ends.
                 sys.stdout.flush()
         except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-            command = next((word for word in sys.argv[1:] if word in _TABLES), None)
-            options = {} if command is None else options_of(_TABLES[command])
-            say(f"error: {in_options(str(error), options)}")
+            options = {} if named is None else options_of(_module(named).TABLE)
+            say(f"error: {neutral(in_options(error, options))}")
             sys.exit(2)
         except Exception:
             for line in traceback.format_exc().rstrip().split("\n"):

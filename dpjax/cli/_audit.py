@@ -1,22 +1,15 @@
 """`dpjax audit`: a built-in mechanism, a function, a program, or files of outputs."""
 
-import dataclasses
-from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from functools import partial
-from pathlib import Path
-from typing import Any
 
-import typer
-
-from dpjax.cli._audit_options import TABLE, source_of
+from dpjax.cli._audit_options import DECLARED_METHODS, TABLE, declared_values, source_of
+from dpjax.cli._finish import check_places, finish
 from dpjax.cli._notion import claim_of, notion_of
-from dpjax.cli._options import say_written
-from dpjax.cli._progress import progress_bar
-from dpjax.cli._stop import say
+from dpjax.cli._progress import progress_bar, shown_by
 from dpjax.cli._subject import subject_and_pairs
-from dpjax.cli._table import add_command
-from dpjax.cli._wording import in_options, options_of
+from dpjax.cli._table import Value, chosen, written_of
+
+__all__ = ["EXAMPLES", "TABLE", "command"]
 
 EXAMPLES = (
     "dpjax audit laplace --epsilon 1 --claim 1 --report audit.html",
@@ -31,118 +24,48 @@ EXAMPLES = (
 _TERMS = ("confidence", "num_claims", "distance", "key")
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    add_command(app, "audit", audit, TABLE, *EXAMPLES)
-
-
-def audit(**given: Any) -> None:
+def command(**given: Value) -> None:
     """Audits a mechanism: a confidence bound on its level of privacy, with a witness.
 
     Exits with 0 if the claim is not refuted or none was given, 1 if it is violated, 2 on bad input
     (an assumption that the counts refute among it), 3 on an error of dpjax itself, 130 or 143 where
     a signal stopped it. A file that cannot be written afterwards changes no exit code.
     """
-    written = {name: value for name, value in given.items() if value not in (None, [], ())}
+    written = written_of(given)
     source = source_of(written)
     plot, report = written.get("plot"), written.get("report")
     check_places(plot, report)
-    with progress_bar(quiet=given["quiet"], announce=partial(_announced, source, written)) as show:
-        result = _audited(source, written, show)
+    # Known only while the progress is shown, which tells of it.
+    subject: Value = None
+
+    def announce(total: int, seconds: str) -> str:
+        return _announced(source, subject, total, seconds)
+
+    with ExitStack() as stack:
+        show = stack.enter_context(progress_bar(quiet=given["quiet"], announce=announce))
+        from dpjax.core.errors import signals_wait
+
+        with signals_wait():
+            from dpjax.audit import audit
+            from dpjax.methods import METHODS
+            from dpjax.sources import AnyPairs
+        name = written["method"]
+        method = METHODS[name](**declared_values(DECLARED_METHODS[name], written))
+        notion, claim = notion_of(written), claim_of(written)
+        subject, pairs = subject_and_pairs(source, written, stack)
+        if pairs is not None:
+            AnyPairs.of(pairs).refuse_equal()
+        terms = {**chosen(written, _TERMS), "execution": shown_by(show)}
+        result = audit(subject, pairs, method=method, notion=notion, claim=claim, **terms)
     finish(result, written["as_json"], plot, report)
 
 
-def shown_by(show: Any) -> Any:
-    """The usual layout, whose progress is shown."""
-    from dpjax.core.execution import default_execution
-
-    return dataclasses.replace(default_execution(), progress=show)
-
-
-def _announced(source: str, written: dict[str, Any], total: int, seconds: str) -> str:
+def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
     """What is said before long work: how much it is, and what would shorten it."""
     if source not in ("host", "command"):
         return f"{total:,} outputs take about {seconds} in all."
-    subject, size = written["subject"], written["subject"].batch_size
-    calls = -(-total // size) if subject.batched else total
+    calls = -(-total // subject.batch_size) if subject.batched else total
     said = f"{total:,} outputs by {calls:,} calls of {subject.name} take about {seconds} in all"
     if subject.time_limit is not None:
         return f"{said}, within --time-limit {subject.time_limit:g}."
     return f"{said}; --time-limit 60 would draw as many as fit into a minute."
-
-
-def _audited(source: str, written: dict[str, Any], show: Any) -> Any:
-    """The result of the audit that was asked for."""
-    from dpjax.core import validate
-    from dpjax.core.errors import signals_wait
-
-    with signals_wait():
-        from dpjax.audit import audit as run
-        from dpjax.methods import METHODS
-        from dpjax.sources import AnyPairs
-
-    method: Any = METHODS[written["method"]]
-    options = _chosen(written, (field.name for field in dataclasses.fields(method)))
-    if "input_width" in written:
-        validate.positive(input_width=written["input_width"])
-        options["input_interval"] = (0.0, written["input_width"])
-    notion, claim = notion_of(written), claim_of(written)
-    chosen = method(**options)
-    with ExitStack() as stack:
-        subject, pairs = subject_and_pairs(source, written, stack)
-        written["subject"] = subject
-        if pairs is not None:
-            AnyPairs.of(pairs).refuse_equal()
-        terms = {**_chosen(written, _TERMS), "execution": shown_by(show)}
-        return run(subject, pairs, method=chosen, notion=notion, claim=claim, **terms)
-
-
-def _chosen(written: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    return {name: written[name] for name in names if name in written}
-
-
-def _for_people(result: Any) -> Any:
-    """The result, with sentences that name the options of this command."""
-    options = options_of(TABLE)
-    sentence, *notes = (in_options(text, options) for text in (result.sentence, *result.notes))
-    statement = dataclasses.replace(result.statement, sentence=sentence)
-    return dataclasses.replace(result, statement=statement, notes=tuple(notes))
-
-
-def check_places(plot: Path | None, report: Path | None) -> None:
-    """Refuses files that cannot be written, before anything is drawn."""
-    if plot is not None:
-        from dpjax.plotting import check_figure_path
-
-        check_figure_path(plot)
-    if report is not None:
-        from dpjax.report import check_report_path
-
-        check_report_path(report)
-
-
-def finish(result: Any, as_json: bool, plot: Path | None, report: Path | None) -> None:
-    """Prints the result and writes figure and report, and exits with the verdict's code.
-
-    What cannot be written is said: the verdict is known by then, and must not be lost to a folder,
-    nor changed by it.
-    """
-    from dpjax.results import ASSUMPTION_REFUTED, VIOLATED
-
-    def show() -> None:
-        print(result.to_json() if as_json else _for_people(result), flush=True)
-
-    ways: list[tuple[str | Path, Callable[[], Any]]] = [("standard output", show)]
-    if plot is not None:
-        ways.append((plot, partial(result.plot, plot)))
-    if report is not None:
-        ways.append((report, partial(result.report, report)))
-    for place, write in ways:
-        try:
-            write()
-        except Exception as error:
-            say(f"error: {place} was not written: {type(error).__name__}: {error}")
-        else:
-            if isinstance(place, Path):
-                say_written(place)
-    raise typer.Exit({VIOLATED: 1, ASSUMPTION_REFUTED: 2}.get(result.verdict, 0))

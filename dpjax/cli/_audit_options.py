@@ -1,22 +1,114 @@
-"""The options of `dpjax audit`: what each is, and which sources and methods it is for."""
+"""The options of `dpjax audit`: its own, and those that sources, methods and notions declare."""
 
-from pathlib import Path
-from typing import Any
+import copy
 
-import typer
-
-from dpjax.cli._method_options import (
-    DRAWN,
-    FUNCTION,
-    HOST,
-    METHOD_TABLE,
-    METHODS,
-    OWNERS,
-    SOURCES,
-    owned_option,
+from dpjax.cli._declared import Declared, Option, declared, registered
+from dpjax.cli._options import AS_JSON, PLOT, QUIET, REPORT, integer_or_text, number_or_text
+from dpjax.cli._table import (
+    Given,
+    Row,
+    Table,
+    Value,
+    argument,
+    listed,
+    option,
+    option_of,
+    options_of,
 )
-from dpjax.cli._options import QUIET, number_or_text
-from dpjax.cli._table import Row, Table, completing, listed, option_of
+from dpjax.core.errors import nearest
+
+SOURCES = {
+    "mechanism": "NAME",
+    "function": "--function",
+    "host": "--host",
+    "command": "--command",
+    "samples": "--samples",
+}
+"""Parameter that names what is audited -> how it is written."""
+
+DECLARED_SOURCES = {
+    "host": declared("dpjax.sources", "HostMechanism"),
+    "command": declared("dpjax.sources", "CommandMechanism"),
+    "samples": declared("dpjax.sources", "Recorded"),
+}
+DECLARED_METHODS = {
+    method.name: method for method in registered("dpjax.methods", "METHODS") if method.bounded
+}
+DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions", "NOTIONS")}
+
+METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
+NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
+OWNERS = SOURCES, NOTIONS, METHODS
+"""What options are for: name -> how it is chosen on the command line."""
+
+FUNCTION = "MODULE:NAME|FILE.py:NAME"
+_KINDS = {
+    "bool": (bool, None),
+    "float": (float, None),
+    "int": (int, None),
+    "str": (str, None),
+    "width": (float, None),
+    "tuple[float, float]": (tuple[float, float], None),
+    "float | str": (str, number_or_text),
+    "int | str": (str, integer_or_text),
+}
+"""Type of a field -> what typer reads, and what makes the value of that."""
+
+
+def _in_panel(row: Row) -> Row:
+    """The row, shown in the help beside the others of its methods, or else of its sources."""
+    info = copy.copy(row.info)
+    for known in OWNERS:
+        of = [known[owner] for owner in known if owner in row.owners]
+        if 0 < len(of) < len(known):
+            info.rich_help_panel = f"Options of {listed(of)}"
+    return row._replace(info=info)
+
+
+def _declared_row(fields: dict[str, Option]) -> Row:
+    """The row of an option that one or more classes declare.
+
+    Args:
+        fields: Owner -> its field; the first with a help says how it is written.
+    """
+    first = next(field for field in fields.values() if field.help)
+    kind, parser = _KINDS[first.kind]
+    text = " ".join(field.help for field in fields.values() if field.help)
+    defaults = {
+        owner: str(field.default).removesuffix(".0")
+        for owner, field in fields.items()
+        if not (field.default is None or isinstance(field.default, bool))
+    }
+    if defaults and "Default:" not in text:
+        of = {known: name for group in OWNERS for known, name in group.items()}
+        each = [f"{default} of {of[owner]}" for owner, default in defaults.items()]
+        same = len({*defaults.values()}) == 1
+        text += f" Default: {next(iter(defaults.values())) if same else ', '.join(each)}."
+    # A leading blank is click's way to write an option that turns something off.
+    flags = [first.flag.replace("/", " /", first.flag.startswith("/"))] if first.flag else []
+    only = [owner for field in fields.values() for owner in field.only]
+    return option(
+        kind,
+        text,
+        *flags,
+        owners=tuple(dict.fromkeys([*fields, *only])),
+        metavar=first.metavar or None,
+        choices=first.choices,
+        parser=parser,
+    )
+
+
+def _declared_rows() -> Table:
+    """The rows of all options that are declared, by the names of their fields."""
+    found: dict[str, dict[str, Option]] = {}
+    for owner, kind in (DECLARED_SOURCES | DECLARED_NOTIONS | DECLARED_METHODS).items():
+        for field in kind.options:
+            found.setdefault(field.name, {})[owner] = field
+    return {name: _declared_row(fields) for name, fields in found.items()}
+
+
+def _said(method: Declared) -> str:
+    return f"{method.name}: {method.title[:1].lower()}{method.title[1:].rstrip('.')}"
 
 
 def mechanisms_like(incomplete: str) -> list[str]:
@@ -26,168 +118,133 @@ def mechanisms_like(incomplete: str) -> list[str]:
     return [name for name in CATALOGUE if name.startswith(incomplete)]
 
 
+_NAMED_NOTIONS = [
+    ":".join([notion.name, *(name.upper() for name in notion.required)])
+    for notion in DECLARED_NOTIONS.values()
+]
+
 # Without a default of their own: what is not given is left to `dpjax.audit` and its objects.
-TABLE: Table = {
-    "mechanism": Row(
+_ROWS: Table = {
+    "mechanism": argument(
         str,
-        typer.Argument(
-            None,
-            metavar="NAME",
-            help="A built-in mechanism; `dpjax mechanisms` lists them.",
-            autocompletion=mechanisms_like,
-        ),
+        "A built-in mechanism; `dpjax mechanisms` lists them.",
+        default=None,
+        metavar="NAME",
+        autocompletion=mechanisms_like,
     ),
-    "function": owned_option(str, "A JAX function (key, database) -> output.", metavar=FUNCTION),
-    "host": owned_option(
+    "function": option(str, "A JAX function (key, database) -> output.", metavar=FUNCTION),
+    "host": option(
         str, "Any Python function (database, num_samples) -> outputs.", metavar=FUNCTION
     ),
-    "command": owned_option(
+    "command": option(
         str,
         "Any program that prints outputs, one a line, such as 'prog {database} {num_samples}'; "
         "without {num_samples} it is run once an output.",
     ),
-    "samples": owned_option(
+    "samples": option(
         tuple[str, str],
         "Recorded outputs at both databases (npy, npz, parquet, csv, tsv, txt, and these three "
         "packed, as in csv.gz): a file each, several with commas or a pattern, or - for standard "
         "input.",
         metavar="X Y",
     ),
-    "method": owned_option(
+    "method": option(
         str,
-        "events: a lower bound from an event's counts, at every sample size and for every kind of "
-        "output; local: one from densities, asymptotic; histogram: an interval for densities that "
-        "are assumed smooth.",
+        "; ".join(map(_said, DECLARED_METHODS.values())) + ".",
         default="events",
-        autocompletion=completing(*METHODS),
+        choices=METHODS,
     ),
-    "claim": owned_option(
+    "claim": option(
         str,
         "The level that is claimed, in the notion's unit; of a curve, and of epsilon, also a JSON "
         "file of its points [[epsilon, delta], ...] (trade-off: [[level, error], ...]).",
         metavar="NUMBER|FILE",
         parser=number_or_text,
     ),
-    "notion": owned_option(
+    "notion": option(
         str,
-        "What is bounded: epsilon (if not given), gdp, total-variation, zcdp, renyi:ORDER, profile "
-        "or trade-off.",
-        autocompletion=completing(
-            "epsilon", "gdp", "total-variation", "zcdp", "renyi:", "profile", "trade-off"
-        ),
+        f"What is bounded, epsilon if not given: {', '.join(_NAMED_NOTIONS)}.",
+        choices=[name.partition(":")[0] + ":" * (":" in name) for name in _NAMED_NOTIONS],
     ),
-    "also": owned_option(
-        bool,
-        "Count a chain of sets too, with half of the error, so that the result answers for every "
-        "notion.",
-        "--also",
-        owners=("events",),
+    "distance": option(
+        int, "Records in which the databases of each pair differ; bounds are of one. Default: 1."
     ),
-    "distance": owned_option(
-        int,
-        "Records in which the databases of each pair differ; bounds are of one. Default: 1.",
-    ),
-    "confidence": owned_option(
+    "confidence": option(
         float, "Of the bounds of all --num-claims audits together. Default: 0.999."
     ),
-    "num_claims": owned_option(
+    "num_claims": option(
         int, "How many audits' bounds shall hold together with the confidence. Default: 1."
     ),
-    "key": owned_option(int, "The same key gives the same result. Default: 0."),
-    "as_json": owned_option(bool, "Print one JSON object instead.", "--json", default=False),
-    "report": owned_option(Path, "Write a report (html or md)."),
+    "key": option(int, "The same key gives the same result. Default: 0."),
+    "as_json": AS_JSON,
+    "report": REPORT,
     "quiet": QUIET,
-    "epsilon": owned_option(float, "The mechanism's epsilon parameter.", owners=("mechanism",)),
-    "param": owned_option(
+    "epsilon": option(float, "The mechanism's epsilon parameter.", owners=("mechanism",)),
+    "param": option(
         list[str],
         "Another parameter of the mechanism; repeatable.",
         metavar="NAME=VALUE",
         owners=("mechanism",),
     ),
-    "num_outcomes": owned_option(
-        int, "It returns outcomes 0..NUM_OUTCOMES - 1.", owners=("function",)
-    ),
-    "pairs": owned_option(
+    "num_outcomes": option(int, "It returns outcomes 0..NUM_OUTCOMES - 1.", owners=("function",)),
+    "pairs": option(
         str,
         "Neighbouring databases: JSON such as '[[0, 1]]', or a file of such JSON, or npz.",
         metavar="JSON|FILE",
-        owners=DRAWN,
+        owners=("mechanism", "function", "host", "command"),
     ),
-    "num_samples": owned_option(
-        int,
-        "n, draws a side and pair to search, 20000 if not given; for histograms, at each input, in "
-        "place of --precision.",
-        owners=DRAWN,
-    ),
-    "one_by_one": owned_option(
-        bool,
-        "The function is (database) -> one output; an exception is then an outcome.",
-        "--one-by-one",
-        owners=("host",),
-    ),
-    "timeout": owned_option(
-        float,
-        "Seconds that one run of the program may take; 600 if not given.",
-        owners=("command",),
-    ),
-    "workers": owned_option(int, "Processes that draw at the same time.", owners=HOST),
-    "time_limit": owned_option(
-        float, "Seconds of drawing in all; fewer draws to keep it.", owners=HOST
-    ),
-    "special": owned_option(
-        str,
-        "What NaN, infinities, empty answers and exceptions are: outcomes or error. Default: "
-        "outcomes.",
-        owners=HOST,
-        autocompletion=completing("outcomes", "error"),
-    ),
-    "column": owned_option(
+    "column": option(
         list[str],
         "The column of the outputs, by name or number from 0; twice if Y has another than X.",
         owners=("samples",),
     ),
-    "search_fraction": owned_option(
-        float, "Share of the outputs that searches. Default: 0.3.", owners=("samples",)
-    ),
-    "blocks": owned_option(
-        int,
-        "Length of blocks of outputs that depend on each other, as those of a chain do.",
-        owners=("samples", "events"),
-    ),
-    "discrete": owned_option(
-        bool,
-        "What recorded outputs are; found out if not said.",
-        "--discrete/--continuous",
-        owners=("samples",),
-    ),
-    **METHOD_TABLE,
+    "plot": PLOT._replace(owners=("events", "local")),
+    **_declared_rows(),
 }
+TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
 """All of them."""
 
 
-def source_of(written: dict[str, Any]) -> str:
+def source_of(written: Given) -> str:
     """The parameter that names what is audited.
 
     Args:
         written: Parameter -> value, of those that were written on the command line.
 
     Raises:
-        ValueError: There is not exactly one, or an option is for other sources or methods.
+        ValueError: There is not exactly one, a method or notion is unknown, or an option is for
+            other sources, methods or notions.
     """
-    chosen = [source for source in SOURCES if source in written]
-    if len(chosen) != 1:
+    named = [source for source in SOURCES if source in written]
+    if len(named) != 1:
         raise ValueError(
             "name one thing to audit: a mechanism, --function, --host, --command or --samples."
         )
-    method = written["method"]
-    if method not in METHODS:
-        from dpjax.core.errors import nearest
-
-        raise ValueError(f"--method {method!r} is not known; {nearest(method, list(METHODS))}")
+    method, notion = written["method"], written.get("notion", "epsilon").partition(":")[0]
+    for name, value, known in (("method", method, METHODS), ("notion", notion, NOTIONS)):
+        if value not in known:
+            raise ValueError(f"{option_of(name)} {value!r} is not known; {nearest(value, known)}")
     for name in written:
-        for known, ours in zip(OWNERS, (chosen[0], method), strict=True):
-            owners = [owner for owner in TABLE[name].owners if owner in known]
+        for known, ours in zip(OWNERS, (named[0], notion, method), strict=True):
+            owners = [owner for owner in known if owner in TABLE[name].owners]
             if owners and ours not in owners:
                 right = listed([known[owner] for owner in owners])
-                raise ValueError(f"{option_of(name)} is for {right}, not for {known[ours]}.")
-    return chosen[0]
+                raise ValueError(
+                    f"{options_of(TABLE)[name]} is for {right}, not for {known[ours]}."
+                )
+    return named[0]
+
+
+def declared_values(kind: Declared, written: Given) -> dict[str, Value]:
+    """Field -> value, of the options of a class that were written."""
+    from dpjax.core import validate
+
+    values = {}
+    for field in kind.options:
+        if field.name in written:
+            value = written[field.name]
+            if field.kind == "width":
+                validate.positive(**{field.name: value})
+                value = (0.0, value)
+            values[field.name] = value
+    return values

@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import typer
-
-from dpjax.cli._options import QUIET, number_or_text, say_written
+from dpjax.cli._options import AS_JSON, QUIET, number_or_text, say_written
 from dpjax.cli._progress import progress_bar
-from dpjax.cli._table import Row, Table, add_command, completing, option
+from dpjax.cli._table import Table, Value, argument, chosen, option
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
 """Option of --noise -> argument of `calibrate_noise`."""
@@ -17,7 +18,7 @@ _PANEL = ("database", "individual", "missing")
 _DENSITY = ("kernel", "bandwidth")
 
 TABLE: Table = {
-    "data": Row(Path, typer.Argument(help="A csv, csv.gz or Parquet file of records.")),
+    "data": argument(Path, "A csv, csv.gz or Parquet file of records."),
     "database": option(str, "Column that names the database.", default="database"),
     "individual": option(str, "Column that names the individual.", default="individual"),
     "value": option(list[str], "Column of values; may be repeated."),
@@ -31,7 +32,7 @@ TABLE: Table = {
         str,
         "laplace, gaussian, likelihood or ecdf.",
         default="laplace",
-        autocompletion=completing("laplace", "gaussian", "likelihood", "ecdf"),
+        choices=("laplace", "gaussian", "likelihood", "ecdf"),
     ),
     "bandwidth": option(
         str,
@@ -52,43 +53,36 @@ TABLE: Table = {
         str,
         "Records with a missing value: error or drop.",
         default="error",
-        autocompletion=completing("error", "drop"),
+        choices=("error", "drop"),
     ),
     "noise": option(float, "Also calibrate noise that reaches this epsilon."),
     "noise_kind": option(str, "With --noise: laplace (default) or deconvolution."),
     "noise_rule": option(
-        str,
-        "With --noise, what its scale rests on: wasserstein (default), smallest or hausdorff.",
+        str, "With --noise, what its scale rests on: wasserstein (default), smallest or hausdorff."
     ),
     "sensitivity": option(
         float,
         "With --noise: global sensitivity of the query, to compare with the classical Laplace "
         "mechanism. Default: the largest change seen.",
     ),
-    "as_json": option(bool, "Print one JSON object instead.", "--json", default=False),
+    "as_json": AS_JSON,
     "report": option(Path, "Write a report with its figures (html or md)."),
     "quiet": QUIET,
 }
 """The options."""
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command to an application."""
-    add_command(
-        app,
-        "empirical",
-        empirical,
-        TABLE,
-        "dpjax empirical firms.csv --database year --individual firm --value profit",
-        "dpjax empirical firms.csv.gz --query mean:profit --epsilon 0:3:31 --report firms.html",
-        "dpjax empirical firms.parquet --query median --noise 0.5",
-    )
+EXAMPLES = (
+    "dpjax empirical firms.csv --database year --individual firm --value profit",
+    "dpjax empirical firms.csv.gz --query mean:profit --epsilon 0:3:31 --report firms.html",
+    "dpjax empirical firms.parquet --query median --noise 0.5",
+)
 
 
-def empirical(**given: Any) -> None:
+def command(**given: Value) -> None:
     """Estimates what a query gives away about each individual, from the data alone."""
     noise, report = given["noise"], given["report"]
-    noise_options = {_NOISE[name]: given[name] for name in _NOISE if given[name] is not None}
+    noise_options = {_NOISE[name]: value for name, value in chosen(given, _NOISE).items()}
     if noise is None and noise_options:
         raise ValueError(
             "--noise-kind, --noise-rule and --sensitivity are for the noise that --noise asks for."
@@ -106,28 +100,29 @@ def empirical(**given: Any) -> None:
         write_empirical_report,
     )
 
-    queries: Any = tuple(given["query"] or ["mean"])
-    if len(queries) == 1:
-        queries = queries[0]
+    names = given["query"] or ["mean"]
+    query = tuple(names) if len(names) > 1 else names[0]
     levels = _levels(given["epsilon"] or ["0:1:51"])
     columns, density = ({name: given[name] for name in names} for names in (_PANEL, _DENSITY))
-    options: dict[str, Any] = {"density": Density(**density)}
+    density = Density(**density)
     knows = given["adversary"]
     panel = panel_from_table(given["data"], value=given["value"] or None, **columns)
     with progress_bar("estimates without an individual", quiet=given["quiet"]) as progress:
         result = empirical_privacy(
             panel,
-            queries,
+            query,
             epsilon=levels,
             adversary=None if knows is None else Adversary(knows, given["num_buckets"]),
             uncertainty=given["uncertainty"],
             progress=progress,
-            **options,
+            density=density,
         )
     calibration = None
     if noise is not None:
         with progress_bar("calibrating noise", quiet=given["quiet"]):
-            calibration = calibrate_noise(panel, queries, epsilon=noise, **options, **noise_options)
+            calibration = calibrate_noise(
+                panel, query, epsilon=noise, density=density, **noise_options
+            )
     if report is not None:
         write_empirical_report(result, report, calibration)
     if given["as_json"]:
@@ -138,7 +133,7 @@ def empirical(**given: Any) -> None:
     say_written(report)
 
 
-def _levels(texts: list[str]) -> Any:
+def _levels(texts: list[str]) -> "NDArray":
     import numpy as np
 
     from dpjax.core import validate
@@ -153,10 +148,12 @@ def _levels(texts: list[str]) -> Any:
                 raise ValueError
         except ValueError:
             raise ValueError(
-                f"epsilon must be a number or FROM:TO:COUNT, as in 0:1:51, but was {text!r}."
+                f"--epsilon must be a number or FROM:TO:COUNT, as in 0:1:51, but was {text!r}."
             ) from None
         if number > 1 and ends[0] >= ends[1]:
-            raise ValueError(f"epsilon must go up from FROM to TO, as in 0:1:51, but was {text!r}.")
-        validate.within_limit("levels", len(levels) + number, "epsilon has too many levels")
+            raise ValueError(
+                f"--epsilon must go up from FROM to TO, as in 0:1:51, but was {text!r}."
+            )
+        validate.within_limit("levels", len(levels) + number, "--epsilon has too many levels")
         levels += np.linspace(*ends, number).tolist()
     return np.array(levels)

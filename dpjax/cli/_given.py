@@ -4,7 +4,8 @@ import importlib
 import json
 import sys
 from pathlib import Path
-from typing import Any
+
+from dpjax.cli._table import Value
 
 _BEGINNINGS = {b"\x93NUMPY": ".npy", b"PK\x03\x04": ".npz", b"PAR1": ".parquet"}
 """Of a file's bytes -> the ending of its kind."""
@@ -13,7 +14,7 @@ _PART = 2**20
 """Bytes of standard input that are read at once."""
 
 
-def function_of(path: str, option: str) -> Any:
+def function_of(path: str, option: str) -> Value:
     """A function of a module, MODULE:NAME, or of a file, FILE.py:NAME.
 
     Args:
@@ -56,7 +57,7 @@ def function_of(path: str, option: str) -> Any:
         raise ValueError(f"{option} {path!r}: the module has no {attribute!r}; {hint}") from None
 
 
-def pairs_of(text: str, *, any_kind: bool = False) -> Any:
+def pairs_of(text: str, *, any_kind: bool = False) -> Value:
     """Pairs as JSON on the command line, or in a file.
 
     Args:

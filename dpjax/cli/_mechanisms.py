@@ -3,24 +3,17 @@
 import dataclasses
 import json
 
-import typer
+from dpjax.cli._options import AS_JSON
+from dpjax.cli._table import Table, Value
 
-from dpjax.cli._stop import ending_well
-from dpjax.cli._table import examples_text
+TABLE: Table = {"as_json": AS_JSON}
+EXAMPLES = ("dpjax mechanisms", "dpjax mechanisms --json")
 
 _WIDE = 110
 """Columns that the whole table takes."""
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    epilog = examples_text("dpjax mechanisms", "dpjax mechanisms --json")
-    app.command("mechanisms", epilog=epilog)(ending_well(mechanisms))
-
-
-def mechanisms(
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object instead."),
-) -> None:
+def command(**given: Value) -> None:
     """Lists the built-in mechanisms with their parameters, true level and source."""
     from dpjax.mechanisms import CATALOGUE
 
@@ -38,7 +31,7 @@ def mechanisms(
                 "source": cls.source,
             }
         )
-    if as_json:
+    if given["as_json"]:
         print(json.dumps({"mechanisms": rows}, indent=2))
         return
     from rich import box

@@ -2,41 +2,43 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+from dpjax.cli._audit_options import DECLARED_NOTIONS, declared_values
+from dpjax.cli._table import Given, Value
+
+if TYPE_CHECKING:
+    from dpjax.notions import Notion
 
 
-def notion_of(written: dict[str, Any]) -> Any:
+def notion_of(written: Given) -> "Notion":
     """The notion that was named, with its order or its delta.
 
     Args:
         written: Parameter of the command -> value, of those that were given.
 
     Raises:
-        ValueError: There is no such notion, or its options are those of another.
+        ValueError: A number is missing, is of no use to the notion, or out of range.
     """
-    from dpjax.core.errors import nearest
-    from dpjax.notions import NOTIONS, Epsilon
+    from dpjax.notions import NOTIONS
 
-    name, _, order = written.get("notion", Epsilon.name).partition(":")
-    if name not in NOTIONS:
-        raise ValueError(f"--notion {name!r} is not known; {nearest(name, list(NOTIONS))}")
-    if "delta" in written and name != Epsilon.name:
-        raise ValueError(f"--delta is for --notion epsilon, not for --notion {name}.")
-    if bool(order) != (name == "renyi"):
-        example = "renyi:2" if name == "renyi" else name
-        raise ValueError(f"--notion must be {example}, but was {written['notion']!r}.")
-    if name == Epsilon.name:
-        return Epsilon(written.get("delta", 0.0))
-    kind: Any = NOTIONS[name]
-    if not order:
-        return kind()
+    text = written.get("notion", "epsilon")
+    name, _, number = text.partition(":")
+    kind = DECLARED_NOTIONS[name]
+    if bool(number) != bool(kind.required):
+        example = f"{name}:2" if kind.required else name
+        raise ValueError(f"--notion must be {example}, but was {text!r}.")
+    options = declared_values(kind, written)
+    make: Value = NOTIONS[name]
+    if not number:
+        return make(**options)
     try:
-        return kind(float(order))
+        return make(float(number), **options)
     except ValueError as error:
-        raise ValueError(f"--notion {written['notion']!r}: {error}") from None
+        raise ValueError(f"--notion {text!r}: {error}") from None
 
 
-def claim_of(written: dict[str, Any]) -> Any:
+def claim_of(written: Given) -> Value:
     """The claim: a number, or points of a curve from a file; None where there is none.
 
     Raises:

@@ -1,12 +1,15 @@
-"""What several commands read from their options and say while they work."""
+"""Rows and readers that several commands share, and what they say while they work."""
 
 from pathlib import Path
 
 from dpjax.cli._stop import say
 from dpjax.cli._table import option
 
+AS_JSON = option(bool, "Print one JSON object instead.", "--json", default=False)
+REPORT = option(Path, "Write a report (html or md).")
+PLOT = option(Path, "Write a figure (png, svg, pdf).")
 QUIET = option(bool, "Show no progress on standard error.", "--quiet", default=False)
-"""A row of every command that may take long."""
+"""Of every command that may take long."""
 
 
 def number_or_text(text: str) -> float | str:

@@ -1,11 +1,13 @@
 """`dpjax plan`: how many samples a histogram estimate needs, before anything is drawn."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 
-import typer
+from dpjax.cli._options import AS_JSON
+from dpjax.cli._table import Given, Table, Value, chosen, option
 
-from dpjax.cli._table import Table, add_command, completing, option
+if TYPE_CHECKING:
+    from dpjax.inference import InputInterval, Plan
 
 _INTERVAL = ("lipschitz", "width")
 _INPUTS = ("input_lipschitz", "input_width")
@@ -29,47 +31,46 @@ TABLE: Table = {
         str,
         "Union bound: all-intervals, or published as in the paper.",
         default="all-intervals",
-        autocompletion=completing("all-intervals", "published"),
+        choices=("all-intervals", "published"),
     ),
-    "rate": option(float, "Draws per second; measured here if not given."),
-    "as_json": option(bool, "Print one JSON object instead.", "--json", default=False),
+    "draws_per_second": option(float, "Draws per second; measured here if not given.", "--rate"),
+    "as_json": AS_JSON,
 }
 """The options."""
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    add_command(
-        app,
-        "plan",
-        plan,
-        TABLE,
-        "dpjax plan --lipschitz 0.64 --width 1 --precision 0.1 --confidence 0.9",
-        "dpjax plan --num-outputs 10 --least-probability 0.01 --num-samples 100000 "
-        "--confidence 0.95",
-    )
+EXAMPLES = (
+    "dpjax plan --lipschitz 0.64 --width 1 --precision 0.1 --confidence 0.9",
+    "dpjax plan --num-outputs 10 --least-probability 0.01 --num-samples 100000 --confidence 0.95",
+)
 
 
-def plan(**given: Any) -> None:
+def command(**given: Value) -> None:
     """Plans a histogram estimate: intervals, samples, inputs and time.
 
     Give two of --precision, --confidence and --num-samples; the third is answered.
     """
     planned = _planned(given)
-    seconds = planned.seconds(_measured_rate() if given["rate"] is None else given["rate"])
+    rate = given["draws_per_second"]
+    if rate is None:
+        # Only here does the command need a device.
+        from dpjax.methods.histogram import draws_per_second
+
+        rate = draws_per_second()
+    seconds = planned.seconds(rate)
     if given["as_json"]:
         print(json.dumps({**planned.to_dict(), "seconds": seconds}))
     else:
         print(_text(planned, seconds))
 
 
-def _planned(given: dict[str, Any]) -> Any:
+def _planned(given: Given) -> "Plan":
     from dpjax.inference import plan as plan_intervals
     from dpjax.inference import plan_finite
 
     asked = {name: given[name] for name in _COMMON}
-    intervals = {name: given[name] for name in _INTERVAL if given[name] is not None}
-    number = {} if given["num_inputs"] is None else {"num_inputs": given["num_inputs"]}
+    intervals = chosen(given, _INTERVAL)
+    number = chosen(given, ["num_inputs"])
     if given["num_outputs"] is None:
         if given["least_probability"] is not None:
             raise ValueError("--least-probability is for finite outputs: give --num-outputs too.")
@@ -79,7 +80,7 @@ def _planned(given: dict[str, Any]) -> Any:
                 "--num-outputs and --least-probability for finitely many."
             )
         return plan_intervals(**intervals, inputs=_inputs(given), **asked)
-    if intervals or any(given[name] is not None for name in _INPUTS):
+    if intervals or chosen(given, _INPUTS):
         raise ValueError(
             "--num-outputs is for finite outputs, which have no --lipschitz, --width, "
             "--input-lipschitz or --input-width."
@@ -88,7 +89,7 @@ def _planned(given: dict[str, Any]) -> Any:
     return plan_finite(**finite, **number, **asked)
 
 
-def _inputs(given: dict[str, Any]) -> Any:
+def _inputs(given: Given) -> "int | InputInterval":
     """How many inputs, or the interval of which all are."""
     from dpjax.core import validate
     from dpjax.inference import InputInterval
@@ -108,14 +109,7 @@ def _inputs(given: dict[str, Any]) -> Any:
     return InputInterval(width, lipschitz)
 
 
-def _measured_rate() -> float:
-    # Only here does the command need a device.
-    from dpjax.methods.histogram import draws_per_second
-
-    return draws_per_second()
-
-
-def _text(planned: Any, seconds: float) -> str:
+def _text(planned: "Plan", seconds: float) -> str:
     from dpjax.inference import FiniteOutputs
 
     what = "LDP epsilon" if planned.order is None else f"Renyi level of order {planned.order:g}"

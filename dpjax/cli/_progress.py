@@ -3,10 +3,14 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING
 
 from dpjax.cli._stop import say
 from dpjax.core.errors import neutral
+
+if TYPE_CHECKING:
+    from dpjax.core.execution import Execution
 
 _LINE_SECONDS = 30.0
 
@@ -64,10 +68,7 @@ class _State:
 
 @contextmanager
 def progress_bar(
-    unit: str = "outputs",
-    *,
-    quiet: bool = False,
-    announce: Callable[[int, str], str] | None = None,
+    unit: str = "outputs", *, quiet: bool = False, announce: Callable[[int, str], str] | None = None
 ) -> Iterator[Callable[..., None]]:
     """Shows how far something is, on standard error or in a notebook (needs rich).
 
@@ -99,13 +100,17 @@ def progress_bar(
                 say(announce(total, clock(whole)))
             waiting = state.seconds < known or (state.seconds < late and whole <= _LONG_SECONDS)
 
-    with _nothing() if quiet else _shown(state):
+    with nullcontext() if quiet else _shown(state):
         yield show
 
 
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
+def shown_by(show: Callable[..., None]) -> "Execution":
+    """The usual layout, whose progress is shown."""
+    from dataclasses import replace
+
+    from dpjax.core.execution import default_execution
+
+    return replace(default_execution(), progress=show)
 
 
 @contextmanager

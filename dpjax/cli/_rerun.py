@@ -2,21 +2,18 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
-import typer
-
-from dpjax.cli._audit import check_places, finish
-from dpjax.cli._options import QUIET
+from dpjax.cli._finish import check_places, finish
+from dpjax.cli._options import AS_JSON, PLOT, QUIET, REPORT
 from dpjax.cli._progress import progress_bar
 from dpjax.cli._stop import say
-from dpjax.cli._table import Row, Table, add_command, option
+from dpjax.cli._table import Table, Value, argument, option
 
 _CLOSE = 1e-9
 """By which bounds of two machines may differ in their last bits."""
 
 TABLE: Table = {
-    "file": Row(Path, typer.Argument(help="A JSON file of `--json`, or a report in HTML.")),
+    "file": argument(Path, "A JSON file of `--json`, or a report in HTML."),
     "allow_import": option(
         list[str],
         "A module whose function the file may name; importing it runs its code. Repeatable; none "
@@ -26,27 +23,18 @@ TABLE: Table = {
     "allow_command": option(
         bool, "Run the program that the file names.", "--allow-command", default=False
     ),
-    "as_json": option(bool, "Print one JSON object instead.", "--json", default=False),
-    "report": option(Path, "Write a report (html or md)."),
-    "plot": option(Path, "Write a figure (png, svg, pdf)."),
+    "as_json": AS_JSON,
+    "report": REPORT,
+    "plot": PLOT,
     "quiet": QUIET,
 }
 """The options."""
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    add_command(
-        app,
-        "rerun",
-        rerun,
-        TABLE,
-        "dpjax rerun audit.json",
-        "dpjax rerun audit.html --allow-import release",
-    )
+EXAMPLES = ("dpjax rerun audit.json", "dpjax rerun audit.html --allow-import release")
 
 
-def rerun(**given: Any) -> None:
+def command(**given: Value) -> None:
     """Runs an audit again from its file, and says whether it shows the same bound.
 
     Nothing that the file names is imported or run unless an option allows it. Exits as `dpjax

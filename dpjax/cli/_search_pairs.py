@@ -3,14 +3,18 @@
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
-
-import typer
+from typing import TYPE_CHECKING
 
 from dpjax.cli._audit_options import TABLE as _AUDIT
-from dpjax.cli._options import QUIET, say_written
-from dpjax.cli._progress import progress_bar
-from dpjax.cli._table import Table, add_command, option
+from dpjax.cli._options import AS_JSON, QUIET, say_written
+from dpjax.cli._progress import progress_bar, shown_by
+from dpjax.cli._subject import subject_and_pairs
+from dpjax.cli._table import Given, Table, Value, chosen, option, written_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpjax.methods._pairs import FoundPairs
 
 _SUBJECT = ("mechanism", "function", "epsilon", "param", "num_outcomes", "pairs", "region", "key")
 _SEARCH = ("budget", "keep", "factor", "region", "key")
@@ -23,33 +27,27 @@ TABLE: Table = {
     "keep": option(int, "How many pairs are wanted. Default: 3."),
     "factor": option(int, "Each round but the last keeps one pair in so many. Default: 4."),
     "out": option(Path, "Write the pairs to a JSON file, for `dpjax audit --pairs`."),
-    "as_json": option(bool, "Print one JSON object instead.", "--json", default=False),
+    "as_json": AS_JSON,
     "quiet": QUIET,
 }
 """The options."""
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    add_command(
-        app,
-        "search-pairs",
-        search_pairs,
-        TABLE,
-        "dpjax search-pairs noisy-histogram-2 --epsilon 0.5 --keep 2",
-        "dpjax search-pairs --function release.py:release --pairs many.npz --region -5 5 "
-        "--out best.json",
-        "dpjax audit --function release.py:release --pairs best.json",
-    )
+EXAMPLES = (
+    "dpjax search-pairs noisy-histogram-2 --epsilon 0.5 --keep 2",
+    "dpjax search-pairs --function release.py:release --pairs many.npz --region -5 5 "
+    "--out best.json",
+    "dpjax audit --function release.py:release --pairs best.json",
+)
 
 
-def search_pairs(**given: Any) -> None:
+def command(**given: Value) -> None:
     """Finds the pairs with the largest estimated loss, by successive halving.
 
     To choose pairs costs no confidence: `dpjax audit` draws afresh. The losses are estimates of the
     local approach, and no bounds.
     """
-    written = {name: value for name, value in given.items() if value not in (None, [], ())}
+    written = written_of(given)
     sources = [name for name in ("mechanism", "function") if name in written]
     if len(sources) != 1:
         raise ValueError("name one thing whose pairs are searched: a mechanism or --function.")
@@ -75,14 +73,14 @@ def search_pairs(**given: Any) -> None:
         say_written(written["out"])
 
 
-def _found(source: str, written: dict[str, Any], stack: ExitStack, show: Any) -> Any:
+def _found(
+    source: str, written: Given, stack: ExitStack, show: "Callable[..., None]"
+) -> "FoundPairs":
     """The best pairs; a built-in mechanism's standard pairs are searched if none are given."""
-    from dpjax.cli._audit import shown_by
-    from dpjax.cli._subject import subject_and_pairs
     from dpjax.methods._pairs import search_pairs as search
 
     subject, pairs = subject_and_pairs(source, written, stack)
     if pairs is None:
         pairs = subject.standard_pairs()
-    options = {name: written[name] for name in _SEARCH if name in written}
+    options = chosen(written, _SEARCH)
     return search(subject, pairs, **options, execution=shown_by(show))

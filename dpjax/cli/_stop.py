@@ -7,9 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
+from types import FrameType
 from typing import Any
 
 from dpjax.core.errors import neutral
+
+Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | None
+"""What `signal.getsignal` returns."""
 
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -58,7 +62,7 @@ def ending_well(run: Callable[..., None]) -> Callable[..., None]:
     """
 
     @wraps(run)
-    def command(**given: Any) -> None:
+    def command(**given: object) -> None:
         stop = Stop()
 
         def interrupt(number: int, frame: object) -> None:
@@ -82,7 +86,7 @@ def ending_well(run: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
-def _handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Any]]:
+def _handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handler]]:
     """Signals that ask to end go to the handler; what is ignored, as after nohup, stays so."""
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     before = {number: old for number, old in before.items() if old is not signal.SIG_IGN}

@@ -4,15 +4,18 @@ import dataclasses
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING
 
+from dpjax.cli._audit_options import DECLARED_SOURCES, declared_values
 from dpjax.cli._given import function_of, pairs_of, standard_input
+from dpjax.cli._table import Given, Value
 
-_OF_HOST = ("workers", "timeout", "special", "bits", "time_limit")
-_OF_SAMPLES = ("discrete", "bits", "search_fraction", "blocks")
+if TYPE_CHECKING:
+    from dpjax.mechanisms import Mechanism
+    from dpjax.sources import Recorded
 
 
-def subject_and_pairs(source: str, written: dict[str, Any], stack: ExitStack) -> tuple[Any, Any]:
+def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Value, Value]:
     """What `dpjax.audit` takes first: the subject, and its pairs or None.
 
     Args:
@@ -27,7 +30,7 @@ def subject_and_pairs(source: str, written: dict[str, Any], stack: ExitStack) ->
         return _recorded(written, stack), None
     on_host = source in ("host", "command")
     path = written.get("pairs")
-    if path is None and source != "mechanism" and "input_width" not in written:
+    if path is None and source != "mechanism" and "input_interval" not in written:
         raise ValueError(
             f"--{source} needs --pairs, such as --pairs '[[0, 1]]', or a file of them."
         )
@@ -38,15 +41,13 @@ def subject_and_pairs(source: str, written: dict[str, Any], stack: ExitStack) ->
         return _function(written, pairs), pairs
     from dpjax.sources import CommandMechanism, HostMechanism
 
-    options = {name: written[name] for name in _OF_HOST if name in written}
+    options = declared_values(DECLARED_SOURCES[source], written)
     if source == "command":
         return CommandMechanism(written["command"], **options), pairs
-    batched = not written.get("one_by_one", False)
-    function = function_of(written["host"], "--host")
-    return HostMechanism(function, batched=batched, **options), pairs
+    return HostMechanism(function_of(written["host"], "--host"), **options), pairs
 
 
-def _built_in(written: dict[str, Any]) -> Any:
+def _built_in(written: Given) -> "Mechanism":
     from dpjax.core.errors import nearest
     from dpjax.mechanisms import CATALOGUE, find_mechanism
 
@@ -59,7 +60,7 @@ def _built_in(written: dict[str, Any]) -> Any:
     cls = find_mechanism(name)
     fields = {field.name: field for field in dataclasses.fields(cls)}
     settings = [f"epsilon={written['epsilon']!r}"] if "epsilon" in written else []
-    values: dict[str, Any] = {}
+    values: dict[str, float] = {}
     for setting in settings + list(written.get("param", ())):
         key, _, text = setting.partition("=")
         key = key.replace("-", "_")
@@ -79,7 +80,7 @@ def _built_in(written: dict[str, Any]) -> Any:
     return cls(**values)
 
 
-def _function(written: dict[str, Any], pairs: Any) -> Any:
+def _function(written: Given, pairs: Value) -> Value:
     function = function_of(written["function"], "--function")
     if "num_outcomes" not in written:
         return function
@@ -91,7 +92,7 @@ def _function(written: dict[str, Any], pairs: Any) -> Any:
     return from_function(function, nth(pairs.database, 0), num_outcomes=written["num_outcomes"])
 
 
-def _recorded(written: dict[str, Any], stack: ExitStack) -> Any:
+def _recorded(written: Given, stack: ExitStack) -> "Recorded":
     """Files are counted in chunks; the local approach's densities need arrays."""
     from dpjax.sources import Recorded
     from dpjax.sources.readers import Recording, read_samples
@@ -111,7 +112,7 @@ def _recorded(written: dict[str, Any], stack: ExitStack) -> Any:
     places = list(zip(files, column_of_each, strict=True))
     x, y = (Recording(*place) for place in places)
     names = [f"{side.name}:{side.column}" if len(columns) > 1 else side.name for side in (x, y)]
-    options = {name: written[name] for name in _OF_SAMPLES if name in written}
+    options = declared_values(DECLARED_SOURCES["samples"], written)
     recorded = Recorded(x, y, name=" / ".join(names), **options)
     if written["method"] != "local":
         return recorded

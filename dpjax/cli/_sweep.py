@@ -4,19 +4,22 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from dpjax.cli._options import QUIET
 from dpjax.cli._stop import say, stopping_on_signals
 from dpjax.cli._sweep_progress import showing
-from dpjax.cli._table import Row, Table, add_command, option
+from dpjax.cli._table import Table, Value, argument, option
 from dpjax.core.errors import needs
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
 TABLE: Table = {
-    "spec": Row(str, typer.Argument(help="A TOML file, or `status`.")),
-    "folder": Row(Path, typer.Argument(None, help="With `status`: the store.")),
+    "spec": argument(str, "A TOML file, or `status`."),
+    "folder": argument(Path, "With `status`: the store.", default=None),
     "out": option(Path, "Folder of the store; what it holds is not run again."),
     "allow_import": option(
         list[str],
@@ -48,21 +51,15 @@ TABLE: Table = {
 """The options."""
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    add_command(
-        app,
-        "sweep",
-        sweep,
-        TABLE,
-        "dpjax sweep levels.toml --out levels",
-        "dpjax sweep levels.toml --out levels --shard 1/8",
-        "dpjax sweep levels.toml --out levels --dask local:4",
-        "dpjax sweep status levels",
-    )
+EXAMPLES = (
+    "dpjax sweep levels.toml --out levels",
+    "dpjax sweep levels.toml --out levels --shard 1/8",
+    "dpjax sweep levels.toml --out levels --dask local:4",
+    "dpjax sweep status levels",
+)
 
 
-def sweep(**given: Any) -> None:
+def command(**given: Value) -> None:
     """Runs what is missing of a sweep, block by block, and can be interrupted at any time.
 
     At ctrl-c, SIGTERM or SIGHUP it stores the block it is at; a second signal ends it at once. It
@@ -147,7 +144,7 @@ def part_cpu(devices: int | None) -> None:
 
 
 @contextmanager
-def _dask(address: str) -> Iterator[Any]:
+def _dask(address: str) -> Iterator["Executor"]:
     """An executor on a Dask cluster: one that is there, or a local one for this run."""
     from dask.distributed import Client, LocalCluster
 
@@ -159,6 +156,6 @@ def _dask(address: str) -> Iterator[Any]:
     if not count.isdecimal() or int(count) < 1:
         raise ValueError(f"--dask local:WORKERS must count its workers, but was {address!r}.")
     # Without a dashboard; Dask types the address as a text, but takes None for none.
-    options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
+    options: dict[str, Value] = {"threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(n_workers=int(count), **options) as cluster, Client(cluster) as client:
         yield client.get_executor()

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dpjax.cli._progress import progress_bar
 
+if TYPE_CHECKING:
+    from dpjax.sweeps import Progress, SweepSpec
+
 
 @contextmanager
-def showing(spec: Any, *, quiet: bool = False) -> Iterator[Callable[[Any], None]]:
+def showing(spec: "SweepSpec", *, quiet: bool = False) -> Iterator[Callable[["Progress"], None]]:
     """Shows how far a sweep is.
 
     Args:
@@ -21,7 +24,7 @@ def showing(spec: Any, *, quiet: bool = False) -> Iterator[Callable[[Any], None]
     labels = {entry.id: number for number, entry in enumerate(spec.entries, start=1)}
     with progress_bar("runs", quiet=quiet) as show:
 
-        def progress(state: Any) -> None:
+        def progress(state: "Progress") -> None:
             text = ""
             if state.block is not None:
                 number = labels[state.block.entry.id]

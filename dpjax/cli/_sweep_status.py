@@ -3,7 +3,10 @@
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
@@ -48,7 +51,7 @@ def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
         print(f"{neutral(str(path))} is not used: {reason}.")
 
 
-def _summary(values: Any) -> str:
+def _summary(values: "ArrayLike") -> str:
     """The median, the least and the largest of what is a number."""
     import numpy as np
 

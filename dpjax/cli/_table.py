@@ -1,12 +1,19 @@
 """Options of a command as a table: typer reads its signature, and no function has as many."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import typer
+from typer.models import ArgumentInfo, OptionInfo
 
 from dpjax.cli._stop import ending_well
+
+Value = Any
+"""What typer makes of an option: of the kind in its row, or None where it was not written."""
+
+Given = Mapping[str, Value]
+"""Parameter of a command -> value."""
 
 
 class Row(NamedTuple):
@@ -18,8 +25,8 @@ class Row(NamedTuple):
         owners: What it is for, in the command's own names; for everything if empty.
     """
 
-    kind: Any
-    info: Any
+    kind: object
+    info: OptionInfo | ArgumentInfo
     owners: tuple[str, ...] = ()
 
 
@@ -28,12 +35,14 @@ Table = Mapping[str, Row]
 
 
 def option(
-    kind: Any,
+    kind: object,
     text: str,
     *flags: str,
-    default: Any = None,
+    default: object = None,
     owners: tuple[str, ...] = (),
-    **more: Any,
+    metavar: str | None = None,
+    choices: Iterable[str] = (),
+    parser: Callable[[str], object] | None = None,
 ) -> Row:
     """The row of an option.
 
@@ -43,12 +52,29 @@ def option(
         *flags: How it is written; its name with dashes if not given.
         default: What it is where nothing was written.
         owners: What it is for.
-        **more: Arguments of `typer.Option`.
+        metavar: What stands for its value in the help.
+        choices: What a shell offers for its value.
+        parser: Makes the value of what was written.
     """
-    return Row(kind, typer.Option(default, *flags, help=text, **more), owners)
+    info = typer.Option(
+        default,
+        *flags,
+        help=text,
+        metavar=metavar,
+        autocompletion=completing(choices) if choices else None,
+        parser=parser,
+    )
+    return Row(kind, info, owners)
 
 
-def add_command(app: typer.Typer, name: str, run: Any, table: Table, *examples: str) -> None:
+def argument(kind: object, text: str, **more: Value) -> Row:
+    """The row of an argument; more are arguments of `typer.Argument`, such as its default."""
+    return Row(kind, typer.Argument(help=text, **more))
+
+
+def add_command(
+    app: typer.Typer, name: str, run: Callable[..., None], table: Table, examples: Iterable[str]
+) -> None:
     """Adds a command whose parameters are the rows of a table.
 
     Args:
@@ -56,30 +82,54 @@ def add_command(app: typer.Typer, name: str, run: Any, table: Table, *examples: 
         name: What people type.
         run: A function (**given) that gets a value for every row; its docstring is the help.
         table: Of its parameters.
-        *examples: Commands as people type them, for the end of its help.
+        examples: Commands as people type them, for the end of its help.
     """
-    run, keyword = ending_well(run), inspect.Parameter.KEYWORD_ONLY
+    command = ending_well(run)
     # Where typer looks: the names and defaults, and their types.
-    run.__signature__ = inspect.Signature(
-        [inspect.Parameter(n, keyword, default=row.info) for n, row in table.items()]
-    )
-    run.__annotations__ = {n: row.kind for n, row in table.items()}
-    app.command(name, epilog=examples_text(*examples))(run)
+    parameters = [
+        inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=row.info)
+        for n, row in table.items()
+    ]
+    vars(command)["__signature__"] = inspect.Signature(parameters)
+    command.__annotations__ = {n: row.kind for n, row in table.items()}
+    app.command(name, epilog=examples_text(examples))(command)
 
 
-def examples_text(*examples: str) -> str:
+def examples_text(examples: Iterable[str]) -> str:
     """The end of a command's help, one line an example."""
     return "\n\n".join(["Examples:", *examples])
 
 
-def completing(*names: str) -> Any:
+def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
     """What a shell offers for a value: those of some names that begin like it."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
+
+def written_of(given: Given) -> dict[str, Value]:
+    """Parameter -> value, of those that were written on the command line or have a default."""
+    return {name: value for name, value in given.items() if value not in (None, [], ())}
+
+
+def chosen(given: Given, names: Iterable[str]) -> dict[str, Value]:
+    """Those of some names that were written."""
+    return {name: given[name] for name in names if given.get(name) is not None}
 
 
 def option_of(name: str) -> str:
     """What people type for a parameter: its name with dashes."""
     return "--" + name.replace("_", "-")
+
+
+def options_of(table: Table) -> dict[str, str]:
+    """Parameter of a command -> how its option is written; of flags, also "name=True" -> that."""
+    options = {}
+    for name, row in table.items():
+        if isinstance(row.info, OptionInfo):
+            flags = (row.info.param_decls or [option_of(name)])[0].strip().split("/")
+            options[name] = flags[0] or flags[-1]
+            switched = zip((True, False), flags, strict=False)
+            options |= {f"{name}={value}": flag for value, flag in switched if flag}
+    return options
 
 
 def listed(words: list[str]) -> str:

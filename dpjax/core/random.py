@@ -38,7 +38,10 @@ import numpy as np
 from jax import Array
 from jax.typing import DTypeLike
 
+from dpjax.core.wording import BadType, BadValue
+
 Word = TypeVar("Word", np.ndarray, Array)
+
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
@@ -102,18 +105,18 @@ def as_key(key: object) -> Array:
     if isinstance(key, Integral) and not isinstance(key, bool):
         seed = int(key)
         if not 0 <= seed < 2**64:
-            raise ValueError(f"key must be a seed in [0, 2**64), but was {seed}.")
+            raise BadValue(f"key must be a seed in [0, 2**64), but was {seed}.")
         # Without x64, jax.random.key would drop the upper half.
         words = jax.device_put(np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32))
         return jax.random.wrap_key_data(words, impl="threefry2x32")
     if not isinstance(key, Array) or not jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
-        raise TypeError(
+        raise BadType(
             f"key must be an integer seed or a typed key (jax.random.key(seed)), but was {key!r}."
         )
     if key.shape != ():
-        raise ValueError(f"key must be a single key, but had shape {key.shape}.")
+        raise BadValue(f"key must be a single key, but had shape {key.shape}.")
     if str(jax.random.key_impl(key)) != "threefry2x32":
-        raise ValueError(
+        raise BadValue(
             f"key must use the threefry2x32 generator, but was {jax.random.key_impl(key)!r}: make "
             "it with jax.random.key(seed, impl='threefry2x32')."
         )

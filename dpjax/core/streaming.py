@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dpjax.core.errors import signals_wait
 from dpjax.core.numerics import MAX_BLOCK, WideCount
+from dpjax.core.wording import BadValue
 
 Carry = TypeVar("Carry")
 Tree = TypeVar("Tree")
@@ -99,7 +100,7 @@ def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
     size = size or block_size_for(num_samples)
     number = -(-num_samples // size)
     if number >= 2**31:
-        raise ValueError(
+        raise BadValue(
             f"num_samples must be below {2**31 * size} (2^31 blocks of {size}), but was "
             f"{num_samples}."
         )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.errors import nearest
+from dpjax.core.wording import BadType, BadValue
 
 LIMITS = {
     "blocks": 10**6,
@@ -65,7 +66,7 @@ def within_limit(name: str, number: int, what: str) -> None:
         ValueError: The number is above the limit; the message says how to raise it.
     """
     if number > (most := limit(name)):
-        raise ValueError(
+        raise BadValue(
             f"{what}: {number}, above the limit of {most}; where that is meant, set "
             f"DPJAX_MAX_{name.upper()} to a larger number."
         )
@@ -87,13 +88,13 @@ def _scalar(name: str, value: Any, accepted: str) -> float:
     if isinstance(value, bool) or not (
         isinstance(value, Real) or (hasattr(value, "shape") and hasattr(value, "dtype"))
     ):
-        raise TypeError(f"{name} must be {accepted}, but was {value!r} ({type(value).__name__}).")
+        raise BadType(f"{name} must be {accepted}, but was {value!r} ({type(value).__name__}).")
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be {accepted}, but was {value!r}.")
+        raise BadType(f"{name} must be {accepted}, but was {value!r}.")
     # A stacked parameter is checked by its worst entry.
     if array.size == 0 or not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} must be {accepted} (finite), but was {value!r}.")
+        raise BadValue(f"{name} must be {accepted} (finite), but was {value!r}.")
     return float(array.min())
 
 
@@ -106,14 +107,14 @@ def positive(**arguments: Any) -> None:
     """
     for name, value in arguments.items():
         if not is_traced(value) and _scalar(name, value, "a number > 0") <= 0:
-            raise ValueError(f"{name} must be a number > 0, but was {value!r}.")
+            raise BadValue(f"{name} must be a number > 0, but was {value!r}.")
 
 
 def non_negative(**arguments: Any) -> None:
     """Each argument is a finite number that is not below 0; raises as `positive` does."""
     for name, value in arguments.items():
         if not is_traced(value) and _scalar(name, value, "a number >= 0") < 0:
-            raise ValueError(f"{name} must be a number >= 0, but was {value!r}.")
+            raise BadValue(f"{name} must be a number >= 0, but was {value!r}.")
 
 
 def finite(**arguments: Any) -> None:
@@ -130,7 +131,7 @@ def open_unit(**arguments: Any) -> None:
             continue
         low = _scalar(name, value, "a number between 0 and 1")
         if low <= 0 or float(np.max(np.asarray(value))) >= 1:
-            raise ValueError(f"{name} must lie strictly between 0 and 1, but was {value!r}.")
+            raise BadValue(f"{name} must lie strictly between 0 and 1, but was {value!r}.")
 
 
 def positive_int(at_least: int = 1, **arguments: Any) -> None:
@@ -142,12 +143,12 @@ def positive_int(at_least: int = 1, **arguments: Any) -> None:
     """
     for name, value in arguments.items():
         if isinstance(value, bool) or not isinstance(value, Integral):
-            raise TypeError(
+            raise BadType(
                 f"{name} must be an integer >= {at_least}, but was {value!r} "
                 f"({type(value).__name__})."
             )
         if value < at_least:
-            raise ValueError(f"{name} must be an integer >= {at_least}, but was {value!r}.")
+            raise BadValue(f"{name} must be an integer >= {at_least}, but was {value!r}.")
 
 
 def draws(**arguments: Any) -> None:
@@ -155,7 +156,7 @@ def draws(**arguments: Any) -> None:
     positive_int(at_least=2, **arguments)
     for name, value in arguments.items():
         if value >= 2**31:
-            raise ValueError(f"{name} must be below 2^31, but was {value}.")
+            raise BadValue(f"{name} must be below 2^31, but was {value}.")
 
 
 def counts(*, at_most: int | None = None, **arguments: Any) -> None:
@@ -170,7 +171,7 @@ def counts(*, at_most: int | None = None, **arguments: Any) -> None:
     for name, value in arguments.items():
         array = _within(name, value, 0, largest, accepted)
         if array.dtype.kind == "f" and np.any(broken := array != np.floor(array)):
-            raise ValueError(f"{name} must be {accepted}, but held {array[broken].flat[0]}.")
+            raise BadValue(f"{name} must be {accepted}, but held {array[broken].flat[0]}.")
 
 
 def shares(*, above_0: bool = False, **arguments: Any) -> None:
@@ -189,13 +190,13 @@ def _within(name: str, value: Any, low: float, high: float, accepted: str) -> np
     """The array, all of which lies in [low, high]: two passes, and no array besides."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be {accepted}, but held {array.dtype}.")
+        raise BadType(f"{name} must be {accepted}, but held {array.dtype}.")
     if array.size:
         least, most = array.min(), array.max()
         # Both are NaN where any entry is.
         if not (least >= low and most <= high):
             worst = most if least >= low else least
-            raise ValueError(f"{name} must be {accepted}, but held {worst}.")
+            raise BadValue(f"{name} must be {accepted}, but held {worst}.")
     return array
 
 
@@ -208,7 +209,7 @@ def one_of(accepted: Collection[str], **arguments: Any) -> None:
     for name, value in arguments.items():
         if value not in accepted:
             known = sorted(accepted)
-            raise ValueError(f"{name} {value!r} is not known; {nearest(str(value), known)}")
+            raise BadValue(f"{name} {value!r} is not known; {nearest(str(value), known)}")
 
 
 def increasing(low: Any, high: Any, *, name: str) -> None:
@@ -219,11 +220,11 @@ def increasing(low: Any, high: Any, *, name: str) -> None:
     """
     low, high = np.asarray(low, float), np.asarray(high, float)
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
-        raise ValueError(
+        raise BadValue(
             f"{name} must have finite bounds, but was low {low.tolist()}, high {high.tolist()}."
         )
     if np.any(low >= high):
-        raise ValueError(
+        raise BadValue(
             f"{name} must have low < high on every axis, but was low {low.tolist()}, high "
             f"{high.tolist()}."
         )

@@ -12,6 +12,7 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from dpjax.core import random, validate
+from dpjax.core.wording import BadValue
 from dpjax.databases._pairs import Pairs
 
 _MOST_PAIRS = 2**20
@@ -103,7 +104,7 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
     # Allows for rounding where the distance is a whole number of steps.
     reach = int(np.floor(distance / step * (1 + 1e-9)))
     if reach < 1:
-        raise ValueError(
+        raise BadValue(
             f"distance must be at least one step of the grid, {step:g}, but was {distance!r}."
         )
     pairs = [(i, j) for i in range(num_points) for j in range(i + 1, num_points) if j - i <= reach]

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from dpjax.core import validate
 from dpjax.core.types import Database
+from dpjax.core.wording import ON_HOST, BadType, BadValue
 from dpjax.databases.trees import as_tree, length, nth, shape_of, stack
 
 _DISTANCE_ERROR = 1e-3
@@ -51,7 +52,7 @@ class Pairs:
         lengths = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(sides)}
         if len(lengths) != 1 or lengths <= {(), (0,)}:
             shapes = " and ".join(shape_of(side) for side in sides)
-            raise ValueError(
+            raise BadValue(
                 "pairs must have database and neighbor of a shape [num_pairs, ...] with at least "
                 f"one pair, but the shapes were {shapes}."
             )
@@ -91,7 +92,7 @@ class Pairs:
             return pairs
         rows = rows_of(pairs)
         if not rows:
-            raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
+            raise BadValue("pairs must hold at least one (database, neighbor), but was empty.")
         return cls(
             stack([as_tree(row[0]) for row in rows], "database"),
             stack([as_tree(row[1]) for row in rows], "neighbor"),
@@ -106,11 +107,11 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
     """
     accepted = "pairs must be dpjax.Pairs or a list of (database, neighbor)"
     if isinstance(pairs, str | dict):
-        raise TypeError(f"{accepted}, but was {type(pairs).__name__}.")
+        raise BadType(f"{accepted}, but was {type(pairs).__name__}.")
     try:
         items = list(pairs)
     except TypeError:
-        raise TypeError(f"{accepted}, but was {type(pairs).__name__}.") from None
+        raise BadType(f"{accepted}, but was {type(pairs).__name__}.") from None
     rows = []
     for number, item in enumerate(items):
         try:
@@ -120,7 +121,7 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
         except (TypeError, ValueError):
             text = repr(item)
             shown = text if len(text) <= 80 else f"{text[:80]}..."
-            raise TypeError(f"{accepted}, but entry {number} was {shown}.") from None
+            raise BadType(f"{accepted}, but entry {number} was {shown}.") from None
         rows.append((database, neighbor))
     return rows
 
@@ -154,7 +155,7 @@ def _refuse_other_distances(given: tuple, cast: tuple) -> None:
     )
     if np.any(changed):
         at = tuple(np.argwhere(changed)[0])
-        raise ValueError(
+        raise BadValue(
             f"pairs must be as far apart in {cast[0].dtype} as they are, but {given[0][at]} and "
             f"{given[1][at]} (pair {at[0]}) became {cast[0][at]} and {cast[1][at]}: subtract a "
             "common constant, or turn on float64 (jax_enable_x64; --x64 on the command line)."
@@ -164,9 +165,9 @@ def _refuse_other_distances(given: tuple, cast: tuple) -> None:
 def _numbers(name: str, values: ArrayLike) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        raise TypeError(
+        raise BadType(
             f"pairs.{name} must hold numbers, but had dtype {array.dtype}: a function of other "
-            "databases is wrapped as dpjax.HostMechanism."
+            f"databases is wrapped as {ON_HOST}."
         )
     if not np.all(np.isfinite(array)):
         raise ValueError(f"pairs.{name} must be finite, but held NaN or an infinity.")

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 
 from dpjax.core.types import Database
+from dpjax.core.wording import ON_HOST, BadValue
 
 Tree = TypeVar("Tree")
 
@@ -50,16 +51,16 @@ def stack(trees: Sequence[Database], side: str) -> Database:
     shape, or hold no array.
     """
     if not jax.tree.leaves(trees[0]):
-        raise ValueError(
+        raise BadValue(
             f"pairs must have databases of numbers, but one at the side {side} was "
             f"{trees[0]!r}: write a database without records as []."
         )
     if len({_structure(tree) for tree in trees}) > 1:
         shapes = sorted({shape_of(tree) for tree in trees})
-        raise ValueError(
+        raise BadValue(
             f"pairs must all have databases of one shape at each side, but the shapes of {side} "
             f"were {', '.join(shapes)}: write those of one shape first in every pair, or wrap a "
-            "function of any databases as dpjax.HostMechanism."
+            f"function of any databases as {ON_HOST}."
         )
     return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
 

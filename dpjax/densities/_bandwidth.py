@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.core import validate
+from dpjax.core.wording import BadType
 from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import find_kernel
 
@@ -213,7 +214,7 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
         validate.one_of(RULES, bandwidth=bandwidth)
         return RULES[bandwidth]()
     if bandwidth is None or isinstance(bandwidth, type):
-        raise TypeError(f"bandwidth must be a rule, a name or a number > 0, but was {bandwidth!r}.")
+        raise BadType(f"bandwidth must be a rule, a name or a number > 0, but was {bandwidth!r}.")
     if isinstance(bandwidth, BandwidthRule):
         return bandwidth
     validate.positive(bandwidth=bandwidth)

@@ -6,6 +6,7 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from dpjax.core import validate
+from dpjax.core.wording import BadType, BadValue
 from dpjax.densities._kernels import Kernel
 
 
@@ -36,10 +37,10 @@ def checked_arrays(
         ValueError: Shapes disagree, an array is empty, or values are not finite.
     """
     if bandwidth is None:
-        raise TypeError("bandwidth must be a number > 0, but was None.")
+        raise BadType("bandwidth must be a number > 0, but was None.")
     validate.positive(bandwidth=bandwidth)
     if np.ndim(bandwidth) != 0:
-        raise ValueError(
+        raise BadValue(
             f"bandwidth must be one number, but had the shape {np.shape(bandwidth)}: use jax.vmap."
         )
     found = []
@@ -78,7 +79,7 @@ def check_num_nodes(
     bandwidths = float(np.ptp(np.asarray(points, np.float64))) / np.asarray(bandwidth).item()
     bandwidths += 2 * kernel.radius
     if num_nodes < kernel.min_nodes * bandwidths:
-        raise ValueError(
+        raise BadValue(
             f"num_nodes must give {kernel.min_nodes} nodes per bandwidth, but {num_nodes} gave "
             f"{num_nodes / bandwidths:.2g}: {np.ceil(kernel.min_nodes * bandwidths):.0f} are "
             "enough, and the direct estimate needs none."

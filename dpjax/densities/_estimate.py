@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from dpjax.core import validate
 from dpjax.core.streaming import category_counts, reduce_samples, stored_blocks
+from dpjax.core.wording import BadType, BadValue
 from dpjax.densities._bandwidth import BandwidthRule, Fixed, Silverman, as_rule, bandwidth_at
 from dpjax.densities._checks import check_dimension, check_num_nodes, checked_arrays, host_vectors
 from dpjax.densities._direct import as_vectors, density_of_sums, kernel_sums
@@ -71,13 +72,13 @@ def truncated_kde(
     check_dimension(samples, points)
     num_samples, dimension = samples.shape
     if num_samples < 2:
-        raise ValueError(f"samples must be at least two, but there was {num_samples}.")
+        raise BadValue(f"samples must be at least two, but there was {num_samples}.")
     # Centred before the cast to float32, so that no digits are lost.
     origin = np.median(samples, axis=0)
     samples, points = (jnp.asarray(x - origin, jnp.result_type(float)) for x in (samples, points))
     rule = as_rule(bandwidth)
     if not isinstance(rule, Fixed) and np.any(np.ptp(samples, axis=0) == 0):
-        raise ValueError(
+        raise BadValue(
             "samples must vary on every axis for a bandwidth to be found, but were constant on one:"
             " give bandwidth as a number."
         )
@@ -85,7 +86,7 @@ def truncated_kde(
     if method == "direct":
         return jnp.maximum(_direct(samples, points, width, kernel=kernel), floor)
     if dimension > 1:
-        raise ValueError(
+        raise BadValue(
             f"method 'binned' is for one dimension, but samples had {dimension}: use 'direct'."
         )
     check_num_nodes(num_nodes, points, width, profile)
@@ -117,9 +118,9 @@ def truncated_frequencies(
     validate.non_negative(floor=floor)
     samples = np.asarray(samples)
     if samples.dtype.kind not in "biu":
-        raise TypeError(f"samples must be integers, but had dtype {samples.dtype}.")
+        raise BadType(f"samples must be integers, but had dtype {samples.dtype}.")
     if samples.ndim != 1 or len(samples) == 0:
-        raise ValueError(f"samples must be a vector that is not empty, but had {samples.shape}.")
+        raise BadValue(f"samples must be a vector that is not empty, but had {samples.shape}.")
     reducer = category_counts(num_categories)
     # Mapped before the cast to int32, which would turn 2^32 into 0.
     category = np.where((samples >= 0) & (samples < num_categories), samples, num_categories)
@@ -205,7 +206,7 @@ def binned_density(
     profile = find_kernel(kernel)
     arrays = checked_arrays(samples, points, bandwidth)
     if arrays[0].ndim == 2 and arrays[0].shape[1] > 1:
-        raise ValueError(
+        raise BadValue(
             f"samples must have one dimension, but had {arrays[0].shape[1]}: use direct_density."
         )
     check_num_nodes(num_nodes, points, bandwidth, profile)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.wording import BadValue
 from dpjax.empirical._panel import Panel
 from dpjax.empirical._samples import JaxQuery, sample_query
 
@@ -43,7 +44,7 @@ class Adversary:
         is_query = isinstance(knows, str) or hasattr(knows, "answers") or callable(knows)
         known = _answers(knows, panel, key) if is_query else np.asarray(knows)
         if known.shape != (panel.num_databases,):
-            raise ValueError(
+            raise BadValue(
                 f"adversary must know one value for each of the {panel.num_databases} databases, "
                 f"but what it knows had shape {known.shape}."
             )
@@ -58,7 +59,7 @@ class Adversary:
             ]
         for label, members in parts:
             if len(members) < 2:
-                raise ValueError(
+                raise BadValue(
                     "num_buckets must leave at least 2 databases in every bucket, but was "
                     f"{self.num_buckets!r}, and the bucket '{label}' holds {len(members)}."
                 )

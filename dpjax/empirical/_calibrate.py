@@ -10,13 +10,22 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import neutral
+from dpjax.core.wording import BadValue, term
 from dpjax.empirical._density import Density
 from dpjax.empirical._distances import hausdorff_distance, wasserstein_infinity
 from dpjax.empirical._laplace import laplace_log_ratio
-from dpjax.empirical._noise import LaplaceNoise, Noise, TaperedDeconvolution, released_log_ratio
+from dpjax.empirical._noise import (
+    LAPLACE,
+    LaplaceNoise,
+    Noise,
+    TaperedDeconvolution,
+    released_log_ratio,
+)
 from dpjax.empirical._panel_tables import as_panel
 from dpjax.empirical._result import plain
 from dpjax.empirical._samples import sample_query
+
+_BY_DISTANCE = term("rule='wasserstein'", "--noise-rule wasserstein")
 
 _BLOCK = 1024
 """Individuals per block of closed-form log ratios."""
@@ -206,20 +215,20 @@ def calibrate_noise(
     panel = as_panel(databases)
     samples = sample_query(query, panel, key=key)
     if len(samples.names) != 1:
-        raise ValueError(
+        raise BadValue(
             f"query must be of one number to be given noise, but was of {len(samples.names)}: "
             "calibrate each and share epsilon among them."
         )
     fitted = density.fit(samples.full, samples.database, samples.names).density
     if noise == "deconvolution" and not fitted.scales:
-        raise ValueError(
-            "noise 'deconvolution' inverts a kernel of one bandwidth, but the density is "
-            f"{fitted}; noise='laplace' works for any."
+        raise BadValue(
+            f"{term('noise', '--noise-kind')} 'deconvolution' inverts a kernel of one bandwidth, "
+            f"but the density is {fitted}; {LAPLACE} works for any."
         )
     first, without = samples.full[:, 0], samples.without[:, :, 0]
     lost = np.flatnonzero(np.isnan(without).all(axis=1))
     if len(lost):
-        raise ValueError(
+        raise BadValue(
             "query must be defined without any one individual, but without "
             f"{panel.individuals[lost[0]]!r} it is undefined in every database: no noise helps."
         )
@@ -236,10 +245,10 @@ def calibrate_noise(
     # Results that only change places have one density, whatever the scale.
     achieved = _achieved(chosen, first, without, gaps) if largest else 0.0
     if achieved > epsilon + tolerance:
-        raise ValueError(
-            f"noise {noise!r} by the rule {rule!r} achieves a log ratio of {achieved:.4g}, "
-            f"more than epsilon = {epsilon:g} and the tolerance {tolerance:g}: it is refused; "
-            "noise='laplace' with rule='wasserstein' keeps to epsilon."
+        raise BadValue(
+            f"{term('noise', '--noise-kind')} {noise!r} by the rule {rule!r} achieves a log ratio "
+            f"of {achieved:.4g}, more than epsilon = {epsilon:g} and the tolerance {tolerance:g}: "
+            f"it is refused; {LAPLACE} with {_BY_DISTANCE} keeps to epsilon."
         )
     seen = float(np.nanmax(np.abs(without - first), initial=0.0))
     used = seen if sensitivity is None else float(sensitivity)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.wording import BadValue
 from dpjax.empirical._bandwidth import (
     VariableBandwidth,
     likeliest_factor,
@@ -92,12 +93,12 @@ class Density:
         num_queries, bandwidth = samples.shape[1], self.bandwidth
         by_rule = isinstance(bandwidth, str | VariableBandwidth)
         if num_queries > 1 and (self.kernel == "ecdf" or isinstance(bandwidth, VariableBandwidth)):
-            raise ValueError(
+            raise BadValue(
                 "kernel 'ecdf' and a variable bandwidth are for one query, but there were "
                 f"{num_queries}: joint ones take a smooth kernel of a fixed bandwidth."
             )
         if not by_rule and np.size(bandwidth) not in (1, num_queries):
-            raise ValueError(
+            raise BadValue(
                 f"bandwidth must be one number, or one for each of the {num_queries} queries, but "
                 f"was {bandwidth!r}."
             )

@@ -16,6 +16,9 @@ import numpy as np
 import scipy
 
 from dpjax.core import validate
+from dpjax.core.wording import BadValue, term
+
+LAPLACE = term("noise='laplace'", "--noise-kind laplace")
 
 
 @dataclass(frozen=True)
@@ -100,9 +103,9 @@ class TaperedDeconvolution:
     def __post_init__(self):
         validate.positive(scale=self.scale, bandwidth=self.bandwidth)
         if self.bandwidth >= 2**0.5 * self.scale:
-            raise ValueError(
+            raise BadValue(
                 f"bandwidth must be below sqrt(2) times the noise scale {self.scale:g} for a "
-                f"tapered inverse, but was {self.bandwidth:g}; noise='laplace' works for any."
+                f"tapered inverse, but was {self.bandwidth:g}; {LAPLACE} works for any."
             )
 
     @cached_property

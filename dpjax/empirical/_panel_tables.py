@@ -13,9 +13,12 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.errors import nearest, needs
 from dpjax.core.files import opened
+from dpjax.core.wording import BadValue, term
 from dpjax.empirical._panel import Panel, checked, panel_from_array
 from dpjax.partitions.outputs import preview_database
 from dpjax.sources.readers import text_columns_of
+
+_DROP = term("missing='drop'", "--missing 'drop'")
 
 
 def as_panel(data: Any) -> Panel:
@@ -105,10 +108,10 @@ def panel_from_table(
     if holes.any():
         if missing == "error":
             row = int(np.argmax(holes))
-            raise ValueError(
+            raise BadValue(
                 f"databases must have no missing value, but {int(holes.sum())} of {len(frame)} "
                 f"records have one (first: row {row}, {frame.iloc[row].to_dict()}); "
-                "missing='drop' leaves such records out."
+                f"{_DROP} leaves such records out."
             )
         notes.append(f"{int(holes.sum())} of {len(frame)} records had a missing value: left out.")
         frame = frame[~holes]

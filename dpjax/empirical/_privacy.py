@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.wording import BadValue
 from dpjax.empirical._adversary import Adversary
 from dpjax.empirical._checks import check_coverage, check_independence
 from dpjax.empirical._density import Density, FittedDensity
@@ -89,7 +90,7 @@ def empirical_privacy(
     )
     samples = sample_query(query, panel, key=key, progress=progress)
     if len(samples.names) > 3:
-        raise ValueError(
+        raise BadValue(
             f"query must be of at most 3 numbers, but was of {len(samples.names)}: a joint density "
             "of more cannot be had from so few databases."
         )
@@ -164,7 +165,7 @@ def _epsilons(epsilon: Any) -> np.ndarray:
     validate.non_negative(epsilon=values if values.ndim else epsilon)
     values = np.atleast_1d(values).astype(float)
     if values.ndim != 1 or values.max() > MAX_EPSILON:
-        raise ValueError(
+        raise BadValue(
             f"epsilon must be a number, or a list of numbers, from 0 to {MAX_EPSILON:g}, but was "
             f"{epsilon!r}."
         )
@@ -175,7 +176,7 @@ def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
     """Refuses a standard error where leaving one database out would leave almost none."""
     for label, members in parts:
         if len(members) < _LEAST_FOR_ERROR:
-            raise ValueError(
+            raise BadValue(
                 f"uncertainty must be False for fewer than {_LEAST_FOR_ERROR} databases, but the "
                 f"bucket '{label}' holds {len(members)}."
             )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.errors import neutral
+from dpjax.core.wording import BadValue
 from dpjax.empirical._bandwidth import VariableBandwidth
 from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
 from dpjax.empirical._density import Density
@@ -247,7 +248,7 @@ class EmpiricalPrivacy:
             return int(np.argmin(self.epsilons))
         hit = np.flatnonzero(np.isclose(self.epsilons, epsilon, rtol=1e-9, atol=0))
         if not len(hit):
-            raise ValueError(
+            raise BadValue(
                 f"epsilon must be one of the {len(self.epsilons)} that were computed (from "
                 f"{self.epsilons.min():g} to {self.epsilons.max():g}), but was {epsilon!r}."
             )

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.wording import BadType, BadValue
 from dpjax.empirical._panel import Panel
 from dpjax.empirical._queries import parse_query
 
@@ -191,7 +192,7 @@ def sample_query(
     validate.positive_int(key=key, at_least=0)
     parts = [_as_query(part) for part in (query if isinstance(query, tuple | list) else [query])]
     if not parts:
-        raise ValueError("query must hold at least one query, but was empty.")
+        raise BadValue("query must hold at least one query, but was empty.")
     tables = [part.answers(panel, key, progress) for part in parts]
     names: list[str] = []
     for part, table in zip(parts, tables, strict=True):
@@ -210,7 +211,7 @@ def sample_query(
     bad = ~np.isfinite(table[:, 0]).all(axis=1)
     if bad.any():
         where = int(np.argmax(bad))
-        raise ValueError(
+        raise BadValue(
             f"query must be finite in every database, but {names} was {table[where, 0].tolist()} "
             f"in database {panel.databases[database[where]]!r} ({int(bad.sum())} such results)."
         )
@@ -235,7 +236,7 @@ def _as_query(query: Any) -> Query:
         return query
     if callable(query):
         return HostQuery(query, name=getattr(query, "__name__", "host query"))
-    raise TypeError(
+    raise BadType(
         "query must be a built-in query, its name, a JaxQuery, a function or a tuple of these, but "
         f"was {query!r} ({type(query).__name__})."
     )

@@ -23,6 +23,7 @@ import math
 from dataclasses import dataclass
 
 from dpjax.core import validate
+from dpjax.core.wording import BadType, BadValue, term
 from dpjax.inference._chernoff import UnionBound
 
 _LARGEST_LOG = 600.0
@@ -33,7 +34,7 @@ def _given(**arguments: float | None) -> None:
     # The shared validators accept None, for fields of traced dataclasses.
     for name, value in arguments.items():
         if value is None:
-            raise TypeError(f"{name} must be a number > 0, but was not given.")
+            raise BadType(f"{name} must be a number > 0, but was not given.")
 
 
 def _whole(value: float) -> int:
@@ -45,7 +46,7 @@ def check_order(order: float) -> None:
     """Validate the order of a Renyi divergence: a TypeError or ValueError unless it is above 1."""
     validate.finite(order=order)
     if order <= 1:
-        raise ValueError(f"order must be a number > 1 (LDP has no order), but was {order!r}.")
+        raise BadValue(f"order must be a number > 1 (LDP has no order), but was {order!r}.")
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class LipschitzOutputs:
         validate.positive(lipschitz=self.lipschitz, width=self.width)
         limit = 2 / self.width**2
         if self.lipschitz >= limit:
-            raise ValueError(
+            raise BadValue(
                 f"lipschitz must be below 2 / width^2 = {limit:g}, or a density may reach 0 and no "
                 f"number of samples suffices, but was {self.lipschitz!r}."
             )
@@ -197,7 +198,7 @@ class LipschitzOutputs:
 def _renyi_ratio(density_ratio: float, order: float) -> float:
     log_ratio = (2 * order - 1) * math.log(density_ratio)
     if log_ratio > _LARGEST_LOG:
-        raise ValueError(
+        raise BadValue(
             f"order must be small enough for (tau_1 / tau)^(2 order - 1) to be a number, but was "
             f"{order!r} with tau_1 / tau = {density_ratio:g}; the LDP estimator (order=None) "
             "covers the limit."
@@ -236,9 +237,9 @@ class FiniteOutputs:
         _given(least_probability=self.least_probability)
         validate.positive(least_probability=self.least_probability)
         if self.least_probability * self.num_outputs > 1 + 1e-12:
-            raise ValueError(
-                f"least_probability must be at most 1 / num_outputs = {1 / self.num_outputs:g}, "
-                f"but was {self.least_probability!r}."
+            raise BadValue(
+                f"least_probability must be at most 1 / {term('num_outputs')} = "
+                f"{1 / self.num_outputs:g}, but was {self.least_probability!r}."
             )
 
     def layout(self, precision: float, order: float | None) -> Layout:

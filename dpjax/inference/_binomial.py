@@ -9,6 +9,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax.core import validate
+from dpjax.core.wording import BadValue
 
 
 def clopper_pearson(
@@ -37,7 +38,7 @@ def clopper_pearson(
     validate.counts(at_most=num_samples, counts=counts)
     validate.open_unit(confidence=confidence)
     if np.min(confidence) < 0.5:
-        raise ValueError(
+        raise BadValue(
             "confidence must be at least 0.5, or the lower bound may lie above the upper one, but "
             f"was {confidence!r} (a significance is 1 - confidence)."
         )

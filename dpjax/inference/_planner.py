@@ -31,6 +31,7 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from dpjax.core import validate
+from dpjax.core.wording import BadValue, term
 from dpjax.inference._assumptions import (
     FiniteOutputs,
     InputInterval,
@@ -172,7 +173,7 @@ def plan_finite(
     assumption = FiniteOutputs(num_outputs, least_probability, num_inputs)
     # The two bounds coincide for Renyi and one pair.
     if bound == "published" and (order is None or num_inputs > 2):
-        raise ValueError(
+        raise BadValue(
             "bound must be 'all-intervals' for finitely many outputs, but was 'published': that "
             "covers four counts, and the precision would be missed more often than stated."
         )
@@ -204,15 +205,16 @@ def _solve(
     elif precision is not None and num_samples is not None and confidence is None:
         confidence = guarantee.confidence(precision, num_samples)
         if confidence <= 0:
-            raise ValueError(
+            raise BadValue(
                 f"num_samples {num_samples!r} reaches no confidence at precision {precision!r}: "
                 "draw more, or ask for a coarser precision."
             )
     elif num_samples is not None and confidence is not None and precision is None:
         precision = guarantee.precision(num_samples, confidence)
     else:
-        raise ValueError(
-            "exactly two of precision, confidence and num_samples are accepted, but they were "
+        raise BadValue(
+            f"exactly two of {term('precision')}, {term('confidence')} and {term('num_samples')} "
+            "are accepted, but they were "
             f"{precision!r}, {confidence!r} and {num_samples!r}."
         )
     layout = assumption.layout(precision, order)
@@ -268,7 +270,7 @@ class _Guarantee(NamedTuple):
         while self.confidence(coarse, num_samples) < confidence:
             coarse *= 2
             if coarse > _COARSEST_PRECISION:
-                raise ValueError(
+                raise BadValue(
                     f"num_samples {num_samples!r} reaches no precision up to "
                     f"{_COARSEST_PRECISION:g} with confidence {confidence!r}: draw more, or ask "
                     "for a lower confidence."

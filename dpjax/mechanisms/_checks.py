@@ -17,6 +17,7 @@ from dpjax.core.types import (
     OutputSpace,
     VectorSpace,
 )
+from dpjax.core.wording import ON_HOST, BadType
 from dpjax.databases.trees import as_tree, shape_of
 from dpjax.mechanisms._base import Mechanism
 from dpjax.mechanisms._traces import same_program
@@ -57,10 +58,10 @@ def trace(
         jax.errors.UnexpectedTracerError,
     ) as error:
         first_line = str(error).splitlines()[0]
-        raise TypeError(
+        raise BadType(
             f"{label} cannot be traced by JAX ({type(error).__name__}: {first_line}). "
             "It must be written with jax.numpy and jax.random, without Python branches on drawn "
-            "values; otherwise wrap a function (database, num_samples) as dpjax.HostMechanism."
+            f"values; otherwise wrap a function (database, num_samples) as {ON_HOST}."
         ) from error
     except Exception as error:
         raise TypeError(

@@ -18,6 +18,7 @@ from dpjax.core.types import (
     RealSpace,
     VectorSpace,
 )
+from dpjax.core.wording import BadType
 from dpjax.databases.trees import as_tree
 from dpjax.mechanisms._base import draw_dtype
 from dpjax.mechanisms._checks import refuse_impure, trace
@@ -121,7 +122,7 @@ def _space(shape: jax.ShapeDtypeStruct, num_outcomes: int | None, label: str) ->
     if num_outcomes is not None:
         validate.positive_int(at_least=2, num_outcomes=num_outcomes)
         if shape.dtype.kind not in "biu" or shape.shape:
-            raise TypeError(
+            raise BadType(
                 f"num_outcomes is for functions that return one integer, but {label} returned "
                 f"{shape.dtype}{list(shape.shape)}."
             )

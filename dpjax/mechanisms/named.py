@@ -12,6 +12,7 @@ import numpy as np
 from dpjax.core.errors import name_of_function
 from dpjax.core.types import FiniteSpace
 from dpjax.core.validate import check_names
+from dpjax.core.wording import BadValue
 from dpjax.mechanisms import Mechanism, from_function
 from dpjax.mechanisms._catalogue import find_mechanism
 
@@ -102,7 +103,7 @@ def mechanism_from_plain(
     if isinstance(found, type):
         return found(**parameters)
     if database is None:
-        raise ValueError(f"pairs must be given for the function {name}.")
+        raise BadValue(f"pairs must be given for the function {name}.")
     return from_function(found, database, **parameters)
 
 

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from dpjax.core import validate
 from dpjax.core.numerics import finite_or_none
+from dpjax.core.options import option
+from dpjax.core.wording import BadValue
 from dpjax.inference import Event
 from dpjax.methods._candidates import Candidate, candidates, num_marks
 from dpjax.methods._findings import finding_of
@@ -44,11 +46,11 @@ _FEWEST = 10
 
 @dataclass(frozen=True)
 class Events:
-    """An event with the largest bound to be expected is chosen, and its fresh counts bound.
+    """Lower bound from an event's counts, at every sample size and for every kind of output.
 
-    The bound is exact at every sample size and for every kind of output. Of more than two pairs the
-    better ones are searched again: 5/11 of the search is spent on all of them, the rest on one in
-    four, two at least. Recorded outputs are split by their source instead.
+    The search chooses the event with the largest expected bound; fresh counts bound it. Of more
+    than two pairs the better ones are searched again: 5/11 of the search is spent on all of them,
+    the rest on one in four, two at least. Recorded outputs are split by their source instead.
 
     Attributes:
         num_samples: n, outputs at each side of a pair that search, on average over the pairs;
@@ -69,11 +71,33 @@ class Events:
         Karnin, Koren, Somekh (2013): sequential halving.
     """
 
-    num_samples: int | None = None
-    num_confirm: int | None = None
-    region: Any = None
-    num_draws: int | None = None
-    also: bool = False
+    num_samples: int | None = option(
+        "n, draws a side and pair to search. Default: 20000.",
+        default=None,
+        only=("mechanism", "function", "host", "command"),
+    )
+    num_confirm: int | None = option(
+        "N, fresh draws a side to confirm. Default: 50000.",
+        default=None,
+        only=("mechanism", "function", "host", "command"),
+    )
+    region: Any = option(
+        "Where outputs are compared.",
+        default=None,
+        kind="tuple[float, float]",
+        metavar="LOW HIGH",
+    )
+    num_draws: int | None = option(
+        "Draws a side in all, to search and to confirm, in place of both numbers.",
+        default=None,
+        only=("mechanism", "function", "host", "command"),
+    )
+    also: bool = option(
+        "Count a chain of sets too, with half of the error, so that the result answers for every "
+        "notion.",
+        default=False,
+        flag="--also",
+    )
     name: ClassVar[str] = "events"
     bounded: ClassVar[bool] = True
 
@@ -82,7 +106,7 @@ class Events:
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         validate.draws(**given)
         if self.num_draws is not None and len(given) > 1:
-            raise ValueError(
+            raise BadValue(
                 "num_draws must be given alone, for it is the total, but so were "
                 f"{' and '.join(sorted(given.keys() - {'num_draws'}))}."
             )
@@ -102,7 +126,7 @@ class Events:
         if self.num_draws is None:
             return rounds_within(num_pairs, num_pairs * _SEARCH + _CONFIRM)
         if self.num_draws < _FEWEST * num_pairs:
-            raise ValueError(
+            raise BadValue(
                 f"num_draws must be at least {_FEWEST * num_pairs}, {_FEWEST} for each pair, but "
                 f"was {self.num_draws}."
             )

@@ -15,6 +15,7 @@ import numpy as np
 from dpjax.core import random, validate
 from dpjax.core.execution import Execution, default_execution
 from dpjax.core.types import MixedSpace
+from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs
 from dpjax.databases.trees import nth
 from dpjax.methods.local import Local, dpl_runs
@@ -102,7 +103,7 @@ def search_pairs(
     sizes = _rung_sizes(len(pairs), keep, factor)
     rungs = [(size, budget // (2 * len(sizes) * size)) for size in sizes]
     if rungs[0][1] < _FEWEST:
-        raise ValueError(
+        raise BadValue(
             f"budget must be at least {2 * _FEWEST * len(sizes) * len(pairs)} draws for "
             f"{len(pairs)} pairs in {len(sizes)} rungs, but was {budget}."
         )

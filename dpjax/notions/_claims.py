@@ -7,6 +7,7 @@ from typing import SupportsFloat, cast
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.wording import BadType, BadValue
 
 Claim = float | tuple[tuple[float, float], ...]
 """A number in the notion's unit, or points of a curve."""
@@ -53,7 +54,7 @@ def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
     )
     for epsilon, delta in points:
         if not (0 <= epsilon < np.inf and 0 <= delta <= 1):
-            raise ValueError(
+            raise BadValue(
                 "claim must have epsilons of at least 0 and deltas in [0, 1], but had "
                 f"({epsilon!r}, {delta!r})."
             )
@@ -74,13 +75,13 @@ def epsilon_at(claim: object, delta: float) -> float:
         # Nothing is claimed between points, nor before the first.
         held = [e for e, d in profile_points(claim) if d <= delta]
         if not held:
-            raise ValueError(f"claim must have a point with a delta of at most {delta}.")
+            raise BadValue(f"claim must have a point with a delta of at most {delta}.")
         return min(held)
     low, high = 0.0, float(_EPSILONS[-1])
     if float(function(low)) <= delta:
         return 0.0
     if float(function(high)) > delta:
-        raise ValueError(
+        raise BadValue(
             f"claim must fall to delta = {delta} before epsilon = {high:g}, but was "
             f"{function(high)!r} there."
         )
@@ -103,7 +104,7 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
         points = _pairs(claim, "level", "error")
     for point in points:
         if not all(0 <= value <= 1 for value in point):
-            raise ValueError(f"claim must have points in the unit square, but had {point!r}.")
+            raise BadValue(f"claim must have points in the unit square, but had {point!r}.")
     return tuple(points)
 
 
@@ -118,12 +119,12 @@ def _delta_of(claim: object) -> _Function | None:
 def _pairs(claim: object, x: str, y: str) -> list[tuple[float, float]]:
     accepted = _FORMS.format(x=x, y=y)
     if not isinstance(claim, Sequence | np.ndarray) or isinstance(claim, str) or not len(claim):
-        raise TypeError(f"claim must be {accepted}, but was {claim!r}.")
+        raise BadType(f"claim must be {accepted}, but was {claim!r}.")
     try:
         array = np.asarray(claim, np.float64)
     except (TypeError, ValueError):
         array = np.empty(0)
     array = np.atleast_2d(array)
     if array.shape[-1] != 2 or array.ndim != 2 or not np.isfinite(array).all():
-        raise ValueError(f"claim must be {accepted}, but was {claim!r}.")
+        raise BadValue(f"claim must be {accepted}, but was {claim!r}.")
     return [(float(a), float(b)) for a, b in array[np.argsort(array[:, 0], kind="stable")]]

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.core.wording import BadValue
 from dpjax.inference import Band, epsilon_of, largest, profile, trade_off
 from dpjax.notions import _claims
 from dpjax.notions._claims import Claim
@@ -131,7 +132,7 @@ class TradeOff(_Curve):
             ValueError: The distance is above 1.
         """
         if distance > 1:
-            raise ValueError(
+            raise BadValue(
                 f"distance must be 1 for a trade-off curve, but was {distance}: use "
                 "dpjax.Profile() or dpjax.Gdp()."
             )

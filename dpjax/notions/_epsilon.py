@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core import validate
+from dpjax.core.options import option
+from dpjax.core.wording import BadValue
 from dpjax.inference import Band, Hypothesis, Ratio, epsilon_of, largest
 from dpjax.notions import _claims
 from dpjax.notions._claims import Claim
@@ -28,7 +30,7 @@ class Epsilon(Notion):
         ValueError: It lies outside of [0, 1).
     """
 
-    delta: float = 0.0
+    delta: float = option("Of (epsilon, delta)-DP.", default=0.0, only=("events",))
     name: ClassVar[str] = "epsilon"
     takes_delta: ClassVar[bool] = True
 
@@ -36,7 +38,7 @@ class Epsilon(Notion):
         validate.finite(delta=self.delta)
         # Leaving out all of the probability claims nothing.
         if not 0 <= self.delta < 1:
-            raise ValueError(f"delta must lie in [0, 1), but was {self.delta!r}.")
+            raise BadValue(f"delta must lie in [0, 1), but was {self.delta!r}.")
 
     @property
     def symbol(self) -> str:

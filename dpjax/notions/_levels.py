@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core import validate
+from dpjax.core.wording import BadValue
 from dpjax.inference import (
     Band,
     Difference,
@@ -93,10 +94,10 @@ class Renyi(Notion):
 
     def __post_init__(self):
         if isinstance(self.order, float | int) and math.isinf(self.order) and self.order > 0:
-            raise ValueError("order must be finite, but was infinite: use dpjax.Epsilon().")
+            raise BadValue("order must be finite, but was infinite: use dpjax.Epsilon().")
         validate.finite(order=self.order)
         if self.order <= 1:
-            raise ValueError(f"order must be a number > 1, but was {self.order!r}.")
+            raise BadValue(f"order must be a number > 1, but was {self.order!r}.")
 
     @property
     def symbol(self) -> str:
@@ -116,7 +117,7 @@ class Renyi(Notion):
         """
         least = 2 * 2 ** (distance - 1).bit_length()
         if distance > 1 and self.order < least:
-            raise ValueError(
+            raise BadValue(
                 f"order must be at least {least} for pairs at a distance of {distance}, of which a "
                 f"smaller one says nothing of a single record, but was {self.order:g}."
             )

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core.numerics import finite_or_none
+from dpjax.core.wording import EVENTS, BadValue
 from dpjax.inference import KernelSums, LocalBounds, local_bounds
 from dpjax.notions._epsilon import Epsilon
 from dpjax.notions._evidence import Evidence, Rows, register
@@ -81,6 +82,6 @@ class LocalSums(Evidence):
 
 def no_events(notion: Notion) -> ValueError:
     """The refusal of evidence that can answer a single question about epsilon."""
-    return ValueError(
-        f"this audit counted no events, so it says nothing of {notion.symbol}: use method=Events()."
+    return BadValue(
+        f"this audit counted no events, so it says nothing of {notion.symbol}: use {EVENTS}."
     )

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.core.wording import BadType
 from dpjax.inference import (
     WORTH,
     Band,
@@ -99,7 +100,7 @@ class Notion:
             TypeError, ValueError: It is of another form, or out of range.
         """
         if not _claims.is_number(claim):
-            raise TypeError(f"claim must be a number for {self.symbol}, but was {claim!r}.")
+            raise BadType(f"claim must be a number for {self.symbol}, but was {claim!r}.")
         return _claims.number(claim)
 
     def choose(self, search: Search, budget: Budget) -> Event:

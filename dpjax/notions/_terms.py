@@ -7,6 +7,7 @@ from jax import Array
 
 from dpjax.core import random, validate
 from dpjax.core.execution import Execution, default_execution
+from dpjax.core.wording import EVENTS, BadType, BadValue
 from dpjax.notions._claims import Claim
 from dpjax.notions._epsilon import Epsilon
 from dpjax.notions._notion import Notion
@@ -41,7 +42,7 @@ class Terms:
 
     def __post_init__(self):
         if not isinstance(self.notion, Notion):
-            raise TypeError(
+            raise BadType(
                 "notion must be dpjax.Epsilon(delta=...), Profile(), TradeOff(), Gdp(), "
                 f"Renyi(order), Zcdp() or TotalVariation(), but was {self.notion!r}."
             )
@@ -79,19 +80,16 @@ class Terms:
             what: The method counts, for the message.
         """
         if not isinstance(self.notion, Epsilon):
-            raise ValueError(
-                f"notion must be dpjax.Epsilon() for {what}, but was {self.notion!r}: use "
-                "method=Events()."
+            raise BadValue(
+                f"notion must be dpjax.Epsilon() for {what}, but was {self.notion!r}: use {EVENTS}."
             )
         if self.notion.delta:
-            raise ValueError(
-                f"delta must be 0 for {what}, but was {self.notion.delta}: use method=Events(), "
+            raise BadValue(
+                f"delta must be 0 for {what}, but was {self.notion.delta}: use {EVENTS}, "
                 "which counts an event."
             )
         if self.distance != 1:
-            raise ValueError(
-                f"distance must be 1 for {what}, but was {self.distance}: use method=Events()."
-            )
+            raise BadValue(f"distance must be 1 for {what}, but was {self.distance}: use {EVENTS}.")
 
     @cached_property
     def root(self) -> Array:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpjax.core.wording import BadValue
 from dpjax.partitions._partition import Partition, after
 from dpjax.partitions._region import Box, Region
 from dpjax.partitions.outputs import Outputs
@@ -99,7 +100,7 @@ def lay(
 def _check_dimension(region: Region | None, dimension: int) -> None:
     of_region = region.dimension if isinstance(region, Box) else 1
     if region is not None and of_region != dimension:
-        raise ValueError(
+        raise BadValue(
             f"region must have dimension {dimension} as the outputs, but had {of_region}."
         )
 

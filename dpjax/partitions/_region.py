@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from dpjax.core import validate
 from dpjax.core.types import FiniteSpace, IntegerSpace, OutputSpace, RealSpace, VectorSpace
+from dpjax.core.wording import BadType, BadValue
 
 
 @jax.tree_util.register_dataclass
@@ -57,17 +58,17 @@ class Box:
         try:
             low, high = (np.atleast_1d(np.asarray(x, float)) for x in (self.low, self.high))
         except (TypeError, ValueError):
-            raise TypeError(
+            raise BadType(
                 f"region must have numbers as ends, but had {self.low!r} and {self.high!r}."
             ) from None
         if low.ndim != 1 or low.shape != high.shape:
-            raise ValueError(
+            raise BadValue(
                 f"region must have ends of one shape [d], but had {low.shape} and {high.shape}."
             )
         dtype = jnp.result_type(float)
         validate.increasing(low, high, name="region")
         if np.any(low.astype(dtype) >= high.astype(dtype)):
-            raise ValueError(
+            raise BadValue(
                 f"region must have ends that differ as {np.dtype(dtype)}, but had {self.low!r} and "
                 f"{self.high!r}: subtract a constant from the outputs, or turn on float64 "
                 "(jax_enable_x64; --x64 on the command line)."
@@ -129,7 +130,7 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
     if isinstance(space, FiniteSpace):
         return _finite_region(region, space)
     if region is None:
-        raise ValueError(
+        raise BadValue(
             f"region must be given as (low, high) for outputs in {space}; None is for finite ones."
         )
     if isinstance(region, Region):
@@ -139,10 +140,10 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
     if isinstance(space, IntegerSpace):
         return _integer_region(box)
     if not isinstance(box, Box):
-        raise TypeError(f"region must be an interval or a box for outputs in {space}.")
+        raise BadType(f"region must be an interval or a box for outputs in {space}.")
     dimension = space.dimension if isinstance(space, VectorSpace) else 1
     if box.dimension != dimension:
-        raise ValueError(
+        raise BadValue(
             f"region must have dimension {dimension} as the outputs, but had {box.dimension}."
         )
     if dimension > 3:
@@ -177,7 +178,7 @@ def _box_between(ends: Iterable[ArrayLike]) -> Box:
     try:
         low, high = ends
     except (TypeError, ValueError):
-        raise TypeError(f"region must be (low, high), but was {ends!r}.") from None
+        raise BadType(f"region must be (low, high), but was {ends!r}.") from None
     return Box(low, high)
 
 
@@ -185,7 +186,7 @@ def _finite_region(region: RegionLike | None, space: FiniteSpace) -> Outcomes:
     allowed = np.ones(space.size, bool)
     if isinstance(region, Outcomes):
         if region.low < 0 or region.low + region.size > space.size:
-            raise ValueError(
+            raise BadValue(
                 f"region must hold outcomes 0..{space.size - 1}, but counted {region.low}.."
                 f"{region.low + region.size - 1}."
             )
@@ -193,11 +194,11 @@ def _finite_region(region: RegionLike | None, space: FiniteSpace) -> Outcomes:
     if region is not None:
         chosen = np.asarray(region)
         if chosen.size == 0:
-            raise ValueError("region must hold at least one outcome, but was empty.")
+            raise BadValue("region must hold at least one outcome, but was empty.")
         if chosen.dtype.kind not in "iu" or chosen.ndim != 1:
-            raise TypeError(f"region must be a list of outcomes (integers), but was {region!r}.")
+            raise BadType(f"region must be a list of outcomes (integers), but was {region!r}.")
         if chosen.min() < 0 or chosen.max() >= space.size:
-            raise ValueError(
+            raise BadValue(
                 f"region must hold outcomes 0..{space.size - 1}, but was {region!r}: it lies "
                 "outside the support of the outputs."
             )
@@ -209,9 +210,7 @@ def _integer_region(region: Region) -> Outcomes:
     if isinstance(region, Outcomes):
         return _not_empty(region)
     if region.dimension != 1:
-        raise ValueError(
-            f"region must have dimension 1 as the outputs, but had {region.dimension}."
-        )
+        raise BadValue(f"region must have dimension 1 as the outputs, but had {region.dimension}.")
     if np.max(np.abs([region.low[0], region.high[0]])) > 2**24:
         raise ValueError(
             f"region {region} reaches past 2^24, where its ends are no longer exact integers: "
@@ -227,7 +226,7 @@ def _integer_region(region: Region) -> Outcomes:
 
 def _not_empty(region: Outcomes) -> Outcomes:
     if np.shape(region.allowed) != (region.size,) or not np.any(region.allowed):
-        raise ValueError(
+        raise BadValue(
             f"region must hold at least one outcome, and say of each of {region.size} whether it "
             f"does, but allowed {int(np.sum(region.allowed))} of {np.size(region.allowed)}."
         )

@@ -14,7 +14,10 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.types import Database
+from dpjax.core.wording import OUTCOMES, BadValue, term
 from dpjax.partitions._nested import LARGEST, Nested, usual
+
+_REFUSED = term("special='error'", "--special 'error'")
 
 _SHOWN = 80
 """Longest text that is shown, in characters."""
@@ -221,9 +224,9 @@ class Encoder:
 
     def _special_label(self, text: str) -> int:
         if self._special == "error":
-            raise ValueError(
-                f"{self.source} gave the outcome {text!r}, which special='error' refuses; with "
-                "special='outcomes' it counts as an outcome of its own."
+            raise BadValue(
+                f"{self.source} gave the outcome {text!r}, which {_REFUSED} refuses; with "
+                f"{OUTCOMES} it counts as an outcome of its own."
             )
         return self.named(text)
 
@@ -283,7 +286,7 @@ def check_bits(bits: int | str | None) -> None:
     elif bits is not None:
         validate.positive_int(bits=bits)
         if bits > 8:
-            raise ValueError(f"bits must be at most 8 (2^8 labels), but was {bits}.")
+            raise BadValue(f"bits must be at most 8 (2^8 labels), but was {bits}.")
 
 
 def lowest_set_bit(values: np.ndarray) -> np.ndarray:

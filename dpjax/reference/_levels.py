@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from dpjax import mechanisms
 from dpjax.core.types import FiniteSpace, IntegerSpace, MixedSpace, VectorSpace
+from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs
 from dpjax.mechanisms import BuiltIn
 from dpjax.reference._density import log_density
@@ -53,10 +54,10 @@ def pair_level(
     """
     database, neighbor = np.asarray(database, float), np.asarray(neighbor, float)
     if region is not None and not region[0] <= region[1]:
-        raise ValueError(f"region must be (low, high) with low <= high, but was {region}.")
+        raise BadValue(f"region must be (low, high) with low <= high, but was {region}.")
     space = mechanism.output_space
     if isinstance(space, VectorSpace | MixedSpace) and region is not None:
-        raise ValueError(f"region must be None for outputs in {space}, but was {region!r}.")
+        raise BadValue(f"region must be None for outputs in {space}, but was {region!r}.")
     if isinstance(mechanism, mechanisms.Gaussian | mechanisms.DiscreteGaussian) and region is None:
         # The loss is linear in t, so its supremum over all outputs is infinite.
         return 0.0 if database == neighbor else float("inf")

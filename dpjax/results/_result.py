@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dpjax.core.errors import neutral
 from dpjax.core.files import read_document, write_whole
 from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadType
 from dpjax.notions import Notion, Rows, Statement, evidence_from_plain
 from dpjax.report import Page
 from dpjax.results._figures import figure_of, levels_figure
@@ -42,7 +43,7 @@ class AuditResult(Parts):
             TypeError: It is no notion.
         """
         if not isinstance(notion, Notion):
-            raise TypeError(f"notion must be a notion of dpjax, but was {notion!r}.")
+            raise BadType(f"notion must be a notion of dpjax, but was {notion!r}.")
         distance = self.recipe.get("distance", 1)
         notion.refuse_distance(distance)
         sure, named = self.statement.own_confidence, self.notion

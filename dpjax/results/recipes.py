@@ -11,6 +11,7 @@ from dpjax.core import validate
 from dpjax.core.errors import nearest
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
+from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs
 from dpjax.notions import NOTIONS, Epsilon, Notion
 from dpjax.partitions import Box, Outcomes, Region
@@ -43,7 +44,7 @@ def _plain_side(stacked: object) -> object:
     if isinstance(stacked, dict):
         return {name: _plain_side(part) for name, part in stacked.items()}
     if not isinstance(stacked, np.ndarray):
-        raise ValueError(
+        raise BadValue(
             "pairs must hold arrays, or dicts of arrays, for a sweep, which writes them down, but "
             f"held {type(stacked).__name__}."
         )

@@ -15,6 +15,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.options import option
+from dpjax.core.wording import BadType, BadValue
 from dpjax.partitions.outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.sources._host import seeds_of_calls
 from dpjax.sources._on_host import Draw, OnHost
@@ -51,12 +53,12 @@ class CommandMechanism(OnHost):
     """
 
     command: str
-    workers: int = 1
+    workers: int = option("", default=1)
     batch_size: int = 50_000
-    timeout: float | None = 600.0
-    special: str = "outcomes"
-    bits: int | str | None = None
-    time_limit: float | None = None
+    timeout: float | None = option("Seconds that one run of the program may take.", default=600.0)
+    special: str = option("", default="outcomes")
+    bits: int | str | None = option("", default=None)
+    time_limit: float | None = option("", default=None)
     kind: ClassVar[str] = "command"
 
     def __post_init__(self):
@@ -65,9 +67,9 @@ class CommandMechanism(OnHost):
         except ValueError as error:
             raise ValueError(f"command {self.command!r} cannot be split: {error}.") from None
         if not words:
-            raise ValueError("command must name a program, but was empty.")
+            raise BadValue("command must name a program, but was empty.")
         if not any("{database}" in word for word in words):
-            raise ValueError(
+            raise BadValue(
                 f"command must have {{database}} in it, but was {self.command!r}: a program that "
                 "does not see the database has nothing to hide."
             )
@@ -102,7 +104,7 @@ class CommandMechanism(OnHost):
         """The program, if it may be run; see `Source`."""
         command = content.pop("command", None)
         if not isinstance(command, str):
-            raise TypeError(f"command must be a text, but was {command!r}.")
+            raise BadType(f"command must be a text, but was {command!r}.")
         if not trust.commands:
             raise ValueError(
                 f"the program {command!r} would be run, which a file may not do by itself: if you "
@@ -228,7 +230,7 @@ def _argument(text: str) -> str:
     except UnicodeEncodeError:
         taken = False
     if not taken:
-        raise ValueError(
+        raise BadValue(
             "pairs must hold texts without a NUL or half a surrogate for a command, but held "
             f"{preview_database(text)}."
         )
@@ -243,7 +245,7 @@ def _database_text(database: Any) -> str:
     try:
         return json.dumps(database, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        raise TypeError(
+        raise BadType(
             "pairs must hold texts or what JSON can hold for a command, but held "
             f"{preview_database(database)}."
         ) from None

@@ -7,6 +7,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from dpjax.core.types import FiniteSpace, MixedSpace
+from dpjax.core.wording import EVENTS, BadValue, Sentence, term
 from dpjax.databases import Pairs
 from dpjax.mechanisms import Mechanism, is_built_in
 from dpjax.partitions import Outcomes, as_region
@@ -40,9 +41,9 @@ class DrawnArrays:
     def __init__(self, mechanism: Mechanism, pairs: Pairs, region: Any, key: Array):
         space = mechanism.output_space
         if isinstance(space, MixedSpace):
-            raise ValueError(
-                f"Local cannot audit outputs that are {space}: beside an atom there is no density; "
-                "use method=Events()."
+            raise BadValue(
+                f"{term('Local', '--method local')} cannot audit outputs that are {space}: beside "
+                f"an atom there is no density; use {EVENTS}."
             )
         self.pairs, self.settings = AnyPairs.of(pairs), dict[str, Any]()
         self.streams = DrawnStreams(mechanism, pairs.database, pairs.neighbor, key)
@@ -73,9 +74,11 @@ class DrawnArrays:
         if lost < _LOST:
             return []
         return [
-            f"{lost:.2%} of the outputs at one side of the chosen pair were integers outside of "
-            f"0 .. {space.size - 1} (num_outcomes) and were in no event; method=Events() counts "
-            "them too."
+            Sentence(
+                f"{lost:.2%} of the outputs at one side of the chosen pair were integers outside "
+                f"of 0 .. {space.size - 1} ({term('num_outcomes')}) and were in no event; {EVENTS} "
+                "counts them too."
+            )
         ]
 
 
@@ -83,9 +86,9 @@ def _refuse_lost_outcomes(outputs: np.ndarray, size: int) -> None:
     """Refuses integers outside of 0, ..., size - 1, which a count of these would lose."""
     outside = outputs[(outputs < 0) | (outputs >= size)]
     if outside.size:
-        raise ValueError(
+        raise BadValue(
             f"num_outcomes is {size}, but {int(outside[0])} and others outside of 0 .. {size - 1} "
             f"were returned in {outside.size / outputs.size:.2%} of a pilot's outputs: give a "
-            "larger num_outcomes (or FiniteSpace), or use method=Events(), which counts those "
+            f"larger {term('num_outcomes')} (or FiniteSpace), or use {EVENTS}, which counts those "
             "below and those above as one outcome each."
         )

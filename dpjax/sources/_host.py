@@ -14,6 +14,8 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import name_of_function
+from dpjax.core.options import option
+from dpjax.core.wording import NO_WORKERS, ONE_BY_ONE, OUTCOMES, BadType, BadValue, term
 from dpjax.mechanisms.named import imported, path_of
 from dpjax.partitions._nested import rows_of
 from dpjax.partitions.outputs import Encoder, Raised, check_bits, preview, preview_database
@@ -62,17 +64,34 @@ class HostMechanism(OnHost):
     """
 
     function: Callable[..., Any]
-    batched: bool = True
-    workers: int = 0
+    batched: bool = option(
+        "The function is (database) -> one output; an exception is then an outcome.",
+        default=True,
+        flag="/--one-by-one",
+    )
+    workers: int = option("Processes that draw at the same time.", default=0)
     batch_size: int = 10_000
-    special: str = "outcomes"
-    bits: int | str | None = None
-    time_limit: float | None = None
+    special: str = option(
+        "What NaN, infinities, empty answers and exceptions are: outcomes or error.",
+        default="outcomes",
+        choices=("outcomes", "error"),
+    )
+    bits: int | str | None = option(
+        "Look at the lowest set bit of each real too, or at its K lowest mantissa bits.",
+        default=None,
+        metavar="lowest|K",
+        only=("events",),
+    )
+    time_limit: float | None = option(
+        "Seconds of drawing in all; fewer draws to keep it.", default=None
+    )
     kind: ClassVar[str] = "host"
 
     def __post_init__(self):
         if not callable(self.function):
-            raise TypeError(f"function must be callable, but was {self.function!r}.")
+            raise BadType(
+                f"{term('function', '--host')} must be callable, but was {self.function!r}."
+            )
         validate.positive_int(batch_size=self.batch_size)
         validate.positive_int(at_least=0, workers=self.workers)
         validate.one_of(("outcomes", "error"), special=self.special)
@@ -151,9 +170,9 @@ class HostMechanism(OnHost):
                     saw(len(batch))
                 yield batch
         except futures.BrokenExecutor:
-            raise ValueError(
+            raise BadValue(
                 f"the function {self.name} ended its worker process, or cannot be imported there: "
-                "it must be at the top level of an importable module; or use workers=0."
+                f"it must be at the top level of an importable module; or use {NO_WORKERS}."
             ) from None
 
 
@@ -211,9 +230,9 @@ def _draw(
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # sys.exit() among them, which must end no audit
-        raise ValueError(
+        raise BadValue(
             f"the function {name} raised {type(error).__name__} when asked for {asked}: {error}. "
-            "In a batch it is not known which output failed: with batched=False each exception is "
+            f"In a batch it is not known which output failed: with {ONE_BY_ONE} each exception is "
             "an outcome of its own."
         ) from error
     if isinstance(batch, dict):
@@ -227,9 +246,9 @@ def _draw(
     if not isinstance(batch, np.ndarray | list | tuple):
         # Arrays of other libraries (JAX, PyTorch, pandas) become NumPy's.
         if isinstance(batch, str | bytes) or not hasattr(batch, "__array__"):
-            raise ValueError(
+            raise BadValue(
                 f"the function {name} was asked for {asked} but returned {preview(batch)}: it must "
-                "return an array or a list, or be used with batched=False."
+                f"return an array or a list, or be used with {ONE_BY_ONE}."
             )
         batch = np.asarray(batch)
     if (isinstance(batch, np.ndarray) and batch.ndim == 0) or len(batch) != num_samples:
@@ -256,9 +275,9 @@ def _draw_one(
         if catch:
             # Only its type: a message may hold what no label should, and may not be picklable.
             return Raised(f"error: {type(error).__name__}")
-        raise ValueError(
+        raise BadValue(
             f"the function {name} raised {type(error).__name__} at the database "
-            f"{preview_database(fresh())}: {error}. With special='outcomes' an exception is an "
+            f"{preview_database(fresh())}: {error}. With {OUTCOMES} an exception is an "
             "outcome."
         ) from error
 
@@ -287,8 +306,8 @@ def _check_arguments(function: Callable[..., Any], name: str, batched: bool) -> 
     try:
         signature.bind(*given, **({} if seed is None else {seed: 0}))
     except TypeError as error:
-        wanted = "(database, num_samples)" if batched else "(database), for batched=False"
-        raise TypeError(
+        wanted = "(database, num_samples)" if batched else f"(database), for {ONE_BY_ONE}"
+        raise BadType(
             f"the function {name} must take the arguments {wanted}, and none but seed or rng "
             f"besides, but takes {signature}: {error}."
         ) from None
@@ -298,7 +317,7 @@ def _check_picklable(function: Callable[..., Any], name: str) -> None:
     try:
         pickle.dumps(function)
     except Exception as error:
-        raise TypeError(
+        raise BadType(
             f"workers need a function that can be pickled, but {name} cannot be ({error}): put it "
-            "at the top level of a module, or use workers=0."
+            f"at the top level of a module, or use {NO_WORKERS}."
         ) from None

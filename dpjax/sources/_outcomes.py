@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.core.wording import CONTINUOUS, DISCRETE, EVENTS, BadValue, Sentence
 from dpjax.sources._labels_alone import refuse_alone
 from dpjax.sources._source import Smoothing
 
@@ -48,25 +49,31 @@ def looks_discrete(
         wide = bool(counts[rare].sum() * 2 > len(both))
         if wide and smoothing is not None and _may_be_smoothed(x, y, values, size, smoothing):
             notes.append(
-                f"Integers of a wide range ({len(values)} distinct, most of them fewer "
-                f"than {_SEEN} times a side in the search): taken as reals and smoothed. Say "
-                "discrete=True if they are outcomes, or method=Events() for exact counts."
+                Sentence(
+                    f"Integers of a wide range ({len(values)} distinct, most of them fewer "
+                    f"than {_SEEN} times a side in the search): taken as reals and smoothed. Say "
+                    f"{DISCRETE} if they are outcomes, or {EVENTS} for exact counts."
+                )
             )
             return False
         notes.append(f"Integers: taken as outcomes ({len(values)} distinct).")
         if wide and smoothing is not None:
             notes.append(
-                f"Most of these outcomes happen fewer than {_SEEN} times a side in the search, "
-                "where one says little: method=Events() compares sets of them."
+                Sentence(
+                    f"Most of these outcomes happen fewer than {_SEEN} times a side in the search, "
+                    f"where one says little: {EVENTS} compares sets of them."
+                )
             )
         return True
     if len(values) <= min(_MAX_DISTINCT, size // 10, len(both) // 4):
         notes.append(
-            f"Only {len(values)} distinct numbers in {len(both)} that search: taken as outcomes. "
-            "Say discrete=False if they are reals."
+            Sentence(
+                f"Only {len(values)} distinct numbers in {len(both)} that search: taken as "
+                f"outcomes. Say {CONTINUOUS} if they are reals."
+            )
         )
         return True
-    notes.append("Taken as reals with a density. Say discrete=True if they are outcomes.")
+    notes.append(Sentence(f"Taken as reals with a density. Say {DISCRETE} if they are outcomes."))
     return False
 
 
@@ -155,16 +162,16 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
         np.concatenate([x, y]), return_inverse=True, return_counts=True
     )
     if labels.dtype.kind in "iuf" and len(labels) == counts.sum():
-        raise ValueError(
+        raise BadValue(
             f"all of the {len(labels)} outputs in x and y are distinct numbers, so as outcomes "
-            "there is nothing to compare: say discrete=False if they are reals, or "
-            "method=Events(), which compares sets of them."
+            f"there is nothing to compare: say {CONTINUOUS} if they are reals, or "
+            f"{EVENTS}, which compares sets of them."
         )
     if labels.dtype.kind in "USO":
         refuse_alone(counts, "x and y", counts.sum(), repr(in_python(labels[0])))
     if len(labels) > _MAX_OUTCOMES:
-        raise ValueError(
-            f"x and y hold {len(labels)} distinct outcomes, more than 2^20: say discrete=False if "
+        raise BadValue(
+            f"x and y hold {len(labels)} distinct outcomes, more than 2^20: say {CONTINUOUS} if "
             "they are reals, or group them."
         )
     if len(labels) == 1:

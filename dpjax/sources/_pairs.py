@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs
 from dpjax.databases._pairs import rows_of
 from dpjax.databases.trees import rows
@@ -35,14 +36,14 @@ class AnyPairs(NamedTuple):
             ValueError: There is none.
         """
         if pairs is None:
-            raise ValueError("pairs must be given: a list of (database, neighbor).")
+            raise BadValue("pairs must be given: a list of (database, neighbor).")
         if isinstance(pairs, AnyPairs):
             return pairs
         if isinstance(pairs, Pairs):
             return cls((rows(pairs.database), rows(pairs.neighbor)), pairs.labels)
         written = rows_of(pairs)
         if not written:
-            raise ValueError("pairs must hold at least one (database, neighbor), but was empty.")
+            raise BadValue("pairs must hold at least one (database, neighbor), but was empty.")
         names = tuple(f"pair {number}" for number in range(len(written)))
         return cls(([row[0] for row in written], [row[1] for row in written]), names)
 
@@ -55,7 +56,7 @@ class AnyPairs(NamedTuple):
         if all(map(_is_equal, *self.sides)):
             first = self.sides[0][0]
             shown = preview_database(first.tolist() if hasattr(first, "tolist") else first)
-            raise ValueError(
+            raise BadValue(
                 f"pairs must hold two different databases, but in {' and '.join(self.labels[:3])} "
                 f"both are {shown}: no output can tell them apart."
             )

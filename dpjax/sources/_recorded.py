@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self
 from jax import Array
 
 from dpjax.core import validate
+from dpjax.core.options import option
+from dpjax.core.wording import EVENTS, BadValue
 from dpjax.partitions.outputs import check_bits
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._recorded_arrays import RecordedArrays, recorded_arrays
@@ -46,10 +48,18 @@ class Recorded(Source):
 
     x: Any
     y: Any
-    discrete: bool | None = None
-    bits: int | str | None = None
-    search_fraction: float = 0.3
-    blocks: int | None = None
+    discrete: bool | None = option(
+        "What recorded outputs are; found out if not said.",
+        default=None,
+        flag="--discrete/--continuous",
+    )
+    bits: int | str | None = option("", default=None)
+    search_fraction: float = option("Share of the outputs that searches.", default=0.3)
+    blocks: int | None = option(
+        "Length of blocks of outputs that depend on each other, as those of a chain do.",
+        default=None,
+        only=("events",),
+    )
     name: str = "recorded outputs"  # pyright: ignore[reportIncompatibleMethodOverride]
     kind: ClassVar[str] = "samples"
     takes_pairs: ClassVar[bool] = False
@@ -62,7 +72,7 @@ class Recorded(Source):
         if self.blocks is not None:
             validate.positive_int(blocks=self.blocks)
         if self.search_fraction >= 0.5:
-            raise ValueError(
+            raise BadValue(
                 f"search_fraction must be below 0.5, but was {self.search_fraction}: the confirm "
                 "part must be the larger one."
             )
@@ -81,7 +91,7 @@ class Recorded(Source):
     def refuse_pairs(self, pairs: Any) -> None:
         """Raises where databases were given."""
         if pairs is not None:
-            raise ValueError(
+            raise BadValue(
                 "pairs must be left out for recorded outputs: x was recorded at the database and y "
                 "at its neighbor."
             )
@@ -98,9 +108,9 @@ class Recorded(Source):
         self.refuse_pairs(pairs)
         for name, given in (("bits", self.bits), ("blocks", self.blocks)):
             if given is not None:
-                raise ValueError(
+                raise BadValue(
                     f"{name} must be left out where a density is estimated, but was {given!r}: use "
-                    "method=Events(), which counts outcomes."
+                    f"{EVENTS}, which counts outcomes."
                 )
         return recorded_arrays(self, region, key, smoothing)
 

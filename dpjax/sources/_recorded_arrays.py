@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpjax.core import validate
 from dpjax.core.types import FiniteSpace, RealSpace, VectorSpace
+from dpjax.core.wording import DISCRETE, EVENTS, BadType, BadValue, term
 from dpjax.partitions import Box, Region, as_region
 from dpjax.sources._held import Chunked, as_outputs
 from dpjax.sources._outcomes import (
@@ -67,16 +68,14 @@ class RecordedArrays:
             if region is None:
                 return as_region(None, self.space)
             if isinstance(region, str) or not hasattr(region, "__iter__"):
-                raise TypeError(
+                raise BadType(
                     "region must be a list of outcomes for outputs that are labels, but was "
                     f"{region!r}."
                 )
             numbers = {in_python(label): i for i, label in enumerate(self.labels)}
             unknown = [label for label in region if label not in numbers]
             if unknown:
-                raise ValueError(
-                    f"region must hold outcomes that were recorded, but had {unknown}."
-                )
+                raise BadValue(f"region must hold outcomes that were recorded, but had {unknown}.")
             return as_region([numbers[label] for label in region], self.space)
         if region is None:
             pooled = np.concatenate([np.asarray(part) for part in self.streams.search])
@@ -176,7 +175,7 @@ def recorded_arrays(
         place = np.unique(outputs.reshape(len(outputs), -1)[:, 0], return_inverse=True)[1]
         notes += notes_of_order(name, [place >= max(np.median(place), 1)])
     if count < MIN_SEARCH:
-        raise ValueError(
+        raise BadValue(
             f"search_fraction must leave at least {MIN_SEARCH} outputs a side to search, but "
             f"{fraction} of {size} left {count}."
         )
@@ -214,23 +213,24 @@ def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
 
 def _array(name: str, outputs: Any) -> np.ndarray:
     if isinstance(outputs, Chunked):
-        raise TypeError(
-            f"Local needs outputs in memory, but {name} was {type(outputs).__name__}: read it into "
-            "an array by dpjax.sources.readers.read_samples, or use method=Events()."
+        raise BadType(
+            f"{term('Local', '--method local')} needs outputs in memory, but {name} was "
+            f"{type(outputs).__name__}: read it into an array by "
+            f"dpjax.sources.readers.read_samples, or use {EVENTS}."
         )
     array = as_outputs(name, outputs)
     if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
         bad = int(np.sum(~np.isfinite(array)))
-        raise ValueError(
+        raise BadValue(
             f"{name} must hold finite numbers, but {bad} of {array.size} were NaN or infinite: use "
-            "method=Events(), which counts them as outcomes."
+            f"{EVENTS}, which counts them as outcomes."
         )
     if array.dtype.kind == "O":
         kinds = sorted({type(v).__name__ for v in array})
         if kinds != ["str"]:
-            raise TypeError(
+            raise BadType(
                 f"{name} must hold numbers or labels of one kind, but had {kinds}: say "
-                "method=Events(), which counts outputs of every kind."
+                f"{EVENTS}, which counts outputs of every kind."
             )
     return array
 
@@ -241,21 +241,21 @@ def _kind(array: np.ndarray) -> str:
 
 def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
     if x.dtype.kind in "USO":
-        raise TypeError("labels cannot be reals: leave discrete out, or say discrete=True.")
+        raise BadType(f"labels cannot be reals: leave discrete out, or say {DISCRETE}.")
     for name, side in (("x", x), ("y", y)):
         for column in side.reshape(len(side), -1).T:
             values, counts = np.unique(column, return_counts=True)
             if len(values) == 1:
-                raise ValueError(
-                    f"{name} is constant ({values[0]}), so it has no density: say discrete=True."
+                raise BadValue(
+                    f"{name} is constant ({values[0]}), so it has no density: say {DISCRETE}."
                 )
             if counts.max() > most_often(len(column)):
                 share, atom = counts.max() / len(column), values[counts.argmax()]
-                raise ValueError(
+                raise BadValue(
                     f"{name} holds the value {atom:g} in {share:.0%} of its outputs that search, "
                     "so it has no "
-                    "density there: say method=Events(), which counts it apart, or say "
-                    "discrete=True."
+                    f"density there: say {EVENTS}, which counts it apart, or say "
+                    f"{DISCRETE}."
                 )
 
 

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 
 from dpjax.core import random
+from dpjax.core.wording import BadValue
 from dpjax.partitions import PILOT, Encoder, Outputs, Partition
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import Tally
@@ -126,7 +127,7 @@ class Split:
                 f"held {total}."
             )
         if int(total * self.fraction) < MIN_SEARCH:
-            raise ValueError(
+            raise BadValue(
                 f"search_fraction must leave at least {MIN_SEARCH} outputs of {self.name} to "
                 f"search, but {self.fraction} of {total} left {int(total * self.fraction)}."
             )

@@ -7,6 +7,7 @@ import numpy as np
 
 from dpjax.core import random
 from dpjax.core.jit import jit_by_class
+from dpjax.core.wording import EVENTS, ON_HOST, BadType, BadValue, term
 from dpjax.databases import Pairs
 from dpjax.databases.trees import nth, shape_of
 from dpjax.mechanisms import FromFunction, Mechanism, check_mechanism, from_function, is_built_in
@@ -32,17 +33,17 @@ def pairs_of(mechanism: Any, pairs: Any) -> Pairs:
         return Pairs.of(pairs)
     if standard := getattr(mechanism, "standard_pairs", None):
         return standard()
-    raise ValueError(
+    raise BadValue(
         "pairs must be given for a mechanism that is not built in: a list of (database, neighbor)."
     )
 
 
 def _refuse_outputs(mechanism: Any) -> None:
     if not (callable(mechanism) or isinstance(mechanism, Mechanism)):
-        raise TypeError(
+        raise BadType(
             "mechanism must be a mechanism or a function, but was of the type "
             f"{type(mechanism).__name__}: outputs that were recorded at two databases are audited "
-            "as dpjax.Recorded(x, y)."
+            f"as {term('dpjax.Recorded(x, y)', '--samples X Y')}."
         )
 
 
@@ -57,9 +58,9 @@ def mechanism_at(mechanism: Any, pairs: Pairs) -> Mechanism:
     if shape_of(sides[0]) != shape_of(sides[1]):
         space = mechanism_of(mechanism, sides[1]).output_space
         if space != found.output_space:
-            raise ValueError(
+            raise BadValue(
                 f"{name_of(mechanism)} has outputs that are {found.output_space} at the database "
-                f"and {space} at its neighbor: one that has any is wrapped as dpjax.HostMechanism."
+                f"and {space} at its neighbor: one that has any is wrapped as {ON_HOST}."
             )
     return found
 
@@ -80,18 +81,18 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
         return
     shapes = {shape_of(nth(side, 0)) for side in (pairs.database, pairs.neighbor)}
     if len(shapes) > 1 or not isinstance(pairs.database, np.ndarray):
-        raise ValueError(
+        raise BadValue(
             "pairs must hold databases of one shape for this mechanism, but had "
             f"{' and '.join(sorted(shapes))}."
         )
     shape = pairs.database.shape[1:]
     if expected is not None and shape != (expected,):
-        raise ValueError(
+        raise BadValue(
             f"pairs must hold databases of {expected} query answers for this mechanism "
             f"(num_queries), but had the shape {shape}."
         )
     if expected is None and shape != ():
-        raise ValueError(f"pairs must hold single numbers for this mechanism, but had {shape}.")
+        raise BadValue(f"pairs must hold single numbers for this mechanism, but had {shape}.")
 
 
 def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Any) -> np.ndarray:
@@ -116,14 +117,14 @@ def inner_range(outputs: np.ndarray) -> Any:
         ValueError: An output is not finite, or all are the same.
     """
     if not np.all(np.isfinite(outputs)):
-        raise ValueError(
+        raise BadValue(
             "the mechanism returned NaN or an infinity in a pilot: its outputs must be finite for "
-            "a density; method=Events() counts them as outcomes."
+            f"a density; {EVENTS} counts them as outcomes."
         )
     low, high = np.quantile(outputs, [_PILOT_TAIL, 1 - _PILOT_TAIL], axis=0)
     if np.any(low >= high):
-        raise ValueError(
+        raise BadValue(
             "the mechanism returned a constant in a pilot: it is not a real-valued one; return "
-            "integers, or use method=Events()."
+            f"integers, or use {EVENTS}."
         )
     return low, high

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
+from dpjax.core.wording import BadValue, term
+
 _MEASURE_SHARE = 0.25
 """Of the limit, at most."""
 
@@ -178,9 +180,9 @@ class Pace:
             2 * self._taking(confirm) / (1 - self._share),
         ) / (_MARGIN * (1 - _MEASURE_SHARE))  # fmt: skip
         step = 10.0 ** (floor(log10(needed)) - 1)
-        return ValueError(
+        return BadValue(
             f"time_limit must leave {search} outputs a side and pair to search and {confirm} a "
             f"side to confirm, but was {self.limit:g} s, and an output takes about "
             f"{self._taking(confirm) / confirm:.2g} s: give at least "
-            f"{ceil(needed / step) * step:g} s, or leave time_limit out."
+            f"{ceil(needed / step) * step:g} s, or leave {term('time_limit')} out."
         )

@@ -12,6 +12,7 @@ from jax import Array
 from dpjax.core import random, validate
 from dpjax.core.types import FiniteSpace, MixedSpace
 from dpjax.core.validate import check_names
+from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Pairs
 from dpjax.databases.trees import nth
 from dpjax.mechanisms.named import (
@@ -71,7 +72,7 @@ class Entry:
     def __post_init__(self):
         if not isinstance(self.method, Method) or isinstance(self.method, type):
             known = ", ".join(f"{kind.__name__}(...)" for kind in METHODS.values())
-            raise TypeError(f"method must be one of {known}, but was {self.method!r}.")
+            raise BadType(f"method must be one of {known}, but was {self.method!r}.")
         terms = self.terms(0)
         if isinstance(self.method, Local | Histogram):
             terms.refuse_notions(f"the method {self.method.name!r}")
@@ -108,7 +109,7 @@ class Entry:
             object.__setattr__(self, "mechanism", mechanism)
             object.__setattr__(self, "pairs", pairs)
         elif self.pairs is not None:
-            raise ValueError(
+            raise BadValue(
                 "pairs must be left out for a histogram estimate, which compares all of its inputs."
             )
 
@@ -224,7 +225,7 @@ class Entry:
             raise ValueError("an entry must name its mechanism, but did not.")
         name = content.get("method", Events.name)
         if not isinstance(name, str):
-            raise TypeError(f"method must be a name, but was {name!r}.")
+            raise BadType(f"method must be a name, but was {name!r}.")
         validate.one_of(METHODS, method=name)
         if "runs" in content:
             validate.positive_int(runs=content["runs"])

@@ -10,6 +10,7 @@ import jax
 
 from dpjax.core.execution import Execution
 from dpjax.core.types import Device
+from dpjax.core.wording import BadValue
 from dpjax.sweeps._blocks import block_bytes, compute_block
 from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
@@ -116,7 +117,7 @@ def _share(blocks: list[Block], shard: tuple[int, int] | None) -> list[Block]:
         shard = (jax.process_index(), jax.process_count())
     index, count = shard
     if not 0 <= index < count:
-        raise ValueError(f"shard must be (i, k) with 0 <= i < k, but was {shard}.")
+        raise BadValue(f"shard must be (i, k) with 0 <= i < k, but was {shard}.")
     return blocks[index::count]
 
 

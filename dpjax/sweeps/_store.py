@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from dpjax.core import random
 from dpjax.core.errors import needs
 from dpjax.core.files import read_document, write_whole
+from dpjax.core.wording import BadValue, term
 from dpjax.results import provenance
 from dpjax.sweeps._binding import DECISIVE, FORMAT, difference, read_binding
 from dpjax.sweeps._blocks import UNREPEATABLE
@@ -220,10 +221,10 @@ class Store:
         if processor in known:
             return
         if not self.any_processor:
-            raise ValueError(
+            raise BadValue(
                 f"{self.folder} was made on {' and '.join(known)}, but this is {processor}, whose "
                 "numbers end in other bits: go on there, name another folder, or allow it by "
-                "any_processor, which each row then shows."
+                f"{term('any_processor')}, which each row then shows."
             )
         known.append(processor)
         write_whole({self.folder / _MANIFEST: json.dumps(self.manifest, indent=1) + "\n"})

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 from dpjax.audit import audit
 from dpjax.core import validate
 from dpjax.core.execution import Execution
+from dpjax.core.wording import BadValue
 from dpjax.methods import Events
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
 from dpjax.results import VIOLATED, AuditResult
@@ -185,7 +186,7 @@ def _audit(asked: _Asked) -> AuditResult:
     sizes, seconds = (asked.num_samples, asked.num_confirm), asked.seconds
     given = sizes != (None, None)
     if given and seconds is not None:
-        raise ValueError(
+        raise BadValue(
             "num_samples, num_confirm and seconds must not be given together: sizes decide the "
             "time."
         )

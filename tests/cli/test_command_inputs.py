@@ -222,7 +222,7 @@ def test_a_search_of_pairs_that_cannot_be(refused, folder, arguments, message):
 
 def commands():
     # Of click, or of a copy of it in typer.
-    group: Any = typer.main.get_command(_app.app)
+    group: Any = typer.main.get_command(_app.application())
     return group.commands
 
 

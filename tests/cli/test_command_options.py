@@ -5,17 +5,28 @@ import dataclasses
 import inspect
 import itertools
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import dpjax
-from dpjax.cli import _app
-from dpjax.cli._audit_options import TABLE, source_of
-from dpjax.cli._method_options import METHODS, SOURCES
+from dpjax.cli import _app, _declared
+from dpjax.cli._audit_options import (
+    DECLARED_METHODS,
+    DECLARED_NOTIONS,
+    DECLARED_SOURCES,
+    METHODS,
+    NOTIONS,
+    OWNERS,
+    SOURCES,
+    TABLE,
+    source_of,
+)
+from dpjax.cli._table import options_of
 
-OTHER_WORDS = {"name", "batched", "batch_size", "inputs", "input_interval"}
-"""Arguments in Python that a command line cannot write, or writes in another way."""
+OTHER_WORDS = {"name", "batch_size", "inputs"}
+"""Arguments in Python that a command line cannot write."""
 
 SUBJECTS = {
     "mechanism": (),
@@ -39,21 +50,22 @@ def owned(owner):
 def test_options_of_a_method_are_its_arguments(method):
     fields = {f.name for kind in OBJECTS[method] for f in dataclasses.fields(kind)} - OTHER_WORDS
     assert fields - {"num_samples"} <= owned(method)
-    assert owned(method) - fields <= {"bits", "blocks", "plot", "input_width"}
+    assert owned(method) - fields <= {"bits", "blocks", "plot"}
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_options_of_a_source_are_its_arguments(source):
     fields = {field.name for field in SUBJECTS[source]} - OTHER_WORDS
     audits = {"pairs", "num_samples", "num_confirm", "num_draws"}
-    more = {"mechanism": {"epsilon", "param"}, "samples": {"column"}, "host": {"one_by_one"}}
+    more = {"mechanism": {"epsilon", "param"}, "samples": {"column"}}
     assert fields <= owned(source)
     assert owned(source) - fields - audits <= more.get(source, set())
     assert (audits <= owned(source)) == (source != "samples")
 
 
 def test_defaults_that_are_said_are_those_of_python():
-    kinds = (dpjax.Events, dpjax.Local, dpjax.Epsilon, dpjax.Histogram, dpjax.Recorded)
+    kinds = (dpjax.CommandMechanism, dpjax.Events, dpjax.Local, dpjax.Epsilon, dpjax.Histogram)
+    kinds = (*kinds, dpjax.Recorded)
     known = {f.name: f.default for kind in kinds for f in dataclasses.fields(kind)}
     known |= {f.name: f.default for f in dataclasses.fields(dpjax.HostMechanism)}
     known |= {name: p.default for name, p in inspect.signature(dpjax.audit).parameters.items()}
@@ -67,21 +79,102 @@ def test_defaults_that_are_said_are_those_of_python():
 
 def test_every_option_is_refused_where_it_is_foreign():
     """All sources with all methods; what is foreign follows from the rows."""
-    for source, method, name in itertools.product(SOURCES, METHODS, TABLE):
+    for source, notion, method, name in itertools.product(SOURCES, NOTIONS, METHODS, TABLE):
         if name in SOURCES:
             continue
         owners = TABLE[name].owners
         fits = all(
             ours in owners or not any(owner in known for owner in owners)
-            for known, ours in ((SOURCES, source), (METHODS, method))
+            for known, ours in zip(OWNERS, (source, notion, method), strict=True)
         )
-        written = {source: "something", "method": method, name: method}
+        written = {source: "something", name: "x", "notion": notion, "method": method}
         if fits:
             assert source_of(written) == source
         else:
             with pytest.raises(ValueError, match=r"is for .*, not for ") as error:
                 source_of(written)
-            assert str(error.value).startswith("--" + name.replace("_", "-"))
+            assert str(error.value).startswith(options_of(TABLE)[name])
+
+
+def as_imported(kind):
+    """(name, its type, default, metadata) of the fields of a class that are options."""
+    types = {k: v for c in reversed(kind.__mro__) for k, v in inspect.get_annotations(c).items()}
+    for field in dataclasses.fields(kind):
+        if "option" in field.metadata:
+            own = types[field.name]
+            text = own.__name__ if isinstance(own, type) else str(own).replace("typing.", "")
+            yield field.name, text.removesuffix(" | None"), field.default, field.metadata["option"]
+
+
+def test_options_are_read_from_the_source_as_dataclasses_have_them():
+    """The reader parses; here the classes are imported."""
+    bounded = {name: kind for name, kind in dpjax.methods.METHODS.items() if kind.bounded}
+    kinds = [*zip(DECLARED_METHODS.values(), bounded.values(), strict=True)]
+    kinds += zip(DECLARED_NOTIONS.values(), dpjax.notions.NOTIONS.values(), strict=True)
+    own = (dpjax.HostMechanism, dpjax.CommandMechanism, dpjax.Recorded)
+    kinds += zip(DECLARED_SOURCES.values(), own, strict=True)
+    assert list(DECLARED_METHODS) == list(bounded)
+    assert list(DECLARED_NOTIONS) == list(dpjax.notions.NOTIONS)
+    for declared, kind in kinds:
+        assert kind.__doc__.startswith(declared.title) and declared.title
+        missing = dataclasses.MISSING
+        needed = [f.name for f in dataclasses.fields(kind) if f.default is missing]
+        assert list(declared.required) == needed
+        found = list(as_imported(kind))
+        assert len(found) == len(declared.options)
+        for option, (name, text, default, metadata) in zip(declared.options, found, strict=True):
+            assert (option.name, option.default) == (name, default)
+            own = metadata["kind"] or text.replace("<class '", "").replace("'>", "")
+            assert option.kind == own
+            written = {key: value for key, value in metadata.items() if key != "kind"}
+            assert written == {key: getattr(option, key) for key in written}
+
+
+def test_choices_are_what_is_accepted():
+    """An unknown value is refused with the nearest known ones: each choice is one of them."""
+    kinds = (
+        dpjax.Local,
+        dpjax.Histogram,
+        partial(dpjax.HostMechanism, lambda database, num_samples: []),
+    )
+    for declared, make in zip(
+        (DECLARED_METHODS["local"], DECLARED_METHODS["histogram"], DECLARED_SOURCES["host"]),
+        kinds,
+        strict=True,
+    ):
+        for option in declared.options:
+            for choice in option.choices:
+                make(**{option.name: choice})
+
+
+def test_a_new_method_appears_without_an_edit(tmp_path, monkeypatch):
+    """One that is registered as the others are, in a package of its own."""
+    (tmp_path / "methods").mkdir()
+    (tmp_path / "methods" / "__init__.py").write_text(
+        "from dpjax.methods._new import New as New\n"
+        "METHODS = {method.name: method for method in (New,)}\n"
+    )
+    (tmp_path / "methods" / "_new.py").write_text(
+        "@dataclass\nclass New:\n"
+        '    """Looks again and again."""\n\n'
+        "    subject: object\n"
+        '    looks: int | None = option("How often.", default=7, metavar="TIMES")\n'
+        '    seed: int = 3\n    name: ClassVar[str] = "new"\n\n'
+        "    @property\n    def x(self):\n        y: int = option('no', default=1)\n"
+    )
+    monkeypatch.setattr(_declared, "_PACKAGE", tmp_path)
+    _declared._source.cache_clear()
+    try:
+        (new,) = _declared.registered.__wrapped__("dpjax.methods", "METHODS")
+    finally:
+        _declared._source.cache_clear()
+        _declared.declared.cache_clear()
+    assert new[:3] == ("new", "Looks again and again.", ("subject",))
+    assert [option.name for option in new.options] == ["looks"]
+    assert new.options[0]._asdict() == {
+        "name": "looks", "kind": "int", "default": 7, "help": "How often.", "metavar": "TIMES",
+        "choices": (), "flag": "", "only": (),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

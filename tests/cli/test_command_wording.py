@@ -1,38 +1,117 @@
-"""Messages of the library in the words of a command."""
+"""Sentences of the library in the words of a command: what is marked is said as an option."""
 
+import ast
+import copy
+import pickle
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+import dpjax
 from dpjax.cli._audit_options import TABLE
-from dpjax.cli._wording import in_options, options_of
+from dpjax.cli._table import options_of
+from dpjax.core import validate
+from dpjax.core.wording import (
+    CONTINUOUS,
+    DISCRETE,
+    EVENTS,
+    NO_WORKERS,
+    ON_HOST,
+    ONE_BY_ONE,
+    OUTCOMES,
+    BadType,
+    BadValue,
+    Sentence,
+    in_options,
+    term,
+)
 
 OPTIONS = options_of(TABLE)
 
 
+def refusal(function, *arguments, **options):
+    with pytest.raises((ValueError, TypeError)) as error:
+        function(*arguments, **options)
+    return error.value
+
+
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("refused", "text", "said"),
     [
-        ("num_confirm (N) must exceed num_samples (n).", "--num-confirm (N) must exceed "
-         "--num-samples (n)."),
-        ("delta must be 0: use method=Events(), which counts.", "--delta must be 0: use --method "
-         "events, which counts."),
-        ("Local cannot audit; use dpjax.Histogram().", "--method local cannot audit; use --method "
-         "histogram."),
-        ("record its outputs as Recorded(x, y).", "record its outputs as --samples X Y."),
-        ("wrap it as dpjax.HostMechanism.", "wrap it as --host."),
-        ("bits 'x' is not known.", "--bits 'x' is not known."),
-        ("with batched=False it is; or use workers=0.", "with --one-by-one it is; or use "
-         "--workers 0."),
-        ("which special='error' refuses", "which --special 'error' refuses"),
-        ("say discrete=True if they are", "say --discrete if they are"),
-        ("say discrete=False if they are", "say --continuous if they are"),
-        ("pairs, inputs and input_interval are not accepted together.", "--pairs and --input-width "
-         "are not accepted together."),
-        ("lipschitz, input_lipschitz and output_interval are for", "--lipschitz, --input-lipschitz "
-         "and --output-interval are for"),
+        (
+            lambda: dpjax.Local(num_samples=9, num_confirm=8),
+            "num_confirm (N) must be larger than num_samples (n), but was 8 <= 9: ",
+            "--num-confirm (N) must be larger than --num-samples (n), but was 8 <= 9: ",
+        ),
+        (
+            lambda: dpjax.audit(
+                dpjax.Recorded(np.arange(50.0), np.arange(1, 51.0)),
+                method=dpjax.Local(),
+                notion=dpjax.Epsilon(0.1),
+            ),
+            "delta must be 0 for a density estimate, but was 0.1: use method=Events(), ",
+            "--delta must be 0 for a density estimate, but was 0.1: use --method events, ",
+        ),
+        (
+            lambda: dpjax.Recorded(np.zeros(9), np.ones(9), bits="x"),
+            "bits ",
+            "--bits ",
+        ),
+        (
+            lambda: dpjax.Events(num_draws=9, num_confirm=9),
+            "num_draws must be given alone, for it is the total, but so were num_confirm.",
+            "--num-draws must be given alone, for it is the total, but so were num_confirm.",
+        ),
+        (lambda: dpjax.HostMechanism(3), "function must be callable", "--host must be callable"),
+        (
+            lambda: validate.increasing(1.0, 0.0, name="input_interval"),
+            "input_interval must have low < high",
+            "--input-width must have low < high",
+        ),
+        (
+            lambda: validate.one_of(("a", "b"), kernel="num_samples"),
+            "kernel 'num_samples' is not known; known: a, b.",
+            "--kernel 'num_samples' is not known; known: a, b.",
+        ),
+    ],
+)
+def test_errors_name_their_arguments(refused, text, said):
+    error = refusal(refused)
+    assert str(error).startswith(text)
+    assert in_options(error, OPTIONS).startswith(said)
+    # As they come from the processes of a pool.
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) and in_options(again, OPTIONS) == in_options(error, OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("marked", "said"),
+    [
+        (f"{term('Local', '--method local')} cannot; use "
+         f"{term('dpjax.Histogram()', '--method histogram')}.",
+         "--method local cannot; use --method histogram."),
+        (f"record its outputs as {term('Recorded(x, y)', '--samples X Y')}.",
+         "record its outputs as --samples X Y."),
+        (f"use {EVENTS}, or wrap it as {ON_HOST}.", "use --method events, or wrap it as --host."),
+        (f"with {ONE_BY_ONE} it is; or use {NO_WORKERS}.",
+         "with --one-by-one it is; or use --workers 0."),
+        (f"with {OUTCOMES} it counts", "with --special 'outcomes' it counts"),
+        (f"say {DISCRETE} or {CONTINUOUS}", "say --discrete or --continuous"),
+        (f"{term('pairs, inputs and input_interval', '--pairs and --input-width')} are not",
+         "--pairs and --input-width are not"),
+        (f"{term('lipschitz')}, {term('input_lipschitz')} and {term('width')} are for",
+         "--lipschitz, --input-lipschitz and width are for"),
     ],
 )  # fmt: skip
-def test_python_words_become_options(text, said):
-    assert in_options(text, OPTIONS) == said
+def test_marked_words_become_options(marked, said):
+    sentence = Sentence(marked)
+    assert sentence.in_options(OPTIONS) == said
+    assert not {"\x00", "\x01", "\x02"} & {*sentence}
+    assert type(copy.deepcopy(sentence)) is str and copy.deepcopy(sentence) == sentence
+    # A command without these options leaves the words as they are, and so does what quotes it.
+    assert sentence.in_options({}) == sentence == f"{sentence}"
 
 
 @pytest.mark.parametrize(
@@ -50,9 +129,74 @@ def test_python_words_become_options(text, said):
     ],
 )
 def test_all_else_stays(text):
-    assert in_options(text, OPTIONS) == text
+    assert in_options(ValueError(text), OPTIONS) == in_options(text, OPTIONS) == text
+    assert in_options(BadValue(f"x {text}"), OPTIONS) == f"x {text}"
+
+
+def test_only_the_first_word_is_the_argument():
+    assert in_options(BadType("key must be a key."), OPTIONS) == "--key must be a key."
+    assert in_options(BadType("key, or so"), OPTIONS) == "--key, or so"
+    assert in_options(BadValue("keys must be few."), OPTIONS) == "keys must be few."
+    assert in_options(BadValue(f"{EVENTS} key"), OPTIONS) == "--method events key"
+
+
+def test_a_marked_word_is_never_outside_of_a_sentence():
+    """Of the whole package: the text of an f-string with a mark goes into one of three classes."""
+    marks = {"term", "EVENTS", "DISCRETE", "CONTINUOUS", "ON_HOST", "ONE_BY_ONE", "NO_WORKERS",
+             "OUTCOMES"}  # fmt: skip
+    places = 0
+    for path in Path(dpjax.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        inside = {
+            id(inner)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call)
+            and getattr(node.func, "id", "") in ("BadValue", "BadType", "Sentence")
+            for inner in ast.walk(node)
+        }
+        parents = {id(c): node for node in ast.walk(tree) for c in ast.iter_child_nodes(node)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id in marks:
+                at = parents[id(node)]
+                while not isinstance(at, ast.JoinedStr | ast.Module):
+                    at = parents[id(at)]
+                if isinstance(at, ast.JoinedStr):
+                    places += 1
+                    kept = isinstance(parents[id(at)], ast.IfExp)  # a part of a sentence
+                    assert id(at) in inside or kept, f"{path}:{node.lineno}"
+    assert places > 30
 
 
 def test_options_are_written_as_they_are_typed():
     assert OPTIONS["as_json"] == "--json" and OPTIONS["discrete"] == "--discrete"
     assert OPTIONS["num_samples"] == "--num-samples" and "mechanism" not in OPTIONS
+    assert OPTIONS["batched"] == "--one-by-one" and OPTIONS["input_interval"] == "--input-width"
+
+
+ROOMS = {
+    "audit": "core databases mechanisms partitions notions sources results methods",
+    "plan": "inference",
+    "empirical": "empirical",
+}
+"""Command -> the rooms whose arguments are options of it."""
+
+
+def test_refusals_of_an_option_are_marked():
+    """A plain error whose first word is an option would be said in Python's words."""
+    plain = []
+    for command, rooms in ROOMS.items():
+        options = options_of(import_module(f"dpjax.cli._{command}").TABLE)
+        for room in rooms.split():
+            for path in (Path(dpjax.__file__).parent / room).rglob("*.py"):
+                for node in ast.walk(ast.parse(path.read_text())):
+                    if not (isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)):
+                        continue
+                    if getattr(node.exc.func, "id", "") not in ("ValueError", "TypeError"):
+                        continue
+                    text = node.exc.args[0]
+                    text = text.values[0] if isinstance(text, ast.JoinedStr) else text
+                    said = str(text.value) if isinstance(text, ast.Constant) else ""
+                    name, _, rest = said.partition(" ")
+                    if name.rstrip(",") in options and ("_" in name or rest.startswith("must ")):
+                        plain.append(f"{path.name}:{node.lineno}: {said}")
+    assert not plain

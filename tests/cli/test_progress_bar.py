@@ -61,16 +61,16 @@ def test_what_is_announced():
         return []
 
     many = dpjax.HostMechanism(release)
-    assert _announced("host", {"subject": many}, 140_000, "1:02:03") == (
+    assert _announced("host", many, 140_000, "1:02:03") == (
         "140,000 outputs by 14 calls of release take about 1:02:03 in all; --time-limit 60 would "
         "draw as many as fit into a minute."
     )
     limited = dpjax.CommandMechanism("prog {database}", time_limit=90.0)
-    assert _announced("command", {"subject": limited}, 200, "0:01:30") == (
+    assert _announced("command", limited, 200, "0:01:30") == (
         "200 outputs by 200 calls of prog {database} take about 0:01:30 in all, within "
         "--time-limit 90."
     )
-    assert _announced("mechanism", {}, 10**9, "0:01:30") == (
+    assert _announced("mechanism", None, 10**9, "0:01:30") == (
         "1,000,000,000 outputs take about 0:01:30 in all."
     )
 

@@ -18,6 +18,7 @@ from dpjax.core.jit import jit_by_class
 from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Blocks, blocks_of, category_counts, reduce_samples
 from dpjax.core.types import FiniteSpace, RealSpace
+from dpjax.core.wording import BadValue
 from dpjax.inference import Plan
 from dpjax.mechanisms import Mechanism, TruncatedLaplace
 from dpjax.methods.histogram._estimate import Unplanned
@@ -120,7 +121,7 @@ def output_interval_of(
         )
     low, high = (space.low, space.high) if given is None else given
     if math.isinf(low) or math.isinf(high):
-        raise ValueError(
+        raise BadValue(
             f"output_interval must be given for a mechanism that does not bound its outputs; they "
             f"are {space}."
         )

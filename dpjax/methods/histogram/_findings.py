@@ -4,6 +4,7 @@ import numpy as np
 
 from dpjax.core.errors import Status
 from dpjax.core.random import numbers_of_process
+from dpjax.core.wording import EVENTS, Sentence
 from dpjax.inference import FiniteOutputs, Plan, safety_check
 from dpjax.methods.histogram._estimate import HistogramResult
 from dpjax.notions import HistogramLevel, Terms
@@ -87,10 +88,10 @@ def _judge(counted: HistogramLevel, planned: Plan, claim: float | None) -> tuple
         return verdict, Status.EMPTY_INTERVAL.sentence
     interval = f"[{low:.4f}, {high:.4f}]"
     if counted.refuted:
-        return ASSUMPTION_REFUTED, (
+        return ASSUMPTION_REFUTED, Sentence(
             f"The counts contradict the assumption that {assumed} (p = {counted.p_value:.2g}), so "
             f"the interval {interval} is not to be trusted: assume a larger constant, or use "
-            "method=Events(), which assumes none."
+            f"{EVENTS}, which assumes none."
         )
     sure = f"With confidence {planned.confidence:g}, and if {assumed}, the level lies in {interval}"
     if claim is None:

@@ -18,6 +18,7 @@ from dpjax.core.errors import Stopped
 from dpjax.core.execution import Execution, default_execution, over_devices
 from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Blocks, blocks_of, in_calls
+from dpjax.core.wording import BadValue
 from dpjax.inference import Plan, ldp_levels, renyi_levels
 from dpjax.inference._assumptions import check_order
 from dpjax.mechanisms import Mechanism
@@ -71,7 +72,7 @@ def histogram_levels(
     validate.positive_int(num_runs=num_runs)
     if isinstance(plan, Plan):
         if order is not None and order != plan.order:
-            raise ValueError(f"order must be that of the plan, {plan.order!r}, but was {order!r}.")
+            raise BadValue(f"order must be that of the plan, {plan.order!r}, but was {order!r}.")
         order = plan.order
     runs = np.arange(num_runs, dtype=np.int32)
     counts, inputs = counts_of_runs(
@@ -166,7 +167,7 @@ def _pairs(pairs: Sequence[tuple[int, int]] | None, num_inputs: int) -> np.ndarr
         return np.array(list(combinations(range(num_inputs), 2)))
     compared = np.asarray(pairs)
     if compared.ndim != 2 or compared.shape[1] != 2 or compared.dtype.kind not in "iu":
-        raise ValueError(f"pairs must be a list of (first, second) input numbers, was {pairs!r}.")
+        raise BadValue(f"pairs must be a list of (first, second) input numbers, was {pairs!r}.")
     if np.any((compared < 0) | (compared >= num_inputs)):
-        raise ValueError(f"pairs must number inputs below {num_inputs}, but were {pairs!r}.")
+        raise BadValue(f"pairs must number inputs below {num_inputs}, but were {pairs!r}.")
     return compared

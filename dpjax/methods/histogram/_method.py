@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from dpjax.core import validate
 from dpjax.core.errors import Status
 from dpjax.core.numerics import finite_or_none
+from dpjax.core.options import option
 from dpjax.core.types import FiniteSpace, OutputSpace, RealSpace
+from dpjax.core.wording import EVENTS, BadValue, Sentence, term
 from dpjax.databases import Pairs
 from dpjax.inference import InputInterval, Plan, plan, plan_finite
 from dpjax.mechanisms import Mechanism
@@ -33,7 +35,7 @@ from dpjax.sources._subject import mechanism_of
 
 @dataclass(frozen=True)
 class Histogram:
-    """Histogram estimators of the LDP epsilon or a Renyi level, for what JAX draws.
+    """Interval for the LDP epsilon or a Renyi level, for densities that are assumed smooth.
 
     Attributes:
         lipschitz: C, assumed of every density in the output; for outputs in an interval.
@@ -51,16 +53,36 @@ class Histogram:
         Gorla et al., Algorithms 1-4, Theorems 2, 4 and 6.
     """
 
-    lipschitz: float | None = None
-    least_probability: float | None = None
-    precision: float | None = None
-    num_samples: int | None = None
+    lipschitz: float | None = option(
+        "C: steepest slope of a density in the output, assumed.", default=None
+    )
+    least_probability: float | None = option(
+        "Below the probability of every output, assumed; for finitely many outputs.", default=None
+    )
+    precision: float | None = option("Largest error; 0.5 without --num-samples.", default=None)
+    num_samples: int | None = option(
+        "For histograms, draws at each input in place of --precision.", default=None
+    )
     inputs: Any = None
-    input_interval: tuple[float, float] | None = None
-    input_lipschitz: float | None = None
-    output_interval: tuple[float, float] | None = None
-    order: float | None = None
-    bound: str = "all-intervals"
+    input_interval: tuple[float, float] | None = option(
+        "With D: the inputs are all of [0, INPUT_WIDTH].",
+        default=None,
+        kind="width",
+        metavar="INPUT_WIDTH",
+        flag="--input-width",
+    )
+    input_lipschitz: float | None = option(
+        "D: steepest slope of a density in the input, assumed; covers all inputs.", default=None
+    )
+    output_interval: tuple[float, float] | None = option(
+        "Holds all outputs, where the mechanism does not say so.", default=None, metavar="LOW HIGH"
+    )
+    order: float | None = option("Order of Renyi privacy; LDP without it.", default=None)
+    bound: str = option(
+        "Union bound: all-intervals, or published as in the paper.",
+        default="all-intervals",
+        choices=("all-intervals", "published"),
+    )
     name: ClassVar[str] = "histogram"
     bounded: ClassVar[bool] = True
 
@@ -117,24 +139,27 @@ class Histogram:
         """The inputs as written, or None where they will be the mid-points of an interval."""
         given = [x is not None for x in (pairs, self.inputs, self.input_interval)]
         if sum(given) > 1:
-            raise ValueError("pairs, inputs and input_interval are not accepted together.")
+            raise BadValue(
+                f"{term('pairs, inputs and input_interval', '--pairs and --input-width')} are not "
+                "accepted together."
+            )
         if self.input_interval is not None:
             validate.increasing(*self.input_interval, name="input_interval")
             return None
         if self.inputs is not None:
             return np.asarray(self.inputs)
         if pairs is None and not hasattr(mechanism, "standard_pairs"):
-            raise ValueError(
-                "pairs, inputs or input_interval must be given for a mechanism that is not built "
-                "in."
+            raise BadValue(
+                f"{term('pairs, inputs or input_interval', '--pairs or --input-width')} must be "
+                "given for a mechanism that is not built in."
             )
         stacked = mechanism.standard_pairs() if pairs is None else Pairs.of(pairs)
         if not isinstance(stacked.database, np.ndarray) or stacked.database.shape != (
             stacked.neighbor.shape
         ):
-            raise ValueError(
+            raise BadValue(
                 "pairs must hold arrays of one shape for a histogram, which compares all of them "
-                "with each other: use method=Events()."
+                f"with each other: use {EVENTS}."
             )
         # Every database once, in increasing order.
         return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)
@@ -156,7 +181,7 @@ class Histogram:
             self._plan_finite(space, inputs, asked) if finite else self._plan(space, inputs, asked)
         )
         if planned.confidence < confidence:
-            raise ValueError(
+            raise BadValue(
                 f"num_samples = {self.num_samples} draws have the precision {precision} with "
                 f"confidence {planned.confidence:.4g} only, below {confidence:g}: give one of the "
                 "two alone, more draws, or a smaller confidence."
@@ -165,16 +190,17 @@ class Histogram:
 
     def _plan_finite(self, space: FiniteSpace, inputs: Any, asked: dict[str, Any]) -> Plan:
         if self.least_probability is None:
-            raise ValueError(
+            raise BadValue(
                 "least_probability must be given for finitely many outputs, but was not."
             )
         if inputs is None:
-            raise ValueError("input_interval is not accepted for finitely many outputs.")
+            raise BadValue("input_interval is not accepted for finitely many outputs.")
         others = (self.lipschitz, self.input_lipschitz, self.output_interval)
         if any(x is not None for x in others):
-            raise ValueError(
-                "lipschitz, input_lipschitz and output_interval are for outputs in an interval, "
-                f"but the mechanism has {space.size} outputs: give least_probability alone."
+            raise BadValue(
+                f"lipschitz, {term('input_lipschitz')} and {term('output_interval')} are for "
+                f"outputs in an interval, but the mechanism has {space.size} outputs: give "
+                f"{term('least_probability')} alone."
             )
         return plan_finite(
             num_outputs=space.size,
@@ -185,18 +211,18 @@ class Histogram:
 
     def _plan(self, space: OutputSpace, inputs: Any, asked: dict[str, Any]) -> Plan:
         if self.lipschitz is None:
-            raise ValueError("lipschitz must be given for outputs in an interval, but was not.")
+            raise BadValue("lipschitz must be given for outputs in an interval, but was not.")
         if self.least_probability is not None:
-            raise ValueError(
+            raise BadValue(
                 f"least_probability is for finitely many outputs, but they are {space}: give "
                 "lipschitz alone."
             )
         low, high = self.output_interval or (getattr(space, "low", 0), getattr(space, "high", 1))
         width, ends = high - low, self.input_interval
         if (ends is None) != (self.input_lipschitz is None):
-            raise ValueError(
-                "input_lipschitz and input_interval are given together or not at all, but were "
-                f"{self.input_lipschitz!r} and {ends!r}."
+            raise BadValue(
+                f"input_lipschitz and {term('input_interval')} are given together or not at all, "
+                f"but were {self.input_lipschitz!r} and {ends!r}."
             )
         return plan(
             lipschitz=self.lipschitz,
@@ -240,7 +266,7 @@ class HistogramEstimate:
         if len(self.inputs) < 2:
             raise ValueError(f"inputs must be at least two, but were {len(self.inputs)}.")
         if self.order is not None and not self.order > 1:
-            raise ValueError(f"order must be above 1, but was {self.order}.")
+            raise BadValue(f"order must be above 1, but was {self.order}.")
 
     def accepts(self, source: Source) -> str | None:
         """Why a source cannot be estimated, or None."""
@@ -251,7 +277,7 @@ class HistogramEstimate:
     ) -> Findings:
         """A batch of runs; the inputs take the place of pairs."""
         if pairs is not None:
-            raise ValueError(
+            raise BadValue(
                 "pairs must be left out for a histogram estimate, which compares all of its inputs."
             )
         mechanism = mechanism_of(source.sampler, self.inputs[0])
@@ -272,9 +298,9 @@ def accepts(source: Source) -> str | None:
     """Why a histogram cannot be made of a source, or None."""
     if source.sampler is not None:
         return None
-    return (
-        "Histogram counts what JAX draws, in numbers that it plans, but "
-        f"{source.name} is not: use method=Events()."
+    return Sentence(
+        f"{term('Histogram', '--method histogram')} counts what JAX draws, in numbers that it "
+        f"plans, but {source.name} is not: use {EVENTS}."
     )
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpjax.core.errors import Status
 from dpjax.core.execution import over_devices
 from dpjax.core.numerics import finite_or_none
+from dpjax.core.wording import EVENTS, BadValue, Sentence, term
 from dpjax.densities import MAX_NODES, bandwidth_at
 from dpjax.methods.local._findings import bounds_of, finding_of, refuse_empty
 from dpjax.methods.local._kernels import LocalStatistics, dpl_runs, mpl_runs
@@ -28,6 +29,8 @@ from dpjax.notions import Statement, Terms
 from dpjax.results import Finding, Findings, Row
 from dpjax.sources import ONE_RUN, Arrays, Source, Tally
 
+_DIRECT = term("density='direct'", "--density 'direct'")
+
 _CONSTANT = 1e-30
 """The spread of outputs that are all the same is the smallest float, or a little less."""
 
@@ -35,7 +38,7 @@ _CONSTANT = 1e-30
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Local(LocalOptions):
-    """DPL and MPL: densities at one output, the largest loss, and its bound from fresh draws.
+    """Lower bound from densities at one output, asymptotic (DPL and MPL).
 
     It is for what JAX draws and for recorded arrays. Sizes and names are static in compiled
     programs; floor and bandwidth may be traced.
@@ -78,10 +81,10 @@ class Local(LocalOptions):
         """Why a source cannot be audited, or None."""
         if source.has_arrays:
             return None
-        return (
-            "Local estimates densities of what JAX draws and of recorded arrays, but "
-            f"{source.name} is a mechanism of the host: use method=Events(), or record its outputs "
-            "as Recorded(x, y)."
+        return Sentence(
+            f"{term('Local', '--method local')} estimates densities of what JAX draws and of "
+            f"recorded arrays, but {source.name} is a mechanism of the host: use {EVENTS}, or "
+            f"record its outputs as {term('Recorded(x, y)', '--samples X Y')}."
         )
 
     def run(
@@ -194,16 +197,16 @@ def _refuse_lattice(
     spread = np.asarray(search.spread, float)[run]
     if not (spread > _CONSTANT).all():
         what = "hold NaN or an infinity" if np.isnan(spread).any() else "are constant"
-        raise ValueError(
+        raise BadValue(
             f"the outputs {what} at one of the databases, so they have no density there: return "
-            "finite reals, or integers with num_outcomes, or use method=Events()."
+            f"finite reals, or integers with {term('num_outcomes')}, or use {EVENTS}."
         )
     if search.curves is not None:
         refuse_empty(search.curves, options.num_samples, arrays.region_text)
-    raise ValueError(
+    raise BadValue(
         f"region {arrays.region_text} is so wide against the bandwidth of the density estimate "
         f"(the outputs spread over about {spread.min():.3g}) that more than {MAX_NODES} lattice "
-        "nodes would be needed: narrow the region, or use density='direct'."
+        f"nodes would be needed: narrow the region, or use {_DIRECT}."
     )
 
 

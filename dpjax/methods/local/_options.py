@@ -1,34 +1,59 @@
 """Options of the local approach: everything that changes its answer."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from dpjax.core import validate
-from dpjax.densities import KERNELS, Scott, as_rule
+from dpjax.core.options import option
+from dpjax.core.wording import BadValue, term
+from dpjax.densities import KERNELS, as_rule
 
 
 @dataclass(frozen=True)
 class LocalOptions:
     """Options of `Local`, which describes them, as the kernels see them."""
 
-    num_samples: int = field(default=20_000, metadata={"static": True})
-    num_confirm: int = field(default=50_000, metadata={"static": True})
-    region: Any = None
-    bandwidth: Any = field(default_factory=Scott)
-    floor: Any = None
-    kernel: str = field(default="gaussian", metadata={"static": True})
-    density: str = field(default="auto", metadata={"static": True})
-    num_nodes: int = field(default=512, metadata={"static": True})
-    objective: str = field(default="lower-bound", metadata={"static": True})
-    undersmoothing: float | None = field(default=None, metadata={"static": True})
+    num_samples: int = option("", default=20_000, static=True)
+    num_confirm: int = option("", default=50_000, static=True)
+    region: Any = option("", default=None)
+    bandwidth: Any = option(
+        "silverman, scott, hoelder, cross-validated, or a number.",
+        default="scott",
+        kind="float | str",
+        metavar="RULE|NUMBER",
+    )
+    floor: Any = option("Densities below it are not believed.", default=None, kind="float")
+    kernel: str = option(
+        "gaussian, laplace, epanechnikov or biweight.",
+        default="gaussian",
+        choices=("gaussian", "laplace", "epanechnikov", "biweight"),
+        static=True,
+    )
+    density: str = option(
+        "How densities are estimated: binned, direct or auto.",
+        default="auto",
+        choices=("binned", "direct", "auto"),
+        static=True,
+    )
+    num_nodes: int = option("Lattice nodes of binned densities.", default=512, static=True)
+    objective: str = option(
+        "What the search maximises: lower-bound, or loss as in the paper.",
+        default="lower-bound",
+        choices=("lower-bound", "loss"),
+        static=True,
+    )
+    undersmoothing: float | None = option(
+        "gamma of the bandwidth that confirms; follows if not given.", default=None, static=True
+    )
 
     def __post_init__(self):
         validate.draws(num_samples=self.num_samples, num_confirm=self.num_confirm)
         if self.num_confirm <= self.num_samples:
-            raise ValueError(
-                f"num_confirm (N) must be larger than num_samples (n), but was {self.num_confirm} "
-                f"<= {self.num_samples}: the bound is only valid when the confirm stage is finer."
+            raise BadValue(
+                f"num_confirm (N) must be larger than {term('num_samples')} (n), but was "
+                f"{self.num_confirm} <= {self.num_samples}: the bound is only valid when the "
+                "confirm stage is finer."
             )
         validate.one_of(KERNELS, kernel=self.kernel)
         validate.one_of(("auto", "binned", "direct"), density=self.density)

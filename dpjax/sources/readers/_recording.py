@@ -12,6 +12,7 @@ import numpy as np
 
 from dpjax.core.errors import needs
 from dpjax.core.files import refuse_endless
+from dpjax.core.wording import BadValue
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._text import text_chunks, text_columns
@@ -86,7 +87,7 @@ class Recording:
         if not isinstance(self.where, str):
             found = [Path(path) for path in self.where]
             if not found:
-                raise ValueError("samples must name at least one file, but was an empty list.")
+                raise BadValue("samples must name at least one file, but was an empty list.")
             return found
         # A file whose name has a comma or a star in it is that file.
         if Path(self.where).exists():

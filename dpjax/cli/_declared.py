@@ -1,0 +1,126 @@
+"""Options that dataclasses declare on their fields, read from the source: help waits for no jax.
+
+`dataclasses.fields` has them too, but only once the classes and all that they compute with have
+been imported, which takes longer than the help itself.
+"""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+_PACKAGE = Path(__file__).parent.parent
+_END_OF_HEAD = re.compile(r"^(?:    def |    @|\S)", re.M)
+
+
+class Option(NamedTuple):
+    """A field of a dataclass that is an option; see `dpjax.core.options.option`."""
+
+    name: str
+    kind: str
+    default: object
+    help: str
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    flag: str = ""
+    only: tuple[str, ...] = ()
+
+
+class Declared(NamedTuple):
+    """A dataclass as its source declares it.
+
+    Attributes:
+        name: On the command line and in recipes, "" if it has none.
+        title: First line of the docstring.
+        required: Fields without a default.
+        options: Fields that are options, in their order; those of a base if it has none of its own.
+        bounded: Whether it is a method that states a bound.
+    """
+
+    name: str
+    title: str
+    required: tuple[str, ...]
+    options: tuple[Option, ...]
+    bounded: bool = False
+
+
+@cache
+def _source(module: str) -> str:
+    path = _PACKAGE.joinpath(*module.split(".")[1:])
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return path.read_text("utf-8")
+
+
+def _imported(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
+    """A module's tree, and its names from elsewhere with the module and the name there."""
+    tree = ast.parse(_source(module))
+    return tree, {
+        alias.asname or alias.name: (node.module or "", alias.name)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+@cache
+def registered(package: str, table: str) -> tuple[Declared, ...]:
+    """The classes that a table of a package names, in their order.
+
+    Args:
+        package: Such as "dpjax.methods".
+        table: Such as "METHODS", in which the classes stand by their imported names.
+    """
+    tree, places = _imported(package)
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if any(isinstance(target, ast.Name) and target.id == table for target in targets):
+            names = [each.id for each in ast.walk(node.value) if isinstance(each, ast.Name)]
+            return tuple(declared(*places[name]) for name in names if name in places)
+    raise LookupError(f"{package} has no table {table}")
+
+
+@cache
+def declared(module: str, name: str) -> Declared:
+    """What a class declares.
+
+    Args:
+        module: The module that has it, or a package that imports it from there.
+        name: Name of the class.
+    """
+    source = _source(module)
+    start = re.search(rf"^class {name}\b.*\n", source, re.M)
+    if start is None:
+        return declared(*_imported(module)[1][name])
+    # Only its head is parsed, which is a small part of most files.
+    end = _END_OF_HEAD.search(source, start.end())
+    (body,) = ast.parse(source[start.start() : end.start() if end else None]).body
+    assert isinstance(body, ast.ClassDef)
+    title = (ast.get_docstring(body) or "").partition("\n")[0]
+    own, required, options, bounded = "", [], [], False
+    for node in body.body:
+        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
+            continue
+        field, kind, value = node.target.id, ast.unparse(node.annotation), node.value
+        if isinstance(value, ast.Call) and getattr(value.func, "id", "") == "option":
+            options.append(_option(field, kind, value))
+        elif isinstance(value, ast.Constant) and field == "name":
+            own = str(value.value)
+        elif isinstance(value, ast.Constant) and field == "bounded":
+            bounded = bool(value.value)
+        elif value is None and not kind.startswith("ClassVar"):
+            required.append(field)
+    if not options:
+        places = _imported(module)[1]
+        bases = [base.id for base in body.bases if isinstance(base, ast.Name) and base.id in places]
+        options = [option for base in bases for option in declared(*places[base]).options]
+    return Declared(own, title, tuple(required), tuple(options), bounded)
+
+
+def _option(field: str, kind: str, call: ast.Call) -> Option:
+    given = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
+    given.pop("static", None)
+    given["kind"] = given.get("kind") or kind.removesuffix(" | None")
+    return Option(field, help=ast.literal_eval(call.args[0]), **given)

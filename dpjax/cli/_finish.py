@@ -1,0 +1,69 @@
+"""How an audit ends: its result is printed and written, and its verdict becomes the exit code."""
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from dpjax.cli._options import say_written
+from dpjax.cli._stop import say
+from dpjax.cli._table import options_of
+from dpjax.core.errors import neutral
+from dpjax.core.wording import in_options
+
+if TYPE_CHECKING:
+    from dpjax.results import AuditResult
+
+
+def check_places(plot: Path | None, report: Path | None) -> None:
+    """Refuses files that cannot be written, before anything is drawn."""
+    if plot is not None:
+        from dpjax.plotting import check_figure_path
+
+        check_figure_path(plot)
+    if report is not None:
+        from dpjax.report import check_report_path
+
+        check_report_path(report)
+
+
+def finish(result: "AuditResult", as_json: bool, plot: Path | None, report: Path | None) -> None:
+    """Prints the result and writes figure and report, and exits with the verdict's code.
+
+    What cannot be written is said: the verdict is known by then, and must not be lost to a folder,
+    nor changed by it.
+    """
+    from dpjax.results import ASSUMPTION_REFUTED, VIOLATED
+
+    def show() -> None:
+        print(result.to_json() if as_json else _for_people(result), flush=True)
+
+    ways: list[tuple[str | Path, Callable[[], object]]] = [("standard output", show)]
+    if plot is not None:
+        ways.append((plot, partial(result.plot, plot)))
+    if report is not None:
+        ways.append((report, partial(result.report, report)))
+    for place, write in ways:
+        try:
+            write()
+        except Exception as error:
+            say(f"error: {place} was not written: {type(error).__name__}: {error}")
+        else:
+            if isinstance(place, Path):
+                say_written(place)
+    raise typer.Exit({VIOLATED: 1, ASSUMPTION_REFUTED: 2}.get(result.verdict, 0))
+
+
+def _for_people(result: "AuditResult") -> "AuditResult":
+    """The result, whose sentences speak of the options of `dpjax audit`."""
+    from dpjax.cli._audit_options import TABLE
+
+    options = options_of(TABLE)
+    sentence, *notes = (
+        neutral(in_options(text, options)) for text in (result.sentence, *result.notes)
+    )
+    statement = dataclasses.replace(result.statement, sentence=sentence)
+    return dataclasses.replace(result, statement=statement, notes=tuple(notes))
