@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.empirical._calibrate import NoiseCalibration
 from dpjax.empirical._ecdf import ecdf_knots
 from dpjax.empirical._mixture import Mixture
-from dpjax.empirical._result import EmpiricalPrivacy
 from dpjax.plotting import DATABASE, NEIGHBOR, WIDTH, legend_above, literal, new_figure
 
 _WITH, _WITHOUT = DATABASE, NEIGHBOR
+
+
+EmpiricalPrivacy = NoiseCalibration = Any
+"""Results, whose own modules import this one."""
 
 
 def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.files import write_whole
-from dpjax.empirical._calibrate import NoiseCalibration
-from dpjax.empirical._result import EmpiricalPrivacy
 from dpjax.inference import blind_spot
 from dpjax.report import (
     Figure,
@@ -22,6 +20,9 @@ from dpjax.report import (
     render,
     result_text,
 )
+
+EmpiricalPrivacy = NoiseCalibration = Any
+"""Results, whose own modules import this one."""
 
 _CURVE_ROWS = 15
 _RANKING_ROWS = 10

@@ -4,15 +4,12 @@ import datetime
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from dpjax.core.errors import neutral
 from dpjax.core.files import write_whole
-
-if TYPE_CHECKING:
-    from dpjax.sweeps._store import Store
 
 _SHARES = (0.05, 0.5, 0.95)
 """Shares of the runs whose bounds are at most the shown ones."""
@@ -45,6 +42,20 @@ class EntrySummary:
         return tuple(np.quantile(self.bounds, _SHARES).tolist())
 
 
+class Stored(Protocol):
+    """Rows of a sweep; see `dpjax.sweeps.Store`."""
+
+    spec: Any
+
+    def contents(self) -> Any:
+        """What lies among the blocks."""
+        ...
+
+    def columns(self) -> dict[str, dict[str, Any]]:
+        """Entry id -> column -> values of the stored runs."""
+        ...
+
+
 @dataclass(frozen=True, repr=False)
 class SweepSummary:
     """What the stored runs of a sweep show; `Store.summary` makes it.
@@ -58,8 +69,8 @@ class SweepSummary:
     entries: tuple[EntrySummary, ...]
 
     @classmethod
-    def of(cls, store: "Store") -> "SweepSummary":
-        """Of a store, which may be unfinished."""
+    def of(cls, store: Stored) -> "SweepSummary":
+        """The summary of a store, which may be unfinished."""
         columns = store.columns() if store.contents().finished else {}
         found = []
         for entry in store.spec.entries:
