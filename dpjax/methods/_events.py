@@ -29,6 +29,7 @@ from dpjax.partitions import Budget, Partition, Search
 from dpjax.results import Finding, Findings, Row
 from dpjax.sources import (
     ONE_RUN,
+    Marked,
     Opened,
     Request,
     Rounds,
@@ -174,7 +175,7 @@ class Events:
             padded = np.stack([np.pad(row, (0, size - len(row))) for row in marks])
             if len(chosen) == 1:
                 so_far.evidence = chosen[0].candidate.evidence
-            counts = opened.count(pairs_chosen, padded, num_marks(chosen[0].candidate))
+            counts = opened.count(Marked(pairs_chosen, padded, num_marks(chosen[0].candidate)))
 
         def finding(run: int) -> Finding:
             search, candidate, pair, scores = chosen[run]

@@ -13,6 +13,7 @@ from dpjax.sources._rounds import rounds_of as rounds_of
 from dpjax.sources._rounds import rounds_within as rounds_within
 from dpjax.sources._source import ONE_RUN as ONE_RUN
 from dpjax.sources._source import Arrays as Arrays
+from dpjax.sources._source import Marked as Marked
 from dpjax.sources._source import Opened as Opened
 from dpjax.sources._source import Request as Request
 from dpjax.sources._source import Smoothing as Smoothing

@@ -41,7 +41,7 @@ from dpjax.sources._layouts import (
 )
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
-from dpjax.sources._source import Request, parts_note
+from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
@@ -137,20 +137,14 @@ class OpenedDrawn:
             self.tally.searched += 2 * num_again
         return counts
 
-    def count(
-        self,
-        pairs: NDArray[np.int64],
-        marks: NDArray[np.int64],
-        num_marks: int,
-        first: int = 0,
-        size: int | None = None,
-    ) -> NDArray[np.int64]:
+    def count(self, marked: Marked) -> NDArray[np.int64]:
         """Counts fresh draws; see `dpjax.sources.Opened`."""
+        pairs, marks, num_marks, first, size = marked
         size = self.num_confirm - first if size is None else size
         self._refuse_repeated(int(pairs[0]))
         runs = self._request.runs
         if self._streamed:
-            return self._count_streamed(pairs, marks, num_marks, first, size)
+            return self._count_streamed(marked._replace(size=size))
         counts = np.zeros((len(runs), 2, num_marks), np.int64)
         for row, (run, pair) in enumerate(zip(runs, pairs, strict=True)):
             cells = self._laid[int(pair)].partition
@@ -227,14 +221,9 @@ class OpenedDrawn:
             self.tally.searched += drawn
         return counts.reshape(*searched.shape, 2, 2, table.size).swapaxes(2, 3)
 
-    def _count_streamed(
-        self,
-        pairs: NDArray[np.int64],
-        marks: NDArray[np.int64],
-        num_marks: int,
-        first: int,
-        size: int,
-    ) -> NDArray[np.int64]:
+    def _count_streamed(self, marked: Marked) -> NDArray[np.int64]:
+        pairs, marks, num_marks, first, size = marked
+        assert size is not None
         table, counts = self._table, np.zeros((len(pairs), 2, num_marks), np.int64)
         room = table.size - marks.shape[1]
         chosen = (

@@ -31,6 +31,28 @@ class Chunked(Protocol):
         ...
 
 
+class Sides(Protocol):
+    """Recorded outputs of both sides with their options; see `dpjax.Recorded`."""
+
+    @property
+    def x(self) -> Any: ...
+
+    @property
+    def y(self) -> Any: ...
+
+    @property
+    def discrete(self) -> bool | None: ...
+
+    @property
+    def bits(self) -> int | str | None: ...
+
+    @property
+    def search_fraction(self) -> float: ...
+
+    @property
+    def blocks(self) -> int | None: ...
+
+
 @dataclass(frozen=True)
 class Held:
     """Outputs in memory, as a recording.

@@ -17,7 +17,7 @@ from dpjax.sources._counting import Tally, count_halves
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
-from dpjax.sources._source import Request, Source, parts_note
+from dpjax.sources._source import Marked, Request, Source, parts_note
 from dpjax.sources._time_limit import Pace, Quota
 from dpjax.sources.streams import CONFIRM, MEASURE, NUM_STAGES, SEARCH, SEARCH_AGAIN
 
@@ -164,23 +164,17 @@ class _OpenedOnHost:
             least = min(int(counts.sum(axis=(-3, -1)).min()) for counts in halves)
             self.notes += _said_fewer(self._pace, least, wanted, f"and pair {what}")
 
-    def count(
-        self,
-        pairs: NDArray[np.int64],
-        marks: NDArray[np.int64],
-        num_marks: int,
-        first: int = 0,
-        size: int | None = None,
-    ) -> NDArray[np.int64]:
+    def count(self, marked: Marked) -> NDArray[np.int64]:
         """Counts fresh outputs; see `dpjax.sources.Opened`."""
-        pair, cells = int(pairs[0]), self._laid[int(pairs[0])]
+        pair, (marks,), num_marks = int(marked.pairs[0]), marked.marks, marked.num_marks
+        cells, first, size = self._laid[pair], marked.first, marked.size
         # No clock here: which outputs confirm must not depend on how long they took.
         quota = Quota(self.num_confirm - first if size is None else size, self._cut, None)
         sides = [self._stream.batches(pair, side, CONFIRM, quota, first) for side in (0, 1)]
         counts = np.zeros((1, 2, num_marks), np.int64)
         # In turns, so that an interrupt leaves counts of both.
         for batches in zip(*sides, strict=True):
-            part = [np.bincount(marks[0, cells.index(b)], minlength=num_marks) for b in batches]
+            part = [np.bincount(marks[cells.index(b)], minlength=num_marks) for b in batches]
             counts[0] += part
             self.tally.confirm(np.stack(part))
         self.notes += self._stream.notes(pair)

@@ -1,7 +1,7 @@
 """Recorded outputs as arrays: kinds checked, labels numbered, split once into two parts."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from dpjax.core import validate
 from dpjax.core.types import FiniteSpace, RealSpace, VectorSpace
 from dpjax.core.wording import DISCRETE, EVENTS, BadType, BadValue, term
 from dpjax.partitions import Box, Region, as_region
-from dpjax.sources._held import Chunked, as_outputs
+from dpjax.sources._held import Chunked, Sides, as_outputs
 from dpjax.sources._outcomes import (
     MIN_REAL,
     in_one_type,
@@ -28,9 +28,6 @@ from dpjax.sources._side_values import SideValues
 from dpjax.sources._source import Smoothing
 from dpjax.sources._split import MIN_SEARCH, key_of_side, random_words
 from dpjax.sources.streams import StoredStreams
-
-if TYPE_CHECKING:
-    from dpjax.sources._recorded import Recorded
 
 _MIN_DISCRETE = 40
 _TAIL = 0.005
@@ -124,7 +121,7 @@ class RecordedArrays:
 
 
 def recorded_arrays(
-    recorded: "Recorded", region: Any, key: jax.Array, smoothing: Smoothing | None
+    recorded: Sides, region: Any, key: jax.Array, smoothing: Smoothing | None
 ) -> RecordedArrays:
     """Checks two sides of recorded outputs and splits them by the random words of their numbers.
 

@@ -1,7 +1,6 @@
 """Counts of recorded outputs, which are checked on the way."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,18 +8,15 @@ from numpy.typing import NDArray
 from dpjax.partitions import Encoder, Outputs, Partition, Search, as_box, region_text
 from dpjax.sources._copied import notes_of_copies, refuse_copies
 from dpjax.sources._counting import Tally
-from dpjax.sources._held import held
+from dpjax.sources._held import Sides, held
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._shared_draws import refuse_shared_draws
 from dpjax.sources._side_values import SideValues
-from dpjax.sources._source import Request
+from dpjax.sources._source import Marked, Request
 from dpjax.sources._split import Split
-
-if TYPE_CHECKING:
-    from dpjax.sources._recorded import Recorded
 
 LABEL = "recorded pair"
 """Label of the one pair."""
@@ -29,7 +25,7 @@ LABEL = "recorded pair"
 class OpenedRecorded:
     """Recorded outputs during one audit; see `dpjax.sources.Opened`."""
 
-    def __init__(self, source: "Recorded", request: Request):
+    def __init__(self, source: Sides, request: Request):
         self._source, self._box = source, as_box(request.region)
         self._promise = request.promise
         sides = (held("x", source.x), held("y", source.y))
@@ -93,22 +89,15 @@ class OpenedRecorded:
         """Counts nothing more: the first round counted all outputs of the search part."""
         return np.zeros((*kept.shape, *self._counts[:2].shape), np.int64)
 
-    def count(
-        self,
-        pairs: NDArray[np.int64],
-        marks: NDArray[np.int64],
-        num_marks: int,
-        first: int = 0,
-        size: int | None = None,
-    ) -> NDArray[np.int64]:
+    def count(self, marked: Marked) -> NDArray[np.int64]:
         """Counts the confirm part; see `dpjax.sources.Opened`.
 
         Raises:
             ValueError: A part of it is asked for: its outputs are counted all at once.
         """
-        if first or size is not None:
+        if marked.first or marked.size is not None:
             raise ValueError("recorded outputs that confirm are counted all at once.")
-        counts, (of_cells,) = np.zeros((1, 2, num_marks), np.int64), marks
+        counts, (of_cells,) = np.zeros((1, 2, marked.num_marks), np.int64), marked.marks
         for side in (0, 1):
             np.add.at(counts[0, side], of_cells, self._counts[2, side])
             cells = self._parts[side].confirmed

@@ -46,6 +46,24 @@ class Request:
     kept: dict[Any, Any] = field(default_factory=dict)
 
 
+class Marked(NamedTuple):
+    """Which fresh outputs are counted, and how.
+
+    Attributes:
+        pairs: int64 [runs], number of the pair of each run.
+        marks: int64 [runs, cells]: cells of one mark are counted together.
+        num_marks: Marks are below it.
+        first: Number of the first fresh output, a multiple of the source's block.
+        size: Outputs a side; all up to N if None.
+    """
+
+    pairs: NDArray[np.int64]
+    marks: NDArray[np.int64]
+    num_marks: int
+    first: int = 0
+    size: int | None = None
+
+
 class Opened(Protocol):
     """A source during a batch of runs.
 
@@ -85,25 +103,11 @@ class Opened(Protocol):
         """
         ...
 
-    def count(
-        self,
-        pairs: NDArray[np.int64],
-        marks: NDArray[np.int64],
-        num_marks: int,
-        first: int = 0,
-        size: int | None = None,
-    ) -> NDArray[np.int64]:
+    def count(self, marked: Marked) -> NDArray[np.int64]:
         """Counts fresh outputs of one pair in each run; the same outputs at each call.
 
-        Args:
-            pairs: int64 [runs], numbers of the pairs.
-            marks: int64 [runs, cells]: cells of one mark are counted together.
-            num_marks: Marks are below it.
-            first: Number of the first fresh output, a multiple of the source's block.
-            size: Outputs a side; all up to N if None.
-
         Returns:
-            int64 [runs, 2, num_marks], counts of these outputs alone, at the database and at its
+            int64 [runs, 2, marks], counts of these outputs alone, at the database and at its
             neighbor.
         """
         ...

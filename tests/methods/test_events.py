@@ -17,7 +17,7 @@ from dpjax.core.types import FiniteSpace
 from dpjax.databases import Pairs
 from dpjax.mechanisms import SVT2, Laplace, ReportNoisyMax
 from dpjax.partitions import Encoder, encode_drawn, lay
-from dpjax.sources import AnyPairs, Drawn, Request, Search, Source, Tally
+from dpjax.sources import AnyPairs, Drawn, Marked, Request, Search, Source, Tally
 
 SMALL = dpjax.Events(num_samples=2_000, num_confirm=4_000)
 ONE = [(0.0, 1.0)]
@@ -57,7 +57,8 @@ class Counted(Source):
         halves = [self._in_cells(np.stack([c - c // 2, c // 2])) for c in self._search]
         return [Search(self._cells, half[None], None) for half in halves]
 
-    def count(self, pairs, marks, num_marks, first=0, size=None):
+    def count(self, marked):
+        pairs, marks, num_marks, *_ = marked
         self.asked.append((pairs[0], marks[0, self._place].tolist()))
         held = self._in_cells(self._confirm)
         counts = [np.bincount(marks[0], side, num_marks) for side in held]
@@ -133,7 +134,7 @@ def agreements(keys=80):
             ((_, halves, _),) = opened.search()
             found = halves[0].sum(axis=0)
             marks = (found[0] > found[1]).astype(np.int64)
-            confirmed = opened.count(np.zeros(1, np.int64), marks[None], 2)[0, :, 1]
+            confirmed = opened.count(Marked(np.zeros(1, np.int64), marks[None], 2))[0, :, 1]
         total += int(np.sign(confirmed[0] - confirmed[1]))
     return total
 

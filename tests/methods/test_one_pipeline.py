@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax import Events, Histogram, HostMechanism, Local
+from dpjax import Events, Execution, Histogram, HostMechanism, Local
+from dpjax.core import random
 from dpjax.inference import Event
 from dpjax.mechanisms import SVT2, Laplace, RandomizedResponse, TruncatedLaplace
 from dpjax.methods import METHODS
 from dpjax.notions import EventCounts
 from dpjax.results import Finding, Findings, Observed, conclude
-from dpjax.sources import Request
+from dpjax.sources import Drawn, Marked, Request
 from dpjax.sweeps import Entry, compute
 
 KEY = 5
@@ -124,7 +125,8 @@ class Upper:
         with source.opened(pairs, request) as opened:
             (search,) = opened.search()
             upper = np.arange(search.partition.size) >= search.partition.size // 2
-            counts = opened.count(np.zeros(len(runs), int), np.tile(upper, (len(runs), 1)) * 1, 2)
+            marks = np.tile(upper, (len(runs), 1)) * 1
+            counts = opened.count(Marked(np.zeros(len(runs), int), marks, 2))
         likelier = Event(upper, np.array(1), np.array(0.0))
         found = [EventCounts(likelier, inside, (500, 500)) for inside in counts[..., 1]]
         return Findings.of(*(Finding(conclude(c, terms), Observed(c, {}), []) for c in found))
@@ -153,3 +155,25 @@ def test_what_cannot_be_run_again_is_refused_in_a_sweep():
         dpjax.audit(Laplace(), method=dpjax.methods.LocalSearch())
     with pytest.raises(ValueError, match="importable by its name"):
         Entry(HostMechanism(lambda d, n, rng: rng.laplace(size=n) + d), SMALL, ONE)
+
+
+@pytest.mark.parametrize(
+    ("source", "layout"),
+    [
+        (Drawn(Laplace(1.0)), "gathered"),
+        (Drawn(Laplace(1.0)), "streamed"),
+        (HostMechanism(in_batches, batch_size=256), "auto"),
+    ],
+)
+def test_counts_of_parts_of_the_fresh_outputs_add_up(source, layout):
+    """As often as they are asked for, and wherever the first part ends on a block."""
+    rounds, execution = Events(1000, 3000).rounds, Execution(layout=layout)
+    request = Request(rounds, None, lambda *_: 0.0, random.as_key(4), execution)
+    with source.opened(ONE, request) as opened:
+        (search,) = opened.search()
+        marks = np.arange(search.partition.size)[None] % 5
+        whole = Marked(np.zeros(1, np.int64), marks, 5)
+        first, rest = whole._replace(size=1024), whole._replace(first=1024)
+        parts = [opened.count(part) for part in (rest, first)]
+        assert parts[1].sum(axis=-1).tolist() == [[1024, 1024]]
+        np.testing.assert_array_equal(parts[0] + parts[1], opened.count(whole))
