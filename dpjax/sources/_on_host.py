@@ -247,7 +247,7 @@ class _Watched:
         self._draw, self._encoder, self._pairs = draw, encoder, pairs
         (self._key, self._run), self._tally = seed, tally
         self.taken: dict[tuple[int, int], tuple[int, float]] = {}
-        self._seen: set[tuple[int, int, bytes]] = set()
+        self._seen: dict[tuple[int, int, bytes], tuple[int, int]] = {}
         self._constant: dict[tuple[int, int], bool] = {}
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
@@ -260,11 +260,12 @@ class _Watched:
         """Batches at one database, until there are as many as planned or the time is over."""
         database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
         count, before = self.taken.get((pair, side), (0, 0.0))
-        spent, last = 0.0, time.perf_counter()
+        spent, last, number = 0.0, time.perf_counter(), first
         outputs = range(first, first + quota.num_samples)
         for raw in self._draw(database, outputs, words, quota.cut, self._tally.saw):
             encoded = self._encoder.encode(raw)
-            self._watch(encoded, pair, side)
+            self._watch(encoded, pair, side, (stage, number))
+            number += len(encoded.labels)
             self._tally.searched += len(encoded.labels) * (stage != CONFIRM)
             # Only the time of this stream: the two sides of a pair are drawn in turns.
             spent += time.perf_counter() - last
@@ -288,7 +289,8 @@ class _Watched:
             "randomness, or the same at every call."
         ]
 
-    def _watch(self, outputs: Outputs, pair: int, side: int) -> None:
+    def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
+        """Refuses a batch that was seen elsewhere; the same outputs may be asked for again."""
         values = outputs.values[:, 0] + 1j * outputs.labels
         constant = self._constant.get((pair, side), True)
         self._constant[pair, side] = constant and bool(np.all(values == values[0]))
@@ -300,13 +302,12 @@ class _Watched:
                 continue
             content = outputs.labels[:size].tobytes() + outputs.values[:size].tobytes()
             place = (pair, side, blake2b(content, digest_size=16).digest())
-            if place in self._seen:
+            if self._seen.setdefault(place, where) != where:
                 raise ValueError(
                     f"{self._encoder.source} gave two batches with the same first {size} outputs, "
                     "so its draws are not independent: it must not set a fixed seed (or one of the "
                     "time in seconds), and must draw anew at every call; or let it take a seed."
                 )
-            self._seen.add(place)
 
 
 def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:
