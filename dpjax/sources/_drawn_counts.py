@@ -147,11 +147,11 @@ class OpenedDrawn:
             return self._count_streamed(marked._replace(size=size))
         counts = np.zeros((len(runs), 2, num_marks), np.int64)
         for row, (run, pair) in enumerate(zip(runs, pairs, strict=True)):
-            cells = self._laid[int(pair)].partition
+            cells, of_run = self._laid[int(pair)].partition, marks[row]
             for side in (0, 1):
                 for batch in self._batches(int(run), pair, side, CONFIRM, first + size, first):
                     part = np.zeros((2, num_marks), np.int64)
-                    part[side] = np.bincount(marks[row, cells.index(batch)], minlength=num_marks)
+                    part[side] = np.bincount(of_run[cells.index(batch)], minlength=num_marks)
                     counts[row] += part
                     self.tally.confirm(part)
         return counts
