@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.execution import Execution
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType
 from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Events, Method
@@ -18,7 +19,7 @@ from dpjax.results.provenance import key_of
 from dpjax.results.recipes import notion_from_plain, options_from_plain
 from dpjax.sources import ONE_RUN, AnyPairs, Source, Trust, as_source
 
-_RECIPE: dict[str, Any] = {
+_RECIPE: JsonObject = {
     "method": dict,
     "notion": dict,
     "pairs": dict | None,
@@ -140,7 +141,7 @@ def rerun(
 
 def _recipe_of(
     result: AuditResult, subject: Any, allow_import: Collection[str], allow_command: bool
-) -> tuple[Source, dict[str, Any]]:
+) -> tuple[Source, JsonObject]:
     """The source, and all other arguments of `audit`."""
     recipe = result.recipe
     for name, kinds in _RECIPE.items():
@@ -170,7 +171,7 @@ def _recipe_of(
     }
 
 
-def _pairs_of(recipe: dict[str, Any], source: Source) -> Any:
+def _pairs_of(recipe: JsonObject, source: Source) -> Any:
     """The pairs of a recipe, where the source takes some; a histogram's inputs are its own."""
     pairs = recipe["pairs"]
     if pairs == {}:

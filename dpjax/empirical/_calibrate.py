@@ -10,6 +10,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import neutral
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue, term
 from dpjax.empirical._density import Density
 from dpjax.empirical._distances import hausdorff_distance, wasserstein_infinity
@@ -87,7 +88,7 @@ class NoiseCalibration:
         """A result of the query with one draw of the noise added; never the same draw twice."""
         return float(result + self.sample(1)[0])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Plain numbers and strings under the names of the attributes, as strict JSON has them."""
         values = plain({k: v for k, v in vars(self).items() if k != "noise"})
         return values | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}

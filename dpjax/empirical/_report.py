@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.files import write_whole
+from dpjax.core.types import JsonObject
 from dpjax.inference import blind_spot
 from dpjax.report import (
     Figure,
@@ -209,7 +210,7 @@ def write_noise_report(noise: NoiseCalibration, path: str | Path) -> Path:
 
 
 def beside(
-    drawn: dict[str, Any] | None, path: Path
+    drawn: JsonObject | None, path: Path
 ) -> tuple[dict[Path, str | bytes], dict[str, Figure] | None]:
     """Figures as a page wants them: inside it, or as files beside it.
 
@@ -241,7 +242,7 @@ def _checks(result: EmpiricalPrivacy) -> tuple[str, ...]:
     return (*independence, f"Coverage: {result.coverage}", *result.notes)
 
 
-def _pictures(result: EmpiricalPrivacy, noise: NoiseCalibration | None) -> dict[str, Any]:
+def _pictures(result: EmpiricalPrivacy, noise: NoiseCalibration | None) -> JsonObject:
     from dpjax.empirical import _figures
 
     pictures = {}

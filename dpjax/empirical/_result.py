@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.errors import neutral
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
 from dpjax.empirical._bandwidth import VariableBandwidth
 from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
@@ -83,7 +84,7 @@ class EmpiricalPrivacy:
     notes: tuple[str, ...]
     results: np.ndarray
     results_without_worst: np.ndarray
-    settings: dict[str, Any]
+    settings: JsonObject
 
     def ranking(self, epsilon: float | None = None) -> list[tuple[Hashable, float]]:
         """Individuals with their delta at one of the epsilons, largest first.
@@ -118,7 +119,7 @@ class EmpiricalPrivacy:
         """The individual of the largest delta at the smallest epsilon."""
         return self.individuals[worst_row(self.epsilons, self.deltas)]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Plain numbers, lists and strings under the names of the attributes."""
         return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
 

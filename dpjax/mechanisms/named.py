@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.errors import name_of_function
-from dpjax.core.types import FiniteSpace
+from dpjax.core.types import FiniteSpace, JsonObject
 from dpjax.core.validate import check_names
 from dpjax.core.wording import BadValue
 from dpjax.mechanisms import Mechanism, from_function
@@ -28,7 +28,7 @@ def name_of(mechanism: Any) -> str:
     return name_of_function(getattr(mechanism, "function", mechanism))
 
 
-def parameters_of(mechanism: Any) -> dict[str, Any]:
+def parameters_of(mechanism: Any) -> JsonObject:
     """The parameters of a mechanism that is a dataclass, as plain numbers and lists.
 
     None of a function; what is neither a number nor an array is given by its name.
@@ -64,7 +64,7 @@ def mechanism_name(mechanism: Any) -> str:
     return path
 
 
-def mechanism_parameters(mechanism: Any) -> dict[str, Any]:
+def mechanism_parameters(mechanism: Any) -> JsonObject:
     """What its class, or `from_function`, must be given to make it again."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
@@ -150,7 +150,7 @@ def _allowed(module: str, allow_import: Collection[str]) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in allow_import)
 
 
-def mechanism_to_plain(mechanism: Any) -> dict[str, Any] | None:
+def mechanism_to_plain(mechanism: Any) -> JsonObject | None:
     """Name and parameters in a recipe; None where nothing names it."""
     if not isinstance(mechanism, Mechanism):
         path = path_of(mechanism)

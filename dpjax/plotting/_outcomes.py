@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpjax.core.types import JsonObject
 from dpjax.plotting._canvas import DATABASE, EVENT, LINE, LOSS, NEIGHBOR, literal
 
 if TYPE_CHECKING:
@@ -212,9 +213,9 @@ def name_places(axes: "Axes", strip: Strip) -> None:
     places = range(0, len(names), -(-len(names) // _TICKS))
     longest = max(map(len, names))
     # Texts side by side would run into each other.
-    slanted: dict[str, Any] = {"rotation": 40, "ha": "right"} if longest > 5 else {}
+    slanted: JsonObject = {"rotation": 40, "ha": "right"} if longest > 5 else {}
     if len(places) > 12 and longest > 2:
-        slanted: dict[str, Any] = {"rotation": 90}
+        slanted: JsonObject = {"rotation": 90}
     axes.set_xticks(places, [literal(names[place]) for place in places], **slanted)
 
 

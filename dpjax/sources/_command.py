@@ -16,6 +16,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.options import option
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.partitions.outputs import Encoder, Raised, check_bits, preview_database
 from dpjax.sources._host import seeds_of_calls
@@ -95,12 +96,12 @@ class CommandMechanism(OnHost):
         """Whether one run prints many outputs."""
         return "{num_samples}" in self.command
 
-    def to_plain(self) -> dict[str, Any] | None:
+    def to_plain(self) -> JsonObject | None:
         """The command and its options; see `Source`."""
         return {"command": self.command, **stated_options(self)}
 
     @classmethod
-    def from_plain(cls, content: dict[str, Any], database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
         """The program, if it may be run; see `Source`."""
         command = content.pop("command", None)
         if not isinstance(command, str):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from jax import Array
 
+from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 from dpjax.databases import Pairs
 from dpjax.mechanisms import Mechanism
@@ -44,7 +45,7 @@ class Drawn(Source):
         return name_of(self.mechanism)
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> JsonObject:
         """Parameters of the mechanism, as plain numbers and lists."""
         return parameters_of(self.mechanism)
 
@@ -75,12 +76,12 @@ class Drawn(Source):
         """The mechanism's draws as streams of a kernel; see `Source`."""
         return DrawnArrays(*self.at(pairs), region, key)
 
-    def to_plain(self) -> dict[str, Any] | None:
+    def to_plain(self) -> JsonObject | None:
         """Name and parameters of the mechanism; see `Source`."""
         return mechanism_to_plain(self.mechanism)
 
     @classmethod
-    def from_plain(cls, content: dict[str, Any], database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
         """The mechanism of the catalogue, or of a module that may be imported; see `Source`."""
         check_names("the recipe's subject", content, ("name", "parameters"))
         name, parameters = content.get("name"), content.get("parameters", {})

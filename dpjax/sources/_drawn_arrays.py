@@ -6,7 +6,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from dpjax.core.types import FiniteSpace, MixedSpace
+from dpjax.core.types import FiniteSpace, JsonObject, MixedSpace
 from dpjax.core.wording import EVENTS, BadValue, Sentence, term
 from dpjax.databases import Pairs
 from dpjax.mechanisms import Mechanism, is_built_in
@@ -45,7 +45,7 @@ class DrawnArrays:
                 f"{term('Local', '--method local')} cannot audit outputs that are {space}: beside "
                 f"an atom there is no density; use {EVENTS}."
             )
-        self.pairs, self.settings = AnyPairs.of(pairs), dict[str, Any]()
+        self.pairs, self.settings = AnyPairs.of(pairs), JsonObject()
         self.streams = DrawnStreams(mechanism, pairs.database, pairs.neighbor, key)
         self.notes: list[str] = []
         self._space = space

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from dpjax.core import random
 from dpjax.core.execution import over_devices
 from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Blocks, blocks_of, fetched, in_calls
-from dpjax.core.types import FiniteSpace, IntegerSpace, OutputSpace, VectorSpace
+from dpjax.core.types import FiniteSpace, IntegerSpace, JsonObject, OutputSpace, VectorSpace
 from dpjax.databases import Pairs
 from dpjax.databases.trees import nth
 from dpjax.mechanisms import FromFunction, Mechanism, refuse_repeated
@@ -96,7 +95,7 @@ class OpenedDrawn:
             self.notes.append(parts_note(mechanism.parts))
         self._laid: dict[int, _Laid] = request.kept.setdefault("laid", {})
         self._block = block_size(self._rounds)
-        self.settings: dict[str, Any] = {"block": self._block, **random.numbers_of_process()}
+        self.settings: JsonObject = {"block": self._block, **random.numbers_of_process()}
         draws = 2 * (self._rounds.searched(len(pairs)) + self.num_confirm) * len(request.runs)
         self.tally.expect(draws)
         layout = request.execution.layout
@@ -305,7 +304,7 @@ class OpenedDrawn:
             yield encode_drawn(self._laid[int(pair)].encoder, raw, self._space)
 
 
-def options_of(space: OutputSpace, region: Region | None) -> dict[str, Any]:
+def options_of(space: OutputSpace, region: Region | None) -> JsonObject:
     """Options of `lay` for outputs of a space.
 
     Args:

@@ -15,6 +15,7 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.errors import name_of_function
 from dpjax.core.options import option
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import NO_WORKERS, ONE_BY_ONE, OUTCOMES, BadType, BadValue, term
 from dpjax.mechanisms.named import imported, path_of
 from dpjax.partitions._nested import rows_of
@@ -112,13 +113,13 @@ class HostMechanism(OnHost):
         """Whether it takes its seed from dpjax."""
         return _seed_argument(self.function) is not None
 
-    def to_plain(self) -> dict[str, Any] | None:
+    def to_plain(self) -> JsonObject | None:
         """MODULE:NAME of the function, and its options; see `Source`."""
         path = path_of(self.function)
         return None if path is None else {"name": path, **stated_options(self)}
 
     @classmethod
-    def from_plain(cls, content: dict[str, Any], database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
         """The function of a module that may be imported; see `Source`."""
         function = imported(str(content.pop("name", "")), trust.imports)
         return cls(function, **known_options(cls, content))
@@ -282,7 +283,7 @@ def _draw_one(
         ) from error
 
 
-def _seed_given(kind: str | None, seed: int) -> dict[str, Any]:
+def _seed_given(kind: str | None, seed: int) -> JsonObject:
     if kind is None:
         return {}
     return {kind: seed if kind == "seed" else np.random.default_rng(seed)}

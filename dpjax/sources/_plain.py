@@ -1,8 +1,8 @@
 """Options of a source in a recipe, and back."""
 
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any
 
+from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 
 WHERE = "the recipe's subject"
@@ -12,7 +12,7 @@ _OF_MACHINE = ("function", "command", "workers", "x", "y")
 """Options that are no part of a recipe, or have a form of their own in it."""
 
 
-def stated_options(source: object) -> dict[str, Any]:
+def stated_options(source: object) -> JsonObject:
     """The options of a source that differ from their defaults."""
     assert is_dataclass(source)
     return {
@@ -23,7 +23,7 @@ def stated_options(source: object) -> dict[str, Any]:
     }
 
 
-def known_options(kind: type, options: dict[str, Any]) -> dict[str, Any]:
+def known_options(kind: type, options: JsonObject) -> JsonObject:
     """Options of a recipe, whose names a class of sources has.
 
     Raises:

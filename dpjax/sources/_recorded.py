@@ -10,6 +10,7 @@ from jax import Array
 
 from dpjax.core import validate
 from dpjax.core.options import option
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import EVENTS, BadValue
 from dpjax.partitions.outputs import check_bits
 from dpjax.sources._plain import known_options, stated_options
@@ -114,13 +115,13 @@ class Recorded(Source):
                 )
         return recorded_arrays(self, region, key, smoothing)
 
-    def to_plain(self) -> dict[str, Any] | None:
+    def to_plain(self) -> JsonObject | None:
         """Files and columns of both sides, and the options; see `Source`."""
         sides = {name: _files(side) for name, side in (("x", self.x), ("y", self.y))}
         return None if None in sides.values() else {**sides, **stated_options(self)}
 
     @classmethod
-    def from_plain(cls, content: dict[str, Any], database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
         """The recorded files; see `Source`."""
         x, y = (Recording(*_place(content.pop(name, None))) for name in ("x", "y"))
         return cls(x, y, **known_options(cls, content))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core import validate
-from dpjax.core.types import FiniteSpace, RealSpace, VectorSpace
+from dpjax.core.types import FiniteSpace, JsonObject, RealSpace, VectorSpace
 from dpjax.core.wording import DISCRETE, EVENTS, BadType, BadValue, term
 from dpjax.partitions import Box, Region, as_region
 from dpjax.sources._held import Chunked, Sides, as_outputs
@@ -54,7 +54,7 @@ class RecordedArrays:
         self.pairs = AnyPairs((["x"], ["y"]), (LABEL,))
         self.streams, self.space, self.labels = streams, space, labels
         self.origin, self.notes = origin, notes
-        self.settings: dict[str, Any] = {}
+        self.settings: JsonObject = {}
         self.sizes = streams.search[0].shape[0], streams.confirm[0].shape[0]
         self.region = self.region_of(region)
         self.region_text = self.text_of(self.region)

@@ -10,6 +10,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from dpjax.core.execution import Execution
+from dpjax.core.types import JsonObject
 from dpjax.partitions import Partition, Region, Search
 from dpjax.sources._counting import Tally
 from dpjax.sources._pairs import AnyPairs
@@ -80,7 +81,7 @@ class Opened(Protocol):
     pairs: AnyPairs
     num_confirm: int
     region: str
-    settings: dict[str, Any]
+    settings: JsonObject
     notes: list[str]
 
     def search(self) -> list[Search]:
@@ -127,7 +128,7 @@ class Arrays(Protocol):
     pairs: AnyPairs
     region: Region
     region_text: str
-    settings: dict[str, Any]
+    settings: JsonObject
     notes: list[str]
 
     @property
@@ -199,7 +200,7 @@ class Source:
         raise NotImplementedError
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> JsonObject:
         """Parameters of what is audited, as plain numbers and lists."""
         return {}
 
@@ -218,12 +219,12 @@ class Source:
         """
         raise NotImplementedError
 
-    def to_plain(self) -> dict[str, Any] | None:
+    def to_plain(self) -> JsonObject | None:
         """Name and options in a recipe; None where nothing names it."""
         return None
 
     @classmethod
-    def from_plain(cls, content: dict[str, Any], database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
         """The source that `to_plain` wrote, if it may be made.
 
         Args:

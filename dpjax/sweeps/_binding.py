@@ -5,9 +5,9 @@ belongs where it lies.
 """
 
 import json
-from typing import Any
 
 from dpjax.core import random
+from dpjax.core.types import JsonObject
 from dpjax.results import provenance
 from dpjax.sweeps._entry import Entry
 
@@ -21,7 +21,7 @@ DECISIVE = ("dpjax", "jax", "jaxlib")
 """Packages whose versions decide the bits of a row."""
 
 
-def binding(entry: Entry, first: int, stop: int, key: int) -> dict[str, Any]:
+def binding(entry: Entry, first: int, stop: int, key: int) -> JsonObject:
     """What a block of this process says, as plain words and numbers.
 
     Args:
@@ -43,7 +43,7 @@ def binding(entry: Entry, first: int, stop: int, key: int) -> dict[str, Any]:
     }
 
 
-def read_binding(content: bytes) -> dict[str, Any]:
+def read_binding(content: bytes) -> JsonObject:
     """What the bytes of a block say.
 
     Raises:
@@ -62,7 +62,7 @@ def read_binding(content: bytes) -> dict[str, Any]:
         raise ValueError(f"it is no block of a sweep ({error!r})") from None
 
 
-def difference(said: dict[str, Any], expected: dict[str, Any]) -> str | None:
+def difference(said: JsonObject, expected: JsonObject) -> str | None:
     """In words, the first entry in which a block is not what is expected; None if there is none."""
     for name, value in expected.items():
         if said.get(name) != value:

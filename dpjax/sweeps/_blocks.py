@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from dpjax.core.execution import Execution
-from dpjax.core.types import Device
+from dpjax.core.types import Device, JsonObject
 from dpjax.results.provenance import device
 from dpjax.sweeps._binding import PLACE, binding
 from dpjax.sweeps._compute import Columns, compute
@@ -69,7 +69,7 @@ def _entry_from_json(text: str) -> Entry:
     return Entry.from_dict(content, [content["mechanism"].partition(":")[0]])
 
 
-def _encode(entry: Entry, columns: Columns, seconds: float, said: dict[str, Any]) -> bytes:
+def _encode(entry: Entry, columns: Columns, seconds: float, said: JsonObject) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -7,7 +7,6 @@ a run is computed in can change it.
 import dataclasses
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from jax import Array
@@ -15,13 +14,13 @@ from numpy.typing import NDArray
 
 from dpjax.core import random
 from dpjax.core.execution import Execution, default_execution
-from dpjax.core.types import Device
+from dpjax.core.types import Device, JsonObject
 from dpjax.notions import Terms
 from dpjax.results import Row, judge
 from dpjax.results.provenance import key_of
 from dpjax.sweeps._entry import Entry
 
-Columns = dict[str, Any]
+Columns = JsonObject
 """Name -> one value a run."""
 
 _EXACT = ("exact binomial", "simultaneous band")

@@ -10,7 +10,7 @@ from typing import Any
 from jax import Array
 
 from dpjax.core import random, validate
-from dpjax.core.types import FiniteSpace, MixedSpace
+from dpjax.core.types import FiniteSpace, JsonObject, MixedSpace
 from dpjax.core.validate import check_names
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Pairs
@@ -170,7 +170,7 @@ class Entry:
         """The typed key of the entry's runs, folded from a sweep's key and the identity."""
         return random.fold_in(random.as_key(root), random.stable_hash(self.id))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Plain words, numbers, lists and dicts; `from_dict` reads them back."""
         drawn = self.source.stacks_pairs
         content = {
@@ -193,7 +193,7 @@ class Entry:
             content["pairs"] = pairs_to_plain(self.pairs, self.mechanism)
         return content
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> JsonObject:
         """Options of a source of the host."""
         return {k: v for k, v in (self.source.to_plain() or {}).items() if k != "name"}
 

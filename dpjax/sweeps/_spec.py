@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from dpjax.core import random, validate
 from dpjax.core.errors import needs
 from dpjax.core.files import read_document
+from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 from dpjax.partitions.outputs import preview_database
 from dpjax.sweeps._entry import Entry
@@ -91,7 +92,7 @@ class SweepSpec:
             for first in range(0, entry.num_runs, self.block_runs):
                 yield Block(entry, first, min(first + self.block_runs, entry.num_runs))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Plain words, numbers, lists and dicts."""
         return {
             "name": self.name,
@@ -180,7 +181,7 @@ def _size(entry: Any) -> int:
     return math.prod(len(values) for values in lists if isinstance(values, list))
 
 
-def _expand(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _expand(entry: Mapping[str, Any]) -> Iterator[JsonObject]:
     if not isinstance(entry, Mapping):
         raise TypeError(f"an entry must be a table, but was {entry!r}.")
     entry = dict(entry)

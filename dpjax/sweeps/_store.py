@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from dpjax.core import random
 from dpjax.core.errors import needs
 from dpjax.core.files import read_document, write_whole
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue, term
 from dpjax.results import provenance
 from dpjax.sweeps._binding import DECISIVE, FORMAT, difference, read_binding
@@ -64,7 +65,7 @@ class Store:
     def __init__(
         self,
         folder: Path,
-        manifest: dict[str, Any],
+        manifest: JsonObject,
         allow_import: Collection[str] = (),
         any_processor: bool = False,
     ):
@@ -281,7 +282,7 @@ class Store:
         order = [block.name for block in self.spec.blocks() if block.name in whole]
         return pa.concat_tables([pq.read_table(whole[name]) for name in order])
 
-    def columns(self) -> dict[str, dict[str, Any]]:
+    def columns(self) -> dict[str, JsonObject]:
         """Entry id -> column -> NumPy array of its stored runs, in the order of the runs."""
         table = self.table()
         columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
@@ -314,7 +315,7 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def _manifest(spec: SweepSpec) -> dict[str, Any]:
+def _manifest(spec: SweepSpec) -> JsonObject:
     manifest = {
         "format": FORMAT,
         "spec": spec.to_dict(),
@@ -327,7 +328,7 @@ def _manifest(spec: SweepSpec) -> dict[str, Any]:
     return manifest if revision is None else {**manifest, "revision": revision}
 
 
-def _refuse_damaged(manifest: dict[str, Any]) -> None:
+def _refuse_damaged(manifest: JsonObject) -> None:
     """Refuses a manifest that does not say what made the rows, in texts."""
     versions, processors = manifest.get("versions"), manifest.get("processors")
     texts = [manifest.get("dtype"), manifest.get("generator")]
@@ -356,7 +357,7 @@ def _refuse_strangers(folder: Path) -> None:
         )
 
 
-def _refuse_others(old: Store, new: dict[str, Any], spec: SweepSpec) -> None:
+def _refuse_others(old: Store, new: JsonObject, spec: SweepSpec) -> None:
     same_draws = (old.spec.key, old.spec.block_runs) == (spec.key, spec.block_runs)
     if not same_draws or not {e.id for e in old.spec.entries} <= {e.id for e in spec.entries}:
         raise ValueError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpjax.core.errors import neutral
 from dpjax.core.files import write_whole
+from dpjax.core.types import JsonObject
 
 _SHARES = (0.05, 0.5, 0.95)
 """Shares of the runs whose bounds are at most the shown ones."""
@@ -51,7 +52,7 @@ class Stored(Protocol):
         """What lies among the blocks."""
         ...
 
-    def columns(self) -> dict[str, dict[str, Any]]:
+    def columns(self) -> dict[str, JsonObject]:
         """Entry id -> column -> values of the stored runs."""
         ...
 
@@ -102,7 +103,7 @@ class SweepSummary:
             for entry in self.entries
         ]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Nested dicts and lists, as JSON holds them."""
         return json.loads(json.dumps(asdict(self)))
 

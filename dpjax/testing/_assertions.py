@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 from dpjax.audit import audit
 from dpjax.core import validate
 from dpjax.core.execution import Execution
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
 from dpjax.methods import Events
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
@@ -165,7 +166,7 @@ class _Asked:
 
 def _asked(subject: object, epsilon: float | None, pairs: object, options: Options) -> _Asked:
     """The audit of an assertion, whose claim is written in one of several ways."""
-    rest: dict[str, Any] = {**options}
+    rest: JsonObject = {**options}
     delta = rest.pop("delta", 0.0)
     given = ["epsilon"] * (epsilon is not None)
     given += [name for name in rest if name in _CLAIMS or name not in _Asked.__dataclass_fields__]

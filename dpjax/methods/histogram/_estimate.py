@@ -6,12 +6,12 @@ References:
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import Status
+from dpjax.core.types import JsonObject
 from dpjax.inference import Plan
 
 
@@ -89,7 +89,7 @@ class HistogramResult:
         only = slice(run, run + 1)
         return replace(self, levels=self.levels[only], counts=self.counts[only])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Plain numbers and strings; a failed run is null."""
         settings = self.plan.to_dict() if isinstance(self.plan, Plan) else vars(self.plan)
         witness = self.witness(0)

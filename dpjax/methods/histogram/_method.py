@@ -19,7 +19,7 @@ from dpjax.core import validate
 from dpjax.core.errors import Status
 from dpjax.core.numerics import finite_or_none
 from dpjax.core.options import option
-from dpjax.core.types import FiniteSpace, OutputSpace, RealSpace
+from dpjax.core.types import FiniteSpace, JsonObject, OutputSpace, RealSpace
 from dpjax.core.wording import EVENTS, BadValue, Sentence, term
 from dpjax.databases import Pairs
 from dpjax.inference import InputInterval, Plan, plan, plan_finite
@@ -188,7 +188,7 @@ class Histogram:
             )
         return planned
 
-    def _plan_finite(self, space: FiniteSpace, inputs: Any, asked: dict[str, Any]) -> Plan:
+    def _plan_finite(self, space: FiniteSpace, inputs: Any, asked: JsonObject) -> Plan:
         if self.least_probability is None:
             raise BadValue(
                 "least_probability must be given for finitely many outputs, but was not."
@@ -209,7 +209,7 @@ class Histogram:
             **asked,
         )
 
-    def _plan(self, space: OutputSpace, inputs: Any, asked: dict[str, Any]) -> Plan:
+    def _plan(self, space: OutputSpace, inputs: Any, asked: JsonObject) -> Plan:
         if self.lipschitz is None:
             raise BadValue("lipschitz must be given for outputs in an interval, but was not.")
         if self.least_probability is not None:

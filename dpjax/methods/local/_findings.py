@@ -8,6 +8,7 @@ import numpy as np
 from dpjax.core.errors import Status
 from dpjax.core.numerics import FIXED_POINT, finite_or_none
 from dpjax.core.random import numbers_of_process
+from dpjax.core.types import JsonObject
 from dpjax.densities import find_kernel
 from dpjax.inference import KernelSums, LocalBounds
 from dpjax.methods.local._kernels import LocalStatistics
@@ -87,7 +88,7 @@ def finding_of(
     pairs: AnyPairs,
     terms: Terms,
     *,
-    options: dict[str, Any],
+    options: JsonObject,
     notes: Sequence[str],
     relabel: Callable[[Any], Any] = lambda output: output,
     region_text: str | None = None,
