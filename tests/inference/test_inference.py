@@ -13,9 +13,9 @@ from dpjax.inference import (
     frequency_standard_error,
     kernel_exact_standard_error,
     kernel_standard_error,
+    local_bounds,
     normal_lower_bound,
 )
-from dpjax.methods.local import local_bounds
 
 ROUGHNESS = 1 / math.sqrt(4 * math.pi)
 HEIGHT = 1 / math.sqrt(2 * math.pi)

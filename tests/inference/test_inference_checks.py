@@ -19,11 +19,11 @@ from dpjax.inference import (
     kernel_exact_standard_error,
     kernel_standard_error,
     ldp_levels,
+    local_bounds,
     renyi_levels,
     safety_check,
     unseen_log_rarity,
 )
-from dpjax.methods.local import local_bounds
 
 PAIR = [(0, 1)]
 CHECK = safety_check(

@@ -1,8 +1,5 @@
 """The local approach: DPL, MPL, the privacy loss, the region it is maximised over, its bounds."""
 
-from dpjax.inference import KernelSums as KernelSums
-from dpjax.inference import LocalBounds as LocalBounds
-from dpjax.inference import local_bounds as local_bounds
 from dpjax.methods.local._confirm import Confirmation as Confirmation
 from dpjax.methods.local._kernels import LocalStatistics as LocalStatistics
 from dpjax.methods.local._kernels import dpl_runs as dpl_runs

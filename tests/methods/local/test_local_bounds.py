@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.methods.local import KernelSums, local_bounds
+from dpjax.inference import KernelSums, local_bounds
 
 ROUGHNESS = 1 / math.sqrt(4 * math.pi)
 HEIGHT = 1 / math.sqrt(2 * math.pi)
