@@ -131,7 +131,7 @@ def curve(letter: str, epsilon: float, runs: int, batch: int, rounds: int) -> di
         "outputs_per_second": rate,
         "share_of_limit": None if chip is None else rate / limit_of(letter, chip),
         "runs_over_draws": ratio(timed["runs"], timed["draws, summed"]),
-        "median_lower_bound": float(np.median(np.concatenate([b.lower_bound for b in bounds]))),
+        "median_lower_bound": float(np.median(np.concatenate([b["lower_bound"] for b in bounds]))),
     }
 
 
