@@ -1,11 +1,14 @@
-"""Outputs of several parts (nested dicts and lists) as numbers and a label."""
+"""What one output is; outputs of several parts (nested dicts and lists) as numbers and a label."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
+
+from dpjax.core.wording import BadValue
+from dpjax.partitions.missing import Raised, missing, unmasked
 
 Key = TypeVar("Key")
 
@@ -41,7 +44,7 @@ class Nested(NamedTuple):
 
         def text(part: object, path: str) -> str:
             if isinstance(part, np.ndarray):
-                part = part.tolist()
+                part = unmasked(part).tolist()
             if isinstance(part, dict):
                 names = sorted(part, key=lambda name: (type(name).__name__, repr(name)))
                 inside = (f"{n!r}: {text(part[n], f'{path}[{n!r}]')}" for n in names)
@@ -53,12 +56,51 @@ class Nested(NamedTuple):
                 numbers.append(float(part))
                 entries.append(path)
                 return "number"
-            hash(part)
             labels.append(path)
+            if isinstance(part, Raised):
+                return str(part)
+            hash(part)
             return repr(part)
 
         whole = text(item, "")
         return cls(whole, tuple(numbers), tuple(entries), not labels)
+
+
+class Label(NamedTuple):
+    """An output that is neither a number nor a vector of numbers, nor missing."""
+
+    value: Hashable
+
+
+def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
+    """What one output is: missing, a label, the entries of a number or a vector, or nested.
+
+    Raises:
+        BadValue: It is a vector with integers that float64 does not hold.
+        TypeError: It is neither a number nor a label, nor made of these.
+        Exception: Whatever its own methods raise.
+    """
+    if isinstance(item, np.ndarray):
+        entries = unmasked(item).tolist()
+        item = tuple(entries) if item.ndim else entries
+    if (text := missing(item)) is not None:
+        return Raised(text)
+    if isinstance(item, Integral) and abs(int(item)) > LARGEST:
+        return Label(int(item))
+    if isinstance(item, Real):
+        return (float(item),)
+    if isinstance(item, list):
+        item = tuple(item)
+    if isinstance(item, tuple) and all(isinstance(entry, Real) for entry in item):
+        if any(isinstance(entry, Integral) and abs(int(entry)) > LARGEST for entry in item):
+            raise BadValue("vectors of integers above 2^53.")
+        return tuple(float(entry) for entry in item)
+    if isinstance(item, dict | tuple):
+        found = Nested.of(item)
+        if found.numbers or isinstance(item, dict):
+            return found
+    hash(item)
+    return Label(cast(Hashable, item))
 
 
 def usual(found: Sequence[Nested]) -> Nested:

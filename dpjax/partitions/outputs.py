@@ -1,13 +1,12 @@
 """Outputs of any kind in one form: a label with optional numbers.
 
 Outputs of recordings, programs and Python functions are numbers, vectors or labels, and sometimes
-NaN, an infinity, an empty answer or an exception. A crash that depends on the data leaks like any
+NaN, an infinity, a missing value or an exception. A crash that depends on the data leaks like any
 other output, so each of these is an outcome of its own.
 """
 
 import math
-from collections.abc import Hashable, Iterable, Sequence, Sized
-from numbers import Integral, Real
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,8 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.types import Database
 from dpjax.core.wording import OUTCOMES, BadValue, term
-from dpjax.partitions._nested import LARGEST, Nested, usual
+from dpjax.partitions._nested import LARGEST, Label, Nested, form_of, usual
+from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
 
 _REFUSED = term("special='error'", "--special 'error'")
 
@@ -42,7 +42,7 @@ class Encoder:
 
     Args:
         source: Origin of the outputs, for messages.
-        special: "outcomes", or "error" to refuse NaN, infinities, empty answers and exceptions.
+        special: "outcomes", or "error" to refuse NaN, infinities, missing values and exceptions.
         bits: "lowest" to label reals by the position of their lowest set bit, a number k to label
             them by the k lowest bits of their mantissa, or None.
 
@@ -73,6 +73,8 @@ class Encoder:
                 an output.
             TypeError: Outputs are neither numbers nor labels.
         """
+        if isinstance(raw, np.ma.MaskedArray) and raw.dtype.kind in "biufUSO":
+            raw = rows_of_objects(unmasked(raw))
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "biuf":
             return self._encode_numbers(raw)
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "US" and raw.ndim == 1:
@@ -170,34 +172,17 @@ class Encoder:
 
     def _classify(self, item: object) -> "int | tuple[float, ...] | Nested":
         """The number of a label, the entries of a number or vector, or a nested output."""
-        if isinstance(item, Raised):
-            return self._special_label(str(item))
-        if isinstance(item, np.ndarray):
-            item = item.item() if item.ndim == 0 else tuple(item.tolist())
-        if item is None or (isinstance(item, Sized) and len(item) == 0):
-            return self._special_label("empty")
-        if isinstance(item, Integral) and abs(int(item)) > LARGEST:
-            return self._label_of(int(item))
-        if isinstance(item, Real):
-            return (float(item),)
-        if isinstance(item, list):
-            item = tuple(item)
-        if isinstance(item, tuple) and all(isinstance(entry, Real) for entry in item):
-            if any(isinstance(entry, Integral) and abs(int(entry)) > LARGEST for entry in item):
-                raise ValueError(f"{self.source} gave vectors of integers above 2^53.")
-            return tuple(float(entry) for entry in item)
         try:
-            if isinstance(item, dict | tuple):
-                found = Nested.of(item)
-                if found.numbers or isinstance(item, dict):
-                    return found
-            hash(item)
-        except TypeError:
+            found = form_of(item)
+        except Exception as error:  # of code of others: __len__, __float__, __hash__, __repr__
+            if isinstance(error, BadValue):
+                raise BadValue(f"{self.source} gave {error}") from None
             raise TypeError(
-                f"{self.source} must give numbers, vectors or labels, but gave "
-                f"{shortened(repr(item))} ({type(item).__name__})."
+                f"{self.source} must give numbers, vectors or labels, but gave {described(item)}."
             ) from None
-        return self._label_of(item)
+        if isinstance(found, Raised):
+            return self._special_label(str(found))
+        return self._label_of(found.value) if isinstance(found, Label) else found
 
     def named(self, text: str) -> int:
         """The number of a label of this package, distinct from an output with the same text."""
@@ -208,8 +193,8 @@ class Encoder:
         return Outputs(labels.astype(np.int32), values, np.ones(len(labels), bool))
 
     def _label_of(self, label: Hashable, text: str | None = None) -> int:
-        if label == "":
-            return self._special_label("empty")
+        if isinstance(label, str | bytes) and not label:
+            return self._special_label(missing(label) or "")
         # The type is part of the key, since 1, True and 1.0 are one key of a dict.
         key = (type(label).__name__, label)
         if key not in self._numbers:
@@ -267,12 +252,6 @@ class Encoder:
         labels[rest] = np.array(known, np.int32)[which]
 
 
-class Raised(str):
-    """The reason why there is no output, such as "error: ValueError"."""
-
-    __slots__ = ()
-
-
 class _Special(str):
     """A label of this package, distinct from an output with the same text."""
 
@@ -328,7 +307,15 @@ def preview(raw: object) -> str:
         return f"an array of {raw.dtype} of the shape {list(raw.shape)}"
     if isinstance(raw, list | tuple):
         return f"a {type(raw).__name__} of length {len(raw)}"
-    return f"{shortened(repr(raw))} ({type(raw).__name__})"
+    return described(raw)
+
+
+def described(item: object) -> str:
+    """Describe an output in a message: its text and its type."""
+    try:
+        return f"{shortened(repr(item))} ({type(item).__name__})"
+    except Exception:  # of code of others
+        return f"an object of the type {type(item).__name__}, whose text cannot be had"
 
 
 def preview_database(database: Database) -> str:

@@ -18,7 +18,8 @@ from dpjax.core import validate
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
-from dpjax.partitions.outputs import Encoder, Raised, check_bits, preview_database
+from dpjax.partitions.missing import Raised
+from dpjax.partitions.outputs import Encoder, check_bits, preview_database
 from dpjax.sources._host import seeds_of_calls
 from dpjax.sources._on_host import Draw, OnHost
 from dpjax.sources._plain import known_options, stated_options

@@ -8,6 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from dpjax.partitions.missing import as_array, as_objects, missing, rows_of_objects, unmasked
+
 _ROWS = 2**18
 _EXACT = 2**53
 
@@ -108,6 +110,8 @@ def as_outputs(name: str, outputs: Any) -> np.ndarray:
         raise ValueError(f"{name} must have the shape [n] or [n, d], but had {array.shape}.")
     if array.dtype.kind not in "biufUSO":
         raise TypeError(f"{name} must hold numbers or labels, but had dtype {array.dtype}.")
+    if array.dtype.kind == "O" and array.ndim == 2 and any(map(missing, array.ravel())):
+        array = rows_of_objects(array)
     if array.dtype.kind in "USO" and array.ndim == 2:
         raise TypeError(f"{name} must be a vector of labels, but had the shape {array.shape}.")
     return array
@@ -116,13 +120,31 @@ def as_outputs(name: str, outputs: Any) -> np.ndarray:
 def _array(outputs: Any) -> np.ndarray:
     """An array, in which no two outputs of a list have become one."""
     if not isinstance(outputs, list | tuple):
-        return np.asarray(outputs)
+        return as_array(outputs)
+    if any(map(_is_masked, outputs)):
+        return as_objects([_unmasked(output) for output in outputs])
     kinds = {next((kind for kind in (str, bytes) if isinstance(v, kind)), None) for v in outputs}
     if len(kinds) <= 1 and not _merged(outputs, array := np.asarray(outputs)):
         return array
     array = np.empty(len(outputs), object)
     array[:] = outputs
     return array
+
+
+def _is_masked(output: object) -> bool:
+    if isinstance(output, list | tuple):
+        return any(entry is np.ma.masked for entry in output)
+    return isinstance(output, np.ma.MaskedArray) and np.ma.is_masked(output)
+
+
+def _unmasked(output: object) -> object:
+    """An output of a list with its masked entries as `MASKED`, and vectors as tuples."""
+    if isinstance(output, list | tuple):
+        return tuple(map(_unmasked, output))
+    if not isinstance(output, np.ndarray):
+        return output
+    entries = unmasked(output).tolist()
+    return tuple(entries) if output.ndim else entries
 
 
 def _merged(outputs: Sequence[Any], array: np.ndarray) -> bool:

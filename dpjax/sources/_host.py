@@ -19,7 +19,8 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import NO_WORKERS, ONE_BY_ONE, OUTCOMES, BadType, BadValue, term
 from dpjax.mechanisms.named import imported, path_of
 from dpjax.partitions._nested import rows_of
-from dpjax.partitions.outputs import Encoder, Raised, check_bits, preview, preview_database
+from dpjax.partitions.missing import Raised, as_array
+from dpjax.partitions.outputs import Encoder, check_bits, preview, preview_database
 from dpjax.sources._copies import copier
 from dpjax.sources._on_host import Draw, OnHost
 from dpjax.sources._plain import known_options, stated_options
@@ -37,7 +38,7 @@ class HostMechanism(OnHost):
     `dpjax.audit` takes it where it takes a mechanism. Outputs may be numbers, vectors of numbers,
     labels, or dicts, lists and tuples of such inside each other, whose numbers are taken as one
     vector, in the order of keys and places, and all else as a label beside it. NaN, infinities,
-    empty answers (None, "", an empty list) and, where it is called once an output, exceptions are
+    missing values (None, "", masked entries) and, where it is called once an output, exceptions are
     outcomes of their own.
 
     Attributes:
@@ -51,7 +52,7 @@ class HostMechanism(OnHost):
             then be picklable: at the top level of a module.
         batch_size: Outputs asked for at a call, or by one task of a worker. The seeds, and so the
             outputs, depend on it.
-        special: "outcomes", or "error" to refuse NaN, infinities, empty answers and exceptions.
+        special: "outcomes", or "error" to refuse NaN, infinities, missing values and exceptions.
         bits: "lowest" to look at the place of the lowest set bit of each real besides its value, a
             number k <= 8 to look at its k lowest mantissa bits: what floating-point noise leaks.
             -0.0 is then told from 0.0.
@@ -73,7 +74,7 @@ class HostMechanism(OnHost):
     workers: int = option("Processes that draw at the same time.", default=0)
     batch_size: int = 10_000
     special: str = option(
-        "What NaN, infinities, empty answers and exceptions are: outcomes or error.",
+        "What NaN, infinities, missing values and exceptions are: outcomes or error.",
         default="outcomes",
         choices=("outcomes", "error"),
     )
@@ -251,7 +252,7 @@ def _draw(
                 f"the function {name} was asked for {asked} but returned {preview(batch)}: it must "
                 f"return an array or a list, or be used with {ONE_BY_ONE}."
             )
-        batch = np.asarray(batch)
+        batch = as_array(batch)
     if (isinstance(batch, np.ndarray) and batch.ndim == 0) or len(batch) != num_samples:
         raise ValueError(
             f"the function {name} was asked for {asked} but returned {preview(batch)}."

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Encoder
-from dpjax.partitions.outputs import Raised, lowest_set_bit
+from dpjax.partitions.missing import Raised
+from dpjax.partitions.outputs import lowest_set_bit
 
 
 def names_of(encoder, raw):
@@ -16,10 +17,10 @@ def test_every_outcome_has_its_label():
     raw = [1, 2.5, None, "", [], Raised("error: OSError"), np.nan, np.inf, -np.inf, -0.0, "NaN"]
     outputs = encoder.encode(raw)
     names = [encoder.names[label] for label in outputs.labels]
-    number, empty = "a number", "empty"
+    number = "a number"
     assert names == [
-        number, number, empty, empty, empty, "error: OSError", "NaN", "+inf", "-inf", number,
-        "'NaN'",
+        number, number, "None", "empty text", "empty", "error: OSError", "NaN", "+inf", "-inf",
+        number, "'NaN'",
     ]  # fmt: skip
     assert outputs.values[:, 0].tolist() == [1, 2.5, *[0] * 9]
     assert not np.signbit(outputs.values[9, 0])

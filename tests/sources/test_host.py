@@ -297,7 +297,7 @@ def returns(value):
         (returns([1.0] * 7), {}, ValueError, "asked for 4000 outputs .* returned a list of len"),
         (returns(np.zeros((4000, 2, 2))), {}, ValueError, r"shape \[4000, 2, 2\]"),
         (returns(3.0), {}, ValueError, r"must return an array or a list"),
-        (returns([{}, [1, {2}]] * 2000), {}, TypeError, r"gave \(1, \{2\}\)"),
+        (returns([{}, [1, {2}]] * 2000), {}, TypeError, r"gave \[1, \{2\}\]"),
         (returns([[1, 2], [1, 2, 3]] * 2000), {}, ValueError, r"one length, but gave \[2, 3\]"),
         (returns(np.zeros(4000, complex)), {}, TypeError, "complex128"),
         (lambda d, n: 1 / 0, {}, ValueError, "raised ZeroDivisionError .*use|batched=False"),

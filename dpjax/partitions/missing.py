@@ -1,0 +1,92 @@
+"""Missing outputs: each kind is an outcome of its own, and no array may turn one into another.
+
+| output | outcome |
+|---|---|
+| None, a null of Arrow or Polars | `None` |
+| a masked entry of a NumPy array | `masked` |
+| `pandas.NA` | `NA` |
+| `pandas.NaT`, `numpy.datetime64("NaT")` | `NaT` |
+| NaN | `NaN` |
+| `""`, `b""` | `empty text`, `empty bytes` |
+| an empty list, tuple, dict or array | `empty` |
+"""
+
+from collections.abc import Iterable, Sized
+
+import numpy as np
+
+
+class Raised(str):
+    """The reason why there is no output, such as "error: ValueError"."""
+
+    __slots__ = ()
+
+
+MASKED = Raised("masked")
+"""Stands for a masked entry, because an array of objects cannot hold `numpy.ma.masked`."""
+
+_OF_PANDAS = {"NAType": "NA", "NaTType": "NaT"}
+"""Names of types, so that pandas need not be imported."""
+
+
+def missing(item: object) -> str | None:
+    """Name of a missing output; None for any other output."""
+    if isinstance(item, Raised):
+        return str(item)
+    if item is None:
+        return "None"
+    if item is np.ma.masked:
+        return str(MASKED)
+    if isinstance(item, np.datetime64 | np.timedelta64):
+        return "NaT" if np.isnat(item) else None
+    if isinstance(item, Sized) and not len(item):
+        return {str: "empty text", bytes: "empty bytes"}.get(type(item), "empty")
+    return _OF_PANDAS.get(type(item).__name__)
+
+
+def unmasked(array: np.ndarray) -> np.ndarray:
+    """The array; where entries are masked, an array of objects that holds `MASKED` for them."""
+    if not np.ma.is_masked(array):
+        return np.asarray(array)
+    found = np.ma.getdata(array).astype(object)
+    found[np.ma.getmaskarray(array)] = MASKED
+    return found
+
+
+def as_array(outputs: object) -> np.ndarray:
+    """An array of outputs that a library holds, without turning its missing values into NaN.
+
+    Args:
+        outputs: An array, a series or a table: an object with `__array__`.
+
+    Returns:
+        An array of numbers or texts; an array of objects where outputs are missing.
+    """
+    if isinstance(outputs, np.ndarray):
+        return unmasked(outputs)
+    for name in ("itercolumns", "iter_columns"):  # tables of Arrow and of Polars
+        if (columns := getattr(outputs, name, None)) is not None:
+            return np.stack([as_array(column) for column in columns()], axis=1)
+    nulls = getattr(outputs, "null_count", 0)
+    for name in ("to_pylist", "to_list"):  # columns of Arrow and of Polars
+        rows = getattr(outputs, name, None)
+        if rows is not None and (nulls() if callable(nulls) else nulls):
+            return as_objects(rows())
+    found, as_type = np.asarray(outputs), getattr(outputs, "astype", None)
+    if found.dtype.kind == "f" and np.isnan(found).any() and callable(as_type):
+        # An extension type of pandas tells NA from NaN where an array of floats does not.
+        if not isinstance(getattr(outputs, "dtype", found.dtype), np.dtype):
+            return np.asarray(as_type(object))
+    return found
+
+
+def as_objects(rows: Iterable[object]) -> np.ndarray:
+    """Objects [n], none of which becomes a row of a matrix."""
+    return np.fromiter(rows, object)
+
+
+def rows_of_objects(array: np.ndarray) -> np.ndarray:
+    """Objects [n] of an array [n] or [n, d]: the rows of a matrix as tuples."""
+    if array.dtype.kind != "O" or array.ndim < 2:
+        return array
+    return as_objects([tuple(row) for row in array.tolist()])
