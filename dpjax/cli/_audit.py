@@ -28,8 +28,8 @@ def command(**given: Value) -> None:
     """Audits a mechanism: a confidence bound on its level of privacy, with a witness.
 
     Exits with 0 if the claim is not refuted or none was given, 1 if it is violated, 2 on bad input
-    (an assumption that the counts refute among it), 3 on an error of dpjax itself, 130 or 143 where
-    a signal stopped it. A file that cannot be written afterwards changes no exit code.
+    (a refuted assumption and doubtful outputs among it), 3 on an error of dpjax itself, 130 or 143
+    where a signal stopped it. A file that cannot be written afterwards changes no exit code.
     """
     written = written_of(given)
     source = source_of(written)

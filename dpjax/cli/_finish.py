@@ -36,7 +36,7 @@ def finish(result: "AuditResult", as_json: bool, plot: Path | None, report: Path
     What cannot be written is said: the verdict is known by then, and must not be lost to a folder,
     nor changed by it.
     """
-    from dpjax.results import ASSUMPTION_REFUTED, VIOLATED
+    from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, VIOLATED
 
     def show() -> None:
         print(result.to_json() if as_json else _for_people(result), flush=True)
@@ -54,7 +54,7 @@ def finish(result: "AuditResult", as_json: bool, plot: Path | None, report: Path
         else:
             if isinstance(place, Path):
                 say_written(place)
-    raise typer.Exit({VIOLATED: 1, ASSUMPTION_REFUTED: 2}.get(result.verdict, 0))
+    raise typer.Exit({VIOLATED: 1, ASSUMPTION_REFUTED: 2, DOUBTFUL: 2}.get(result.verdict, 0))
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":

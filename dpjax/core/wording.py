@@ -7,6 +7,7 @@ them.
 
 import re
 from collections.abc import Mapping
+from typing import Self
 
 _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
 """A marked word: as in Python, and as in a command where that is not its name with dashes."""
@@ -42,7 +43,7 @@ class Sentence(str):
 
     marked: str
 
-    def __new__(cls, marked: str) -> "Sentence":
+    def __new__(cls, marked: str) -> Self:
         """Make the text in the words of Python."""
         sentence = super().__new__(cls, _TERM.sub(r"\1", marked))
         sentence.marked = marked
@@ -65,6 +66,10 @@ class Sentence(str):
             return option if option.partition(" ")[0] in known else python
 
         return _TERM.sub(said, self.marked)
+
+
+class Doubt(Sentence):
+    """A note that outputs may not be independent draws, on which every bound rests."""
 
 
 def _about(text: str) -> Sentence:

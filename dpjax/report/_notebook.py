@@ -4,7 +4,7 @@ from html import escape
 
 from dpjax.core.errors import neutral
 
-_TONES = {"violated": "#c4362b", "assumption refuted": "#b86a00"}
+_TONES = {"violated": "#c4362b", "assumption refuted": "#b86a00", "doubtful": "#b86a00"}
 """Verdict -> color of its edge; any other has that of the text."""
 
 

@@ -61,8 +61,8 @@ class Verdict(NamedTuple):
     """What a page says first.
 
     Attributes:
-        kind: "violated", "not refuted", "no claim", "assumption refuted" or "estimate": its shape
-            and color.
+        kind: "violated", "not refuted", "no claim", "assumption refuted", "doubtful" or
+            "estimate": its shape and color.
         headline: In a few words.
         sentence: In whole.
     """

@@ -8,6 +8,7 @@ from dpjax.results._build import judge as judge
 from dpjax.results._findings import Findings as Findings
 from dpjax.results._findings import Row as Row
 from dpjax.results._parts import ASSUMPTION_REFUTED as ASSUMPTION_REFUTED
+from dpjax.results._parts import DOUBTFUL as DOUBTFUL
 from dpjax.results._parts import NO_CLAIM as NO_CLAIM
 from dpjax.results._parts import NOT_REFUTED as NOT_REFUTED
 from dpjax.results._parts import VIOLATED as VIOLATED

@@ -1,13 +1,15 @@
 """One builder of results: what a method found, under the terms of the audit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from dpjax.core.types import JsonObject
+from dpjax.core.wording import Doubt, Sentence, term
 from dpjax.notions import Evidence, Statement, Terms
 from dpjax.results._parts import (
+    DOUBTFUL,
     NO_CLAIM,
     NOT_REFUTED,
     VIOLATED,
@@ -68,9 +70,10 @@ def build(
         terms: Terms of the audit.
         seconds: Wall time.
     """
+    doubts = tuple(note for note in finding.notes if isinstance(note, Doubt))
     on_device = finding.evidence.settings.get("generator") == "threefry2x32"
     return AuditResult(
-        statement=finding.statement,
+        statement=_doubted(finding.statement) if doubts else finding.statement,
         witness=finding.witness,
         evidence=finding.evidence,
         recipe={
@@ -91,8 +94,19 @@ def build(
             device=device() if on_device else "host",
             seconds=seconds,
         ),
-        notes=tuple(finding.notes),
+        notes=tuple(note for note in finding.notes if not isinstance(note, Doubt)),
+        doubts=doubts,
     )
+
+
+def _doubted(stated: Conclusion) -> Conclusion:
+    """A statement on outputs that do not look like independent draws."""
+    sentence = Sentence(
+        "This is no verdict: the bound takes every output for an independent draw, and these "
+        "outputs do not look like such. If they are, say "
+        f"{term('independent=True', '--independent')}."
+    )
+    return replace(stated, verdict=DOUBTFUL, sentence=sentence)
 
 
 def conclude(counted: Evidence, terms: Terms) -> Conclusion:

@@ -35,6 +35,7 @@ def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Pa
         title=f"Audit of {result.mechanism}",
         verdict=Verdict(result.verdict, HEADLINES[result.verdict], result.sentence),
         sections=(
+            *([Section("Why it is doubtful", result.doubts)] if result.doubts else ()),
             Section("What was claimed", tuple(claimed(result)), table=_subject(result)),
             *_shown(result, drawn),
             _not_tested(result),
@@ -55,7 +56,7 @@ def _shown(result: Parts, drawn: bool) -> list[Section]:
     """Sections on the level, the evidence and the witness, as far as there are such."""
     stated, counted, witness = result.statement, result.evidence.counted, result.witness
     figures = _figures(result) if drawn else ()
-    rows = counted.table(stated, f"confidence {stated.confidence:g}")
+    rows = counted.table(stated, result.sure)
     if (down := result.refuted_at) is not None:
         rows.append(("The claim is refuted at every error probability down to", down))
     found = [Section("What was shown", (), figures[:1], Table([*rows]), result.notes)]

@@ -19,6 +19,9 @@ _Value = TypeVar("_Value", covariant=True)
 ASSUMPTION_REFUTED = "assumption refuted"
 """Verdict of histograms alone: their interval says nothing then."""
 
+DOUBTFUL = "doubtful"
+"""Verdict where outputs do not look like independent draws: no bound holds then."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion(Statement):
@@ -29,7 +32,7 @@ class Conclusion(Statement):
         claim: The level that was claimed, points of the curve that was, or None.
         confidence: Confidence of the bounds of all `num_claims` audits together.
         num_claims: Audits whose bounds hold together.
-        verdict: "violated", "not refuted", "no claim" or "assumption refuted".
+        verdict: "violated", "not refuted", "no claim", "assumption refuted" or "doubtful".
         sentence: The verdict in words.
     """
 
@@ -163,6 +166,7 @@ class Parts:
             and key as plain words and numbers, for `dpjax.rerun`.
         provenance: What was audited, and where.
         notes: What a reader should know besides.
+        doubts: Why the outputs may not be independent draws; empty where nothing says so.
     """
 
     statement: Conclusion
@@ -171,6 +175,7 @@ class Parts:
     recipe: JsonObject
     provenance: Provenance
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     lower_bound = _Short(lambda result: result.statement.lower_bound)
     upper_bound = _Short(lambda result: result.statement.upper_bound)
@@ -205,6 +210,12 @@ class Parts:
     def delta(self) -> float:
         """Part of the probability that the claim leaves out; 0 where the notion has none."""
         return self.notion.delta
+
+    @property
+    def sure(self) -> str:
+        """Confidence of the bounds, in words."""
+        sure = f"confidence {self.confidence:g}"
+        return f"{sure} if the outputs are independent" if self.doubts else sure
 
     @property
     def refuted_at(self) -> str | None:

@@ -87,6 +87,7 @@ class AuditResult(Parts):
                 "evidence": Observed(**{**seen, "counted": counted, "pair_scores": scores}),
                 "provenance": Provenance(**content["provenance"]),
                 "notes": tuple(content["notes"]),
+                "doubts": tuple(content["doubts"]),
             }
             return cls(**{**content, **parts})
         except _DAMAGED as error:
@@ -202,6 +203,7 @@ class AuditResult(Parts):
             f"  {self.verdict.upper()}: {self.sentence}",
             *(f"  {name:<12} {text}" for name, text in self._rows()),
         ]
+        lines += [f"  doubt        {doubt}" for doubt in self.doubts]
         lines += [f"  note         {note}" for note in self.notes]
         # Names, labels and columns are foreign texts.
         return "\n".join(map(neutral, lines))
@@ -209,7 +211,7 @@ class AuditResult(Parts):
     def _rows(self) -> Rows:
         """Names and texts of the numbers."""
         witness, observed = self.witness, self.evidence
-        sure = f"confidence {self.confidence:g}"
+        sure = self.sure
         rows = observed.counted.rows(self.statement, sure)
         if (down := self.refuted_at) is not None:
             rows.insert(1, ("refuted", f"the claim, at every error probability down to {down}"))

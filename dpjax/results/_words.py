@@ -4,6 +4,7 @@ import math
 
 from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
+    DOUBTFUL,
     NO_CLAIM,
     NOT_REFUTED,
     VIOLATED,
@@ -23,6 +24,7 @@ HEADLINES = {
     NOT_REFUTED: "Not refuted, which is no proof",
     NO_CLAIM: "A lower bound; nothing was claimed",
     ASSUMPTION_REFUTED: "The assumption is refuted",
+    DOUBTFUL: "Doubtful: the outputs do not look independent",
 }
 """Verdict -> what a page says first."""
 

@@ -10,13 +10,16 @@ collected as in `_shared_draws`, and a recording whose values all occur d times 
 
 Order: a long sequence of outcomes does not happen twice.
 
+Spacings: copies with a little noise lie close to each other; see `_spacings`.
+
 Sides: resamples have no such pattern. But where values repeat on a side because they are likely,
 many of them occur on the other side, too, unless the two distributions are far apart. That they do
-not is said in a note, not refused.
+not is a note, and a doubt where many values repeat that lie as irregularly as draws of a density.
 """
 
 import numpy as np
 
+from dpjax.core.wording import Doubt, Sentence
 from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
@@ -58,6 +61,26 @@ def refuse_copies(name: str, side: SideValues) -> None:
             )
 
 
+def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
+    """Says where outputs are nearly copies of others of their side.
+
+    Args:
+        x: Values at the database.
+        y: Values at its neighbor.
+    """
+    found = x.spacings.near_copies(y.spacings)
+    if found.chance >= _CHANCE:
+        return []
+    return [
+        Doubt(
+            f"Of {found.pairs} pairs of neighboring spacings, {found.close} have one that is over "
+            f"a thousand times the other, {found.alone} of them on one side alone, a chance below "
+            f"{_CHANCE:g}. If outputs were copied or resampled and a little noise was added, the "
+            "bound does not hold: it takes every output for a draw of its own."
+        )
+    ]
+
+
 def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
     """Says where values repeat on one side and never on the other, as resamples do.
 
@@ -76,8 +99,13 @@ def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
     chance = np.max(shares[:, None] ** pooled + (1 - shares[:, None]) ** pooled, axis=0)
     if log_evidence(np.clip(chance, 1e-300, 1 - 1e-9), apart) <= -np.log(_NOTE_CHANCE):
         return []
+    # A few outcomes on one side alone are a leak, as are those of two lattices.
+    many = log_evidence(np.clip(chance, 0.5, 1 - 1e-9), apart) > -np.log(_NOTE_CHANCE)
+    irregular = x.spacings.irregular or y.spacings.irregular
     return [
-        f"{apart.sum()} of {apart.size} values that repeat occur on one side alone. If outputs "
-        "were copied or resampled (a bootstrap), or rows doubled, the bound does not hold: it "
-        "takes every output for a draw of its own."
+        (Doubt if many and irregular else Sentence)(
+            f"{apart.sum()} of {apart.size} values that repeat occur on one side alone. If outputs "
+            "were copied or resampled (a bootstrap), or rows doubled, the bound does not hold: it "
+            "takes every output for a draw of its own."
+        )
     ]

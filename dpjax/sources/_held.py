@@ -54,6 +54,9 @@ class Sides(Protocol):
     @property
     def blocks(self) -> int | None: ...
 
+    @property
+    def independent(self) -> bool: ...
+
 
 @dataclass(frozen=True)
 class Held:

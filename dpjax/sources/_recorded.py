@@ -40,6 +40,8 @@ class Recorded(Source):
             block, and blocks must be long enough not to depend on each other. One output of each,
             chosen at random, confirms, so the bound is that of so many independent outputs. None
             for outputs that are independent.
+        independent: Whether the caller knows that outputs are independent draws where they do not
+            look like it: doubts become notes, and the verdict stands.
         name: What the outputs are called in the result.
 
     Raises:
@@ -60,6 +62,11 @@ class Recorded(Source):
         "Length of blocks of outputs that depend on each other, as those of a chain do.",
         default=None,
         only=("events",),
+    )
+    independent: bool = option(
+        "Outputs are known to be independent draws, though they may not look like it.",
+        default=False,
+        flag="--independent",
     )
     name: str = "recorded outputs"  # pyright: ignore[reportIncompatibleMethodOverride]
     kind: ClassVar[str] = "samples"

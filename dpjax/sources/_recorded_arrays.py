@@ -22,7 +22,7 @@ from dpjax.sources._outcomes import (
     number_outcomes,
 )
 from dpjax.sources._pairs import AnyPairs
-from dpjax.sources._recorded_counts import LABEL, notes_of_new_draws
+from dpjax.sources._recorded_counts import LABEL, notes_of_new_draws, weighed
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._source import Smoothing
@@ -166,11 +166,11 @@ def recorded_arrays(
     values = SideValues(), SideValues()
     for side, outputs in zip(values, (x, y), strict=True):
         side.add(outputs)
-    notes += notes_of_new_draws("xy", values)
+    notes += weighed(notes_of_new_draws("xy", values), recorded)
     for name, outputs in zip("xy", (x, y), strict=True):
         # Vectors by their first number, labels by their names.
         place = np.unique(outputs.reshape(len(outputs), -1)[:, 0], return_inverse=True)[1]
-        notes += notes_of_order(name, [place >= max(np.median(place), 1)])
+        notes += weighed(notes_of_order(name, [place >= max(np.median(place), 1)]), recorded)
     if count < MIN_SEARCH:
         raise BadValue(
             f"search_fraction must leave at least {MIN_SEARCH} outputs a side to search, but "

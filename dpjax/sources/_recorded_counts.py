@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.partitions import Encoder, Outputs, Partition, Search, as_box, region_text
-from dpjax.sources._copied import notes_of_copies, refuse_copies
+from dpjax.sources._copied import notes_of_copies, notes_of_near_copies, refuse_copies
 from dpjax.sources._counting import Tally
 from dpjax.sources._held import Sides, held
 from dpjax.sources._labels_alone import refuse_labels_alone
@@ -26,6 +26,7 @@ class OpenedRecorded:
     """Recorded outputs during one audit; see `dpjax.sources.Opened`."""
 
     def __init__(self, source: Sides, request: Request):
+        self.notes: list[str] = []
         self._source, self._box = source, as_box(request.region)
         self._promise = request.promise
         sides = (held("x", source.x), held("y", source.y))
@@ -47,7 +48,7 @@ class OpenedRecorded:
             **({} if source.blocks is None else {"blocks": source.blocks}),
             "generator": "philox4x64",
         }
-        self.notes = [note for side in sides for note in getattr(side, "notes", ())]
+        self.notes += [note for side in sides for note in getattr(side, "notes", ())]
 
     def search(self) -> list[Search]:
         """Lays cells by a pilot of the search part, and counts both parts in them."""
@@ -57,8 +58,9 @@ class OpenedRecorded:
         self.tally.expect(sum(part.values.total for part in parts))
         _refuse_two_kinds(parts, raw)
         pilots = [encoder.encode(outputs) for outputs in raw]
-        self.notes += notes_of_new_draws([part.name for part in parts], [p.values for p in parts])
-        names = " and ".join(part.name for part in parts)
+        names = [part.name for part in parts]
+        self._doubt(notes_of_new_draws(names, [part.values for part in parts]))
+        names = " and ".join(names)
         if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
             raise TypeError(f"{names} must be of one kind, but were labels and vectors.")
         refuse_labels_alone(pilots, encoder, names, sum(part.values.total for part in parts))
@@ -105,8 +107,16 @@ class OpenedRecorded:
             splits = [
                 v >= max(np.median(v), v.min(initial=0) + 1) for v in (of_cells[cells], cells)
             ]
-            self.notes += notes_of_order(self._parts[side].name, splits)
+            self._doubt(notes_of_order(self._parts[side].name, splits))
         return counts
+
+    def _doubt(self, doubts: Sequence[str]) -> None:
+        self.notes += weighed(doubts, self._source)
+
+
+def weighed(doubts: Sequence[str], source: Sides) -> Sequence[str]:
+    """Doubts as they are; as notes where the caller knows that the outputs are independent."""
+    return [str(doubt) for doubt in doubts] if source.independent else doubts
 
 
 def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> list[str]:
@@ -127,7 +137,7 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
         raise ValueError(f"{names[0]} and {names[1]}: {error}") from None
     for name, side in zip(names, values, strict=True):
         refuse_copies(name, side)
-    return notes_of_copies(*values)
+    return [*notes_of_copies(*values), *notes_of_near_copies(*values)]
 
 
 def _refuse_two_kinds(parts: Sequence[Split], raw: Sequence[np.ndarray]) -> None:

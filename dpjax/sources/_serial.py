@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dpjax.core.wording import Doubt, term
+
 _DISTANCES = (1, 2, 4, 8, 16, 32, 64)
 """At which a dependence is looked for."""
 
@@ -25,7 +27,7 @@ _FARTHEST = 2**16
 _TWO_RUNS = 2
 
 
-def notes_of_order(name: str, splits: Sequence[np.ndarray]) -> list[str]:
+def notes_of_order(name: str, splits: Sequence[np.ndarray]) -> list[Doubt]:
     """Says where outputs that are alike come in runs, and what they are then worth.
 
     Args:
@@ -42,19 +44,24 @@ def notes_of_order(name: str, splits: Sequence[np.ndarray]) -> list[str]:
         return []
     if any(_num_runs(split) + _num_runs(~split) <= _TWO_RUNS for split in splits):
         return [
-            f"{name} is sorted or changes once, so its order cannot show whether its outputs were "
-            "drawn independently, as the bound takes them: give them in the order in which they "
-            "were drawn."
+            Doubt(
+                f"{name} is sorted or changes once, so its order cannot show whether its outputs "
+                "were drawn independently, as the bound takes them: give them in the order in "
+                "which they were drawn."
+            )
         ]
     _, distance, number = min(found)
     correlation = _correlations(splits[number])
     size = splits[number].size
     return [
-        f"{name}: outputs that are alike come in runs (correlation {correlation[distance]:.2g} at "
-        f"distance {distance}, a chance below {_CHANCE:g}). The bound takes {size} outputs for "
-        f"independent, but they tell about as much as {effective_size(correlation, size)}, so it "
-        "may be above the truth. Record every output in a run of its own; if they come from a "
-        "chain, give the length of blocks between which it forgets: Recorded(..., blocks=LENGTH)."
+        Doubt(
+            f"{name}: outputs that are alike come in runs (correlation "
+            f"{correlation[distance]:.2g} at distance {distance}, a chance below {_CHANCE:g}). "
+            f"The bound takes {size} outputs for independent, but they tell about as much as "
+            f"{effective_size(correlation, size)}, so it may be above the truth. Record every "
+            "output in a run of its own; if they come from a chain, give the length of blocks "
+            f"between which it forgets: {term('blocks')}."
+        )
     ]
 
 

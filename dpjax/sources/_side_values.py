@@ -4,6 +4,8 @@ from hashlib import blake2b
 
 import numpy as np
 
+from dpjax.sources._spacings import Spacings
+
 ORDER_NATS = 60.0
 """Independent outputs repeat an order with a chance of e^-60, sorted batches of about e^-30."""
 
@@ -32,17 +34,20 @@ class SideValues:
         total: Outputs so far.
         again: Numbers of the outputs where a long sequence begins, and begins again; None if none
             was found.
+        spacings: Distances between values that are no outcomes.
     """
 
     def __init__(self):
         self.hashes, self.counts = np.empty(0, np.uint64), np.empty(0, np.int64)
         self.first, self.limit, self.total = self.hashes, np.uint64(2**64 - 1), 0
         self.again: tuple[int, int] | None = None
+        self.spacings = Spacings()
         self._last, self._chunks = self.hashes, dict[bytes, int]()
 
     def add(self, outputs: np.ndarray) -> None:
         """Counts outputs of the shape [n] or [n, d]: numbers, labels or objects."""
         for start in range(0, len(outputs), _ROWS):
+            self.spacings.add(outputs[start : start + _ROWS])
             hashes = _hashes(outputs[start : start + _ROWS])
             self.first = np.concatenate([self.first, hashes[: _KEPT - len(self.first)]])
             self._look_back(hashes)

@@ -12,7 +12,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
 from dpjax.methods import Events
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
-from dpjax.results import VIOLATED, AuditResult
+from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
 from dpjax.sources import AnyPairs, as_source
 from dpjax.testing import _session
 from dpjax.testing._budget import Sizes, audit_within, detectable_epsilon, fewest_sizes, sizes_of
@@ -87,7 +87,8 @@ def assert_private(
         The audit. `dpjax.testing.detectable_epsilon` says what it could have refuted.
 
     Raises:
-        AssertionError: The mechanism is not private; the message has the witness and a replay.
+        AssertionError: The mechanism is not private, or its recorded outputs do not look like
+            independent draws; the message has the witness and a replay.
         ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
     """
     __tracebackhide__ = True
@@ -95,6 +96,8 @@ def assert_private(
     result = _audit(asked)
     if result.verdict == VIOLATED:
         raise AssertionError(_violation(result, asked))
+    if result.verdict == DOUBTFUL:
+        raise AssertionError(_doubtful(result, asked))
     return result
 
 
@@ -116,12 +119,15 @@ def assert_not_private(
         The audit.
 
     Raises:
-        AssertionError: The claim was not refuted; the message says how far it was.
+        AssertionError: The claim was not refuted, or the outputs are doubtful; the message says
+            how far it was.
         ValueError, TypeError: As `assert_private`.
     """
     __tracebackhide__ = True
     asked = _asked(subject, epsilon, pairs, options)
     result = _audit(asked)
+    if result.verdict == DOUBTFUL:
+        raise AssertionError(_doubtful(result, asked))
     if result.verdict != VIOLATED:
         raise AssertionError(
             f"{result.mechanism} was not shown to violate {_said(result)}: with confidence "
@@ -272,6 +278,11 @@ def _violation(result: AuditResult, asked: _Asked) -> str:
         f"{1 / (1 - result.confidence):.3g} keys\n"
         f"{_witness(result)}{_replay(result, asked)}"
     )
+
+
+def _doubtful(result: AuditResult, asked: _Asked) -> str:
+    doubts = "".join(f"  doubt        {doubt}\n" for doubt in result.doubts)
+    return f"{result.mechanism} was not tested. {result.sentence}\n{doubts}{_replay(result, asked)}"
 
 
 def _said(result: AuditResult) -> str:

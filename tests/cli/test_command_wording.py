@@ -141,7 +141,7 @@ def test_only_the_first_word_is_the_argument():
 
 
 def test_a_marked_word_is_never_outside_of_a_sentence():
-    """Of the whole package: the text of an f-string with a mark goes into one of three classes."""
+    """Of the whole package: the text of an f-string with a mark goes into one of four classes."""
     marks = {"term", "EVENTS", "DISCRETE", "CONTINUOUS", "ON_HOST", "ONE_BY_ONE", "NO_WORKERS",
              "OUTCOMES"}  # fmt: skip
     places = 0
@@ -151,7 +151,7 @@ def test_a_marked_word_is_never_outside_of_a_sentence():
             id(inner)
             for node in ast.walk(tree)
             if isinstance(node, ast.Call)
-            and getattr(node.func, "id", "") in ("BadValue", "BadType", "Sentence")
+            and getattr(node.func, "id", "") in ("BadValue", "BadType", "Sentence", "Doubt")
             for inner in ast.walk(node)
         }
         parents = {id(c): node for node in ast.walk(tree) for c in ast.iter_child_nodes(node)}

@@ -138,7 +138,18 @@ def test_files_with_the_same_contents(tmp_path):
     dpjax.audit(Recorded(Recording([*paths[:2], tmp_path / "c.npy"]), y))
 
 
-def test_a_bootstrap_is_noted_in_the_result():
+def test_a_bootstrap_is_doubtful():
     sides = [rng(s).choice(rng(s + 9).laplace(size=1000), 5000) for s in (0, 1)]
-    notes = dpjax.audit(Recorded(*sides)).notes
-    assert any("copied or resampled (a bootstrap)" in note for note in notes)
+    result = dpjax.audit(Recorded(*sides))
+    assert result.verdict == "doubtful" and "copied or resampled (a boot" in result.doubts[0]
+
+
+def test_outcomes_of_one_side_alone_are_a_leak_and_no_doubt():
+    """Even numbers at one database and odd ones at the other, and one error code."""
+    even, odd = (2 * rng(s).geometric(0.02, 4000) + s for s in (0, 1))
+    x, y = (rng(s).laplace(size=4000) for s in (3, 4))
+    x[rng(5).choice(4000, 200, replace=False)] = -1.0
+    for sides in ((even, odd), (even / 8, odd / 8), (x, y)):
+        result = dpjax.audit(Recorded(*sides), claim=1.0)
+        assert result.verdict == "violated"
+        assert any("occur on one side alone" in note for note in result.notes)

@@ -116,6 +116,7 @@ def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
         np.save(tmp_path / f"{name}.npy", shift + RNG.laplace(size=1_500_000))
     monkeypatch.setattr("dpjax.sources._split.PILOT", 4000)
     monkeypatch.setattr("dpjax.sources._side_values._KEPT", 4000)
+    monkeypatch.setattr("dpjax.sources._spacings._KEPT", 1000)
     monkeypatch.setattr("dpjax.notions._notion.event_lower_bound", lambda *_, **__: 0.0)
     tracemalloc.start()
     dpjax.audit(Recorded(Recording(tmp_path / "x.npy"), Recording(tmp_path / "y.npy")))

@@ -50,8 +50,9 @@ def test_dependent_outputs_are_said(rho, size):
         sides = chain((seed, 1), size, rho), chain((seed, 2), size, rho)
         # Of one size only, which other tests compile too.
         for method in (dpjax.Events(), dpjax.Local())[: 1 + (seed == 0 and size == 2000)]:
-            notes = dpjax.audit(Recorded(*sides), method=method, key=seed).notes
-            assert any("outputs that are alike come in runs" in note for note in notes)
+            result = dpjax.audit(Recorded(*sides), method=method, key=seed)
+            assert result.verdict == "doubtful"
+            assert any("outputs that are alike come in runs" in doubt for doubt in result.doubts)
 
 
 @pytest.mark.parametrize("share", [0.001, 0.03, 0.5, 0.97])
@@ -65,8 +66,9 @@ def test_independent_outputs_are_not(share):
 
 def test_sorted_outputs_are_told_what_to_do():
     x, y = (np.sort(rng(s).laplace(size=1000)) for s in (1, 2))
-    notes = dpjax.audit(Recorded(x, y)).notes
-    assert any("x is sorted or changes once" in note for note in notes)
+    result = dpjax.audit(Recorded(x, y))
+    assert result.verdict == "doubtful"
+    assert any("x is sorted or changes once" in doubt for doubt in result.doubts)
 
 
 def test_what_a_chain_is_worth():
