@@ -182,7 +182,7 @@ class Events:
             ranked = tuple((opened.pairs.labels[p], finite_or_none(s)) for p, s in scores)
             return finding_of(opened, search, candidate, pair, counts[run], terms, (rounds, ranked))
 
-        return Findings(finding, lambda: _rows(chosen, counts, terms)).noting(opened.notes)
+        return Findings(finding, lambda: _rows(chosen, counts, terms))
 
     def _chosen(
         self, searches: Sequence[Search], ranks: "_Ranks", terms: Terms, num_confirm: int

@@ -1,14 +1,12 @@
 """What a method found in a batch of runs: a finding of each, and what a sweep keeps of it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from dpjax.core.errors import Status
-from dpjax.core.wording import Doubt
 from dpjax.notions import Statement
 from dpjax.results._build import Finding
-from dpjax.results._parts import DOUBTFUL
 
 
 class Row(NamedTuple):
@@ -50,16 +48,7 @@ class Findings:
             pair = 0 if found.witness is None else labels.index(found.witness.pair)
             return Row(found.statement, pair, verdict=found.statement.verdict)
 
-        rows = cls(findings.__getitem__, lambda: [row(found) for found in findings])
-        return rows.noting(note for found in findings for note in found.notes)
-
-    def noting(self, notes: Iterable[str]) -> "Findings":
-        """The findings; with a doubt among the notes on the outputs, no row has another verdict."""
-        if not any(isinstance(note, Doubt) for note in notes):
-            return self
-        return Findings(
-            self.finding, lambda: [row._replace(verdict=DOUBTFUL) for row in self.rows()]
-        )
+        return cls(findings.__getitem__, lambda: [row(found) for found in findings])
 
     @classmethod
     def of_rows(cls, rows: Callable[[], list[Row]]) -> "Findings":

@@ -5,7 +5,6 @@ import pytest
 
 import dpjax
 from dpjax.sources._spacings import Spacings
-from dpjax.sweeps import Entry, compute
 
 HONEST = {
     "laplace": lambda rng, n: rng.laplace(size=n),
@@ -74,10 +73,3 @@ def test_an_audit_of_near_copies_has_no_verdict():
     known = dpjax.audit(dpjax.Recorded(x, y, independent=True), claim=0.1)
     assert known.verdict == "violated" and not known.doubts
     assert any("spacings" in note for note in known.notes)
-
-
-def test_a_sweep_of_near_copies_has_no_verdict():
-    rng = np.random.default_rng(15)
-    x = rng.choice(rng.laplace(size=500), 2_000) + 1e-9 * rng.normal(size=2_000)
-    entry = Entry(dpjax.Recorded(x, rng.laplace(size=2_000)), dpjax.Events(), claim=0.1)
-    assert compute(entry, range(2), 0)["verdict"] == ["doubtful"] * 2

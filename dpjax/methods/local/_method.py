@@ -127,8 +127,7 @@ class Local(LocalOptions):
                 return self.run(source, pairs, terms, runs[[run]]).finding(0)
             return _finding(_at(found, run), each[run], arrays, terms)
 
-        rows = Findings(finding, lambda: _rows(found, options, arrays, terms))
-        return rows.noting(arrays.notes)
+        return Findings(finding, lambda: _rows(found, options, arrays, terms))
 
     def _prepared(self, source: Source, pairs: Any, terms: Terms) -> tuple[Arrays, LocalOptions]:
         """The outputs as arrays, and options without a region, which is an argument of its own."""
