@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import SupportsFloat, cast
 
 import numpy as np
 
@@ -15,12 +14,19 @@ Claim = float | tuple[tuple[float, float], ...]
 _EPSILONS = np.concatenate([np.arange(0, 4, 0.02), np.arange(4, 12, 0.1), np.arange(12, 41)])
 """Epsilons at which a claimed function is evaluated."""
 
-_Function = Callable[[float], SupportsFloat]
+_Function = Callable[[float], float]
 
 _FORMS = (
     "a list of ({x}, {y}) pairs, a function {x} -> {y}, a privacy loss distribution of "
     "dp_accounting, or a privacy curve of OpenDP"
 )
+
+_RANGES = {
+    "delta": "a delta in [0, 1]",
+    "epsilon": "a finite epsilon of at least 0",
+    "error": "an error in [0, 1]",
+}
+"""What a claimed function gives."""
 
 _HALVINGS = 60
 
@@ -37,7 +43,9 @@ def number(claim: object) -> float:
 
 def is_number(claim: object) -> bool:
     """Whether the claim is a single number."""
-    return isinstance(claim, Real) or (isinstance(claim, np.ndarray) and claim.ndim == 0)
+    if isinstance(claim, bool | np.bool_):
+        return False
+    return isinstance(claim, Real) or getattr(claim, "shape", None) == ()
 
 
 def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
@@ -50,7 +58,7 @@ def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
     points = (
         _pairs(claim, "epsilon", "delta")
         if function is None
-        else [(float(e), float(function(float(e)))) for e in _EPSILONS]
+        else [(e, function(e)) for e in _EPSILONS.tolist()]
     )
     for epsilon, delta in points:
         if not (0 <= epsilon < np.inf and 0 <= delta <= 1):
@@ -69,7 +77,7 @@ def epsilon_at(claim: object, delta: float) -> float:
     """
     for name in ("get_epsilon_for_delta", "epsilon"):
         if callable(asked := getattr(claim, name, None)):
-            return number(asked(delta))
+            return _value(asked, delta, "delta", "epsilon", np.inf)
     function = _delta_of(claim)
     if function is None:
         # Nothing is claimed between points, nor before the first.
@@ -77,17 +85,18 @@ def epsilon_at(claim: object, delta: float) -> float:
         if not held:
             raise BadValue(f"claim must have a point with a delta of at most {delta}.")
         return min(held)
-    low, high = 0.0, float(_EPSILONS[-1])
-    if float(function(low)) <= delta:
-        return 0.0
-    if float(function(high)) > delta:
+    epsilons = _EPSILONS.tolist()
+    # The first place of all where it holds: a function that rises again claims no less for it.
+    held = next((i for i, e in enumerate(epsilons) if function(e) <= delta), None)
+    if held is None:
         raise BadValue(
-            f"claim must fall to delta = {delta} before epsilon = {high:g}, but was "
-            f"{function(high)!r} there."
+            f"claim must fall to delta = {delta} before epsilon = {epsilons[-1]:g}, but was "
+            f"{function(epsilons[-1])!r} there."
         )
+    low, high = epsilons[max(held - 1, 0)], epsilons[held]
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if float(function(middle)) <= delta else (middle, high)
+        low, high = (low, middle) if function(middle) <= delta else (middle, high)
     return high
 
 
@@ -98,8 +107,7 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
         TypeError, ValueError: It is no curve, or leaves the unit square.
     """
     if callable(claim):
-        function = cast(_Function, claim)
-        points = [(float(x), float(function(float(x)))) for x in levels]
+        points = [(x, _value(claim, x, "level", "error", 1.0)) for x in levels.tolist()]
     else:
         points = _pairs(claim, "level", "error")
     for point in points:
@@ -110,10 +118,32 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
 
 def _delta_of(claim: object) -> _Function | None:
     """Delta as a function of epsilon; None for a list of points."""
-    for name in ("get_delta_for_epsilon", "delta"):
-        if callable(asked := getattr(claim, name, None)):
-            return cast(_Function, asked)
-    return cast(_Function, claim) if callable(claim) else None
+    names = ("get_delta_for_epsilon", "delta")
+    asked = next((found for name in names if callable(found := getattr(claim, name, None))), claim)
+    if not callable(asked):
+        return None
+    return lambda epsilon: _value(asked, epsilon, "epsilon", "delta", 1.0)
+
+
+def _value(function: Callable[[float], object], place: float, x: str, y: str, most: float) -> float:
+    """Value of a claimed function at one place.
+
+    Raises:
+        TypeError: It is no number.
+        ValueError: It is NaN or out of range, or the function raised.
+    """
+    try:
+        found = function(place)
+    except Exception as error:  # of code of others
+        kind = type(error).__name__
+        raise BadValue(f"claim raised {kind} at {x} = {place:g}: {error}") from error
+    wanted = f"claim must give {_RANGES[y]} at {x} = {place:g}, but gave"
+    if not is_number(found):
+        raise BadType(f"{wanted} {found!r} ({type(found).__name__}).")
+    value = np.asarray(found, np.float64).item()
+    if not 0 <= value <= most or value == np.inf:
+        raise BadValue(f"{wanted} {value!r}.")
+    return value
 
 
 def _pairs(claim: object, x: str, y: str) -> list[tuple[float, float]]:

@@ -1,0 +1,77 @@
+"""Claims are read once, and refused with the place at which they fail."""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import dpjax
+from dpjax import Epsilon, Gdp, Profile, TradeOff
+from dpjax.mechanisms import Laplace
+
+
+def profile(epsilon):
+    """Of the Gaussian mechanism with mu = 1."""
+    return norm.cdf(0.5 - epsilon) - math.exp(epsilon) * norm.cdf(-0.5 - epsilon)
+
+
+class Distribution:
+    """As of an accountant: a method in place of a function."""
+
+    def __init__(self, value):
+        self.get_epsilon_for_delta = lambda delta: value
+
+
+BAD = [
+    (lambda e: math.nan, ValueError, "must give a delta in .0, 1. at epsilon = 0, but gave nan"),
+    (lambda e: 0.5 if e < 0.01 else math.nan, ValueError, "at epsilon = 0.02, but gave nan"),
+    (lambda e: None, TypeError, "at epsilon = 0, but gave None"),
+    (lambda e: "0.1", TypeError, r"but gave '0.1' \(str\)"),
+    (lambda e: True, TypeError, r"but gave True \(bool\)"),
+    (lambda e: np.array([0.1, 0.2]), TypeError, "at epsilon = 0, but gave array"),
+    (lambda e: 1.5, ValueError, "but gave 1.5"),
+    (lambda e: -1e-9, ValueError, "but gave -1e-09"),
+    (lambda e: 1 / 0, ValueError, "claim raised ZeroDivisionError at epsilon = 0: div"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("notion", [Profile(), Epsilon(1e-5)], ids=lambda notion: notion.name)
+@pytest.mark.parametrize(("claim", "error", "message"), BAD)
+def test_functions_that_are_no_profile(notion, claim, error, message):
+    with pytest.raises(error, match=message):
+        dpjax.audit(Laplace(1.0), notion=notion, claim=claim)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, None, "1", [1.0], True])
+def test_distributions_that_give_no_epsilon(value):
+    with pytest.raises((TypeError, ValueError), match=r"a finite epsilon .* delta = 1e-05, but"):
+        dpjax.audit(Laplace(1.0), notion=Epsilon(1e-5), claim=Distribution(value))
+
+
+def test_functions_that_are_no_trade_off():
+    with pytest.raises(ValueError, match=r"an error in \[0, 1\] at level = .*gave nan"):
+        dpjax.audit(Laplace(1.0), notion=TradeOff(), claim=lambda level: math.nan)
+
+
+@pytest.mark.parametrize("claim", [math.nan, math.inf, -0.1, "1", True, [1.0], None])
+def test_numbers_that_are_no_level(claim):
+    if claim is None:
+        assert dpjax.audit(Laplace(1.0), claim=None).verdict == "no claim"
+        return
+    with pytest.raises((TypeError, ValueError), match="claim"):
+        dpjax.audit(Laplace(1.0), notion=Gdp(), claim=claim)
+
+
+def test_a_function_of_jax_is_one():
+    result = Epsilon(1e-5).claimed(lambda e: jnp.asarray(profile(e)))
+    assert result == pytest.approx(4.377, abs=1e-3)
+
+
+def test_the_least_epsilon_of_a_claimed_function():
+    """Where the profile is 1e-5, to all digits; a function that rises again claims no more."""
+    exact = Epsilon(1e-5).claimed(profile)
+    assert profile(exact) == pytest.approx(1e-5, rel=1e-9)
+    bumpy = Epsilon(1e-5).claimed(lambda e: 1.0 if 6 < e < 39 else profile(e))
+    assert bumpy == exact
