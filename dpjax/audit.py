@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.core.errors import contained
 from dpjax.core.execution import Execution
+from dpjax.core.floats import own_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType
 from dpjax.databases import Pairs
@@ -29,6 +31,7 @@ _RECIPE: JsonObject = {
 """Kinds of the entries of a recipe."""
 
 
+@own_floats()
 def audit(
     subject: Any,
     pairs: Any = None,
@@ -91,16 +94,11 @@ def audit(
     terms = Terms(notion, claim, confidence, num_claims, key, execution, distance)
     # Validate the key before drawing.
     _ = terms.root
-    source = as_source(subject)
-    if reason := method.accepts(source):
-        raise BadType(reason)
-    try:
+    with contained("what is audited"):
+        source = as_source(subject)
+        if reason := method.accepts(source):
+            raise BadType(reason)
         finding = method.run(source, pairs, terms, ONE_RUN).finding(0)
-    except SystemExit as error:
-        # Else it would end the caller, as if nothing were wrong.
-        raise ValueError(
-            f"{source.name} called sys.exit({error.code!r}): what is audited must return."
-        ) from error
     return build(finding, source, method, terms, time.perf_counter() - start)
 
 

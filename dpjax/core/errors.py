@@ -80,6 +80,35 @@ def signals_wait() -> Iterator[None]:
             before[number](number, frame)
 
 
+@contextmanager
+def contained(name: str) -> Iterator[None]:
+    """Within it, code of others can end neither the caller nor, as `pytest.skip` does, its test.
+
+    Args:
+        name: Of what is run, for the message.
+
+    Raises:
+        ValueError: An exception came out that is neither an error nor an interrupt.
+    """
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        what = f"{type(error).__name__}: {text_of(error)}"
+        if isinstance(error, SystemExit):
+            what = f"sys.exit({error.code!r})"
+        raise ValueError(f"{name} called {what}, but what is audited must return.") from error
+
+
+def text_of(value: object) -> str:
+    """The text of an object of others, whose `__repr__` may raise."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__name__} without a text>"
+
+
 def name_of_function(function: Any) -> str:
     """What a function is called in results and messages; a lambda by the line that it is from."""
     name = getattr(function, "__name__", type(function).__name__)

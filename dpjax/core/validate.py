@@ -149,6 +149,8 @@ def positive_int(at_least: int = 1, **arguments: Any) -> None:
             )
         if value < at_least:
             raise BadValue(f"{name} must be an integer >= {at_least}, but was {value!r}.")
+        if value >= 2**63:
+            raise BadValue(f"{name} must be an integer below 2^63, but was larger.")
 
 
 def draws(**arguments: Any) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.errors import text_of
 from dpjax.core.types import Database
 from dpjax.core.wording import OUTCOMES, BadValue, term
 from dpjax.partitions._nested import LARGEST, Label, Nested, form_of, usual
@@ -204,7 +205,7 @@ class Encoder:
                 f"{self.source} gave too many distinct labels (give numbers, or group them)",
             )
             self._numbers[key] = len(self.names)
-            self.names.append(shortened(repr(label)) if text is None else text)
+            self.names.append(shortened(text_of(label)) if text is None else text)
         return self._numbers[key]
 
     def _special_label(self, text: str) -> int:
@@ -312,12 +313,9 @@ def preview(raw: object) -> str:
 
 def described(item: object) -> str:
     """Describe an output in a message: its text and its type."""
-    try:
-        return f"{shortened(repr(item))} ({type(item).__name__})"
-    except Exception:  # of code of others
-        return f"an object of the type {type(item).__name__}, whose text cannot be had"
+    return f"{shortened(text_of(item))} ({type(item).__name__})"
 
 
 def preview_database(database: Database) -> str:
     """Describe a database in a message."""
-    return shortened(repr(database))
+    return shortened(text_of(database))

@@ -7,6 +7,7 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any
 
+from dpjax.core.errors import neutral
 from dpjax.plotting._canvas import CLAIM, DATABASE, EVENT, LOSS, NEIGHBOR
 
 _INK = {LOSS: "currentColor", "#000000": "currentColor"}
@@ -47,8 +48,8 @@ def figure_svg(figure: Any, name: str, title: str, description: str) -> str:
         f'viewBox="{found[1]}" role="img" aria-labelledby="{name}-title {name}-description" '
         'fill="currentColor" stroke-linejoin="round" font-family="DejaVu Sans, Verdana" '
         'style="width: 100%; max-width: 33rem; height: auto">'
-        f'<title id="{name}-title">{escape(title)}</title>'
-        f'<desc id="{name}-description">{escape(description)}</desc>{drawn}</svg>'
+        f'<title id="{name}-title">{escape(neutral(title))}</title>'
+        f'<desc id="{name}-description">{escape(neutral(description))}</desc>{drawn}</svg>'
     )
 
 

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpjax.core import validate
+from dpjax.core.conform import refuse_misfits
 from dpjax.core.errors import neutral
 from dpjax.core.files import read_document, write_whole
 from dpjax.core.types import JsonObject
@@ -14,12 +16,10 @@ from dpjax.notions import Notion, Rows, Statement, evidence_from_plain
 from dpjax.report import Page
 from dpjax.results._figures import figure_of, levels_figure
 from dpjax.results._parts import Conclusion, Observed, Parts, Provenance, Witness
+from dpjax.results._words import HEADLINES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_DAMAGED = KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError
-"""Errors of a text that holds no result."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -89,8 +89,16 @@ class AuditResult(Parts):
                 "notes": tuple(content["notes"]),
                 "doubts": tuple(content["doubts"]),
             }
-            return cls(**{**content, **parts})
-        except _DAMAGED as error:
+            found = cls(**{**content, **parts})
+            for part in filter(None, (found.statement, found.witness, found.evidence, found)):
+                refuse_misfits(part)
+            refuse_misfits(found.provenance)
+            validate.one_of(HEADLINES, verdict=found.verdict)
+            validate.open_unit(confidence=found.confidence)
+            validate.positive_int(num_claims=found.num_claims, distance=found.recipe["distance"])
+            str(found)  # what cannot be shown is no result
+            return found
+        except Exception as error:  # of any part of a text of others
             raise ValueError(f"text is not an audit result of dpjax: {error!r}.") from error
 
     @classmethod

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpjax import densities
 from dpjax.core import validate
-from dpjax.core.errors import nearest
+from dpjax.core.errors import nearest, text_of
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 from dpjax.core.wording import BadValue
@@ -135,11 +135,13 @@ def _plain_value(value: object) -> object:
 
 def plain_database(database: object) -> object:
     """A database as JSON can hold it, or the beginning of its text."""
-    database = _listed(database)
-    text = repr(database)
+    text = text_of(listed := _listed(database))
     if len(text) > _SHOWN:
         return f"{text[:_SHOWN]}..."
-    return database if _is_plain(database) else text
+    try:
+        return listed if _is_plain(listed) else text
+    except RecursionError:  # a list within itself
+        return text
 
 
 def _listed(database: object) -> object:

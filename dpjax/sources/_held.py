@@ -8,6 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from dpjax.core.errors import text_of
+from dpjax.core.wording import BadValue
 from dpjax.partitions.missing import as_array, as_objects, missing, rows_of_objects, unmasked
 
 _ROWS = 2**18
@@ -105,8 +107,8 @@ def as_outputs(name: str, outputs: Any) -> np.ndarray:
         )
     try:
         array = _array(outputs)
-    except ValueError as error:
-        raise ValueError(f"{name} must be one array of outputs: {error}.") from None
+    except Exception as error:  # of NumPy, and of code of others
+        raise BadValue(f"{name} must be one array of outputs: {text_of(error)}.") from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (1, 2):

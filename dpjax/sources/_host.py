@@ -2,6 +2,7 @@
 
 import inspect
 import multiprocessing
+import os
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -13,7 +14,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dpjax.core import validate
-from dpjax.core.errors import name_of_function
+from dpjax.core.errors import name_of_function, text_of
+from dpjax.core.floats import callers_floats
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import NO_WORKERS, ONE_BY_ONE, OUTCOMES, BadType, BadValue, term
@@ -228,7 +230,7 @@ def _draw(
     asked = f"{num_samples} outputs at the database {preview_database(database)}"
     given = fresh()
     try:
-        batch = function(given, num_samples, **_seed_given(kind, seed))
+        batch = _called(function, given, num_samples, **_seed_given(kind, seed))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # sys.exit() among them, which must end no audit
@@ -252,7 +254,13 @@ def _draw(
                 f"the function {name} was asked for {asked} but returned {preview(batch)}: it must "
                 f"return an array or a list, or be used with {ONE_BY_ONE}."
             )
-        batch = as_array(batch)
+        try:
+            batch = as_array(batch)
+        except Exception as error:  # of code of others
+            raise BadValue(
+                f"the function {name} was asked for {asked} but returned {preview(batch)}, which "
+                f"is no array for NumPy: {text_of(error)}."
+            ) from None
     if (isinstance(batch, np.ndarray) and batch.ndim == 0) or len(batch) != num_samples:
         raise ValueError(
             f"the function {name} was asked for {asked} but returned {preview(batch)}."
@@ -270,7 +278,7 @@ def _draw_one(
 ) -> Any:
     database = fresh()
     try:
-        return function(database, **_seed_given(kind, int(seed)))
+        return _called(function, database, **_seed_given(kind, int(seed)))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # sys.exit() among them, which must end no audit
@@ -282,6 +290,17 @@ def _draw_one(
             f"{preview_database(fresh())}: {error}. With {OUTCOMES} an exception is an "
             "outcome."
         ) from error
+
+
+def _called(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """What a function returns; a process that it forks ends here, or there would be two audits."""
+    process = os.getpid()
+    try:
+        with callers_floats():
+            return function(*arguments, **options)
+    finally:
+        if os.getpid() != process:
+            os._exit(1)
 
 
 def _seed_given(kind: str | None, seed: int) -> JsonObject:

@@ -1,5 +1,6 @@
 """Pairs of databases of any kind, as sources of the host and results see them."""
 
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,8 @@ from dpjax.databases import Pairs
 from dpjax.databases._pairs import rows_of
 from dpjax.databases.trees import rows
 from dpjax.partitions.outputs import preview_database
+
+_ROWS = (list, tuple, np.ndarray)
 
 
 class AnyPairs(NamedTuple):
@@ -70,10 +73,23 @@ class AnyPairs(NamedTuple):
         ]
 
 
-def _is_equal(database: Any, neighbor: Any) -> bool:
-    if isinstance(database, np.ndarray) or isinstance(neighbor, np.ndarray):
-        return type(database) is type(neighbor) and np.array_equal(database, neighbor)
+def _is_equal(database: object, neighbor: object) -> bool:
+    """Whether two databases hold the same: numbers of any type, NaN, lists, tuples and arrays."""
     try:
-        return type(database) is type(neighbor) and bool(database == neighbor)
+        return _holds_same(database, neighbor)
     except Exception:
-        return False  # Of other libraries, which compare entry by entry.
+        return False  # Of other libraries, which compare entry by entry, or a list within itself.
+
+
+def _holds_same(first: object, second: object) -> bool:
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        numbers = first.dtype.kind in "fc" and second.dtype.kind in "fc"
+        return np.array_equal(first, second, equal_nan=numbers)
+    if isinstance(first, _ROWS) and isinstance(second, _ROWS):
+        return len(first) == len(second) and all(map(_holds_same, first, second))
+    if isinstance(first, dict) and isinstance(second, dict):
+        same = first.keys() == second.keys()
+        return same and all(_holds_same(first[name], second[name]) for name in first)
+    if isinstance(first, Number) and isinstance(second, Number):
+        return bool(first == second or (first != first and second != second))
+    return type(first) is type(second) and bool(first == second)

@@ -4,6 +4,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from dpjax.core.errors import text_of
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
@@ -128,7 +129,7 @@ def _hashes(outputs: np.ndarray) -> np.ndarray:
     if outputs.dtype.kind == "O":
         # A text in an array of objects is the same output as in an array of texts.
         numbers: dict[str, int] = {}
-        texts = (str(o) if isinstance(o, str) else repr(o) for o in outputs)
+        texts = (str.__str__(o) if isinstance(o, str) else text_of(o) for o in outputs)
         places = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
         kinds = list(numbers)
     else:

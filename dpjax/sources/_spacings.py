@@ -144,8 +144,6 @@ def _near_copies(x: _Column, y: _Column) -> NearCopies:
     order = np.argsort(values, kind="stable")
     order = order[x.holds(values[order]) & y.holds(values[order])]
     values, of_y = values[order], of_y[order]
-    if values.size < 3:
-        return NearCopies(0, 0, 0, 1.0)
     last_place = max(x.precision, y.precision) * np.maximum(
         np.abs(values), np.median(np.abs(values))
     )
@@ -153,6 +151,8 @@ def _near_copies(x: _Column, y: _Column) -> NearCopies:
     values, both = values[starts], np.maximum.reduceat(of_y, starts)
     both &= ~np.minimum.reduceat(of_y, starts)
     of_y = of_y[starts]
+    if values.size < 3:
+        return NearCopies(0, 0, 0, 1.0)
     size = (values.size - 1) // 2 * 2 + 1
     left, middle, right = (values[first : size - 2 + first : 2] for first in range(3))
     # What lies between two windows was not kept.

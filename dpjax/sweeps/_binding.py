@@ -17,6 +17,21 @@ FORMAT = 4
 PLACE = b"dpjax"
 """Name of the entry in a Parquet file's metadata."""
 
+COLUMNS = {
+    "entry": "string",
+    "run": "int32",
+    "lower_bound": "double",
+    "estimate": "double",
+    "pair": "int32",
+    "output": "list<element: double>",
+    "exact": "bool",
+    "status": "string",
+    "verdict": "string",
+    "seconds": "double",
+    "processor": "string",
+}
+"""Columns of a block, and their types in Arrow."""
+
 DECISIVE = ("dpjax", "jax", "jaxlib")
 """Packages whose versions decide the bits of a row."""
 
@@ -55,8 +70,13 @@ def read_binding(content: bytes) -> JsonObject:
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
         said = json.loads((file.schema_arrow.metadata or {})[PLACE])
-        if file.metadata.num_rows != said["stop"] - said["first"]:
-            raise ValueError("its rows are not as many as its runs")
+        if {field.name: str(field.type) for field in file.schema_arrow} != COLUMNS:
+            raise ValueError(f"its columns are not {', '.join(COLUMNS)}")
+        table = file.read(["entry", "run"])
+        if table["run"].to_pylist() != [*range(said["first"], said["stop"])]:
+            raise ValueError("its rows are not its runs, in their order")
+        if table["entry"].unique().to_pylist() != [said["entry"]]:
+            raise ValueError("its rows are of another entry")
         return said
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"it is no block of a sweep ({error!r})") from None

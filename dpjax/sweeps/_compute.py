@@ -13,7 +13,9 @@ from jax import Array
 from numpy.typing import NDArray
 
 from dpjax.core import random
+from dpjax.core.errors import contained
 from dpjax.core.execution import Execution, default_execution
+from dpjax.core.floats import own_floats
 from dpjax.core.types import Device, JsonObject
 from dpjax.notions import Terms
 from dpjax.results import Row, judge
@@ -27,6 +29,7 @@ _EXACT = ("exact binomial", "simultaneous band")
 """Bases of bounds that hold at every sample size."""
 
 
+@own_floats()
 def compute(
     entry: Entry,
     runs: Iterable[int],
@@ -61,7 +64,8 @@ def compute(
         layout = dataclasses.replace(layout, devices=tuple(devices)[: len(numbers)])
     terms = _terms(entry, tuple(random.words_of(entry.key(key)).tolist()))
     try:
-        rows = _rows(entry, dataclasses.replace(terms, execution=layout), numbers)
+        with contained("what is audited"):
+            rows = _rows(entry, dataclasses.replace(terms, execution=layout), numbers)
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"entry {entry.label!r}: {error}") from error

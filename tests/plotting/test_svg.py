@@ -18,7 +18,7 @@ def drawn():
     axes.plot([0, 1], [1, 0], color="black", label="y" * 60)
     axes.set(xlabel="url(#a)")
     legend_above(axes, title="both")
-    return figure_svg(figure, "one", "A <title>", "What & how")
+    return figure_svg(figure, "one", "A <title>\x1b", "What & how")
 
 
 def test_it_is_an_image_with_a_title_and_a_description(drawn):
@@ -26,7 +26,8 @@ def test_it_is_an_image_with_a_title_and_a_description(drawn):
     assert root.get("role") == "img"
     named = {element.get("id"): element.text for element in root if element.get("id")}
     first, second = root.get("aria-labelledby").split()
-    assert (named[first], named[second]) == ("A <title>", "What & how")
+    assert (named[first], named[second]) == ("A <title>\\x1b", "What & how")
+    assert "\x1b" not in drawn
 
 
 def test_texts_are_texts_and_as_they_were(drawn):

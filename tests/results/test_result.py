@@ -168,6 +168,33 @@ def test_damaged_evidence_is_refused(results, name, change):
         dpjax.AuditResult.from_json(json.dumps(content))
 
 
+def entries(content, path=()):
+    """Paths of all entries of nested dicts."""
+    for name, value in content.items():
+        yield (*path, name)
+        if isinstance(value, dict) and len(path) < 3:
+            yield from entries(value, (*path, name))
+
+
+@pytest.mark.parametrize("name", ["events", "local", "histogram"])
+def test_a_result_of_any_damaged_content_is_refused_or_shown(results, name):
+    content = results[name].to_dict()
+    for path in entries(content):
+        for damage in (None, "x", -1, 1e308, [], {}, True, [[1]], {"a": None}):
+            changed = json.loads(json.dumps(content))
+            *outer, last = path
+            inner = changed
+            for step in outer:
+                inner = inner[step]
+            inner[last] = damage
+            try:
+                found = dpjax.AuditResult.from_json(json.dumps(changed))
+            except ValueError as error:
+                assert "text is not an audit result of dpjax" in str(error)
+            else:
+                assert str(found) and repr(found)
+
+
 @pytest.mark.parametrize("part", ["statement", "evidence", "recipe", "provenance", "notes"])
 def test_a_result_without_a_part_is_refused(results, part):
     content = results["events"].to_dict()

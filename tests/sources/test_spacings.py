@@ -63,6 +63,12 @@ def test_copies_far_apart_in_a_large_recording_are_found_in_flat_memory():
     assert side._columns[0].values.size <= 2**15
 
 
+def test_one_number_and_no_number_are_no_near_copies():
+    constant = np.where(np.arange(100) == 50, np.nan, 7.0)
+    for x, y in ((constant, constant), (constant, constant + 1), (constant, constant[:0])):
+        assert found(x, y).chance == 1.0
+
+
 def test_an_audit_of_near_copies_has_no_verdict():
     rng = np.random.default_rng(14)
     base = rng.laplace(size=1_000)

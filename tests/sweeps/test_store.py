@@ -89,6 +89,30 @@ def test_a_block_made_otherwise_is_found(whole, copy, name, value):
     assert rows_equal(store, whole)
 
 
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda table: table.take([0, 0]), "its rows are not its runs"),
+        (lambda table: table.take([1, 0]), "its rows are not its runs"),
+        (lambda table: table.take([0]), "its rows are not its runs"),
+        (lambda table: table.drop_columns(["pair"]), "its columns are not entry, run"),
+        (lambda table: table.append_column("more", [[1, 2]]), "its columns are not entry, run"),
+        (lambda table: table.set_column(0, "entry", [["a", "a"]]), "its rows are of another entry"),
+    ],
+)
+def test_a_block_with_other_rows_is_found(whole, copy, change, sentence):
+    """A row twice, in another order or left out, and other columns, under a hash that fits."""
+    folder, blocks = copy
+    forged = folder / "blocks" / "forged"
+    pq.write_table(change(pq.ParquetFile(blocks[0]).read()), forged)
+    digest = hashlib.sha256(forged.read_bytes()).hexdigest()[:32]
+    forged.rename(folder / "blocks" / f"{blocks[0].name.partition('.')[0]}.{digest}.parquet")
+    blocks[0].unlink()
+    computed, said, store = resumed(folder)
+    assert computed == 2 and sentence in said
+    assert rows_equal(store, whole)
+
+
 def forge(path, change):
     """A second file of the same block, in which the numbers of one column are others."""
     table = pq.read_table(path)

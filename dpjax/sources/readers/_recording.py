@@ -5,7 +5,7 @@ import glob
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +51,7 @@ class Recording:
             several numbers for vectors, or labels.
         column: Which column holds the outputs, by name or by number from 0 (in an npz file: the
             name of the array); None where there is one, or where the columns are a vector's.
+        paths: The files, in order, as they were named.
 
     Raises:
         FileNotFoundError: A file does not exist.
@@ -60,8 +61,13 @@ class Recording:
 
     where: str | Path | Sequence[str | Path]
     column: str | int | None = None
+    paths: list[Path] = field(init=False, repr=False, compare=False)
+    _folder: Path = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
+        # Found once: what is audited may change the folder of the process.
+        object.__setattr__(self, "paths", _found(self.where))
+        object.__setattr__(self, "_folder", Path.cwd())
         seen: set[Path] = set()
         for path in self.paths:
             refuse_endless("samples file", path)
@@ -80,21 +86,6 @@ class Recording:
                 )
 
     @property
-    def paths(self) -> list[Path]:
-        """The files, in order."""
-        if isinstance(self.where, Path):
-            return [self.where]
-        if not isinstance(self.where, str):
-            found = [Path(path) for path in self.where]
-            if not found:
-                raise BadValue("samples must name at least one file, but was an empty list.")
-            return found
-        # A file whose name has a comma or a star in it is that file.
-        if Path(self.where).exists():
-            return [Path(self.where)]
-        return [path for part in self.where.split(",") for path in _expanded(part.strip())]
-
-    @property
     def name(self) -> str:
         """The first file's name, and how many others there are."""
         first, *rest = self.paths
@@ -104,17 +95,17 @@ class Recording:
     def origins(self) -> dict[tuple[int, int, str | None], str]:
         """The files as the system knows them, whatever they are called, and the column."""
         column = None if self.column is None else str(self.column)
-        found = ((path.stat(), path) for path in self.paths)
+        found = ((self._at(path).stat(), path) for path in self.paths)
         return {(entry.st_dev, entry.st_ino, column): str(path) for entry, path in found}
 
     @property
     def notes(self) -> list[str]:
         """Which columns are a vector's, where nobody said so."""
         first = self.paths[0]
-        refuse_endless("samples file", first)
+        refuse_endless("samples file", self._at(first))
         columns = _COLUMNS.get(_ending(first))
         with _naming(first):
-            names = columns(first) if columns is not None and self.column is None else []
+            names = columns(self._at(first)) if columns is not None and self.column is None else []
         if len(names) < 2:
             return []
         return [f"{self.name}: read {len(names)} columns as vectors: {', '.join(names)}."]
@@ -148,7 +139,11 @@ class Recording:
 
     def _of(self, path: Path) -> Iterator[np.ndarray]:
         with _naming(path):
-            yield from _READERS[_ending(path)](path, self.column, _ROWS)
+            yield from _READERS[_ending(path)](self._at(path), self.column, _ROWS)
+
+    def _at(self, path: Path) -> Path:
+        """Where a file lies, from whatever folder the process is in now."""
+        return self._folder / path
 
 
 @contextmanager
@@ -208,6 +203,20 @@ def _shortened(text: str) -> str:
     """The beginning of a message, which may quote a file's content."""
     text = text.rstrip(".")
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _found(where: str | Path | Sequence[str | Path]) -> list[Path]:
+    """Files by their names, or by patterns of them."""
+    if isinstance(where, Path):
+        return [where]
+    if not isinstance(where, str):
+        if not where:
+            raise BadValue("samples must name at least one file, but was an empty list.")
+        return [Path(path) for path in where]
+    # A file whose name has a comma or a star in it is that file.
+    if Path(where).exists():
+        return [Path(where)]
+    return [path for part in where.split(",") for path in _expanded(part.strip())]
 
 
 def _expanded(part: str) -> list[Path]:

@@ -157,7 +157,9 @@ def _refuse_columns(path: Path, layout: _Layout) -> None:
 def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int, int]:
     """The first two rows, the bytes before the first one and after it, and its lines."""
     with opened(path) as file:
-        start = len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0
+        start = 0
+        while file.read(len(BOM_UTF8)) == BOM_UTF8:  # some programs write it twice
+            start += len(BOM_UTF8)
     seen: list[str] = []
     with _opened(path, start) as file:
         rows = _rows(_remembering(_lines(file), seen), delimiter)

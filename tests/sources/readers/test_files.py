@@ -69,6 +69,8 @@ def test_text_round_trips(tmp_path, suffix, delimiter):
         ("windows-twice.csv", "v\r\r\n1\r\r\n2\r\r\n", [1, 2]),
         ("windows.csv", "1.5\r\n2.5\r\n", [1.5, 2.5]),
         ("byte-order-mark.csv", "\ufeff1\n2\n", [1, 2]),
+        ("two-byte-order-marks.csv", "\ufeff\ufeff1\n2\n", [1, 2]),
+        ("marked-labels.csv", "\ufeff\ufeffyes\nno\n", ["yes", "no"]),
         ("signs.csv", "+1\n-2\n 3\n", [1, -2, 3]),
         ("exponents.csv", "1e3\n-2.5E-1\n", [1000.0, -0.25]),
         ("quoted.csv", '"1.5"\n"2"\n', [1.5, 2.0]),
