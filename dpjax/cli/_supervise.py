@@ -50,6 +50,8 @@ def is_foreign(words: Sequence[str]) -> bool:
 def supervise() -> Report:
     """Return in a new process, which does the work; this one waits for it.
 
+    A program that calls `dpjax.cli.main` after JAX has begun to compute is left as it is.
+
     Returns:
         In the working process, the function that reports its exit code.
 
@@ -60,10 +62,15 @@ def supervise() -> Report:
     if handed is not None:
         listen, tell = _opened(handed)
         return _working(listen, tell, os.read(listen, _NONCE_BYTES))
+    # Elsewhere libraries of the system break in a forked process, and so do threads everywhere.
+    forks = False
+    with suppress(OSError):
+        forks = sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
+    if not forks and "jax" in sys.modules:
+        return lambda code: None
     nonce = os.urandom(_NONCE_BYTES)
     (hear, tell), (listen, order) = _pipe(), _pipe()
-    # Elsewhere libraries of the system break in a forked process, and so do threads everywhere.
-    if sys.platform == "linux" and threading.active_count() == 1:
+    if forks:
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError, AttributeError):
                 stream.flush()
