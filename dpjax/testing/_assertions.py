@@ -2,6 +2,7 @@
 
 import shlex
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
@@ -184,6 +185,13 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
 
 
 def _audit(asked: _Asked) -> AuditResult:
+    """The audit, which the session counts if there is one."""
+    __tracebackhide__ = True
+    with nullcontext() if _session.CURRENT is None else _session.CURRENT.counted():
+        return _audited(asked)
+
+
+def _audited(asked: _Asked) -> AuditResult:
     sizes, seconds = (asked.num_samples, asked.num_confirm), asked.seconds
     given = sizes != (None, None)
     if given and seconds is not None:

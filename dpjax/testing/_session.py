@@ -1,7 +1,9 @@
 """The audits of one run of pytest: the time that they share, and the rows of their table."""
 
+import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 _LEAST_SHARE = 0.1
@@ -27,6 +29,7 @@ class Session:
         pending: Rows that belong to no report yet.
         rows: Rows of all tests that have ended, in that order.
         ran: Ids of the tests that have ended and did not skip.
+        unended: Ids of tests with the number of their audits that began and never ended.
     """
 
     def __init__(self, budget: float | None, known: Mapping[str, tuple[int, float]]):
@@ -36,6 +39,7 @@ class Session:
         self.pending: list[Row] = []
         self.rows: list[Row] = []
         self.ran: set[str] = set()
+        self.unended = Counter[str]()
         self._test, self._made = "", Counter[str]()
         self._known_to_come = self._new_to_come = self._here = 0.0
         self._least_to_come = self._least_here = 0.0
@@ -77,6 +81,33 @@ class Session:
         self._here -= 1
         self._made[self._test] += 1
         self.pending.append(row)
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Counts an audit as one that has not ended until it returns or raises an error.
+
+        A skip, an exit of pytest or the end of a thread by what is audited is no end of it; nor is
+        `os._exit`, which therefore ends the process as one with a failure.
+        """
+        test, this, leave = self._test, os.getpid(), os._exit
+
+        def leave_failed(code: int) -> None:
+            if os.getpid() == this and self.unended.total():
+                code = code or 1  # nothing more can be said: pytest captures it
+            leave(code)
+
+        self.unended[test] += 1
+        os._exit = leave_failed
+        try:
+            yield
+        except Exception as error:
+            # It fails the test, or the test expects it; but pytest.exit() is one, too.
+            self.unended[test] -= type(error).__module__ != "_pytest.outcomes"
+            raise
+        else:
+            self.unended[test] -= 1
+        finally:
+            os._exit = leave
 
     def end(self, test: str, rows: Sequence[Row]) -> None:
         """Ends a test, here or in another process."""
