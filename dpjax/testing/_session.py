@@ -4,13 +4,46 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TypedDict, Unpack
 
 _LEAST_SHARE = 0.1
 """Seconds that an audit gets where all are spent."""
 
-Row = dict[str, Any]
-"""Names and values of one audit, as pytest sends them between processes."""
+
+class Measured(TypedDict):
+    """Names and values of one audit, as pytest sends them between processes.
+
+    Attributes:
+        mechanism: Its name.
+        claim: A level, a curve, or None.
+        lower_bound: Of the level.
+        detectable: What it could have refuted; None where that is unknown.
+        draws: In all.
+        seconds: That it took.
+        least: Seconds that it needs at least.
+        verdict: Of the result.
+        fewest: Whether it had only the fewest draws.
+    """
+
+    mechanism: str
+    claim: object
+    lower_bound: float
+    detectable: float | None
+    draws: float
+    seconds: float
+    least: float
+    verdict: str
+    fewest: bool
+
+
+class Row(Measured):
+    """An audit of a test that has ended.
+
+    Attributes:
+        test: Id of the test.
+    """
+
+    test: str
 
 
 class Session:
@@ -36,7 +69,7 @@ class Session:
         self.budget = budget
         self.known = known
         self.spent = 0.0
-        self.pending: list[Row] = []
+        self.pending: list[Measured] = []
         self.rows: list[Row] = []
         self.ran: set[str] = set()
         self.unended = Counter[str]()
@@ -75,7 +108,7 @@ class Session:
         to_come = self._known_to_come + self._new_to_come * self._usual
         return max(self._least_here + left / (to_come + here), _LEAST_SHARE)
 
-    def add(self, **row: Any) -> None:
+    def add(self, **row: Unpack[Measured]) -> None:
         """Notes an audit that has ended."""
         self.spent += row["seconds"]
         self._here -= 1
@@ -109,16 +142,17 @@ class Session:
         finally:
             os._exit = leave
 
-    def end(self, test: str, rows: Sequence[Row]) -> None:
+    def end(self, test: str, rows: Sequence[Measured]) -> None:
         """Ends a test, here or in another process."""
-        self.rows += [{**row, "test": test} for row in rows]
+        self.rows += [Row(**row, test=test) for row in rows]
 
     def made(self) -> dict[str, tuple[int, float]]:
         """Audits of each test of this run, and the seconds that they needed at least."""
-        counts, least = Counter(row["test"] for row in self.rows), Counter[str]()
+        counts = Counter(row["test"] for row in self.rows)
+        least = dict.fromkeys(self.ran | {*counts}, 0.0)
         for row in self.rows:
             least[row["test"]] += row["least"]
-        return {test: (counts[test], float(least[test])) for test in sorted(self.ran | {*counts})}
+        return {test: (counts[test], least[test]) for test in sorted(least)}
 
 
 CURRENT: Session | None = None

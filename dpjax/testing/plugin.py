@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from dpjax.testing import _session
-from dpjax.testing._session import Row, Session
+from dpjax.testing._session import Measured, Session
 from dpjax.testing._table import table
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if session is not None and report.when == "call" and not report.skipped:
         session.ran.add(report.nodeid)
     if session is not None and report.when == "teardown":
-        rows = [cast(Row, row) for name, row in report.user_properties if name == PROPERTY]
+        rows = [cast(Measured, row) for name, row in report.user_properties if name == PROPERTY]
         session.end(report.nodeid, rows)
 
 
