@@ -6,6 +6,8 @@ import sys
 import threading
 
 from dpjax.cli._progress import progress_bar as progress_bar
+from dpjax.cli._stop import Left, leave, say
+from dpjax.cli._supervise import is_foreign, supervise
 
 
 def main() -> None:
@@ -16,22 +18,36 @@ def main() -> None:
     if with_own:
         signal.signal(signal.SIGINT, _leave)
     try:
-        _run()
+        # Before anything heavy is imported, so that the process that waits stays small.
+        report = supervise() if is_foreign(sys.argv[1:]) else None
+        code, left = _run()
     finally:
         if with_own:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+    if report is not None:
+        report(code)
+    if left:
+        leave(code)
+    sys.exit(code)
 
 
-def _run() -> None:
+def _run() -> tuple[int, bool]:
+    """The exit code, and whether the process is left without an end of its own."""
     try:
         from dpjax.cli._app import run
+
+        return run(), False
+    except Left as error:
+        return error.exit_code, True
     except ModuleNotFoundError as error:
-        print(
-            f"error: the command line needs {error.name}: pip install 'dpjax[cli]'.",
-            file=sys.stderr,
-        )
-        sys.exit(2)
-    run()
+        say(f"error: the command line needs {error.name}: pip install 'dpjax[cli]'.")
+        return 2, False
+    except BaseException:
+        # Here, as Python's own exit code would be that of a violated claim.
+        import traceback
+
+        traceback.print_exc()
+        return 3, False
 
 
 def _leave(number: int, frame: object) -> None:

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import typer
 
-from dpjax.cli._stop import lasting_streams, say
+from dpjax.cli._stop import ending_well, lasting_streams, say
 from dpjax.cli._table import add_command, examples_text, options_of
 from dpjax.core.errors import neutral
 from dpjax.core.wording import in_options
@@ -27,12 +27,16 @@ _EXAMPLES = (
 )
 
 
-def application(commands: Collection[str] = COMMANDS) -> typer.Typer:
+def application(
+    commands: Collection[str] = COMMANDS, codes: list[int] | None = None
+) -> typer.Typer:
     """The application.
 
     Args:
         commands: Those that it has; only their modules are imported.
+        codes: Gets the exit code of the command that runs.
     """
+    codes = [] if codes is None else codes
     app = typer.Typer(
         name="dpjax",
         help="How private is it really? Audits differential privacy from outputs alone.",
@@ -44,7 +48,8 @@ def application(commands: Collection[str] = COMMANDS) -> typer.Typer:
     app.callback()(configure)
     for name in commands:
         module = _module(name)
-        add_command(app, name, module.command, module.TABLE, module.EXAMPLES)
+        command = ending_well(module.command, codes)
+        add_command(app, name, command, module.TABLE, module.EXAMPLES)
     return app
 
 
@@ -90,28 +95,32 @@ def configure(
             sys.modules["jax"].config.update(name, value)
 
 
-def run() -> None:
-    """Runs a command; bad input becomes one sentence on standard error and exit code 2.
+def run() -> int:
+    """Run a command and return its exit code.
 
-    Any other error keeps its traceback and exits with 3: Python's own 1 would read as a violated
-    claim.
+    Bad input becomes one sentence on standard error and exit code 2. Any other error keeps its
+    traceback and exits with 3: Python's own 1 would read as a violated claim.
     """
     words = sys.argv[1:]
     # Others than the one that was named need not be imported, and none for the version.
     named = next((word for word in words if word in COMMANDS), None)
     commands = COMMANDS if named is None else (named,)
+    codes: list[int] = []
     with lasting_streams():
         try:
             try:
-                application(() if words == ["--version"] else commands)(prog_name="dpjax")
+                application(() if words == ["--version"] else commands, codes)(prog_name="dpjax")
+            except SystemExit as ended:  # as typer ends, which knows of help and of bad options
+                codes = codes or [ended.code if isinstance(ended.code, int) else 0]
             finally:
                 # Here, where what cannot be written is bad input, and not when Python ends.
                 sys.stdout.flush()
         except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
             options = {} if named is None else options_of(_module(named).TABLE)
             say(f"error: {neutral(in_options(error, options))}")
-            sys.exit(2)
+            return 2
         except Exception:
             for line in traceback.format_exc().rstrip().split("\n"):
                 say(line)
-            sys.exit(3)
+            return 3
+    return codes[-1]

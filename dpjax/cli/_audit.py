@@ -6,6 +6,7 @@ from dpjax.cli._audit_options import DECLARED_METHODS, TABLE, declared_values, s
 from dpjax.cli._finish import check_places, finish
 from dpjax.cli._notion import claim_of, notion_of
 from dpjax.cli._progress import progress_bar, shown_by
+from dpjax.cli._seal import untouched
 from dpjax.cli._subject import subject_and_pairs
 from dpjax.cli._table import Value, chosen, written_of
 
@@ -24,7 +25,7 @@ EXAMPLES = (
 _TERMS = ("confidence", "num_claims", "distance", "key")
 
 
-def command(**given: Value) -> None:
+def command(**given: Value) -> int:
     """Audits a mechanism: a confidence bound on its level of privacy, with a witness.
 
     Exits with 0 if the claim is not refuted or none was given, 1 if it is violated, 2 on bad input
@@ -52,12 +53,13 @@ def command(**given: Value) -> None:
         name = written["method"]
         method = METHODS[name](**declared_values(DECLARED_METHODS[name], written))
         notion, claim = notion_of(written), claim_of(written)
+        stack.enter_context(untouched())
         subject, pairs = subject_and_pairs(source, written, stack)
         if pairs is not None:
             AnyPairs.of(pairs).refuse_equal()
         terms = {**chosen(written, _TERMS), "execution": shown_by(show)}
         result = audit(subject, pairs, method=method, notion=notion, claim=claim, **terms)
-    finish(result, written["as_json"], plot, report)
+    return finish(result, written["as_json"], plot, report)
 
 
 def _announced(source: str, subject: Value, total: int, seconds: str) -> str:

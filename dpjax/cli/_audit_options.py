@@ -2,7 +2,7 @@
 
 import copy
 
-from dpjax.cli._declared import Declared, Option, declared, registered
+from dpjax.cli._declared import Declared, Option, registered
 from dpjax.cli._options import AS_JSON, PLOT, QUIET, REPORT, integer_or_text, number_or_text
 from dpjax.cli._table import (
     Given,
@@ -17,25 +17,16 @@ from dpjax.cli._table import (
 )
 from dpjax.core.errors import nearest
 
-SOURCES = {
-    "mechanism": "NAME",
-    "function": "--function",
-    "host": "--host",
-    "command": "--command",
-    "samples": "--samples",
-}
-"""Parameter that names what is audited -> how it is written."""
-
 DECLARED_SOURCES = {
-    "host": declared("dpjax.sources", "HostMechanism"),
-    "command": declared("dpjax.sources", "CommandMechanism"),
-    "samples": declared("dpjax.sources", "Recorded"),
+    source.name: source for source in registered("dpjax.sources", "SOURCES") if source.asked[0]
 }
 DECLARED_METHODS = {
     method.name: method for method in registered("dpjax.methods", "METHODS") if method.bounded
 }
 DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions", "NOTIONS")}
 
+_NAMED = ("function", *DECLARED_SOURCES)
+SOURCES = {"mechanism": "NAME", **{name: f"--{name}" for name in _NAMED}}
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
 NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
 OWNERS = SOURCES, NOTIONS, METHODS
@@ -98,6 +89,12 @@ def _declared_row(fields: dict[str, Option]) -> Row:
     )
 
 
+def _naming_row(text: str, metavar: str) -> Row:
+    """The row of the option that names a source, with a text for each word of the metavar."""
+    kind = tuple[str, str] if " " in metavar else str
+    return option(kind, text, metavar=metavar or None)
+
+
 def _declared_rows() -> Table:
     """The rows of all options that are declared, by the names of their fields."""
     found: dict[str, dict[str, Option]] = {}
@@ -133,21 +130,7 @@ _ROWS: Table = {
         autocompletion=mechanisms_like,
     ),
     "function": option(str, "A JAX function (key, database) -> output.", metavar=FUNCTION),
-    "host": option(
-        str, "Any Python function (database, num_samples) -> outputs.", metavar=FUNCTION
-    ),
-    "command": option(
-        str,
-        "Any program that prints outputs, one a line, such as 'prog {database} {num_samples}'; "
-        "without {num_samples} it is run once an output.",
-    ),
-    "samples": option(
-        tuple[str, str],
-        "Recorded outputs at both databases (npy, npz, parquet, csv, tsv, txt, and these three "
-        "packed, as in csv.gz): a file each, several with commas or a pattern, or - for standard "
-        "input.",
-        metavar="X Y",
-    ),
+    **{name: _naming_row(*source.asked) for name, source in DECLARED_SOURCES.items()},
     "method": option(
         str,
         "; ".join(map(_said, DECLARED_METHODS.values())) + ".",
@@ -191,7 +174,7 @@ _ROWS: Table = {
         str,
         "Neighbouring databases: JSON such as '[[0, 1]]', or a file of such JSON, or npz.",
         metavar="JSON|FILE",
-        owners=("mechanism", "function", "host", "command"),
+        owners=tuple(name for name in SOURCES if name != "samples"),
     ),
     "column": option(
         list[str],
@@ -217,9 +200,8 @@ def source_of(written: Given) -> str:
     """
     named = [source for source in SOURCES if source in written]
     if len(named) != 1:
-        raise ValueError(
-            "name one thing to audit: a mechanism, --function, --host, --command or --samples."
-        )
+        *others, last = [SOURCES[name] for name in _NAMED]
+        raise ValueError(f"name one thing to audit: a mechanism, {', '.join(others)} or {last}.")
     method, notion = written["method"], written.get("notion", "epsilon").partition(":")[0]
     for name, value, known in (("method", method, METHODS), ("notion", notion, NOTIONS)):
         if value not in known:

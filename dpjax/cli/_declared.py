@@ -36,6 +36,8 @@ class Declared(NamedTuple):
         required: Fields without a default.
         options: Fields that are options, in their order; those of a base if it has none of its own.
         bounded: Whether it is a method that states a bound.
+        asked: Help of a source's own option, and what stands for each of its values there; "" if
+            the command line cannot name it.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Declared(NamedTuple):
     required: tuple[str, ...]
     options: tuple[Option, ...]
     bounded: bool = False
+    asked: tuple[str, str] = ("", "")
 
 
 @cache
@@ -99,24 +102,26 @@ def declared(module: str, name: str) -> Declared:
     (body,) = ast.parse(source[start.start() : end.start() if end else None]).body
     assert isinstance(body, ast.ClassDef)
     title = (ast.get_docstring(body) or "").partition("\n")[0]
-    own, required, options, bounded = "", [], [], False
+    own, required, options, bounded, asked = "", [], [], False, ("", "")
     for node in body.body:
         if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
             continue
         field, kind, value = node.target.id, ast.unparse(node.annotation), node.value
         if isinstance(value, ast.Call) and getattr(value.func, "id", "") == "option":
             options.append(_option(field, kind, value))
-        elif isinstance(value, ast.Constant) and field == "name":
+        elif isinstance(value, ast.Constant) and field in ("name", "kind"):
             own = str(value.value)
         elif isinstance(value, ast.Constant) and field == "bounded":
             bounded = bool(value.value)
+        elif value is not None and field == "asked":
+            asked = ast.literal_eval(value)
         elif value is None and not kind.startswith("ClassVar"):
             required.append(field)
     if not options:
         places = _imported(module)[1]
         bases = [base.id for base in body.bases if isinstance(base, ast.Name) and base.id in places]
         options = [option for base in bases for option in declared(*places[base]).options]
-    return Declared(own, title, tuple(required), tuple(options), bounded)
+    return Declared(own, title, tuple(required), tuple(options), bounded, asked)
 
 
 def _option(field: str, kind: str, call: ast.Call) -> Option:

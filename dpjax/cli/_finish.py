@@ -6,8 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from dpjax.cli._options import say_written
 from dpjax.cli._stop import say
 from dpjax.cli._table import options_of
@@ -30,13 +28,13 @@ def check_places(plot: Path | None, report: Path | None) -> None:
         check_report_path(report)
 
 
-def finish(result: "AuditResult", as_json: bool, plot: Path | None, report: Path | None) -> None:
-    """Prints the result and writes figure and report, and exits with the verdict's code.
+def finish(result: "AuditResult", as_json: bool, plot: Path | None, report: Path | None) -> int:
+    """Prints the result and writes figure and report, and returns the verdict's exit code.
 
     What cannot be written is said: the verdict is known by then, and must not be lost to a folder,
     nor changed by it.
     """
-    from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, VIOLATED
+    from dpjax.results import NO_CLAIM, NOT_REFUTED, VIOLATED
 
     def show() -> None:
         print(result.to_json() if as_json else _for_people(result), flush=True)
@@ -54,7 +52,7 @@ def finish(result: "AuditResult", as_json: bool, plot: Path | None, report: Path
         else:
             if isinstance(place, Path):
                 say_written(place)
-    raise typer.Exit({VIOLATED: 1, ASSUMPTION_REFUTED: 2, DOUBTFUL: 2}.get(result.verdict, 0))
+    return {VIOLATED: 1, NOT_REFUTED: 0, NO_CLAIM: 0}.get(result.verdict, 2)
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":

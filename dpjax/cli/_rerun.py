@@ -6,6 +6,7 @@ from pathlib import Path
 from dpjax.cli._finish import check_places, finish
 from dpjax.cli._options import AS_JSON, PLOT, QUIET, REPORT
 from dpjax.cli._progress import progress_bar
+from dpjax.cli._seal import untouched
 from dpjax.cli._stop import say
 from dpjax.cli._table import Table, Value, argument, option
 
@@ -34,7 +35,7 @@ TABLE: Table = {
 EXAMPLES = ("dpjax rerun audit.json", "dpjax rerun audit.html --allow-import release")
 
 
-def command(**given: Value) -> None:
+def command(**given: Value) -> int:
     """Runs an audit again from its file, and says whether it shows the same bound.
 
     Nothing that the file names is imported or run unless an option allows it. Exits as `dpjax
@@ -51,7 +52,7 @@ def command(**given: Value) -> None:
     allowed = given["allow_import"] or []
     if allowed:
         sys.path.insert(0, str(Path.cwd()))
-    with progress_bar("comparing outputs", quiet=given["quiet"]):
+    with progress_bar("comparing outputs", quiet=given["quiet"]), untouched():
         new = run(old, allow_import=allowed, allow_command=given["allow_command"])
     if abs(new.lower_bound - old.lower_bound) <= _CLOSE:
         say(f"The same bound as in {given['file']}: {old.lower_bound:.4f}.")
@@ -60,4 +61,4 @@ def command(**given: Value) -> None:
             f"Another bound than in {given['file']}: {new.lower_bound:.6g}, and not "
             f"{old.lower_bound:.6g}."
         )
-    finish(new, given["as_json"], given["plot"], given["report"])
+    return finish(new, given["as_json"], given["plot"], given["report"])

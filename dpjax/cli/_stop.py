@@ -4,11 +4,12 @@ import os
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
 from types import FrameType
-from typing import Any
+from typing import NoReturn, TextIO
 
 from dpjax.core.errors import neutral
 
@@ -18,6 +19,9 @@ Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | No
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
+
+ARRIVED = Counter[int]()
+"""How often each signal that asks to end has come to this process."""
 
 
 class Stop:
@@ -50,50 +54,77 @@ def stopping_on_signals() -> Iterator[Stop]:
         for other, handler in before.items():
             signal.signal(other, handler)
 
-    with _handled(note) as before:
+    with handled(note) as before:
         yield stop
 
 
-def ending_well(run: Callable[..., None]) -> Callable[..., None]:
+class Left(BaseException):
+    """The end of a stopped process, which must not wait for what may be computing.
+
+    Attributes:
+        exit_code: With which it ends.
+    """
+
+    def __init__(self, exit_code: int):
+        super().__init__(exit_code)
+        self.exit_code = exit_code
+
+
+def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..., None]:
     """A command that ends with one of dpjax's exit codes and a sentence, whatever it runs.
 
     An interrupt, SIGTERM and SIGHUP stop it, with 128 and the signal's number. A sys.exit() of
     code that it imports or audits is bad input, and no verdict.
+
+    Args:
+        run: The command, which returns its exit code; None is 0.
+        codes: Gets the exit code; that of bad input as long as it runs.
     """
 
     @wraps(run)
     def command(**given: object) -> None:
         stop = Stop()
+        codes.append(2)
 
         def interrupt(number: int, frame: object) -> None:
             stop.signal = number
             raise KeyboardInterrupt
 
         try:
-            with _handled(interrupt):
-                run(**given)
+            with handled(interrupt):
+                codes[-1] = run(**given) or 0
         except KeyboardInterrupt as error:
             say(str(error) or "Stopped before there was an answer.")
-            leave(stop.exit_code)
+            raise Left(stop.exit_code) from None
         except SystemExit as error:
             raise ValueError(
                 f"sys.exit({error.code!r}) was called by what dpjax was to run: it must return."
             ) from error
         except EOFError as error:
             raise ValueError("what dpjax was to run asks for input, and there is none.") from error
+        except BaseException as error:
+            # typer ends by itself at a broken pipe, and Python at what is no Exception.
+            if isinstance(error, Exception) and not isinstance(error, BrokenPipeError):
+                raise
+            raise ValueError(f"what dpjax was to run raised {type(error).__name__}.") from error
 
     return command
 
 
 @contextmanager
-def _handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handler]]:
+def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handler]]:
     """Signals that ask to end go to the handler; what is ignored, as after nohup, stays so."""
+
+    def counted(number: int, frame: object) -> None:
+        ARRIVED[number] += 1
+        handler(number, frame)
+
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     before = {number: old for number, old in before.items() if old is not signal.SIG_IGN}
     if threading.current_thread() is not threading.main_thread():
         before = {}
     for number in before:
-        signal.signal(number, handler)
+        signal.signal(number, counted)
     try:
         yield before
     finally:
@@ -110,7 +141,7 @@ def say(text: str) -> None:
         print(neutral(text), file=sys.stderr, flush=True)
 
 
-def leave(code: int) -> None:
+def leave(code: int) -> NoReturn:
     """Ends the process without taking down what may be computing at this moment."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
@@ -126,10 +157,10 @@ class _UntilClosed:
         errors: Those of the system at which it begins to forget.
     """
 
-    def __init__(self, stream: Any, errors: type[OSError]):
+    def __init__(self, stream: TextIO, errors: type[OSError]):
         self._stream, self._errors = stream, errors
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
@@ -144,6 +175,8 @@ class _UntilClosed:
             self._stream.flush()
         except self._errors:
             self.forget()
+        except ValueError:
+            pass  # closed by what was run
 
     def forget(self) -> None:
         """Sends what is in its buffer and all that comes nowhere, so that no later flush fails."""

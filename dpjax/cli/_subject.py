@@ -28,7 +28,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
     """
     if source == "samples":
         return _recorded(written, stack), None
-    on_host = source in ("host", "command")
+    on_host = source in DECLARED_SOURCES
     path = written.get("pairs")
     if path is None and source != "mechanism" and "input_interval" not in written:
         raise ValueError(
@@ -39,12 +39,13 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
         return _built_in(written), pairs
     if source == "function":
         return _function(written, pairs), pairs
-    from dpjax.sources import CommandMechanism, HostMechanism
+    from dpjax.sources import SOURCES
 
-    options = declared_values(DECLARED_SOURCES[source], written)
-    if source == "command":
-        return CommandMechanism(written["command"], **options), pairs
-    return HostMechanism(function_of(written["host"], "--host"), **options), pairs
+    named, kind = written[source], DECLARED_SOURCES[source]
+    if "function" in kind.required:
+        named = function_of(named, f"--{source}")
+    make: Value = SOURCES[source]
+    return make(named, **declared_values(kind, written)), pairs
 
 
 def _built_in(written: Given) -> "Mechanism":

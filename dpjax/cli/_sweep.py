@@ -6,9 +6,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from dpjax.cli._options import QUIET
+from dpjax.cli._seal import untouched
 from dpjax.cli._stop import say, stopping_on_signals
 from dpjax.cli._sweep_progress import showing
 from dpjax.cli._table import Table, Value, argument, option
@@ -59,7 +58,7 @@ EXAMPLES = (
 )
 
 
-def command(**given: Value) -> None:
+def command(**given: Value) -> int:
     """Runs what is missing of a sweep, block by block, and can be interrupted at any time.
 
     At ctrl-c, SIGTERM or SIGHUP it stores the block it is at; a second signal ends it at once. It
@@ -72,7 +71,7 @@ def command(**given: Value) -> None:
         from dpjax.cli._sweep_status import show_status
 
         show_status(folder if folder is not None else out, allow_import)
-        return
+        return 0
     if folder is not None:
         raise ValueError(f"the store is named by --out; {str(folder)!r} is one argument too many.")
     if out is None:
@@ -93,9 +92,10 @@ def command(**given: Value) -> None:
 
     from dpjax.sweeps import Store, SweepSpec, run_sweep
 
-    spec = SweepSpec.from_file(given["spec"], allow_import)
-    store = Store.create(out, spec, any_processor=given["any_processor"])
     with ExitStack() as stack:
+        stack.enter_context(untouched())
+        spec = SweepSpec.from_file(given["spec"], allow_import)
+        store = Store.create(out, spec, any_processor=given["any_processor"])
         executor = stack.enter_context(_dask(dask)) if dask is not None else None
         stop = stack.enter_context(stopping_on_signals())
         progress = stack.enter_context(showing(store.spec, quiet=given["quiet"]))
@@ -113,8 +113,9 @@ def command(**given: Value) -> None:
             f"Stopped with {missing} of {state.total_runs} runs to go; the same command goes on "
             "from here."
         )
-        raise typer.Exit(stop.exit_code)
+        return stop.exit_code
     say(f"wrote {out}: {state.num_runs} runs, {state.num_computed} of them now")
+    return 0
 
 
 def _shard(text: str) -> tuple[int, int]:

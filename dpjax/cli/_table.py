@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from dpjax.cli._stop import ending_well
-
 Value = Any
 """What typer makes of an option: of the kind in its row, or None where it was not written."""
 
@@ -73,18 +71,17 @@ def argument(kind: object, text: str, **more: Value) -> Row:
 
 
 def add_command(
-    app: typer.Typer, name: str, run: Callable[..., None], table: Table, examples: Iterable[str]
+    app: typer.Typer, name: str, command: Callable[..., None], table: Table, examples: Iterable[str]
 ) -> None:
     """Adds a command whose parameters are the rows of a table.
 
     Args:
         app: To which it is added.
         name: What people type.
-        run: A function (**given) that gets a value for every row; its docstring is the help.
+        command: A function (**given) that gets a value for every row; its docstring is the help.
         table: Of its parameters.
         examples: Commands as people type them, for the end of its help.
     """
-    command = ending_well(run)
     # Where typer looks: the names and defaults, and their types.
     parameters = [
         inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=row.info)

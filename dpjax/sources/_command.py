@@ -62,6 +62,11 @@ class CommandMechanism(OnHost):
     bits: int | str | None = option("", default=None)
     time_limit: float | None = option("", default=None)
     kind: ClassVar[str] = "command"
+    asked: ClassVar[tuple[str, str]] = (
+        "Any program that prints outputs, one a line, such as 'prog {database} {num_samples}'; "
+        "without {num_samples} it is run once an output.",
+        "",
+    )
 
     def __post_init__(self):
         try:

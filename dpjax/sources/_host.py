@@ -90,6 +90,10 @@ class HostMechanism(OnHost):
         "Seconds of drawing in all; fewer draws to keep it.", default=None
     )
     kind: ClassVar[str] = "host"
+    asked: ClassVar[tuple[str, str]] = (
+        "Any Python function (database, num_samples) -> outputs.",
+        "MODULE:NAME|FILE.py:NAME",
+    )
 
     def __post_init__(self):
         if not callable(self.function):

@@ -70,6 +70,12 @@ class Recorded(Source):
     )
     name: str = "recorded outputs"  # pyright: ignore[reportIncompatibleMethodOverride]
     kind: ClassVar[str] = "samples"
+    asked: ClassVar[tuple[str, str]] = (
+        "Recorded outputs at both databases (npy, npz, parquet, csv, tsv, txt, and these three "
+        "packed, as in csv.gz): a file each, several with commas or a pattern, or - for standard "
+        "input.",
+        "X Y",
+    )
     takes_pairs: ClassVar[bool] = False
     has_arrays: ClassVar[bool] = True
 

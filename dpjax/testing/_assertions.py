@@ -2,8 +2,10 @@
 
 import shlex
 import time
+from collections.abc import Sized
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from dpjax.audit import audit
 from dpjax.core import validate
@@ -31,11 +33,10 @@ DEFAULT_DRAWS = 400_000
 """Draws in all, where neither sizes nor seconds are given."""
 
 
-class Options(TypedDict, total=False):
+class AuditOptions(TypedDict, total=False):
     """Options of an audit of a test.
 
     Attributes:
-        delta: Delta of (epsilon, delta)-differential privacy.
         region: Outputs that the event may hold, as in `dpjax.Events`.
         confidence: Least probability, over keys, that a right mechanism passes.
         num_samples: n, outputs at each side of each pair that search. If neither sizes nor seconds
@@ -46,12 +47,8 @@ class Options(TypedDict, total=False):
         key: Integer seed or typed key of all draws.
         notion: What is bounded, as in `dpjax.audit`.
         claim: Level of the notion to compare with.
-        gdp: A claimed mu of Gaussian differential privacy, in place of epsilon.
-        zcdp: A claimed rho of zero-concentrated differential privacy, in place of epsilon.
-        total_variation: A claimed total variation, in place of epsilon.
     """
 
-    delta: float
     region: object
     confidence: float
     num_samples: int | None
@@ -60,6 +57,19 @@ class Options(TypedDict, total=False):
     key: object
     notion: Notion
     claim: object
+
+
+class Options(AuditOptions, total=False):
+    """Options of an assertion, whose claim may be written in other ways.
+
+    Attributes:
+        delta: Delta of (epsilon, delta)-differential privacy.
+        gdp: A claimed mu of Gaussian differential privacy, in place of epsilon.
+        zcdp: A claimed rho of zero-concentrated differential privacy, in place of epsilon.
+        total_variation: A claimed total variation, in place of epsilon.
+    """
+
+    delta: float
     gdp: float
     zcdp: float
     total_variation: float
@@ -137,7 +147,9 @@ def assert_not_private(
     return result
 
 
-def audit_in_test(subject: object, pairs: object = None, **options: Any) -> AuditResult:
+def audit_in_test(
+    subject: object, pairs: object = None, **options: Unpack[AuditOptions]
+) -> AuditResult:
     """An audit of a test that asserts nothing by itself: the fixture `dpjax_audit`.
 
     Its time is a part of --dpjax-budget, and it has a row in the table at the end.
@@ -190,6 +202,13 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
 
 
 def _audit(asked: _Asked) -> AuditResult:
+    """The audit, which the session counts if there is one."""
+    __tracebackhide__ = True
+    with nullcontext() if _session.CURRENT is None else _session.CURRENT.counted():
+        return _audited(asked)
+
+
+def _audited(asked: _Asked) -> AuditResult:
     sizes, seconds = (asked.num_samples, asked.num_confirm), asked.seconds
     given = sizes != (None, None)
     if given and seconds is not None:
@@ -255,12 +274,11 @@ def _audit(asked: _Asked) -> AuditResult:
     return result
 
 
-def _num_pairs(subject: object, pairs: Any) -> int:
+def _num_pairs(subject: object, pairs: object) -> int:
     if pairs is None:
         pairs = getattr(subject, "standard_pairs", lambda: None)()
-    if pairs is None:
-        return 1
-    return max(len(getattr(pairs, "database", pairs)), 1)
+    databases = getattr(pairs, "database", pairs)
+    return max(len(databases), 1) if isinstance(databases, Sized) else 1
 
 
 def _violation(result: AuditResult, asked: _Asked) -> str:

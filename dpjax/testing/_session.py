@@ -1,14 +1,49 @@
 """The audits of one run of pytest: the time that they share, and the rows of their table."""
 
+import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypedDict, Unpack
 
 _LEAST_SHARE = 0.1
 """Seconds that an audit gets where all are spent."""
 
-Row = dict[str, Any]
-"""Names and values of one audit, as pytest sends them between processes."""
+
+class Measured(TypedDict):
+    """Names and values of one audit, as pytest sends them between processes.
+
+    Attributes:
+        mechanism: Its name.
+        claim: A level, a curve, or None.
+        lower_bound: Of the level.
+        detectable: What it could have refuted; None where that is unknown.
+        draws: In all.
+        seconds: That it took.
+        least: Seconds that it needs at least.
+        verdict: Of the result.
+        fewest: Whether it had only the fewest draws.
+    """
+
+    mechanism: str
+    claim: object
+    lower_bound: float
+    detectable: float | None
+    draws: float
+    seconds: float
+    least: float
+    verdict: str
+    fewest: bool
+
+
+class Row(Measured):
+    """An audit of a test that has ended.
+
+    Attributes:
+        test: Id of the test.
+    """
+
+    test: str
 
 
 class Session:
@@ -27,15 +62,17 @@ class Session:
         pending: Rows that belong to no report yet.
         rows: Rows of all tests that have ended, in that order.
         ran: Ids of the tests that have ended and did not skip.
+        unended: Ids of tests with the number of their audits that began and never ended.
     """
 
     def __init__(self, budget: float | None, known: Mapping[str, tuple[int, float]]):
         self.budget = budget
         self.known = known
         self.spent = 0.0
-        self.pending: list[Row] = []
+        self.pending: list[Measured] = []
         self.rows: list[Row] = []
         self.ran: set[str] = set()
+        self.unended = Counter[str]()
         self._test, self._made = "", Counter[str]()
         self._known_to_come = self._new_to_come = self._here = 0.0
         self._least_to_come = self._least_here = 0.0
@@ -71,23 +108,51 @@ class Session:
         to_come = self._known_to_come + self._new_to_come * self._usual
         return max(self._least_here + left / (to_come + here), _LEAST_SHARE)
 
-    def add(self, **row: Any) -> None:
+    def add(self, **row: Unpack[Measured]) -> None:
         """Notes an audit that has ended."""
         self.spent += row["seconds"]
         self._here -= 1
         self._made[self._test] += 1
         self.pending.append(row)
 
-    def end(self, test: str, rows: Sequence[Row]) -> None:
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Counts an audit as one that has not ended until it returns or raises an error.
+
+        A skip, an exit of pytest or the end of a thread by what is audited is no end of it; nor is
+        `os._exit`, which therefore ends the process as one with a failure.
+        """
+        test, this, leave = self._test, os.getpid(), os._exit
+
+        def leave_failed(code: int) -> None:
+            if os.getpid() == this and self.unended.total():
+                code = code or 1  # nothing more can be said: pytest captures it
+            leave(code)
+
+        self.unended[test] += 1
+        os._exit = leave_failed
+        try:
+            yield
+        except Exception as error:
+            # It fails the test, or the test expects it; but pytest.exit() is one, too.
+            self.unended[test] -= type(error).__module__ != "_pytest.outcomes"
+            raise
+        else:
+            self.unended[test] -= 1
+        finally:
+            os._exit = leave
+
+    def end(self, test: str, rows: Sequence[Measured]) -> None:
         """Ends a test, here or in another process."""
-        self.rows += [{**row, "test": test} for row in rows]
+        self.rows += [Row(**row, test=test) for row in rows]
 
     def made(self) -> dict[str, tuple[int, float]]:
         """Audits of each test of this run, and the seconds that they needed at least."""
-        counts, least = Counter(row["test"] for row in self.rows), Counter[str]()
+        counts = Counter(row["test"] for row in self.rows)
+        least = dict.fromkeys(self.ran | {*counts}, 0.0)
         for row in self.rows:
             least[row["test"]] += row["least"]
-        return {test: (counts[test], float(least[test])) for test in sorted(self.ran | {*counts})}
+        return {test: (counts[test], least[test]) for test in sorted(least)}
 
 
 CURRENT: Session | None = None

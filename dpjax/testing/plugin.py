@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from dpjax.testing import _session
-from dpjax.testing._session import Row, Session
+from dpjax.testing._session import Measured, Session
 from dpjax.testing._table import table
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PROPERTY = "dpjax_audit"
 CACHE = "dpjax/shares"
 """Key of pytest's cache for the number of audits of each test, and their least seconds."""
+
+UNENDED = "dpjax_unended"
+"""Key of a worker's output for its audits that never ended."""
 
 
 def _seconds(text: str) -> float:
@@ -115,16 +118,29 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if session is not None and report.when == "call" and not report.skipped:
         session.ran.add(report.nodeid)
     if session is not None and report.when == "teardown":
-        rows = [cast(Row, row) for name, row in report.user_properties if name == PROPERTY]
+        rows = [cast(Measured, row) for name, row in report.user_properties if name == PROPERTY]
         session.end(report.nodeid, rows)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Keeps how many audits the tests made, for the shares of the next run."""
+    """Keeps how many audits the tests made, and fails if one of them began and never ended."""
     run, cache = _session.CURRENT, getattr(session.config, "cache", None)
-    worker = hasattr(session.config, "workerinput")
-    if run is not None and cache is not None and not worker and (run.rows or run.known):
+    output = getattr(session.config, "workeroutput", None)
+    if run is None:
+        return
+    if output is not None:
+        output[UNENDED] = dict(+run.unended)
+    elif +run.unended:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if cache is not None and output is None and (run.rows or run.known):
         cache.set(CACHE, {**run.known, **run.made()})
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """Takes over what a worker of pytest-xdist counted."""
+    if _session.CURRENT is not None:
+        _session.CURRENT.unended.update(getattr(node, "workeroutput", {}).get(UNENDED, {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -136,3 +152,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         idle = sum(audits == 0 and test not in run.known for test, (audits, _) in made)
         for line in table(run.rows, run.budget, idle):
             terminalreporter.line(line)
+    for test, number in (+run.unended).items() if run is not None else ():
+        terminalreporter.line(f"FAILED {test}: {number} of its audits began and never ended")

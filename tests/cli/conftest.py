@@ -21,7 +21,7 @@ def run(monkeypatch, capsys):
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["dpjax", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
-            _app.run()
+            sys.exit(_app.run())
         return Done(ended.value.code or 0, *capsys.readouterr())
 
     return call

@@ -264,3 +264,51 @@ def test_a_failed_audit_of_a_fixture_is_in_the_table_of_its_test(tmp_path):
     """
     rows, _ = run_suite(tmp_path, code)
     assert [name.split("::")[1] for name, _ in rows] == ["test_wrong", "test_other"]
+
+
+UNENDED = """
+import os, sys, threading, time
+import pytest
+from dpjax.testing import _session
+
+def audit(what):
+    with _session.CURRENT.counted():
+        what()
+
+def test_honest():
+    audit(int)
+    with pytest.raises(ZeroDivisionError):
+        audit(lambda: 1 / 0)
+
+def test_hostile():
+    BODY
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("audit(int)", 0),
+        ("audit(lambda: pytest.skip('no'))", 1),
+        ("audit(lambda: pytest.exit('no', returncode=0))", 1),
+        ("audit(lambda: pytest.xfail('no'))", 1),
+        ("threading.Thread(target=audit, args=(sys.exit,)).start(); time.sleep(0.2)", 1),
+        ("threading.Thread(target=audit, args=(lambda: time.sleep(9),), daemon=True).start()", 1),
+        ("audit(lambda: os._exit(0))", 1),
+        ("audit(lambda: os.fork() or os._exit(0))", 0),
+    ],
+)
+def test_an_audit_that_never_ends_fails_the_session(tmp_path, body, code):
+    (tmp_path / "test_project.py").write_text(UNENDED.replace("BODY", body))
+    done = run_pytest(tmp_path)
+    assert done.returncode == code, done.stdout + done.stderr
+    # Where the process is left at once, only its exit code says so.
+    assert ("began and never ended" in done.stdout) == (code == 1 and "_exit" not in body)
+
+
+def test_workers_tell_of_audits_that_never_ended(tmp_path):
+    text = UNENDED.replace("BODY", "audit(lambda: pytest.skip('no'))")
+    (tmp_path / "test_project.py").write_text(text)
+    done = run_pytest(tmp_path, "-p", "xdist", "-n", "1")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "test_hostile: 1 of its audits began and never ended" in done.stdout

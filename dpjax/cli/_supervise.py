@@ -1,0 +1,208 @@
+"""Supervision of commands that run code of others: its exit codes cannot be forged by that code.
+
+What is audited can end its process at any time and with any exit code. The process that the caller
+waits for therefore audits nothing. It starts the working process, hears the exit code of the
+command from it through a private pipe, and answers 2 where it heard none, or where the process
+ended with another.
+
+Limit: code within a process can find whatever that process holds. A message needs a nonce that is
+kept in a closure, so no accident forges one, but a program that searches the interpreter's memory
+or replaces parts of Python itself can; only a mechanism that runs elsewhere (`--command`, recorded
+outputs) is out of reach of the verdict.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from dpjax.cli._stop import ARRIVED, handled, say
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+FOREIGN = ("audit", "rerun", "search-pairs", "sweep")
+"""Commands that import or run what their user names."""
+
+Report = Callable[[int], None]
+"""Tells the supervisor the exit code of the command."""
+
+_HANDED = "DPJAX_SUPERVISOR"
+"""Environment variable by which a started interpreter gets its ends of the pipes."""
+
+_NONCE_BYTES = 16
+_ARRIVAL_SECONDS = 0.1
+"""Most time between the arrivals of one signal at both processes, as from a terminal."""
+
+_BAD_INPUT = 2
+
+
+def is_foreign(words: Sequence[str]) -> bool:
+    """Whether a command line runs code of others; its help runs none."""
+    asks_help = "--help" in words or "-h" in words
+    return not asks_help and any(word in FOREIGN for word in words)
+
+
+def supervise() -> Report:
+    """Return in a new process, which does the work; this one waits for it.
+
+    A program that calls `dpjax.cli.main` after JAX has begun to compute is left as it is.
+
+    Returns:
+        In the working process, the function that reports its exit code.
+
+    Raises:
+        SystemExit: In the supervisor, with the exit code of the command.
+    """
+    handed = os.environ.pop(_HANDED, None)
+    if handed is not None:
+        listen, tell = _opened(handed)
+        return _working(listen, tell, os.read(listen, _NONCE_BYTES))
+    # Elsewhere libraries of the system break in a forked process, and so do threads everywhere.
+    forks = False
+    with suppress(OSError):
+        forks = sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
+    if not forks and "jax" in sys.modules:
+        return lambda code: None
+    nonce = os.urandom(_NONCE_BYTES)
+    (hear, tell), (listen, order) = _pipe(), _pipe()
+    if forks:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        child = os.fork()
+        if not child:
+            os.close(hear)
+            os.close(order)
+            return _working(listen, tell, nonce)
+
+        def wait() -> int:
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    else:
+        os.write(order, nonce)
+        wait = _interpreter(listen, tell).wait
+    os.close(listen)
+    os.close(tell)
+    came: list[int] = []
+
+    def relay(number: int, frame: object) -> None:
+        came.append(number)
+        with suppress(OSError):
+            os.write(order, bytes([number]))
+
+    with handled(relay):
+        ended = wait()
+        if os.name == "posix":
+            # A process that the audited code forked may hold the other end open.
+            os.set_blocking(hear, False)
+        heard = b""
+        with suppress(BlockingIOError):
+            heard = os.read(hear, 2**20)
+        sys.exit(_answer(heard, nonce, ended, came))
+
+
+def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
+    """The exit code of the command.
+
+    Args:
+        heard: What came through the pipe.
+        nonce: Begins the message, which ends with the exit code.
+        ended: Exit code of the working process, or minus the signal that ended it.
+        came: Signals that asked the supervisor to stop.
+    """
+    said = heard[-1] if heard[-1 - _NONCE_BYTES : -1] == nonce else None
+    if said == ended:
+        return ended
+    for number in came:
+        if said is None and ended in (128 + number, -number):
+            return 128 + number
+    how = f"with exit code {ended}" if ended >= 0 else f"by signal {-ended}"
+    if said is None:
+        say(f"error: there is no verdict: what dpjax was to run ended its process {how}.")
+    else:
+        say(f"error: the verdict has exit code {said}, but its process was ended {how}.")
+    return _BAD_INPUT
+
+
+def _working(listen: int, tell: int, nonce: bytes) -> Report:
+    """Follow the supervisor, and make the function that reports to it."""
+    # Bound here, as what is audited can replace what modules hold.
+    messages = [nonce + bytes([code]) for code in range(256)]
+    this, process, write = os.getpid(), os.getpid, os.write
+    threading.Thread(target=_follow, args=(listen,), daemon=True).start()
+
+    def report(code: int) -> None:
+        # A copy of this process that the audited code forked is not the one that is waited for.
+        if process() == this:
+            with suppress(OSError):
+                write(tell, messages[code])
+
+    return report
+
+
+def _follow(listen: int) -> None:
+    """Raise the signals that the supervisor alone received; end with it.
+
+    A terminal sends a signal to both processes, `kill` to one: each counts as often as it came to
+    the one that it came to more often.
+    """
+    asked = dict.fromkeys(range(256), 0)
+    with suppress(OSError):
+        while number := os.read(listen, 1):
+            asked[number[0]] += 1
+            time.sleep(_ARRIVAL_SECONDS)
+            if ARRIVED[number[0]] < asked[number[0]]:
+                os.kill(os.getpid(), number[0])
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe whose ends are no standard streams, and hard to guess."""
+    ends = os.pipe()
+    try:
+        from fcntl import F_DUPFD_CLOEXEC, fcntl
+    except ImportError:
+        return ends
+    moved: list[int] = []
+    for end in ends:
+        least = 64 + int.from_bytes(os.urandom(2)) % 512
+        try:
+            moved.append(fcntl(end, F_DUPFD_CLOEXEC, least))
+        except OSError:  # few descriptors are allowed
+            moved.append(fcntl(end, F_DUPFD_CLOEXEC, 3))
+        os.close(end)
+    return moved[0], moved[1]
+
+
+def _interpreter(listen: int, tell: int) -> "Popen[bytes]":
+    """The same command in a fresh interpreter, which inherits its ends of the pipes alone."""
+    import subprocess
+
+    numbers: list[int] = [listen, tell]
+    if sys.platform == "win32":
+        import msvcrt
+
+        numbers = [msvcrt.get_osfhandle(end) for end in numbers]
+        for number in numbers:
+            os.set_handle_inheritable(number, True)
+    command = [sys.executable, "-m", "dpjax.cli", *sys.argv[1:]]
+    environment = {**os.environ, _HANDED: ",".join(map(str, numbers))}
+    kept = (listen, tell) if os.name == "posix" else ()
+    return subprocess.Popen(command, env=environment, pass_fds=kept, close_fds=os.name == "posix")
+
+
+def _opened(handed: str) -> tuple[int, int]:
+    """The ends of the pipes in a started interpreter, which no process of its own inherits."""
+    listen, tell = map(int, handed.split(","))
+    if sys.platform == "win32":
+        import msvcrt
+
+        listen = msvcrt.open_osfhandle(listen, os.O_RDONLY)
+        tell = msvcrt.open_osfhandle(tell, os.O_WRONLY)
+    os.set_inheritable(listen, False)
+    os.set_inheritable(tell, False)
+    return listen, tell

@@ -1,0 +1,307 @@
+"""What is audited can forge no exit code: hostile functions, all of whose outputs violate a claim.
+
+Each runs in a process of its own, forked from one that has imported everything already.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dpjax.cli import _supervise
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes of POSIX")
+
+COMMON = """
+import asyncio, atexit, builtins, ctypes, importlib, os, resource, signal, sys, threading, time
+import numpy as np
+
+def noisy(database, num_samples, seed):
+    return database + np.random.default_rng(seed).laplace(size=num_samples)
+
+class OwnExit(SystemExit): pass
+class OwnInterrupt(KeyboardInterrupt): pass
+class Own(BaseException): pass
+class Mute(Exception):
+    def __str__(self): raise ValueError
+    __repr__ = __str__
+class AtEnd:
+    def __del__(self, leave=os._exit): leave(0)
+
+def throw(error):
+    raise error
+
+def later(what):
+    threading.Timer(0.01, what).start()
+    time.sleep(5)
+
+def patch(module, name, value):
+    setattr(importlib.import_module(module), name, value)
+
+def all_descriptors(what):
+    for number in range(3, 1024):
+        try: what(number)
+        except OSError: pass
+"""
+
+# Name -> (what it does before it returns its outputs, exit code, words of the message).
+ENDS = "ended its process"
+REPLACED = "must leave the code that audits it"
+HOSTILE = {
+    "leaves_with_0": ("os._exit(0)", 2, ENDS),
+    "leaves_with_1": ("os._exit(1)", 2, ENDS),
+    "closes_output": ("sys.stdout.close()", 1, "standard output was not written"),
+    "at_exit": ("atexit.register(os._exit, 0)", 2, "the verdict has exit code 1"),
+    "replaces_a_word": ("patch('dpjax.results', 'VIOLATED', 'x')", 2, REPLACED),
+    "forks_and_leaves": ("os.fork() and os._exit(0)", 2, ENDS),
+    "executes": ("os.execv('/bin/true', ['true'])", 2, ENDS),
+    "not_an_exception": ("throw(Own())", 2, ""),
+    # From here on slow.
+    "exits_with_0": ("sys.exit(0)", 2, "raised SystemExit"),
+    "exits_with_1": ("sys.exit(1)", 2, "raised SystemExit"),
+    "own_exit": ("throw(OwnExit(0))", 2, "raised OwnExit"),
+    "own_interrupt": ("throw(OwnInterrupt())", 130, "Stopped"),
+    "generator_exit": ("throw(GeneratorExit())", 2, ""),
+    "cancelled": ("throw(asyncio.CancelledError())", 2, ""),
+    "broken_pipe": ("throw(BrokenPipeError())", 2, ""),
+    "mute_error": ("throw(Mute())", 2, ""),
+    "leaves_in_a_thread": ("later(lambda: os._exit(0))", 2, ENDS),
+    "leaves_in_c": ("ctypes.CDLL(None)._exit(0)", 2, ENDS),
+    "exits_in_c": ("ctypes.CDLL(None).exit(0)", 2, ENDS),
+    "executes_1": ("os.execv('/bin/false', ['false'])", 2, ENDS),
+    "kills_itself": ("os.kill(os.getpid(), signal.SIGKILL)", 2, "by signal 9"),
+    "terminates_itself": ("os.kill(os.getpid(), signal.SIGTERM)", 143, "Stopped"),
+    "no_memory_there": ("ctypes.string_at(0)", 2, "by signal 11"),
+    "aborts": ("os.abort()", 2, "by signal 6"),
+    "alarm": ("signal.setitimer(signal.ITIMER_REAL, 0.01); time.sleep(5)", 2, "by signal 14"),
+    "cpu_limit": (
+        "resource.setrlimit(resource.RLIMIT_CPU, (0, 0)); [0 for _ in iter(int, 1)]",
+        *(2, "by signal"),
+    ),
+    "profile": ("sys.setprofile(lambda *_: os._exit(0))", 2, ENDS),
+    "kills_itself_at_exit": (
+        "atexit.register(os.kill, os.getpid(), 9)",
+        *(2, "the verdict has exit code 1, but its process was ended by signal 9"),
+    ),
+    "deleted": ("builtins.kept = AtEnd()", 2, ENDS),
+    "forks": ("os.fork() or os._exit(0)", 1, "VIOLATED"),
+    "forks_and_copy_lives": ("os.fork() or (time.sleep(20), os._exit(0))", 1, "VIOLATED"),
+    "copy_goes_on": ("os.fork() and (time.sleep(2), os._exit(0))", 2, ENDS),
+    "closes_all": ("os.closerange(3, 4096)", 2, ""),
+    "closes_streams_too": ("os.closerange(0, 4096); os._exit(0)", 2, ENDS),
+    "writes_everywhere": (
+        "all_descriptors(lambda n: os.write(n, bytes(99))); os._exit(0)",
+        2,
+        ENDS,
+    ),
+    "reads_everywhere": (
+        "all_descriptors(lambda n: (os.set_blocking(n, False), os.write(n, os.read(n, 99))));"
+        "os._exit(0)",
+        *(2, ENDS),
+    ),
+    "no_exit_in_os": ("os._exit = sys.exit = lambda *_: None", 1, "VIOLATED"),
+    "exit_is_leave": ("sys.exit = lambda *_, leave=os._exit: leave(0)", 2, ENDS),
+    "no_system_exit": ("builtins.SystemExit = Own", 3, "VIOLATED"),
+    "writes_zeros": (
+        "real = os.write; os.write = lambda n, b: real(n, b[:-1] + bytes(1));"
+        "atexit.register(os._exit, 0)",
+        *(2, "the verdict has exit code 1"),
+    ),
+    "replaces_the_end": (
+        "patch('dpjax.cli._audit', 'finish', lambda *_: 0)",
+        *(2, REPLACED),
+    ),
+    "replaces_a_class": (
+        "import dpjax; dpjax.AuditResult.verdict = 'not refuted'",
+        *(2, REPLACED),
+    ),
+    "replaces_code": (
+        "import dpjax.cli._finish as f; f.finish.__code__ = (lambda r, a, p, t: 0).__code__",
+        *(2, REPLACED),
+    ),
+    "kills_the_supervisor": ("os.kill(os.getppid(), signal.SIGKILL); time.sleep(5)", -9, ""),
+    "stops_the_supervisor": ("os.kill(os.getppid(), signal.SIGTERM); time.sleep(5)", 143, "Stop"),
+    "asks_and_leaves": ("os.kill(os.getppid(), 2); time.sleep(0.05); os._exit(0)", 2, ENDS),
+}
+FAST = list(HOSTILE).index("exits_with_0")
+
+WARM = """
+import os, sys, tempfile
+import numpy, dpjax.audit, dpjax.cli._app, dpjax.cli._audit, dpjax.methods, dpjax.sources
+from dpjax.cli import main
+
+for name in sys.argv[1:]:
+    with tempfile.TemporaryFile() as said:
+        child = os.fork()
+        if not child:
+            os.setsid()
+            os.dup2(said.fileno(), 1)
+            os.dup2(said.fileno(), 2)
+            options = "--claim 0.1 --num-samples 500 --num-confirm 1000 --quiet".split()
+            sys.argv = ["dpjax", "audit", "--host", f"hostile.py:{name}", "--pairs", "[[0, 1]]"]
+            sys.argv += options
+            main()
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        try:
+            os.killpg(child, 9)
+        except ProcessLookupError:
+            pass
+        said.seek(0)
+        print("<", name, code, ">", said.read().decode(), flush=True)
+"""
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+def ended(folder, names):
+    """Name -> exit code, and what was said."""
+    texts = [
+        f"def {name}(database, num_samples, seed):\n    {HOSTILE[name][0]}\n"
+        "    return noisy(database, num_samples, seed)\n"
+        for name in names
+    ]
+    (folder / "hostile.py").write_text(COMMON + "".join(texts))
+    done = subprocess.run(
+        [sys.executable, "-c", WARM, *names],
+        cwd=folder, env=environment(), capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    found = re.findall(r"< (\w+) (-?\d+) >([^<]*)", done.stdout)
+    return {name: (int(code), said) for name, code, said in found}
+
+
+def check(found, names):
+    assert list(found) == names
+    wrong = {
+        name: found[name]
+        for name in names
+        if (found[name][0], HOSTILE[name][2] in found[name][1]) != (HOSTILE[name][1], True)
+    }
+    assert wrong == {}
+
+
+def test_hostile_functions_forge_nothing(tmp_path):
+    names = list(HOSTILE)[:FAST]
+    check(ended(tmp_path, names), names)
+
+
+@pytest.mark.slow
+def test_more_hostile_functions(tmp_path):
+    assert len(HOSTILE) >= 40
+    names = list(HOSTILE)[FAST:]
+    check(ended(tmp_path, names), names)
+
+
+SLOW = """
+import os, pathlib, time
+def slow(database):
+    pathlib.Path("begun").write_text(str(os.getpid()))
+    time.sleep(60)
+"""
+THREADED = """
+import threading, time
+threading.Thread(target=time.sleep, args=(99,), daemon=True).start()
+from dpjax.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("start", [("-m", "dpjax"), ("-c", THREADED)])
+def test_the_end_of_the_supervisor_is_that_of_the_audit(tmp_path, start):
+    """Both where it is forked and where it is a fresh interpreter."""
+    (tmp_path / "slow.py").write_text(SLOW)
+    audit = ("audit", "--host", "slow.py:slow", "--one-by-one", "--pairs", "[[0, 1]]")
+    begun = tmp_path / "begun"
+    with subprocess.Popen(
+        [sys.executable, *start, *audit], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE
+    ) as process:
+        while not (begun.exists() and begun.read_text()):
+            assert process.poll() is None
+            time.sleep(0.05)
+        worker = int(begun.read_text())
+        assert worker != process.pid
+        process.kill()
+        killed = time.monotonic()
+        # Closed only when the worker, which has it too, is gone.
+        assert process.stderr is not None and b"Traceback" not in process.stderr.read()
+        assert time.monotonic() - killed < 20
+
+
+@pytest.mark.parametrize(
+    ("function", "code"), [("leaves_with_0", 2), pytest.param("forks", 1, marks=pytest.mark.slow)]
+)
+def test_in_a_fresh_interpreter(tmp_path, function, code):
+    """Where a process has threads, as where the system has no fork."""
+    text = f"def f(database, num_samples, seed):\n    {HOSTILE[function][0]}\n"
+    (tmp_path / "hostile.py").write_text(
+        f"{COMMON}{text}    return noisy(database, num_samples, seed)"
+    )
+    audit = ["audit", "--host", "hostile.py:f", "--pairs", "[[0, 1]]", "--claim", "0.1"]
+    done = subprocess.run(
+        [sys.executable, "-c", THREADED, *audit, "--num-samples", "500", "--num-confirm", "1000"],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == code and HOSTILE[function][2] in done.stdout + done.stderr
+
+
+COUNTING = f"""
+import os, signal, threading, time
+from dpjax.cli import _stop, _supervise
+
+came = []
+listen, order = os.pipe()
+with _stop.handled(lambda number, frame: came.append(number)):
+    threading.Thread(target=_supervise._follow, args=(listen,), daemon=True).start()
+    for own, relayed in ((1, 1), (0, 1), (2, 1), (0, 1)):
+        for _ in range(own):
+            os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(relayed):
+            os.write(order, bytes([signal.SIGINT]))
+        time.sleep(3 * {_supervise._ARRIVAL_SECONDS})
+        print(len(came))
+"""
+
+
+def test_a_signal_to_both_processes_counts_once():
+    """Of each signal as many as came to the one of the two that more came to."""
+    done = subprocess.run(
+        [sys.executable, "-c", COUNTING], env=environment(), capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["1", "2", "4", "4"], done.stderr
+
+
+def test_help_is_not_supervised():
+    assert not _supervise.is_foreign(["audit", "--help"])
+    assert not _supervise.is_foreign(["--version"])
+    assert all(_supervise.is_foreign([name, "laplace"]) for name in _supervise.FOREIGN)
+
+
+def test_answers(capsys):
+    """Every message but the whole one is none; a signal that was relayed explains its own end."""
+    nonce = bytes(range(16))
+    for heard, ended, came, code in (
+        (nonce + b"\0", 0, [], 0),
+        (nonce + b"\1", 1, [], 1),
+        (b"xx" + nonce + b"\3", 3, [], 3),
+        (b"", 0, [], 2),
+        (nonce, 0, [], 2),
+        (b"\0" * 17, 0, [], 2),
+        (nonce + b"\0\0", 0, [], 2),
+        (nonce + b"\1", 0, [], 2),
+        (nonce + b"\0", 1, [], 2),
+        (nonce + b"\0", -9, [], 2),
+        (b"", 130, [signal.SIGINT], 130),
+        (b"", -15, [signal.SIGTERM], 143),
+        (b"", 0, [signal.SIGTERM], 2),
+        (b"", 130, [], 2),
+        (nonce + b"\0", 143, [signal.SIGTERM], 2),
+    ):
+        assert _supervise._answer(heard, nonce, ended, came) == code
+        said = capsys.readouterr().err
+        assert bool(said) == (code == 2) and "Traceback" not in said
