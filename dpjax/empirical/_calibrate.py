@@ -1,10 +1,8 @@
 """How much noise is enough: the scale, the noise, and what it achieves."""
 
-import json
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +23,10 @@ from dpjax.empirical._noise import (
 from dpjax.empirical._panel_tables import as_panel
 from dpjax.empirical._result import plain
 from dpjax.empirical._samples import sample_query
+from dpjax.report import Glance, Page, Shown, Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _BY_DISTANCE = term("rule='wasserstein'", "--noise-rule wasserstein")
 
@@ -36,7 +38,7 @@ _FEW_DRAWS = 100_000
 
 
 @dataclass(frozen=True, repr=False)
-class NoiseCalibration:
+class NoiseCalibration(Shown):
     """Noise for a query, with the figures it rests on.
 
     Attributes:
@@ -93,29 +95,20 @@ class NoiseCalibration:
         values = plain({k: v for k, v in vars(self).items() if k != "noise"})
         return values | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}
 
-    def to_json(self, indent: int | None = 2) -> str:
-        """The calibration as strict JSON."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Draws of the noise with its density (needs matplotlib); returns the figure.
-
-        Args:
-            path: A file to write (png, svg or pdf), or None.
-        """
+    def _figure(self) -> "Figure":
         from dpjax.empirical._figures import plot_empirical_noise
-        from dpjax.plotting import save_figure
 
-        figure = plot_empirical_noise(self)
-        if path is not None:
-            save_figure(figure, path)
-        return figure
+        return plot_empirical_noise(self)
 
-    def report(self, path: str | Path) -> Path:
-        """Writes a page that can be handed on (html or md; needs jinja2); returns the path."""
-        from dpjax.empirical._report import write_noise_report
+    def _small_figure(self) -> "Figure":
+        from dpjax.empirical._figures import plot_empirical_noise
 
-        return write_noise_report(self, path)
+        return plot_empirical_noise(self, num_draws=_FEW_DRAWS)
+
+    def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
+        from dpjax.empirical._report import noise_document
+
+        return noise_document(self, path)
 
     def rows(self) -> list[tuple[str, str]]:
         """Names and texts of the numbers."""
@@ -136,17 +129,9 @@ class NoiseCalibration:
         }
         return [(name, f"{value:.6g}") for name, value in numbers.items()]
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the noise, the numbers and, with matplotlib, a figure."""
-        from dpjax.empirical._figures import plot_empirical_noise
-        from dpjax.plotting import svg_if_possible
-        from dpjax.report import notebook_html
-
-        title, sentence = f"Noise for the {self.query}", f"{self.noise}."
-        svg = svg_if_possible(
-            partial(plot_empirical_noise, num_draws=_FEW_DRAWS), self, title, sentence
-        )
-        return notebook_html("estimate", title, sentence, self.rows(), svg)
+    def _glance(self) -> Glance:
+        title = f"Noise for the {self.query}"
+        return Glance(title, Verdict("estimate", title, f"{self.noise}."), self.rows())
 
     def __repr__(self) -> str:
         return neutral(f"NoiseCalibration({self.query}, epsilon={self.epsilon:g}: {self.noise})")

@@ -13,10 +13,10 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.errors import nearest, needs
 from dpjax.core.files import opened
+from dpjax.core.parquet import text_columns_of
 from dpjax.core.wording import BadValue, term
 from dpjax.empirical._panel import Panel, checked, panel_from_array
 from dpjax.partitions.outputs import preview_database
-from dpjax.sources.readers import text_columns_of
 
 _DROP = term("missing='drop'", "--missing 'drop'")
 

@@ -67,6 +67,12 @@ def render_empirical_report(
     Raises:
         ModuleNotFoundError: jinja2 is missing; the message says how to get it.
     """
+    return render(_page(result, noise, figures), kind)
+
+
+def _page(
+    result: EmpiricalPrivacy, noise: NoiseCalibration | None, figures: dict[str, Figure] | None
+) -> Page:
     query = " and ".join(result.queries)
     who = f"{len(result.individuals)} individuals, {result.num_databases} databases"
     asked = (
@@ -77,27 +83,22 @@ def render_empirical_report(
         () if figures is not None else ("The figures need matplotlib, which is not installed.",)
     )
     settings = result_text(result.to_dict()["settings"])
-    return render(
-        Page(
-            f"Empirical privacy of {query}",
-            Verdict(
-                "estimate", "An estimate, and no proof", f"{who}. {result.vanishing_sentence()}"
+    return Page(
+        f"Empirical privacy of {query}",
+        Verdict("estimate", "An estimate, and no proof", f"{who}. {result.vanishing_sentence()}"),
+        (
+            Section("What was claimed", (asked,)),
+            *_sections(result, noise, figures or {}),
+            Section("Checks of the premises", without, items=_checks(result)),
+            Section(
+                "What was not tested",
+                (blind_spot(result.num_databases, "databases"),),
+                items=_NOT_TESTED,
             ),
-            (
-                Section("What was claimed", (asked,)),
-                *_sections(result, noise, figures or {}),
-                Section("Checks of the premises", without, items=_checks(result)),
-                Section(
-                    "What was not tested",
-                    (blind_spot(result.num_databases, "databases"),),
-                    items=_NOT_TESTED,
-                ),
-                Section("How to do it again", codes=(("The settings", settings),)),
-            ),
-            f"Written on {datetime.date.today().isoformat()} by dpjax.",
-            result.to_dict(),
+            Section("How to do it again", codes=(("The settings", settings),)),
         ),
-        kind,
+        f"Written on {datetime.date.today().isoformat()} by dpjax.",
+        result.to_dict(),
     )
 
 
@@ -177,18 +178,24 @@ def write_empirical_report(
         ValueError, OSError, ModuleNotFoundError: As `check_report_path`.
     """
     path = check_report_path(path)
-    drawn = _pictures(result, noise) if find_spec("matplotlib") else None
-    files, figures = beside(drawn, path)
-    text = render_empirical_report(result, noise, path.suffix.lower(), figures)
-    write_whole({**files, path: text})
+    page, files = empirical_document(result, path, noise)
+    write_whole({**files, path: render(page, path.suffix.lower())})
     return path
 
 
-def write_noise_report(noise: NoiseCalibration, path: str | Path) -> Path:
-    """Writes a report of calibrated noise alone; arguments, returns and raises as above."""
+def empirical_document(
+    result: EmpiricalPrivacy, path: Path, noise: NoiseCalibration | None = None
+) -> tuple[Page, dict[Path, str | bytes]]:
+    """The page of a result at a path, and the files of its figures beside it."""
+    drawn = _pictures(result, noise) if find_spec("matplotlib") else None
+    files, figures = beside(drawn, path)
+    return _page(result, noise, figures), files
+
+
+def noise_document(noise: NoiseCalibration, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
+    """The page of calibrated noise alone at a path, and the files of its figure beside it."""
     from dpjax.empirical._figures import plot_empirical_noise
 
-    path = check_report_path(path)
     drawn = {"noise": plot_empirical_noise(noise)} if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     enough = (
@@ -205,8 +212,7 @@ def write_noise_report(noise: NoiseCalibration, path: str | Path) -> Path:
         f"Written on {datetime.date.today().isoformat()} by dpjax.",
         noise.to_dict(),
     )
-    write_whole({**files, path: render(page, path.suffix.lower())})
-    return path
+    return page, files
 
 
 def beside(

@@ -5,7 +5,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from dpjax.core.wording import BadValue
 from dpjax.empirical._bandwidth import VariableBandwidth
 from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
 from dpjax.empirical._density import Density
+from dpjax.report import Glance, Page, Shown, Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EmpiricalPrivacy:
+class EmpiricalPrivacy(Shown):
     """Empirical differential privacy of a query on given databases.
 
     Attributes:
@@ -125,7 +129,7 @@ class EmpiricalPrivacy:
 
     def to_json(self, indent: int | None = None) -> str:
         """The result as strict JSON; numbers that are not finite become 'inf' and 'nan'."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+        return super().to_json(indent)
 
     @classmethod
     def from_json(cls, text: str) -> "EmpiricalPrivacy":
@@ -159,35 +163,17 @@ class EmpiricalPrivacy:
             data[name] = tuple(data[name])
         return cls(**data)
 
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Draws delta and the total risk, or of one epsilon the densities (needs matplotlib).
-
-        Args:
-            path: A file to write (png, svg or pdf), or None.
-
-        Returns:
-            The matplotlib figure.
-        """
+    def _figure(self) -> "Figure":
         from dpjax.empirical._figures import plot_empirical
-        from dpjax.plotting import save_figure
 
-        figure = plot_empirical(self)
-        if path is not None:
-            save_figure(figure, path)
-        return figure
+        return plot_empirical(self)
 
-    def report(self, path: str | Path) -> Path:
-        """Writes a page that can be handed on (html or md; needs jinja2); returns the path."""
-        from dpjax.empirical._report import write_empirical_report
+    def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
+        from dpjax.empirical._report import empirical_document
 
-        return write_empirical_report(self, path)
+        return empirical_document(self, path)
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the numbers and, with matplotlib, a figure."""
-        from dpjax.empirical._figures import plot_empirical
-        from dpjax.plotting import svg_if_possible
-        from dpjax.report import notebook_html
-
+    def _glance(self) -> Glance:
         title, sentence = (
             f"Empirical privacy of {' and '.join(self.queries)}",
             self.vanishing_sentence(),
@@ -196,8 +182,7 @@ class EmpiricalPrivacy:
             (f"delta at epsilon = {epsilon:.4g}", f"{delta:.3e}, total risk {risk:.3e}")
             for epsilon, delta, _, risk, _ in self.curve(5)
         ]
-        svg = svg_if_possible(plot_empirical, self, title, sentence)
-        return notebook_html("estimate", title, sentence, rows, svg)
+        return Glance(title, Verdict("estimate", title, sentence), rows)
 
     def __repr__(self) -> str:
         return neutral(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from dpjax.core import validate
 from dpjax.core.conform import refuse_misfits
 from dpjax.core.errors import neutral
-from dpjax.core.files import read_document, write_whole
+from dpjax.core.files import read_document
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType
 from dpjax.notions import Notion, Rows, Statement, evidence_from_plain
-from dpjax.report import Page
+from dpjax.report import Glance, Page, Shown, Verdict
 from dpjax.results._figures import figure_of, levels_figure
 from dpjax.results._parts import Conclusion, Observed, Parts, Provenance, Witness
 from dpjax.results._words import HEADLINES
@@ -23,8 +23,13 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class AuditResult(Parts):
-    """What an audit found, in the parts of `Parts`: it serialises to JSON and back."""
+class AuditResult(Parts, Shown):
+    """What an audit found, in the parts of `Parts`: it serialises to JSON and back.
+
+    `plot` draws the profile, the trade-off curve and Renyi divergences with their bounds after a
+    chain of sets; otherwise densities and loss over the region, with the witness; and without
+    these, the bounds, the estimate and the claim alone.
+    """
 
     def bound(self, notion: Notion) -> Statement:
         """What the evidence says of any notion, without a draw.
@@ -61,10 +66,6 @@ class AuditResult(Parts):
             "provenance": dataclasses.asdict(self.provenance),
         }
         return copy.deepcopy(found)
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """One JSON object; `from_json` reads it back."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "AuditResult":
@@ -140,27 +141,15 @@ class AuditResult(Parts):
         pair = None if self.witness is None else self.witness.pair
         return {**row, "seconds": self.seconds, "pair": pair}
 
-    def plot(self, path: str | Path | None = None) -> "Figure":
-        """Draws what was found (needs matplotlib).
+    def _figure(self) -> "Figure":
+        return figure_of(self)
 
-        After a chain of sets that is the profile, the trade-off curve and Renyi divergences, with
-        their bounds; otherwise densities and loss over the region, with the witness; and where
-        there are no such, the bounds, the estimate and the claim alone.
+    def _small_figure(self) -> "Figure":
+        return levels_figure(self)
 
-        Args:
-            path: A file to write (png, svg or pdf), or None.
-
-        Returns:
-            The matplotlib figure.
-        """
-        from dpjax.plotting import check_figure_path, save_figure
-
-        if path is not None:
-            check_figure_path(path)
-        figure = figure_of(self)
-        if path is not None:
-            save_figure(figure, path)
-        return figure
+    def _glance(self) -> Glance:
+        verdict = Verdict(self.verdict, f"{self.mechanism}: {self.verdict}", self.sentence)
+        return Glance(f"Audit of {self.mechanism}", verdict, self._rows())
 
     def page(self, kind: str = ".html", name: str = "audit.json") -> Page:
         """The page of `report`; its figures need matplotlib.
@@ -174,30 +163,8 @@ class AuditResult(Parts):
         html = kind == ".html"
         return page_of(self, self.to_dict(), name if html else "audit.json", drawn=html)
 
-    def report(self, path: str | Path) -> Path:
-        """Writes a page that can be handed on (needs jinja2, and matplotlib for html).
-
-        Args:
-            path: A file to write (html or md).
-
-        Returns:
-            The path.
-        """
-        from dpjax.report import check_report_path, render
-
-        path = check_report_path(path)
-        kind = path.suffix.lower()
-        write_whole({path: render(self.page(kind, path.name), kind)})
-        return path
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the verdict, the numbers and, with matplotlib, a figure."""
-        from dpjax.plotting import svg_if_possible
-        from dpjax.report import notebook_html
-
-        svg = svg_if_possible(levels_figure, self, f"Audit of {self.mechanism}", self.sentence)
-        headline = f"{self.mechanism}: {self.verdict}"
-        return notebook_html(self.verdict, headline, self.sentence, self._rows(), svg)
+    def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
+        return self.page(path.suffix.lower(), path.name), {}
 
     def __repr__(self) -> str:
         return neutral(

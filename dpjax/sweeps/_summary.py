@@ -4,13 +4,18 @@ import datetime
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from dpjax.core.errors import neutral
-from dpjax.core.files import write_whole
 from dpjax.core.types import JsonObject
+from dpjax.plotting import WIDTH, legend_above, literal, new_figure, svg_if_possible
+from dpjax.report import Figure as Picture
+from dpjax.report import Glance, Page, Section, Shown, Table, Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SHARES = (0.05, 0.5, 0.95)
 """Shares of the runs whose bounds are at most the shown ones."""
@@ -58,7 +63,7 @@ class Stored(Protocol):
 
 
 @dataclass(frozen=True, repr=False)
-class SweepSummary:
+class SweepSummary(Shown):
     """What the stored runs of a sweep show; `Store.summary` makes it.
 
     Attributes:
@@ -107,45 +112,18 @@ class SweepSummary:
         """Nested dicts and lists, as JSON holds them."""
         return json.loads(json.dumps(asdict(self)))
 
-    def to_json(self, indent: int | None = 2) -> str:
-        """One JSON object."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Draws which share of the runs has at most each bound, of the first twelve entries.
-
-        Args:
-            path: A file to write (png, svg or pdf), or None.
-
-        Returns:
-            The matplotlib figure.
-        """
-        from dpjax.plotting import WIDTH, legend_above, literal, new_figure, save_figure
-
+    def _figure(self) -> "Figure":
+        """The share of the runs with at most each bound, of the first twelve entries."""
         figure, axes = new_figure(size=(WIDTH, 4.5))
         for entry in [entry for entry in self.entries if entry.bounds][:_LINES]:
             axes.ecdf(entry.bounds, label=literal(entry.label))
         axes.set(xlabel="lower bound", ylabel="share of the runs")
         legend_above(axes)
-        if path is not None:
-            save_figure(figure, path)
         return figure
 
-    def report(self, path: str | Path) -> Path:
-        """Writes a page that can be handed on (html or md; needs jinja2); returns the path."""
-        from dpjax.plotting import svg_if_possible
-        from dpjax.report import (
-            Figure,
-            Page,
-            Section,
-            Table,
-            Verdict,
-            check_report_path,
-            render,
-        )
-
-        path, said = check_report_path(path), "Which share of the runs has at most each bound."
-        drawn = svg_if_possible(SweepSummary.plot, self, self.name, said)
+    def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
+        said = "Which share of the runs has at most each bound."
+        drawn = svg_if_possible(SweepSummary._figure, self, self.name, said)
         rows = [
             (
                 entry.label,
@@ -154,7 +132,7 @@ class SweepSummary:
             )
             for entry in self.entries
         ]
-        figures = () if drawn is None else (Figure(said, drawn),)
+        figures = () if drawn is None else (Picture(said, drawn),)
         table = Table(rows, ("Entry", "Runs", *(f"Bound at {share:.0%}" for share in _SHARES)))
         page = Page(
             f"Sweep {self.name}",
@@ -163,16 +141,11 @@ class SweepSummary:
             f"Written on {datetime.date.today().isoformat()} by dpjax.",
             self.to_dict(),
         )
-        write_whole({path: render(page, path.suffix.lower())})
-        return path
+        return page, {}
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the bounds and, with matplotlib, a figure."""
-        from dpjax.plotting import svg_if_possible
-        from dpjax.report import notebook_html
-
-        svg = svg_if_possible(SweepSummary.plot, self, self.name, self.sentence)
-        return notebook_html("estimate", f"Sweep {self.name}", self.sentence, self.rows(), svg)
+    def _glance(self) -> Glance:
+        verdict = Verdict("estimate", f"Sweep {self.name}", self.sentence)
+        return Glance(self.name, verdict, self.rows())
 
     def __repr__(self) -> str:
         return neutral(f"SweepSummary({self.name}: {self.sentence})")

@@ -99,7 +99,7 @@ def test_nothing_half_written_stays(values, tmp_path, monkeypatch):
         raise OSError("disk full")
 
     with monkeypatch.context() as during:
-        during.setattr("dpjax.empirical._report.render_empirical_report", fail)
+        during.setattr("dpjax.empirical._report.render", fail)
         with pytest.raises(OSError, match="disk full"):
             write_empirical_report(result, old)
     monkeypatch.setattr("dpjax.core.files.os.replace", fail)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import nearest
-from dpjax.core.files import refuse_bomb
+from dpjax.core.parquet import is_text, text_columns_of
 from dpjax.sources.readers._columns import LOOKED_AT, refuse_index
 from dpjax.sources.readers._entries import as_labels
 
@@ -51,34 +51,6 @@ def parquet_columns(path: Path) -> list[str]:
         return pq.read_schema(file).names
 
 
-def text_columns_of(file: Any, packed: int) -> list[str]:
-    """The columns of texts of a Parquet file that does not unpack to very much more than it holds.
-
-    They are to be read as dictionaries: a text that comes a million times may be a few bytes in a
-    file.
-
-    Args:
-        file: Opened.
-        packed: Its bytes.
-
-    Raises:
-        ValueError: Its content is above the limit, and a hundred times what it holds.
-    """
-    import pyarrow.parquet as pq
-
-    metadata = pq.read_metadata(file)
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    refuse_bomb(sum(max(group.total_byte_size, 0) for group in groups), packed)
-    refuse_bomb(8 * metadata.num_rows, packed)
-    return [field.name for field in metadata.schema.to_arrow_schema() if _is_text(field.type)]
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
 def _name_of(column: str | int, names: list[str]) -> str:
     if isinstance(column, str) and column in names:
         return column
@@ -119,7 +91,7 @@ def _values(column: Any) -> np.ndarray | None:
         kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
         plain = any(is_one(column.type) for is_one in kinds)
         return column.to_numpy(zero_copy_only=False) if plain else None
-    if not _is_text(column.type.value_type):
+    if not is_text(column.type.value_type):
         return _values(column.dictionary_decode())
     known = column.dictionary.to_pylist()
     return as_labels([known[place] for place in column.indices.to_pylist()])

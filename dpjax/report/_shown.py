@@ -1,0 +1,94 @@
+"""Base class of every result that is drawn, reported, serialised and shown in a notebook."""
+
+import json
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dpjax.core.files import write_whole
+from dpjax.core.types import JsonObject
+from dpjax.plotting import check_figure_path, save_figure, svg_if_possible
+from dpjax.report._files import check_report_path, render
+from dpjax.report._notebook import notebook_html
+from dpjax.report._page import Page, Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Glance(NamedTuple):
+    """Summary of a result for a notebook.
+
+    Attributes:
+        title: Title of the figure.
+        verdict: Kind, headline and sentence.
+        rows: Names and texts of the numbers.
+    """
+
+    title: str
+    verdict: Verdict
+    rows: list[tuple[str, str]]
+
+
+class Shown(ABC):
+    """A result that people look at; subclasses say what is shown, this class writes it."""
+
+    @abstractmethod
+    def to_dict(self) -> JsonObject:
+        """Nested dicts and lists, as JSON holds them."""
+
+    @abstractmethod
+    def _figure(self) -> "Figure":
+        """The figure of `plot`."""
+
+    @abstractmethod
+    def _glance(self) -> Glance:
+        """The summary of a notebook."""
+
+    @abstractmethod
+    def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
+        """The page of `report` at a path, and the files beside it."""
+
+    def _small_figure(self) -> "Figure":
+        """The figure of a notebook, which must be fast to draw."""
+        return self._figure()
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The result as one strict JSON object."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draws the result (needs matplotlib).
+
+        Args:
+            path: A file to write (png, svg or pdf), or None.
+
+        Returns:
+            The matplotlib figure.
+        """
+        if path is not None:
+            check_figure_path(path)
+        figure = self._figure()
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+    def report(self, path: str | Path) -> Path:
+        """Writes a page that can be handed on (needs jinja2).
+
+        Args:
+            path: A file to write (html or md).
+
+        Returns:
+            The path.
+        """
+        path = check_report_path(path)
+        page, files = self._document(path)
+        write_whole({**files, path: render(page, path.suffix.lower())})
+        return path
+
+    def _repr_html_(self) -> str:
+        """Show the verdict, the numbers and, with matplotlib, a figure in a notebook."""
+        title, verdict, rows = self._glance()
+        svg = svg_if_possible(type(self)._small_figure, self, title, verdict.sentence)
+        return notebook_html(*verdict, rows, svg)
