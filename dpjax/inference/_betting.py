@@ -61,15 +61,31 @@ def weights(p: Floats, q: Floats, draws: Floats, epsilon: ArrayLike, delta: floa
         q: [N, groups], estimated law at the neighbor, above 0.
         draws: [N, 2], a and b, above 0.
         epsilon: [N], the levels that are bet against.
-        delta: If above 0, all groups that are likelier than e^epsilon times at one side make one
-            event.
+        delta: The delta of the level.
 
     Returns:
-        Weights that satisfy (*), which are 1 where (p, q) has the level.
+        Weights that satisfy (*), which are 1 where (p, q) has the level. If delta is above 0, they
+        are the better ones of two choices: two events, with the best multipliers, or one constraint
+        a group, as if delta were 0, whose weights are then divided by what delta may gain.
     """
     bound = np.exp(np.asarray(epsilon, np.float64))[:, None]
-    if delta > 0:
-        return _events(p, q, draws, bound, delta)
+    found = _cells(p, q, draws, bound, delta)
+    if delta == 0:
+        return found
+    events = _events(p, q, draws, bound, delta)
+    is_better = _growth(found, p, q, draws) > _growth(events, p, q, draws)
+    return Weights(*(np.where(is_better, x, y) for x, y in zip(found, events, strict=True)))
+
+
+def _growth(bet: Weights, p: Floats, q: Floats, draws: Floats) -> Floats:
+    """Expected logarithm of the payoff, [N, 1]."""
+    with np.errstate(divide="ignore"):
+        gained = draws[:, :1] * p * np.log(bet.first) + draws[:, 1:] * q * np.log(bet.second)
+    return gained.sum(axis=1, keepdims=True)
+
+
+def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: float) -> Weights:
+    """Weights with one constraint a group, which are the best ones for delta = 0."""
     ap, bq, total = draws[:, :1] * p, draws[:, 1:] * q, draws.sum(axis=1, keepdims=True)
     both = ap + bq
     low, high = np.zeros_like(total), np.ones_like(total)
@@ -88,6 +104,10 @@ def weights(p: Floats, q: Floats, draws: Floats, epsilon: ArrayLike, delta: floa
     share_p, share_q = ap / both, bq / both
     first = np.where(up, share_p * (s + t / bound), np.where(down, share_p * (s + t * bound), s))
     second = np.where(up, share_q * (s * bound + t), np.where(down, share_q * (s / bound + t), t))
+    if delta > 0:
+        multipliers = [np.max(x - y, axis=1, keepdims=True) for x, y in ((first, s), (second, t))]
+        tax = total / (total + delta * sum(np.maximum(x, 0) for x in multipliers))
+        first, second = first * tax, second * tax
     return Weights(first / draws[:, :1], second / draws[:, 1:])
 
 
@@ -208,12 +228,10 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: float) -> tuple
         room = np.where(change < 0, laws / np.where(change < 0, -change, 1.0), np.inf).min(axis=0)
         step = np.minimum(1.0, _BOUNDARY * room)
         for _ in range(_SHORTER):
-            tried = value(laws + step * change)
-            worse = tried < reached
+            worse = value(laws + step * change) < reached
             if not worse.any():
                 break
             step = np.where(worse, step / 2, step)
-        step = np.where(tried >= reached, step, 0.0)
         u, z = u + step * du, z + step * dz
         laws = constant + by_u * u + by_z * z
         reached = value(laws)

@@ -91,7 +91,7 @@ def experts(
             (np.take_along_axis(labels, places, axis=1), size) for labels, size in groupings
         ]
     return [
-        Expert(labels, *(_law(sums(side, labels, size)) for side in (first, second)), fractions)
+        Expert(labels, _law(sums(first, labels, size)), _law(sums(second, labels, size)), fractions)
         for labels, size in groupings
     ]
 

@@ -235,9 +235,9 @@ def _gains(
     """What one expert's bets add to ln wealth, [bets, levels]."""
     x, y = expert.grouped(x), expert.grouped(y)
     # No pair bets on levels at which its estimated laws are.
-    largest = np.abs(np.log(expert.p / expert.q)).max(axis=1)
-    has_draws = (draws > 0).all(axis=1) & (expert.fractions > 0).any(axis=0)
-    may = (state.grid < largest[:, None]) & has_draws[:, None] & ~state.is_refuted
+    largest = np.abs(np.log(expert.p / expert.q)).max(axis=1, keepdims=True)
+    has_draws = np.all(draws > 0, axis=1) & np.any(expert.fractions > 0, axis=0)
+    may = (state.grid < largest) & has_draws[:, None] & ~state.is_refuted
     pair, level = np.nonzero(may)
     found = np.zeros((len(expert.fractions), state.grid.size))
     for i in range(0, pair.size, _ROWS):
