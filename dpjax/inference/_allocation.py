@@ -67,7 +67,7 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
         _level_scores(state) if state.claim is None else _claim_scores(state, state.claim)
     )
     sampled = score + error * random.standard_normal((_SAMPLES, *score.shape))
-    wins = np.bincount(sampled.max(axis=1).argmax(axis=1), minlength=pairs)
+    wins = np.bincount(sampled.max(axis=2).argmax(axis=1), minlength=pairs)
     share = (1 - _EVENLY) * wins / _SAMPLES + _EVENLY / pairs
     # Largest remainders, so that the shares add up.
     exact = share * total
