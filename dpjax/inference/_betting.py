@@ -27,11 +27,15 @@ Floats = NDArray[np.float64]
 _HALVINGS = 42
 """Steps of a bisection; its error of 1e-12 costs about 1e-24 of the growth."""
 
-_NEWTON_STEPS, _SHORTER = 40, 30
-"""Most steps for two constraints, and most halvings of each."""
+_NEWTON_STEPS, _SHORTER, _ROUNDING = 40, 30, 1e-13
+"""Most steps for two constraints, most halvings of each, relative error of their sums."""
+
+_ENOUGH = 0.99
+"""Share of the growth for delta = 0 above which a bet is not improved."""
 
 _BOUNDARY, _LEAST = 0.95, 1e-6
-"""Largest share of the way to the boundary that one step goes; least share of the rest."""
+"""Largest share of the way to the boundary that one step goes; least share of the rest, and of a
+weight."""
 
 
 class Weights(NamedTuple):
@@ -72,16 +76,21 @@ def weights(p: Floats, q: Floats, draws: Floats, epsilon: ArrayLike, delta: floa
     found = _cells(p, q, draws, bound, delta)
     if delta == 0:
         return found
-    events = _events(p, q, draws, bound, delta)
-    is_better = _growth(found, p, q, draws) > _growth(events, p, q, draws)
-    return Weights(*(np.where(is_better, x, y) for x, y in zip(found, events, strict=True)))
+    # The growth that delta = 0 would allow is the most; nearly all of it is enough.
+    growth = _growth(found, p, q, draws)
+    most = _growth(_cells(p, q, draws, bound, 0.0), p, q, draws)
+    (rows,) = np.nonzero(growth < _ENOUGH * most)
+    events = _events(p[rows], q[rows], draws[rows], bound[rows], delta)
+    better = _growth(events, p[rows], q[rows], draws[rows]) > growth[rows]
+    found.first[rows[better]], found.second[rows[better]] = (x[better] for x in events)
+    return found
 
 
 def _growth(bet: Weights, p: Floats, q: Floats, draws: Floats) -> Floats:
-    """Expected logarithm of the payoff, [N, 1]."""
+    """Expected logarithm of the payoff, [N]."""
     with np.errstate(divide="ignore"):
         gained = draws[:, :1] * p * np.log(bet.first) + draws[:, 1:] * q * np.log(bet.second)
-    return gained.sum(axis=1, keepdims=True)
+    return gained.sum(axis=1)
 
 
 def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: float) -> Weights:
@@ -156,7 +165,8 @@ def _events(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: float) ->
         above[rows] = first[0, rows] / (e[rows] * u + delta) - s[rows]
         below[rows] = second[1, rows] / (e[rows] * z + delta) - t[rows]
     # From here on only signs and the sum matter, so that rounding cannot make a bet invalid.
-    above, below = np.clip(above, 0, t / e), np.clip(below, 0, s / e)
+    most = 1 - _LEAST  # A weight of 0 would lose everything, and 0 draws would pay NaN.
+    above, below = np.clip(above, 0, most * t / e), np.clip(below, 0, most * s / e)
     scale = (a + b) / (s + t + delta * (above + below))
     s, t, above, below = (scale * x for x in (s, t, above, below))
     w, v = (s + above, s - e * below, s), (t - e * above, t + below, t)
@@ -228,7 +238,8 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: float) -> tuple
         room = np.where(change < 0, laws / np.where(change < 0, -change, 1.0), np.inf).min(axis=0)
         step = np.minimum(1.0, _BOUNDARY * room)
         for _ in range(_SHORTER):
-            worse = value(laws + step * change) < reached
+            # Beyond rounding, which would halve the last steps for nothing.
+            worse = value(laws + step * change) < reached - _ROUNDING * np.abs(reached)
             if not worse.any():
                 break
             step = np.where(worse, step / 2, step)
