@@ -1,0 +1,147 @@
+"""Where the next draws of a sequential audit go, from its earlier counts and fresh random bits.
+
+Any choice that depends on earlier blocks alone is valid; a good one spends draws on the pair whose
+bets grow fastest. Pairs are judged on a few coarse groups, since scores of many fine cells are
+mostly noise.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.inference._portfolio import Counts, Floats, equal_mass, sums
+from dpjax.inference._wealth import Wealth
+
+_FIRST, _LEAST, _ONE = 1000, 40, 16
+"""Draws a side of the first round: of all pairs, at least of each, of a single pair."""
+
+_GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
+"""Share of the draws so far that a round adds; the same for few draws; least draws of a round."""
+
+_GROUPS, _SAMPLES, _EVENLY = 8, 16, 0.05
+"""Coarse groups, samples of Thompson's rule, share of the draws that all pairs share."""
+
+
+class Leader(NamedTuple):
+    """The pair and direction with the largest level that its draws support.
+
+    Attributes:
+        pair: Number of the pair.
+        larger: The side at which its event is likelier: 0 the database, 1 the neighbor.
+    """
+
+    pair: int
+    larger: int
+
+
+class Phase(NamedTuple):
+    """A phase of a sequential audit with a fixed number of draws.
+
+    Attributes:
+        pairs: The number of pairs that are kept.
+        draws: Draws a side of each of them.
+    """
+
+    pairs: int
+    draws: int
+
+
+def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
+    """Draws a side of the next round, [pairs].
+
+    Args:
+        state: The state; with a claim, pairs are sampled by how fast they refute it (Thompson),
+            and otherwise by the level that they support.
+        random: A generator of the caller, whose bits are used for nothing else.
+    """
+    done, pairs = state.draws.min(axis=1), len(state.first)
+    if not done.sum():
+        few = _ONE if pairs == 1 or state.few else max(_FIRST // pairs, _LEAST)
+        return np.full(pairs, few)
+    growth = _GROWTH_FEW if state.few else _GROWTH
+    total = max(int(growth * done.sum()), _SMALLEST)
+    if pairs == 1:
+        return np.array([total])
+    score, error = (
+        _level_scores(state) if state.claim is None else _claim_scores(state, state.claim)
+    )
+    sampled = score + error * random.standard_normal((_SAMPLES, *score.shape))
+    wins = np.bincount(sampled.max(axis=2).argmax(axis=1), minlength=pairs)
+    share = (1 - _EVENLY) * wins / _SAMPLES + _EVENLY / pairs
+    # Largest remainders, so that the shares add up.
+    exact = share * total
+    draws = exact.astype(np.int64)
+    draws[np.argsort(draws - exact, kind="stable")[: total - draws.sum()]] += 1
+    return draws
+
+
+def phases(total: int, pairs: int) -> list[Phase]:
+    """Divide a fixed number of draws a side: search, search again, confirm one pair.
+
+    Args:
+        total: Draws a side of all pairs together.
+        pairs: Number of pairs.
+
+    Returns:
+        The phases, whose draws sum to `total`; `best_pairs` says which pairs are kept.
+    """
+    if pairs == 1:
+        search = round(0.28 * total)
+        return [Phase(1, search), Phase(1, total - search)]
+    kept = min(max(2, -(-pairs // 4)), pairs)
+    first, second = Phase(pairs, total // (5 * pairs)), Phase(kept, round(0.24 * total) // kept)
+    used = sum(phase.pairs * phase.draws for phase in (first, second))
+    return [first, second, Phase(1, total - used)]
+
+
+def leader(state: Wealth) -> Leader:
+    """The pair and direction with the largest ln ratio less two standard errors."""
+    ratio, error = _half_line_ratios(state)
+    scores = (ratio - 2 * error).max(axis=2)
+    side, pair = np.unravel_index(int(scores.argmax()), scores.shape)
+    return Leader(int(pair), int(side))
+
+
+def _half_line_ratios(state: Wealth) -> tuple[Floats, Floats]:
+    """Log ratios of coarse half-lines and their standard errors, [direction, pairs, half-lines].
+
+    The ratios are those of P - delta to Q, and of Q - delta to P.
+    """
+    first, second = state.first, state.second
+    groups = min(_GROUPS, first.shape[1])
+    if not state.ordered:
+        # Codes are sorted by their ratio, which neighbours have in common then.
+        order = np.argsort((first + 2) / (second + 2), axis=1, kind="stable")
+        first, second = (np.take_along_axis(side, order, axis=1) for side in (first, second))
+    labels = equal_mass(first + second, groups)
+    inside = [np.cumsum(sums(side, labels, groups), axis=1)[:, :-1] for side in (first, second)]
+    total = [side.sum(axis=1, keepdims=True) for side in (first, second)]
+    counts: list[Counts] = [
+        np.concatenate([part, n - part], axis=1) for part, n in zip(inside, total, strict=True)
+    ]
+    shares = [(part + 0.5) / (n + 1) for part, n in zip(counts, total, strict=True)]
+    error = np.sqrt(
+        sum((1 - share) / (part + 0.5) for part, share in zip(counts, shares, strict=True))
+    )
+    ratios = [np.log(np.maximum(shares[i] - state.delta, 1e-300) / shares[1 - i]) for i in (0, 1)]
+    return np.stack(ratios), np.stack([error, error])
+
+
+def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
+    """Distances to the claim in standard errors of one draw, and their errors: [pairs, 2]."""
+    ratio, error = _half_line_ratios(state)
+    n = np.maximum(state.draws.min(axis=1), 1)
+    distance = ((ratio - claim) / (error * np.sqrt(n)[:, None])).max(axis=2).T
+    spread = np.broadcast_to(1 / np.sqrt(n)[:, None], distance.shape)
+    return distance - spread, spread
+
+
+def _level_scores(state: Wealth) -> tuple[Floats, Floats]:
+    """The level that each pair and direction would support in the end: [pairs, 2]."""
+    ratio, error = _half_line_ratios(state)
+    n = state.draws.min(axis=1)[:, None]
+    score = ratio - 2 * error * np.sqrt(n / (n + 3 * n.sum())) - error
+    best = score.argmax(axis=2)[..., None]
+    at_best = [np.take_along_axis(x, best, axis=2)[..., 0].T for x in (score, error)]
+    return at_best[0], at_best[1]

@@ -1,0 +1,251 @@
+"""Bets against a level of privacy on one block of counts: e-values by projection.
+
+Let p and q be laws of m groups of outputs, estimated from earlier draws, and let a and b be the
+draws of the next block at the database and at its neighbor. The bet pays
+prod_j (1 + c (w_j - 1))^x_j (1 + c (v_j - 1))^y_j for counts x and y. Its mean is at most 1 if the
+level holds and if
+
+    a sum_j P_j w_j + b sum_j Q_j v_j <= a + b    for all laws P, Q that have the level,      (*)
+
+by the inequality of arithmetic and geometric means. The payoff that grows fastest is w = p / p0,
+v = q / q0, where (p0, q0) minimises a KL(p | p0) + b KL(q | q0) over the laws with the level.
+
+Weights are not taken from an approximate minimiser but from its Lagrange multipliers: s and t of
+the two sums, and u and d of P(up) <= e^epsilon Q(up) + delta and of its mirror on a set `down`. The
+largest weights with a w_j P_j + b v_j Q_j <= s P_j + t Q_j + (the multipliers' share) then satisfy
+(*) for every s + t + delta (u + d) = a + b. So bets are valid to rounding whether or not the
+search for the multipliers converged, which costs growth alone, to second order.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+_HALVINGS = 42
+"""Steps of a bisection; its error of 1e-12 costs about 1e-24 of the growth."""
+
+_NEWTON_STEPS, _SHORTER, _ROUNDING = 40, 30, 1e-13
+"""Most steps for two constraints, most halvings of each, relative error of their sums."""
+
+_ENOUGH = 0.99
+"""Share of the growth for delta = 0 above which a bet is not improved."""
+
+_BOUNDARY, _LEAST = 0.95, 1e-6
+"""Largest share of the way to the boundary that one step goes; least share of the rest, and of a
+weight."""
+
+
+class Weights(NamedTuple):
+    """Weights of a bet, which are positive.
+
+    Attributes:
+        first: [N, groups], w.
+        second: [N, groups], v.
+    """
+
+    first: Floats
+    second: Floats
+
+    def log_payoff(self, x: NDArray, y: NDArray, fraction: Floats) -> Floats:
+        """The logarithm of what counts [N, groups] pay for fractions c of shape [N]."""
+        share = fraction[:, None]
+        gained = x * np.log1p(share * (self.first - 1))
+        gained += y * np.log1p(share * (self.second - 1))
+        return gained.sum(axis=1)
+
+
+def weights(p: Floats, q: Floats, draws: Floats, epsilon: ArrayLike, delta: float = 0.0) -> Weights:
+    """Weights that bet against (epsilon, delta) as the estimated laws suggest.
+
+    Args:
+        p: [N, groups], estimated law at the database, above 0.
+        q: [N, groups], estimated law at the neighbor, above 0.
+        draws: [N, 2], a and b, above 0.
+        epsilon: [N], the levels that are bet against.
+        delta: The delta of the level.
+
+    Returns:
+        Weights that satisfy (*), which are 1 where (p, q) has the level. If delta is above 0, they
+        are the better ones of two choices: two events, with the best multipliers, or one constraint
+        a group, as if delta were 0, whose weights are then divided by what delta may gain.
+    """
+    bound = np.exp(np.asarray(epsilon, np.float64))[:, None]
+    found = _cells(p, q, draws, bound, delta)
+    if delta == 0:
+        return found
+    # The growth that delta = 0 would allow is the most; nearly all of it is enough.
+    growth = _growth(found, p, q, draws)
+    most = _growth(_cells(p, q, draws, bound, 0.0), p, q, draws)
+    (rows,) = np.nonzero(growth < _ENOUGH * most)
+    events = _events(p[rows], q[rows], draws[rows], bound[rows], delta)
+    better = _growth(events, p[rows], q[rows], draws[rows]) > growth[rows]
+    found.first[rows[better]], found.second[rows[better]] = (x[better] for x in events)
+    return found
+
+
+def _growth(bet: Weights, p: Floats, q: Floats, draws: Floats) -> Floats:
+    """Expected logarithm of the payoff, [N]."""
+    with np.errstate(divide="ignore"):
+        gained = draws[:, :1] * p * np.log(bet.first) + draws[:, 1:] * q * np.log(bet.second)
+    return gained.sum(axis=1)
+
+
+def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: float) -> Weights:
+    """Weights with one constraint a group, which are the best ones for delta = 0."""
+    ap, bq, total = draws[:, :1] * p, draws[:, 1:] * q, draws.sum(axis=1, keepdims=True)
+    both = ap + bq
+    low, high = np.zeros_like(total), np.ones_like(total)
+    for _ in range(_HALVINGS):
+        s = total * (low + high) / 2
+        t = total - s
+        p0 = np.minimum(np.maximum(ap / s, both / (s + t * bound)), both / (s + t / bound))
+        is_low = p0.sum(axis=1, keepdims=True) > 1
+        middle = (low + high) / 2
+        low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
+    is_inside = np.all((p <= bound * q) & (q <= bound * p), axis=1, keepdims=True)
+    s = np.where(is_inside, draws[:, :1], total * (low + high) / 2)
+    t = total - s
+    # Where a constraint binds, s and t are averaged along it.
+    up, down = ap * t > bound * bq * s, bq * s > bound * ap * t
+    share_p, share_q = ap / both, bq / both
+    first = np.where(up, share_p * (s + t / bound), np.where(down, share_p * (s + t * bound), s))
+    second = np.where(up, share_q * (s * bound + t), np.where(down, share_q * (s / bound + t), t))
+    if delta > 0:
+        multipliers = [np.max(x - y, axis=1, keepdims=True) for x, y in ((first, s), (second, t))]
+        tax = total / (total + delta * sum(np.maximum(x, 0) for x in multipliers))
+        first, second = first * tax, second * tax
+    return Weights(first / draws[:, :1], second / draws[:, 1:])
+
+
+def _events(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: float) -> Weights:
+    """Weights for delta > 0, by the events `up` and `down`."""
+    up, down = p > bound * q, q > bound * p
+    a, b = draws.T
+    # Draws expected in (up, down, rest) at both sides.
+    sums = [[(law * part).sum(axis=1) for part in (up, down, ~(up | down))] for law in (p, q)]
+    first, second = a * np.stack(sums[0]), b * np.stack(sums[1])
+    # Multipliers are read off the rest, which therefore is never empty.
+    first[2], second[2] = np.maximum(first[2], _LEAST * a), np.maximum(second[2], _LEAST * b)
+    first, second = first * (a / first.sum(axis=0)), second * (b / second.sum(axis=0))
+    e = bound[:, 0]
+    s, t, above, below = a.copy(), b.copy(), np.zeros_like(a), np.zeros_like(a)
+    over = first[0] / a > e * second[0] / b + delta
+    under = second[1] / b > e * first[1] / a + delta
+    solved = ~(over | under)
+    for side in (0, 1):
+        (rows,) = np.nonzero((over, under)[side] & ~solved)
+        one, other = (first, second) if side == 0 else (second, first)
+        large, small = _one_event(
+            one[side, rows],
+            other[side, rows],
+            a[rows] if side == 0 else b[rows],
+            b[rows] if side == 0 else a[rows],
+            e[rows],
+            delta,
+        )
+        # The other event's law after the projection keeps its share of the complement.
+        n_one, n_other = (a, b) if side == 0 else (b, a)
+        rest_one = (1 - large) * one[1 - side, rows] / (n_one[rows] - one[side, rows])
+        rest_other = (1 - small) * other[1 - side, rows] / (n_other[rows] - other[side, rows])
+        fits = rest_other <= e[rows] * rest_one + delta
+        kept = rows[fits]
+        scale_one = (n_one[rows] - one[side, rows]) / (1 - large)
+        scale_other = (n_other[rows] - other[side, rows]) / (1 - small)
+        (s, t)[side][kept], (t, s)[side][kept] = scale_one[fits], scale_other[fits]
+        (above, below)[side][kept] = (one[side, rows] / large - scale_one)[fits]
+        solved[kept] = True
+    (rows,) = np.nonzero(~solved)
+    if rows.size:
+        u, z = _two_events(first[:, rows], second[:, rows], e[rows], delta)
+        s[rows] = first[2, rows] / (1 - e[rows] * u - delta - z)
+        t[rows] = second[2, rows] / (1 - u - e[rows] * z - delta)
+        above[rows] = first[0, rows] / (e[rows] * u + delta) - s[rows]
+        below[rows] = second[1, rows] / (e[rows] * z + delta) - t[rows]
+    # From here on only signs and the sum matter, so that rounding cannot make a bet invalid.
+    most = 1 - _LEAST  # A weight of 0 would lose everything, and 0 draws would pay NaN.
+    above, below = np.clip(above, 0, most * t / e), np.clip(below, 0, most * s / e)
+    scale = (a + b) / (s + t + delta * (above + below))
+    s, t, above, below = (scale * x for x in (s, t, above, below))
+    w, v = (s + above, s - e * below, s), (t - e * above, t + below, t)
+    return Weights(
+        np.where(up, (w[0] / a)[:, None], np.where(down, (w[1] / a)[:, None], (w[2] / a)[:, None])),
+        np.where(up, (v[0] / b)[:, None], np.where(down, (v[1] / b)[:, None], (v[2] / b)[:, None])),
+    )
+
+
+def _one_event(
+    large: Floats, small: Floats, a: Floats, b: Floats, e: Floats, delta: float
+) -> tuple[Floats, Floats]:
+    """Project one event onto p = e q + delta.
+
+    Args:
+        large: Expected draws of the event at its likelier side, of a.
+        small: Expected draws of the event at the other side, of b.
+        a: Draws at the likelier side.
+        b: Draws at the other side.
+        e: e^epsilon.
+        delta: The delta.
+
+    Returns:
+        p and q of the event.
+    """
+    low, high = np.zeros_like(e), (1 - delta) / e
+    for _ in range(_HALVINGS + 10):
+        q = (low + high) / 2
+        p = e * q + delta
+        rises = e * (large / p - (a - large) / (1 - p)) + small / q - (b - small) / (1 - q) > 0
+        low, high = np.where(rises, q, low), np.where(rises, high, q)
+    q = (low + high) / 2
+    return e * q + delta, q
+
+
+def _two_events(first: Floats, second: Floats, e: Floats, delta: float) -> tuple[Floats, Floats]:
+    """Project onto both constraints by Newton's method: q of `up`, and p of `down`.
+
+    Args:
+        first: [3, N], draws of up, down and rest that are expected at the database.
+        second: [3, N], the same at the neighbor.
+        e: [N], e^epsilon.
+        delta: The delta.
+    """
+    mass = np.stack([first[0], second[0], first[1], second[1], first[2], second[2]])
+    one, none = np.ones_like(e), np.zeros_like(e)
+    # The six probabilities are linear in (u, z).
+    by_u = np.stack([e, one, none, none, -e, -one])
+    by_z = np.stack([none, none, one, e, -one, -e])
+    constant = np.array([delta, 0.0, 0.0, delta, 1 - delta, 1 - delta])[:, None]
+
+    def value(laws: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(laws > 0, np.log(np.where(laws > 0, laws, 1.0)), -np.inf)
+        return (mass * logs).sum(axis=0)
+
+    u = z = (1 - delta) / (1 + e) / 2
+    laws = constant + by_u * u + by_z * z
+    reached = value(laws)
+    for _ in range(_NEWTON_STEPS):
+        slope, bend = mass / laws, mass / laws**2
+        g_u, g_z = (by_u * slope).sum(axis=0), (by_z * slope).sum(axis=0)
+        h_uu, h_zz = (by_u**2 * bend).sum(axis=0), (by_z**2 * bend).sum(axis=0)
+        h_uz = (by_u * by_z * bend).sum(axis=0)
+        determinant = h_uu * h_zz - h_uz**2
+        du = (h_zz * g_u - h_uz * g_z) / determinant
+        dz = (h_uu * g_z - h_uz * g_u) / determinant
+        change = by_u * du + by_z * dz
+        room = np.where(change < 0, laws / np.where(change < 0, -change, 1.0), np.inf).min(axis=0)
+        step = np.minimum(1.0, _BOUNDARY * room)
+        for _ in range(_SHORTER):
+            # Beyond rounding, which would halve the last steps for nothing.
+            worse = value(laws + step * change) < reached - _ROUNDING * np.abs(reached)
+            if not worse.any():
+                break
+            step = np.where(worse, step / 2, step)
+        u, z = u + step * du, z + step * dz
+        laws = constant + by_u * u + by_z * z
+        reached = value(laws)
+        if np.max(step * np.abs(change) / laws) < 1e-12:
+            break
+    return u, z

@@ -1,0 +1,157 @@
+"""A sequential bound with one planned exact look, for audits without a claim.
+
+A fifth of the error is for the bound that holds at any time, and the rest for the exact bound of
+one event, whose pair, cells and number of draws are fixed before the draws that it counts. Until
+all of these are drawn, the first bound alone is known. Both hold together by the union bound.
+
+References:
+    Buehler (1957); Ville (1939).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpjax.core import validate
+from dpjax.inference._choice import choose_event
+from dpjax.inference._events import Event, event_lower_bound
+from dpjax.inference._hypotheses import Ratio
+from dpjax.inference._wealth import Wealth
+
+_ALWAYS = 0.2
+"""Share of the error for the bound that holds at any time."""
+
+
+def errors(error: float) -> tuple[float, float]:
+    """Divide an error between the bound at any time, which `start` takes, and the look."""
+    return _ALWAYS * error, (1 - _ALWAYS) * error
+
+
+@dataclass(frozen=True)
+class Look:
+    """One planned look at fresh draws of one event.
+
+    Attributes:
+        pair: The pair.
+        cells: bool [cells], the event.
+        larger: The side at which it is expected to be likelier: 0 the database, 1 the neighbor.
+        draws: Fresh draws a side after which the look is taken.
+        error: Its error.
+        counts: Draws in the event so far, at the likelier and at the other side.
+        drawn: Fresh draws so far, in the same order.
+    """
+
+    pair: int
+    cells: NDArray[np.bool_]
+    larger: int
+    draws: int
+    error: float
+    counts: tuple[int, int] = (0, 0)
+    drawn: tuple[int, int] = (0, 0)
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether all planned draws were counted."""
+        return self.drawn == (self.draws, self.draws)
+
+    def counted(self, x: ArrayLike, y: ArrayLike) -> "Look":
+        """The look after one more block.
+
+        Args:
+            x: Whole numbers [pairs, cells], counts of the block at the database.
+            y: The same at the neighbor.
+
+        Raises:
+            ValueError: More was drawn than was planned.
+        """
+        validate.counts(x=x, y=y)
+        sides = [np.asarray(side, np.int64)[self.pair] for side in (x, y)]
+        if self.larger:
+            sides.reverse()
+        one, other = sides
+        drawn = self.drawn[0] + int(one.sum()), self.drawn[1] + int(other.sum())
+        if max(drawn) > self.draws:
+            raise ValueError(f"{max(drawn)} draws a side; the look was planned at {self.draws}")
+        counts = (
+            self.counts[0] + int(one[self.cells].sum()),
+            self.counts[1] + int(other[self.cells].sum()),
+        )
+        return replace(self, counts=counts, drawn=drawn)
+
+    def to_plain(self) -> dict[str, NDArray]:
+        """The look as arrays, without rounding."""
+        return {name: np.asarray(getattr(self, name)) for name in self.__dataclass_fields__}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, ArrayLike]) -> "Look":
+        """The look that `to_plain` wrote."""
+        array = {name: np.asarray(plain[name]) for name in cls.__dataclass_fields__}
+        return cls(
+            int(array["pair"]),
+            array["cells"].astype(bool),
+            int(array["larger"]),
+            int(array["draws"]),
+            float(array["error"]),
+            (int(array["counts"][0]), int(array["counts"][1])),
+            (int(array["drawn"][0]), int(array["drawn"][1])),
+        )
+
+
+def best_pairs(state: Wealth, number: int, draws: int, error: float) -> NDArray[np.int64]:
+    """The pairs with the largest expected bound, the best one first.
+
+    Args:
+        state: The state, whose counts choose.
+        number: Number of pairs that are kept.
+        draws: Fresh draws a side that will confirm.
+        error: Error of the look; see `errors`.
+    """
+    event = _chosen(state, np.arange(len(state.first)), draws, error)
+    return np.argsort(-event.predicted, kind="stable")[:number]
+
+
+def planned_look(state: Wealth, pairs: ArrayLike, draws: int, error: float) -> Look:
+    """Fix the look before its first draw: the pair and event with the largest expected bound.
+
+    Args:
+        state: The state, whose counts choose.
+        pairs: Numbers of the pairs to choose from.
+        draws: Fresh draws a side.
+        error: Error of the look; see `errors`.
+    """
+    some = np.asarray(pairs, np.int64)
+    event = _chosen(state, some, draws, error)
+    best = int(np.argmax(event.predicted))
+    one = event.at((best,))
+    return Look(int(some[best]), np.asarray(one.cells), int(one.larger), draws, error)
+
+
+def _chosen(state: Wealth, pairs: NDArray[np.int64], draws: int, error: float) -> Event:
+    """The best event of each of these pairs, all of which have draws."""
+    line = np.arange(state.first.shape[1], dtype=np.float64)
+    return choose_event(
+        np.stack([state.first[pairs], state.second[pairs]], axis=1),
+        draws,
+        1 - error,
+        hypothesis=Ratio(state.delta),
+        positions=[line] if state.ordered else (),
+        ordered=state.ordered,
+        num_rivals=len(pairs),
+    )
+
+
+def hybrid_bound(state: Wealth, look: Look | None) -> float:
+    """The larger one of both bounds, whose errors add up; without a look that was taken, the first.
+
+    Args:
+        state: The state, at its share of the error.
+        look: The planned look, if one was fixed.
+    """
+    if look is None or not look.is_taken:
+        return state.bound
+    exact = event_lower_bound(
+        *look.counts, look.draws, look.draws, 1 - look.error, Ratio(state.delta)
+    )
+    return max(state.bound, float(exact))

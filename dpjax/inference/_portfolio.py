@@ -1,0 +1,177 @@
+"""Experts, which group cells and estimate their laws, from earlier blocks only.
+
+Notation: X and Y [pairs, cells] are the counts so far at the database and at its neighbor.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+MOST_OUTCOMES = 16
+"""Most cells that are bet on one by one."""
+
+PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 4096.0), (8.0, 64.0)
+"""rho of c = n / (n + rho); draws that a binary split shares with the other side."""
+
+_LINE_GROUPS, _DEPTHS = 4, (3, 4)
+"""Groups of equal mass; binary splits of few draws, which make 8 and 16 groups."""
+
+_ERRORS, _SHRINKAGE = 3.0, 2.0
+"""Standard errors that half-lines are judged by; draws added where cells are sorted by ratio."""
+
+
+class Expert(NamedTuple):
+    """A grouping of the cells and what its bets expect.
+
+    Attributes:
+        labels: int64 [pairs, cells], the group of each cell.
+        p: [pairs, groups], estimated law at the database, above 0.
+        q: [pairs, groups], the same at the neighbor.
+        fractions: [bets, pairs], c of each bet.
+    """
+
+    labels: Counts
+    p: Floats
+    q: Floats
+    fractions: Floats
+
+    def grouped(self, counts: Counts) -> Counts:
+        """Counts of the groups, [pairs, groups]."""
+        return sums(counts, self.labels, self.p.shape[1])
+
+
+def num_bets(few: bool, cells: int) -> int:
+    """Number of bets of all experts, which the wealth is the mean of."""
+    if few:
+        return len(_DEPTHS) * len(SPLIT_DRAWS)
+    return len(PSEUDO_DRAWS) * (1 if cells <= MOST_OUTCOMES else 2)
+
+
+def experts(
+    first: Counts, second: Counts, *, few: bool, ordered: bool, delta: float
+) -> list[Expert]:
+    """All experts after the counts X and Y.
+
+    Args:
+        first: X.
+        second: Y.
+        few: Whether draws are expensive: shares are shrunk instead of bets being small.
+        ordered: Whether neighbouring cells are alike; if not, and if there are many, they are
+            sorted by their ratio.
+        delta: The delta of the level.
+    """
+    cells = first.shape[1]
+    if not ordered and cells > MOST_OUTCOMES:
+        places = np.argsort(
+            np.argsort(_log_ratio(first, second, _SHRINKAGE), axis=1, kind="stable"), axis=1
+        )
+    else:
+        places = np.broadcast_to(np.arange(cells), first.shape)
+    # Counts along the line.
+    order = np.argsort(places, axis=1, kind="stable")
+    x, y = (np.take_along_axis(side, order, axis=1) for side in (first, second))
+    if few:
+        return [
+            Expert(np.take_along_axis(labels, places, axis=1), p, q, np.ones((1, len(x))))
+            for depth in _DEPTHS
+            for labels in (equal_mass(x + y, 2**depth),)
+            for p, q in _shrunk(sums(x, labels, 2**depth), sums(y, labels, 2**depth))
+        ]
+    n = np.minimum(first.sum(axis=1), second.sum(axis=1)).astype(np.float64)
+    fractions = np.stack([n / (n + rho) for rho in PSEUDO_DRAWS])
+    if cells <= MOST_OUTCOMES:
+        groupings = [(np.broadcast_to(np.arange(cells), first.shape), cells)]
+    else:
+        groupings = [(half_lines(x, y, delta), 3), (equal_mass(x + y, _LINE_GROUPS), _LINE_GROUPS)]
+        groupings = [
+            (np.take_along_axis(labels, places, axis=1), size) for labels, size in groupings
+        ]
+    return [
+        Expert(labels, _law(sums(first, labels, size)), _law(sums(second, labels, size)), fractions)
+        for labels, size in groupings
+    ]
+
+
+def sums(counts: Counts, labels: Counts, groups: int) -> Counts:
+    """Counts of groups, [pairs, groups], exactly."""
+    pairs = len(counts)
+    found = np.zeros(pairs * groups, np.int64)
+    np.add.at(found, (labels + groups * np.arange(pairs)[:, None]).ravel(), counts.ravel())
+    return found.reshape(pairs, groups)
+
+
+def equal_mass(counts: Counts, groups: int) -> Counts:
+    """Group cells along the line so that each group has about an equal share of the counts."""
+    before = np.cumsum(counts, axis=1) - counts
+    total = np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return np.minimum(groups * (2 * before + counts) // (2 * total), groups - 1)
+
+
+def half_lines(x: Counts, y: Counts, delta: float) -> Counts:
+    """Group cells into 0, likelier at the database; 1, likelier at the neighbor; and 2, the rest.
+
+    Both are half-lines: of all of them, those with the largest ln ratio less three standard errors;
+    the better one is taken first, and the other one from the half-lines beside it.
+    """
+    pairs, cells = x.shape
+    n, m = x.sum(axis=1, keepdims=True), y.sum(axis=1, keepdims=True)
+    inside = [np.cumsum(side, axis=1)[:, :-1] for side in (x, y)]
+    # [pairs, 2 (cells - 1)]: cells before a cut, then those after it.
+    larger = np.concatenate([inside[0], n - inside[0]], axis=1)
+    smaller = np.concatenate([inside[1], m - inside[1]], axis=1)
+    scores = np.stack([_score(larger, n, smaller, m, delta), _score(smaller, m, larger, n, delta)])
+    cut = np.tile(np.arange(1, cells), 2)
+    is_before = np.arange(cut.size) < cells - 1
+    rows, line = np.arange(pairs), np.arange(cells)
+    best = scores.argmax(axis=2)
+    side = scores.max(axis=2).argmax(axis=0)
+    taken = best[side, rows][:, None]
+    is_beside = (is_before != is_before[taken]) & np.where(
+        is_before, cut <= cut[taken], cut >= cut[taken]
+    )
+    other = np.where(is_beside, scores[1 - side, rows], -np.inf).argmax(axis=1)[:, None]
+    labels = np.full((pairs, cells), 2)
+    for place, event in ((other, 1 - side), (taken, side)):
+        within = np.where(is_before[place], line < cut[place], line >= cut[place])
+        labels = np.where(within, event[:, None], labels)
+    return labels
+
+
+def _score(larger: Counts, n: Counts, smaller: Counts, m: Counts, delta: float) -> Floats:
+    """The ln ratio less three standard errors."""
+    p, q = (larger + 0.5) / (n + 1), (smaller + 0.5) / (m + 1)
+    error = np.sqrt((1 - p) / (larger + 0.5) + (1 - q) / (smaller + 0.5))
+    return np.log(np.maximum(p - delta, 1e-300) / q) - _ERRORS * error
+
+
+def _law(counts: Counts) -> Floats:
+    """Shares of groups, with half a draw added to each."""
+    added = counts + 0.5
+    return added / added.sum(axis=1, keepdims=True)
+
+
+def _log_ratio(first: Counts, second: Counts, added: float) -> Floats:
+    return np.log((first + added) / (second + added))
+
+
+def _shrunk(x: Counts, y: Counts) -> list[tuple[Floats, Floats]]:
+    """Laws of 2^depth groups by binary splits, whose shares are shrunk to those of both sides."""
+    laws = []
+    for draws in SPLIT_DRAWS:
+        found = [np.ones((len(x), 1)), np.ones((len(x), 1))]
+        size = x.shape[1]
+        while size > 1:
+            nodes = [side.reshape(len(x), -1, size).sum(axis=2) for side in (x, y)]
+            lefts = [side.reshape(len(x), -1, 2, size // 2)[:, :, 0].sum(axis=2) for side in (x, y)]
+            pooled = (lefts[0] + lefts[1] + 1) / (nodes[0] + nodes[1] + 2)
+            for i in (0, 1):
+                left = (lefts[i] + draws * pooled) / (nodes[i] + draws)
+                halves = np.stack([found[i] * left, found[i] * (1 - left)], axis=2)
+                found[i] = halves.reshape(len(x), -1)
+            size //= 2
+        laws.append((found[0], found[1]))
+    return laws

@@ -1,0 +1,255 @@
+"""The wealth of bets against levels of privacy, which bounds the level at any time.
+
+The wealth at a level is a mean over bets of products of payoffs over all blocks and pairs, whose
+mean is at most 1 if the level holds, at any stopping time. With probability 1 - error it therefore
+never reaches 1 / error (Ville). The bound is the largest level of a grid, fixed before the first
+draw, such that all levels up to it were refuted at some block: it exceeds the true level only if
+the least level of the grid above the true one was refuted.
+
+References:
+    Ville (1939); Turner, Ly, Grünwald (2024); Waudby-Smith, Ramdas (2024).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpjax.core import validate
+from dpjax.inference._betting import weights
+from dpjax.inference._portfolio import Expert, experts, num_bets
+
+_GRID = np.geomspace(0.01, 10.0, 2048)
+"""Levels of epsilon that are tested."""
+
+_ROWS = 2048
+"""Bets per call, whose tables fit in a processor's cache."""
+
+
+@dataclass(frozen=True)
+class Wealth:
+    """The state of a sequential audit, which holds all that its later bounds depend on.
+
+    Attributes:
+        error: Probability with which the bound may ever exceed the level.
+        delta: The delta of the level.
+        claim: The level that is tested, which is in the grid, or None.
+        few: Whether draws are expensive.
+        ordered: Whether neighbouring cells are alike.
+        grid: [levels], which rise.
+        log_wealth: [bets, levels]; that of a refuted level is no longer updated.
+        is_refuted: bool [levels].
+        first: int64 [pairs, cells], counts of all blocks at the database.
+        second: int64 [pairs, cells], the same at the neighbor.
+        num_blocks: Number of blocks.
+    """
+
+    error: float
+    delta: float
+    claim: float | None
+    few: bool
+    ordered: bool
+    grid: NDArray[np.float64]
+    log_wealth: NDArray[np.float64]
+    is_refuted: NDArray[np.bool_]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    num_blocks: int = 0
+
+    @property
+    def place(self) -> int:
+        """The number of levels from the smallest one on that were all refuted."""
+        return int(np.logical_and.accumulate(self.is_refuted).sum())
+
+    @property
+    def bound(self) -> float:
+        """The lower bound on the level, or 0."""
+        return float(self.grid[self.place - 1]) if self.place else 0.0
+
+    @property
+    def is_claim_refuted(self) -> bool:
+        """Whether the bound has reached the claim."""
+        return self.claim is not None and self.bound >= self.claim
+
+    @property
+    def log_mean(self) -> NDArray[np.float64]:
+        """The logarithm of the wealth, [levels]."""
+        return np.logaddexp.reduce(self.log_wealth, axis=0) - math.log(len(self.log_wealth))
+
+    @property
+    def draws(self) -> NDArray[np.int64]:
+        """Draws so far, [pairs, 2]."""
+        return np.stack([self.first.sum(axis=1), self.second.sum(axis=1)], axis=1)
+
+    def to_plain(self) -> dict[str, NDArray]:
+        """The state as arrays, without rounding; a claim of NaN is none."""
+        plain = {name: np.asarray(getattr(self, name)) for name in self.__dataclass_fields__}
+        plain["claim"] = np.array(math.nan if self.claim is None else self.claim)
+        return plain
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, ArrayLike]) -> "Wealth":
+        """The state that `to_plain` wrote.
+
+        Raises:
+            ValueError: An array is missing, or shapes do not agree.
+        """
+        missing = set(cls.__dataclass_fields__) - set(plain)
+        if missing:
+            raise ValueError(f"the state lacks {', '.join(sorted(missing))}")
+        claim = float(np.asarray(plain["claim"]))
+        state = cls(
+            float(np.asarray(plain["error"])),
+            float(np.asarray(plain["delta"])),
+            None if math.isnan(claim) else claim,
+            bool(np.asarray(plain["few"])),
+            bool(np.asarray(plain["ordered"])),
+            np.asarray(plain["grid"], np.float64),
+            np.asarray(plain["log_wealth"], np.float64),
+            np.asarray(plain["is_refuted"], bool),
+            np.asarray(plain["first"], np.int64),
+            np.asarray(plain["second"], np.int64),
+            int(np.asarray(plain["num_blocks"])),
+        )
+        bets = num_bets(state.few, state.first.shape[-1])
+        if (
+            state.first.ndim != 2
+            or state.first.shape != state.second.shape
+            or state.log_wealth.shape != (bets, state.grid.size)
+            or state.is_refuted.shape != state.grid.shape
+        ):
+            raise ValueError("the shapes of the state do not agree")
+        return state
+
+
+def start(
+    pairs: int,
+    cells: int,
+    error: float,
+    *,
+    delta: float = 0.0,
+    claim: float | None = None,
+    few: bool = False,
+    ordered: bool = True,
+    grid: ArrayLike = _GRID,
+) -> Wealth:
+    """The state before the first draw.
+
+    Args:
+        pairs: Number of pairs of databases.
+        cells: Number of cells; along the line if they are ordered.
+        error: Probability with which the bound may ever exceed the level.
+        delta: The delta of the level, in [0, 1).
+        claim: A level to refute, which is added to the grid.
+        few: Whether draws are so expensive that each must be used at once.
+        ordered: Whether neighbouring cells are alike.
+        grid: Levels that are tested.
+
+    Raises:
+        ValueError: The error is not strictly between 0 and 1, delta is not in [0, 1), a level is
+            not positive, or a number is not a positive integer.
+    """
+    validate.open_unit(error=error)
+    validate.positive_int(pairs=pairs, cells=cells)
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta must be at least 0 and below 1, not {delta!r}")
+    if claim is not None:
+        validate.positive(claim=claim)
+    levels = np.unique(np.append(np.asarray(grid, np.float64), [] if claim is None else claim))
+    if not np.all(levels > 0) or not np.all(np.isfinite(levels)) or not levels.size:
+        raise ValueError("grid must contain positive numbers")
+    none = np.zeros((pairs, cells), np.int64)
+    return Wealth(
+        float(error),
+        float(delta),
+        None if claim is None else float(claim),
+        few,
+        ordered,
+        levels,
+        np.zeros((num_bets(few, cells), levels.size)),
+        np.zeros(levels.size, bool),
+        none,
+        none,
+    )
+
+
+def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
+    """The state after one more block.
+
+    The draws of each pair and side must have been chosen before the block was drawn.
+
+    Args:
+        state: The state before.
+        x: Whole numbers [pairs, cells], counts of this block at the database; a pair that has no
+            draws at one side places no bet.
+        y: The same at the neighbor.
+
+    Raises:
+        ValueError: Counts are not whole numbers >= 0 of the shape of the state's.
+    """
+    validate.counts(x=x, y=y)
+    x, y = np.asarray(x, np.int64), np.asarray(y, np.int64)
+    if x.shape != state.first.shape or y.shape != state.first.shape:
+        raise ValueError(f"counts must have shape {state.first.shape}, not {x.shape}, {y.shape}")
+    total = {"first": state.first + x, "second": state.second + y}
+    after = replace(state, **total, num_blocks=state.num_blocks + 1)
+    draws = np.stack([x.sum(axis=1), y.sum(axis=1)], axis=1)
+    bets = experts(
+        state.first, state.second, few=state.few, ordered=state.ordered, delta=state.delta
+    )
+    found = np.concatenate([_gains(state, expert, x, y, draws) for expert in bets])
+    after = replace(after, log_wealth=state.log_wealth + found)
+    return replace(after, is_refuted=state.is_refuted | (after.log_mean >= -math.log(state.error)))
+
+
+def recounted(state: Wealth, first: ArrayLike, second: ArrayLike) -> Wealth:
+    """The state with the counts of the same draws in other cells, which later bets are on.
+
+    Args:
+        state: The state.
+        first: Whole numbers [pairs, other cells], counts of all draws so far at the database.
+        second: The same at the neighbor.
+
+    Raises:
+        ValueError: These are not counts of as many draws, or so few or so many cells that other
+            experts would bet on them.
+    """
+    validate.counts(first=first, second=second)
+    after = replace(state, first=np.asarray(first, np.int64), second=np.asarray(second, np.int64))
+    if after.first.shape != after.second.shape or not np.array_equal(after.draws, state.draws):
+        raise ValueError("first and second must count the draws of the state")
+    if num_bets(state.few, after.first.shape[1]) != len(state.log_wealth):
+        raise ValueError("other experts bet on this number of cells")
+    return after
+
+
+def _gains(
+    state: Wealth,
+    expert: Expert,
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    draws: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """What one expert's bets add to ln wealth, [bets, levels]."""
+    x, y = expert.grouped(x), expert.grouped(y)
+    # No pair bets on levels at which its estimated laws are.
+    largest = np.abs(np.log(expert.p / expert.q)).max(axis=1, keepdims=True)
+    has_draws = np.all(draws > 0, axis=1) & np.any(expert.fractions > 0, axis=0)
+    may = (state.grid < largest) & has_draws[:, None] & ~state.is_refuted
+    pair, level = np.nonzero(may)
+    found = np.zeros((len(expert.fractions), state.grid.size))
+    for i in range(0, pair.size, _ROWS):
+        some, at = pair[i : i + _ROWS], level[i : i + _ROWS]
+        bet = weights(
+            expert.p[some],
+            expert.q[some],
+            draws[some].astype(np.float64),
+            state.grid[at],
+            state.delta,
+        )
+        for row, fraction in zip(found, expert.fractions, strict=True):
+            gained = bet.log_payoff(x[some], y[some], fraction[some])
+            row += np.bincount(at, gained, minlength=row.size)
+    return found

@@ -1,0 +1,112 @@
+"""Draws go where bets grow; the planned look counts fresh draws of a fixed event."""
+
+import numpy as np
+import pytest
+
+from dpjax.inference import Ratio, event_lower_bound
+from dpjax.inference._allocation import allocation, leader, phases
+from dpjax.inference._hybrid import Look, best_pairs, errors, hybrid_bound, planned_look
+from dpjax.inference._wealth import start, step
+
+CELLS = 40
+
+
+def laws(shifts):
+    """Cells of Laplace noise at 0 and at a shift, for each pair."""
+    edges = np.linspace(-6, 7, CELLS - 1)
+
+    def law(centre):
+        below = np.where(edges < centre, np.exp(edges - centre) / 2, 1 - np.exp(centre - edges) / 2)
+        return np.diff(np.concatenate([[0], below, [1]]))
+
+    return np.stack([law(0)] * len(shifts)), np.stack([law(x) for x in shifts])
+
+
+def drawn(shifts, sizes, seed):
+    rng = np.random.default_rng(seed)
+    p, q = laws(shifts)
+    return rng.multinomial(sizes, p), rng.multinomial(sizes, q)
+
+
+def philox(seed=0):
+    return np.random.Generator(np.random.Philox(seed))
+
+
+@pytest.mark.parametrize("claim", [None, 0.6])
+def test_the_pair_with_the_largest_level_gets_most_draws(claim):
+    shifts = [0.1, 0.2, 1.0, 0.3]
+    state, random = start(4, CELLS, 0.05, claim=claim, grid=[0.1, 0.6]), philox()
+    for seed in range(25):
+        state = step(state, *drawn(shifts, allocation(state, random), seed))
+    draws = state.draws[:, 0]
+    assert draws.argmax() == 2 and draws[2] > draws.sum() / 2
+    assert np.all(draws >= 250) and leader(state).pair == 2
+
+
+def test_the_leader_has_a_direction():
+    counts = np.array([[900, 100]]), np.array([[500, 500]])
+    state = step(start(1, 2, 0.05), *counts)
+    # The rarer outcome has the larger ratio.
+    assert leader(state) == (0, 1)
+    assert leader(step(start(1, 2, 0.05), *counts[::-1])) == (0, 0)
+
+
+def test_rounds_have_the_sizes_of_the_plan():
+    assert allocation(start(1, 2, 0.05), philox()).tolist() == [16]
+    assert allocation(start(10, 2, 0.05), philox()).tolist() == [100] * 10
+    assert allocation(start(50, 2, 0.05), philox()).tolist() == [40] * 50
+    state = start(4, CELLS, 0.05, claim=0.5)
+    state = step(state, *drawn([0.1, 0.2, 0.5, 1.0], [250] * 4, 0))
+    found = allocation(state, philox(1))
+    assert found.sum() == 120 and np.all(found >= 1)
+    np.testing.assert_array_equal(found, allocation(state, philox(1)))
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 3, 10, 17])
+def test_phases_spend_the_total(pairs):
+    found = phases(250_000, pairs)
+    assert sum(phase.pairs * phase.draws for phase in found) == 250_000
+    assert found[-1].pairs == 1 and found[0].pairs == pairs
+    if pairs == 10:
+        assert [(phase.pairs, phase.draws) for phase in found] == [
+            (10, 5000), (3, 20_000), (1, 140_000),
+        ]  # fmt: skip
+
+
+def searched():
+    shifts = [0.2, 1.0, 0.4]
+    state = start(3, CELLS, errors(0.05)[0], grid=np.geomspace(0.05, 2, 60))
+    for seed in range(4):
+        state = step(state, *drawn(shifts, [500] * 3, seed))
+    return shifts, state
+
+
+def test_the_look_is_fixed_before_its_draws():
+    shifts, state = searched()
+    error = errors(0.05)[1]
+    kept = best_pairs(state, 2, 4000, error)
+    assert kept.tolist() == [1, 2]
+    look = planned_look(state, kept, 4000, error)
+    assert look.pair == 1 and not look.is_taken
+    confirm = np.array([0, 2000, 0])
+    for seed in (10, 11):
+        assert hybrid_bound(state, look) == state.bound
+        x, y = drawn(shifts, confirm, seed)
+        state, look = step(state, x, y), look.counted(x, y)
+        look = Look.from_plain({k: v.tolist() for k, v in look.to_plain().items()})
+    assert look.is_taken
+    bound = event_lower_bound(*look.counts, 4000, 4000, 1 - error, Ratio())
+    assert hybrid_bound(state, look) == max(float(bound), state.bound) > 0.7
+    with pytest.raises(ValueError, match="planned"):
+        look.counted(x, y)
+
+
+def test_the_look_counts_its_event_at_its_likelier_side():
+    cells = np.array([True, False, True])
+    x, y = np.array([[9, 9, 9], [1, 2, 3]]), np.array([[9, 9, 9], [4, 1, 1]])
+    for larger, expected in ((0, (4, 5)), (1, (5, 4))):
+        assert Look(1, cells, larger, 10, 0.04).counted(x, y).counts == expected
+
+
+def test_errors_add_up():
+    assert errors(0.05) == pytest.approx((0.01, 0.04)) and sum(errors(0.001)) <= 0.001

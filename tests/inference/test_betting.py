@@ -1,0 +1,153 @@
+"""Bets by projection: linear programs and general solvers say what they may and should pay."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from dpjax.inference._betting import weights
+
+DRAWS = [(50.0, 50.0), (10.0, 170.0), (300.0, 7.0)]
+
+
+def problems(groups, seeds=range(12)):
+    """Laws far apart, near each other, and with nearly empty groups."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        spread = (0.3, 1.0, 5.0)[seed % 3]
+        yield (
+            seed,
+            rng.dirichlet(np.full(groups, spread)) + 1e-9,
+            rng.dirichlet(np.full(groups, spread)) + 1e-9,
+        )
+
+
+def normed(p, q):
+    return p / p.sum(), q / q.sum()
+
+
+def largest_mean(w, v, a, b, epsilon, delta):
+    """The largest a P.w + b Q.v over all laws with the level, by a linear program."""
+    m, e = len(w), np.exp(epsilon)
+    one, none = np.eye(m), np.zeros((m, m))
+    # Variables P, Q, and the positive parts of P - e Q and of Q - e P.
+    limits = [np.hstack([one, -e * one, -one, none]), np.hstack([-e * one, one, none, -one])]
+    sums = np.zeros((2, 4 * m))
+    sums[0, 2 * m : 3 * m] = sums[1, 3 * m :] = 1
+    equal = np.zeros((2, 4 * m))
+    equal[0, :m] = equal[1, m : 2 * m] = 1
+    found = optimize.linprog(
+        -np.concatenate([a * w, b * v, np.zeros(2 * m)]),
+        A_ub=np.vstack([*limits, sums]),
+        b_ub=np.concatenate([np.zeros(2 * m), [delta, delta]]),
+        A_eq=equal,
+        b_eq=[1, 1],
+        method="highs",
+    )
+    assert found.success
+    return -found.fun
+
+
+def bet(p, q, draws, epsilon, delta=0.0):
+    found = weights(p[None], q[None], np.array([draws]), np.array([epsilon]), delta)
+    return found.first[0], found.second[0]
+
+
+def growth(w, v, p, q, draws):
+    return draws[0] * p @ np.log(w) + draws[1] * q @ np.log(v)
+
+
+@pytest.mark.parametrize("draws", DRAWS)
+@pytest.mark.parametrize("delta", [0.0, 1e-5, 0.05, 0.3])
+@pytest.mark.parametrize("groups", [2, 3, 4, 8])
+def test_no_law_with_the_level_gains(groups, delta, draws):
+    for seed, p, q in problems(groups):
+        p, q = normed(p, q)
+        for epsilon in (1e-3, 0.3, 1.0):
+            w, v = bet(p, q, draws, epsilon, delta)
+            assert w.min() >= 0 and v.min() >= 0
+            mean = largest_mean(w, v, *draws, epsilon, delta) / sum(draws)
+            assert mean <= 1 + 1e-9, (seed, epsilon)
+
+
+def solved(p, q, draws, epsilon, delta, sets):
+    """The least divergence from the laws with the level on these sets, by a general solver."""
+    m, e, (a, b) = len(p), np.exp(epsilon), draws
+
+    def value(z):
+        return a * p @ np.log(p / z[:m]) + b * q @ np.log(q / z[m:])
+
+    def slope(z):
+        return -np.concatenate([a * p / z[:m], b * q / z[m:]])
+
+    rows = np.vstack([np.hstack([-sets, e * sets]), np.hstack([e * sets, -sets])])
+    sums = np.kron(np.eye(2), np.ones(m))
+    middle = (a * p + b * q) / (a + b)
+    found = optimize.minimize(
+        value,
+        np.concatenate([middle, middle]),
+        jac=slope,
+        method="SLSQP",
+        bounds=[(1e-9, 1)] * (2 * m),
+        constraints=[
+            {"type": "ineq", "fun": lambda z: rows @ z + delta, "jac": lambda z: rows},
+            {"type": "eq", "fun": lambda z: sums @ z - 1, "jac": lambda z: sums},
+        ],
+        options={"ftol": 1e-15, "maxiter": 2000},
+    )
+    return found.fun
+
+
+@pytest.mark.parametrize("draws", [(1.0, 1.0), (0.3, 1.7)])
+@pytest.mark.parametrize("groups", [2, 3, 6])
+def test_growth_is_the_least_divergence(groups, draws):
+    for seed, p, q in problems(groups, [1, 2, 4, 5, 7, 8]):
+        p, q = normed(p + 0.05, q + 0.05)
+        for epsilon in (0.1, 0.4):
+            expected = solved(p, q, draws, epsilon, 0.0, np.eye(groups))
+            found = growth(*bet(p, q, draws, epsilon), p, q, draws)
+            np.testing.assert_allclose(found, expected, atol=1e-8, err_msg=str((seed, epsilon)))
+
+
+@pytest.mark.parametrize("draws", [(1.0, 1.0), (0.3, 1.7)])
+@pytest.mark.parametrize("delta", [1e-5, 0.02])
+def test_growth_with_delta_is_between_two_events_and_all(delta, draws):
+    """Both are equal where one cell is likelier at either side, and nearly so for a small delta."""
+    every = np.array([[i >> j & 1 for j in range(4)] for i in range(1, 15)], float)
+    for seed, p, q in problems(4, [1, 2, 4, 5, 7, 8, 10, 11]):
+        p, q = normed(p + 0.05, q + 0.05)
+        for epsilon in (0.1, 0.4):
+            up, down = p > np.exp(epsilon) * q, q > np.exp(epsilon) * p
+            two = np.stack([up, down]).astype(float)
+            # A test of the two directions on either event would be stronger.
+            least = solved(p, q, draws, epsilon, delta, two)
+            most = solved(p, q, draws, epsilon, delta, every)
+            found = growth(*bet(p, q, draws, epsilon, delta), p, q, draws)
+            assert least - 1e-5 <= found <= most + 1e-8, (seed, epsilon)
+            if delta == 1e-5:
+                assert found >= most - 1e-4, (seed, epsilon)
+
+
+def test_laws_with_the_level_place_no_bet():
+    p, q = np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.4, 0.2])
+    for delta in (0.0, 0.1):
+        w, v = bet(p, q, (30.0, 20.0), 0.5, delta)
+        np.testing.assert_array_equal(w, 1.0)
+        np.testing.assert_array_equal(v, 1.0)
+
+
+def test_the_sides_may_be_exchanged():
+    for _, p, q in problems(4):
+        p, q = normed(p, q)
+        for delta in (0.0, 0.01):
+            w, v = bet(p, q, (20.0, 70.0), 0.4, delta)
+            v2, w2 = bet(q, p, (70.0, 20.0), 0.4, delta)
+            np.testing.assert_allclose([w, v], [w2, v2], rtol=1e-6)
+
+
+def test_a_fraction_of_a_bet_pays_that_fraction_of_the_gain():
+    p, q = np.array([0.7, 0.3]), np.array([0.3, 0.7])
+    found = weights(p[None], q[None], np.array([[5.0, 5.0]]), np.array([0.2]))
+    x, y = np.array([[1, 0]]), np.array([[0, 0]])
+    for c in (0.0, 0.25, 1.0):
+        expected = np.log(1 + c * (found.first[0, 0] - 1))
+        np.testing.assert_allclose(found.log_payoff(x, y, np.array([c])), expected, rtol=1e-12)

@@ -1,0 +1,292 @@
+"""Wealth: what it depends on, how seldom it is wrong, and how soon it is right."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpjax.inference._betting import weights
+from dpjax.inference._portfolio import equal_mass, experts, half_lines, sums
+from dpjax.inference._wealth import Wealth, recounted, start, step
+
+ERROR = 0.05
+
+
+def answers(epsilon):
+    """Randomised response at its level."""
+    p = 1 / (1 + math.exp(-epsilon))
+    return np.array([p, 1 - p]), np.array([1 - p, p])
+
+
+def geometric(epsilon, cells=41):
+    """Two-sided geometric noise on counts that differ by one, clipped: its level is epsilon."""
+    line = np.arange(cells) - cells // 2
+    laws = []
+    for centre in (0, 1):
+        law = np.exp(-epsilon * np.abs(line - centre))
+        ratio = math.exp(-epsilon)
+        law[0] /= 1 - ratio
+        law[-1] /= 1 - ratio
+        laws.append(law / law.sum())
+    return laws[0], laws[1]
+
+
+def with_atoms(epsilon):
+    """Bins of Laplace noise whose output is replaced by a constant with probability .4."""
+    edges = np.linspace(-4, 5, 60)
+    laws = []
+    for centre in (0, 1):
+        noise = np.diff(np.concatenate([[0], stats.laplace.cdf(edges, centre, 1 / epsilon), [1]]))
+        noise *= 0.6
+        noise[20] += 0.4
+        laws.append(noise)
+    return laws[0], laws[1]
+
+
+def shifted(epsilon, cells=512):
+    """Cells of Laplace noise of scale 1 / epsilon at 0 and 1."""
+    edges = np.linspace(-7 / epsilon, 1 + 7 / epsilon, cells - 1)
+    p, q = (
+        np.diff(np.concatenate([[0], stats.laplace.cdf(edges, centre, 1 / epsilon), [1]]))
+        for centre in (0, 1)
+    )
+    return p, q
+
+
+def blocks(first, most, growth):
+    """Sizes of blocks up to a number of draws."""
+    done, sizes = 0, []
+    while done < most:
+        sizes.append(min(first if not done else max(int(growth * done), 4), most - done))
+        done += sizes[-1]
+    return sizes
+
+
+def stream(laws, sizes, seed, **options):
+    """The states after each block of a stream that is looked at each time."""
+    rng = np.random.default_rng(seed)
+    p, q = laws
+    state = start(1, len(p), ERROR, **options)
+    for size in sizes:
+        state = step(state, rng.multinomial(size, p)[None], rng.multinomial(size, q)[None])
+        yield state
+
+
+def refuted_at(laws, sizes, seed, **options):
+    """Draws after which the claim is refuted; infinite if never."""
+    for state in stream(laws, sizes, seed, **options):
+        if state.is_claim_refuted:
+            return int(state.draws[0, 0])
+    return math.inf
+
+
+def counts_of(seed, pairs=3, cells=30, size=200):
+    """Counts of pairs with the same laws, which the seed does not change."""
+    p, q = np.random.default_rng(0).dirichlet(np.ones(cells), 2)
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(size, p, pairs), rng.multinomial(size, q, pairs)
+
+
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("delta", [0.0, 0.01])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_an_interrupted_run_is_a_prefix_bit_for_bit(few, delta, ordered):
+    options = {"few": few, "delta": delta, "ordered": ordered, "claim": 0.5}
+    state = again = start(3, 30, ERROR, grid=np.geomspace(0.1, 3, 40), **options)
+    for seed in range(4):
+        x, y = counts_of(seed)
+        state = step(state, x, y)
+        again = Wealth.from_plain(again.to_plain())
+        again = Wealth.from_plain({k: v.tolist() for k, v in step(again, x, y).to_plain().items()})
+        for name, value in state.to_plain().items():
+            np.testing.assert_array_equal(value, again.to_plain()[name], err_msg=name)
+    assert state.bound > 0
+
+
+def test_a_state_that_is_not_whole_is_refused():
+    plain = start(2, 30, ERROR).to_plain()
+    with pytest.raises(ValueError, match="lacks log_wealth"):
+        Wealth.from_plain({k: v for k, v in plain.items() if k != "log_wealth"})
+    with pytest.raises(ValueError, match="shapes"):
+        Wealth.from_plain({**plain, "is_refuted": np.zeros(3, bool)})
+
+
+def test_the_wealth_is_the_mean_over_bets_of_the_product_of_payoffs():
+    """By outcomes one by one: (1 + c (w - 1)) is multiplied for each output."""
+    p, q = np.array([0.6, 0.3, 0.1]), np.array([0.2, 0.3, 0.5])
+    rng = np.random.default_rng(0)
+    x, y = rng.multinomial(90, p)[None], rng.multinomial(70, q)[None]
+    u, v = rng.multinomial(20, p)[None], rng.multinomial(35, q)[None]
+    level = 0.3
+    state = step(step(start(1, 3, ERROR, grid=[level]), x, y), u, v)
+    # The first block has no earlier draws to bet by.
+    estimated = (x + 0.5) / (x + 0.5).sum(), (y + 0.5) / (y + 0.5).sum()
+    bet = weights(*estimated, np.array([[20.0, 35.0]]), np.array([level]))
+    expected = []
+    for rho in (64, 4096):
+        c = 70 / (70 + rho)
+        payoff = 1.0
+        for group, number in enumerate(u[0]):
+            payoff *= (1 + c * (bet.first[0, group] - 1)) ** number
+        for group, number in enumerate(v[0]):
+            payoff *= (1 + c * (bet.second[0, group] - 1)) ** number
+        expected.append(payoff)
+    np.testing.assert_allclose(np.exp(state.log_mean), [np.mean(expected)], rtol=1e-10)
+
+
+def test_pairs_multiply_and_a_pair_without_draws_changes_nothing():
+    x, y = counts_of(0)
+    u, v = counts_of(1)
+    grid = np.geomspace(0.1, 1, 5)
+
+    def gained(pairs):
+        before = step(start(3, 30, 1e-300, grid=grid), x, y)
+        mask = np.isin(np.arange(3), pairs)[:, None]
+        return step(before, u * mask, v * mask).log_wealth - before.log_wealth
+
+    np.testing.assert_allclose(gained([0, 2]), gained([0]) + gained([2]), rtol=1e-12)
+    assert np.all(gained([]) == 0) and np.any(gained([1]) != 0)
+
+
+def test_outputs_at_one_side_alone_place_no_bet():
+    x, y = counts_of(0)
+    state = step(start(3, 30, ERROR), x, y)
+    after = step(state, x, np.zeros_like(y))
+    np.testing.assert_array_equal(after.log_wealth, state.log_wealth)
+    np.testing.assert_array_equal(after.first, 2 * x)
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_the_bound_never_falls_and_all_levels_below_it_were_refuted(few):
+    before = start(1, 512, ERROR)
+    for state in stream(shifted(1.0), blocks(40, 4000, 0.2), 3, few=few):
+        assert state.bound >= before.bound
+        assert np.all(before.is_refuted <= state.is_refuted)
+        assert np.all(state.is_refuted[: state.place])
+        assert state.place == state.grid.size or not state.is_refuted[state.place]
+        before = state
+    assert 0.5 < before.bound < 1
+
+
+def test_the_sides_may_be_exchanged():
+    grid = np.geomspace(0.1, 2, 30)
+    state = other = start(3, 30, ERROR, grid=grid)
+    for seed in range(3):
+        x, y = counts_of(seed, size=100)
+        state, other = step(state, x, y), step(other, y, x)
+    np.testing.assert_allclose(state.log_wealth, other.log_wealth, rtol=1e-6, atol=1e-6)
+
+
+def test_the_same_draws_in_other_cells_keep_the_wealth():
+    x, y = counts_of(0, cells=40)
+    state = step(start(3, 40, ERROR), x, y)
+    halved = [side.reshape(3, 20, 2).sum(axis=2) for side in (x, y)]
+    after = recounted(state, *halved)
+    np.testing.assert_array_equal(after.log_wealth, state.log_wealth)
+    assert step(after, *halved).num_blocks == 2
+    with pytest.raises(ValueError, match="draws of the state"):
+        recounted(state, halved[0] + 1, halved[1])
+    with pytest.raises(ValueError, match="experts"):
+        recounted(state, *(side.reshape(3, 8, 5).sum(axis=2) for side in (x, y)))
+
+
+def test_wrong_arguments_are_refused():
+    for wrong in ({"delta": 1.0}, {"delta": -0.1}, {"claim": 0.0}, {"grid": [0.0, 1.0]}):
+        with pytest.raises(ValueError):
+            start(1, 2, ERROR, **wrong)
+    state = start(1, 2, ERROR)
+    with pytest.raises(ValueError):
+        step(state, [[1, -1]], [[1, 1]])
+    with pytest.raises(ValueError, match="shape"):
+        step(state, [[1, 1, 1]], [[1, 1, 1]])
+
+
+def test_groups_are_what_they_say():
+    x, y = counts_of(5, pairs=4, cells=50)
+    labels = equal_mass(x + y, 4)
+    mass = sums(x + y, labels, 4)
+    assert np.all(np.diff(labels, axis=1) >= 0) and np.all(mass.sum(axis=1) == 400)
+    assert np.all(np.abs(mass - 100) <= (x + y).max())
+    p, q = shifted(1.0, 64)
+    lines = half_lines((1e6 * p).astype(int)[None], (1e6 * q).astype(int)[None], 0.0)[0]
+    # The likelier side's tails, up to where they are too rare to be known.
+    assert lines[0] == 0 and lines[-1] == 1 and np.all(np.diff(lines[lines < 2]) >= 0)
+    for few in (False, True):
+        for expert in experts(x, y, few=few, ordered=True, delta=0.0):
+            np.testing.assert_allclose([expert.p.sum(1), expert.q.sum(1)], 1)
+            assert expert.p.min() > 0 and expert.q.min() > 0
+
+
+LAWS = {
+    "answers": (answers(1.0), 1.0),
+    "geometric": (geometric(0.5), 0.5),
+    "atoms": (with_atoms(1.0), 1.0),
+}
+
+
+def false_alarms(name, few, streams, most, error_of_test):
+    """Count streams at the boundary that ever refute it, and the largest number allowed."""
+    laws, level = LAWS[name]
+    sizes = blocks(16, most, 0.15)
+    options = {"claim": level, "grid": [level], "few": few}
+    wrong = sum(refuted_at(laws, sizes, seed, **options) < math.inf for seed in range(streams))
+    return wrong, stats.binom.isf(error_of_test, streams, ERROR)
+
+
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("name", LAWS)
+def test_false_alarms_at_the_boundary(name, few):
+    """Fails with probability 1e-5 if a false alarm has probability .05, and less if it is rarer."""
+    wrong, most = false_alarms(name, few, 40, 1500, 1e-5)
+    assert wrong <= most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("name", LAWS)
+def test_false_alarms_of_4000_streams(name, few):
+    """Fails with probability 1e-6 if a false alarm has probability .05."""
+    wrong, most = false_alarms(name, few, 4000, 3000, 1e-6)
+    assert wrong <= most == 269
+
+
+def test_a_level_is_refuted_by_a_wealth_of_one_over_the_error():
+    state = start(1, 2, ERROR, claim=1.0, grid=[1.0])
+    for wealth, expected in ((19.9, False), (20.1, True)):
+        full = replace(state, log_wealth=np.full_like(state.log_wealth, math.log(wealth)))
+        assert step(full, [[1, 0]], [[1, 0]]).is_claim_refuted is expected
+
+
+def test_a_bet_at_the_boundary_that_gains_would_be_seen():
+    """The claim at the level minus a fifth is refuted by nearly all streams of the same length."""
+    laws, level = LAWS["answers"]
+    options = {"claim": 0.8 * level, "grid": [0.8 * level], "few": False}
+    found = [refuted_at(laws, blocks(16, 3000, 0.15), seed, **options) for seed in range(40)]
+    assert np.mean(np.isfinite(found)) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("laws", "claim", "mean", "streams"),
+    [(answers(0.5), 0.4, 2122, 30), (shifted(1.0), 0.8, 1256, 30)],
+)
+def test_a_claim_below_the_level_is_refuted_soon(laws, claim, mean, streams):
+    """The prototype's means were 2122 and 1256; one stream deviates by about two thirds of that.
+
+    A mean of 30 streams above 1.6 times the prototype's is about five standard errors away.
+    """
+    sizes = blocks(16, 20_000, 0.12)
+    found = [refuted_at(laws, sizes, seed, claim=claim, grid=[claim]) for seed in range(streams)]
+    assert np.mean(found) < 1.6 * mean
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("laws", "claim", "mean"), [(answers(0.5), 0.4, 2122), (shifted(1.0), 0.8, 1256)]
+)
+def test_the_mean_of_many_streams_is_the_prototypes(laws, claim, mean):
+    """Within a tenth, and two standard errors of the mean of 200 streams."""
+    options = {"claim": claim, "grid": [claim]}
+    found = [refuted_at(laws, blocks(16, 60_000, 0.12), seed, **options) for seed in range(200)]
+    assert np.mean(found) < 1.1 * mean + 2 * np.std(found) / math.sqrt(200)
