@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dpjax.methods import FoundPairs as FoundPairs
     from dpjax.methods import Histogram as Histogram
     from dpjax.methods import Local as Local
+    from dpjax.methods import Sequential as Sequential
     from dpjax.methods import search_pairs as search_pairs
     from dpjax.methods.histogram import histogram_levels as histogram_levels
     from dpjax.methods.histogram import midpoints as midpoints
@@ -85,7 +86,14 @@ else:
                 "safety_check",
             ],
             "dpjax.mechanisms": ["from_function"],
-            "dpjax.methods": ["Events", "FoundPairs", "Histogram", "Local", "search_pairs"],
+            "dpjax.methods": [
+                "Events",
+                "FoundPairs",
+                "Histogram",
+                "Local",
+                "Sequential",
+                "search_pairs",
+            ],
             "dpjax.methods.histogram": ["histogram_levels", "midpoints"],
             "dpjax.methods.local": ["privacy_loss"],
             "dpjax.notions": [

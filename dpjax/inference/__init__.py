@@ -1,5 +1,8 @@
 """Confidence bounds from counts, in float64 NumPy, without JAX."""
 
+from dpjax.inference._allocation import allocation as allocation
+from dpjax.inference._allocation import leader as leader
+from dpjax.inference._allocation import phases as phases
 from dpjax.inference._assumptions import FiniteOutputs as FiniteOutputs
 from dpjax.inference._assumptions import InputInterval as InputInterval
 from dpjax.inference._assumptions import LipschitzOutputs as LipschitzOutputs
@@ -25,6 +28,11 @@ from dpjax.inference._divergences import renyi as renyi
 from dpjax.inference._divergences import zcdp as zcdp
 from dpjax.inference._events import Event as Event
 from dpjax.inference._events import event_lower_bound as event_lower_bound
+from dpjax.inference._hybrid import Look as Look
+from dpjax.inference._hybrid import best_pairs as best_pairs
+from dpjax.inference._hybrid import errors as errors
+from dpjax.inference._hybrid import look_bound as look_bound
+from dpjax.inference._hybrid import planned_look as planned_look
 from dpjax.inference._hypotheses import Difference as Difference
 from dpjax.inference._hypotheses import Hypothesis as Hypothesis
 from dpjax.inference._hypotheses import Ratio as Ratio
@@ -50,3 +58,6 @@ from dpjax.inference._safety import safety_check as safety_check
 from dpjax.inference._unseen import blind_spot as blind_spot
 from dpjax.inference._unseen import unseen_log_rarity as unseen_log_rarity
 from dpjax.inference._unseen import unseen_probability as unseen_probability
+from dpjax.inference._wealth import Wealth as Wealth
+from dpjax.inference._wealth import start as start
+from dpjax.inference._wealth import step as step

@@ -151,7 +151,16 @@ def hybrid_bound(state: Wealth, look: Look | None) -> float:
     """
     if look is None or not look.is_taken:
         return state.bound
-    exact = event_lower_bound(
-        *look.counts, look.draws, look.draws, 1 - look.error, Ratio(state.delta)
-    )
-    return max(state.bound, float(exact))
+    return max(state.bound, look_bound(look, state.delta, look.error))
+
+
+def look_bound(look: Look, delta: float, error: float) -> float:
+    """The exact bound of a look that was taken.
+
+    Args:
+        look: With all of its draws.
+        delta: The delta of the level.
+        error: Error of the bound.
+    """
+    hypothesis = Ratio(delta)
+    return float(event_lower_bound(*look.counts, look.draws, look.draws, 1 - error, hypothesis))

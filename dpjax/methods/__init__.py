@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dpjax.methods._events import Events as Events
 from dpjax.methods._pairs import FoundPairs as FoundPairs
 from dpjax.methods._pairs import search_pairs as search_pairs
+from dpjax.methods._sequential import Sequential as Sequential
 from dpjax.methods.histogram import Histogram as Histogram
 from dpjax.methods.histogram import HistogramEstimate as HistogramEstimate
 from dpjax.methods.local import Local as Local
@@ -46,6 +47,7 @@ class Method(Protocol):
 
 
 METHODS: dict[str, type[Method]] = {
-    method.name: method for method in (Events, Local, LocalSearch, Histogram, HistogramEstimate)
+    method.name: method
+    for method in (Events, Sequential, Local, LocalSearch, Histogram, HistogramEstimate)
 }
 """Name on the command line, in recipes and in sweeps -> method."""

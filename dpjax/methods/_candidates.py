@@ -15,7 +15,7 @@ from dpjax.notions import (
     Profile,
     Terms,
 )
-from dpjax.partitions import Budget, Search
+from dpjax.partitions import Budget, Partition, Search
 
 
 class Candidate(NamedTuple):
@@ -103,3 +103,9 @@ def _with_chain(search: Search, notion: Notion, budget: Budget, event: Event | N
         return Candidate(None, *notion.chain(search, budget))
     # Beside an event, the chain is that of the whole profile.
     return Candidate(event, Profile().chain(search, budget)[0], float(event.predicted))
+
+
+def promised(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
+    """The bound to be expected of a pilot, by which one of several partitions is chosen."""
+    budget = Budget(num_confirm, terms.own_confidence)
+    return float(terms.notion.promise(Search(cells, halves, None), budget))

@@ -21,11 +21,11 @@ from dpjax.core.numerics import finite_or_none
 from dpjax.core.options import option
 from dpjax.core.wording import BadValue
 from dpjax.inference import Event
-from dpjax.methods._candidates import Candidate, candidates, num_marks
+from dpjax.methods._candidates import Candidate, candidates, num_marks, promised
 from dpjax.methods._findings import finding_of
 from dpjax.methods._stopped import saying_so_far
 from dpjax.notions import EventCounts, Statement, Terms
-from dpjax.partitions import Budget, Partition, Search
+from dpjax.partitions import Budget, Search
 from dpjax.results import Finding, Findings, Row
 from dpjax.sources import (
     ONE_RUN,
@@ -154,7 +154,7 @@ class Events:
         request = Request(
             self.rounds,
             self.region,
-            partial(_promise, terms),
+            partial(promised, terms),
             terms.root,
             terms.layout,
             runs,
@@ -240,12 +240,6 @@ class _Chosen(NamedTuple):
     candidate: Candidate
     pair: int
     scores: list[tuple[int, float]]
-
-
-def _promise(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
-    """The bound to be expected of a pilot, by which one of several partitions is chosen."""
-    budget = Budget(num_confirm, terms.own_confidence)
-    return float(terms.notion.promise(Search(cells, halves, None), budget))
 
 
 def _searched_again(

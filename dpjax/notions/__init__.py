@@ -22,6 +22,7 @@ from dpjax.notions._notion import Notion as Notion
 from dpjax.notions._statement import Statement as Statement
 from dpjax.notions._statement import smallest_error as smallest_error
 from dpjax.notions._terms import Terms as Terms
+from dpjax.notions._wealth import BetWealth as BetWealth
 
 NOTIONS = {
     notion.name: notion for notion in (Epsilon, Profile, TradeOff, Gdp, Renyi, Zcdp, TotalVariation)

@@ -47,11 +47,15 @@ class Evidence:
         kind: Name in files.
         estimated: Name of the estimate on a page.
         scored: Name of the scores of pairs on a page.
+        chosen: How the witness's event came about, in a sentence.
     """
 
     kind: ClassVar[str]
     estimated: ClassVar[str] = "Estimate"
     scored: ClassVar[str] = "Score in the search"
+    chosen: ClassVar[str] = (
+        "It was chosen by outputs that searched, and then counted on fresh ones."
+    )
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None

@@ -85,8 +85,8 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
     high, low = shares[first], shares[1 - first]
     times = f", {high / low:.3g} times as often" if 0 < low < high else ""
     said.append(
-        f"The event: {what}. It was chosen by outputs that searched, and then counted on fresh "
-        f"ones. It happened in {seen[0]} and in {seen[1]}{times}."
+        f"The event: {what}. {result.evidence.counted.chosen} It happened in {seen[0]} and in "
+        f"{seen[1]}{times}."
     )
     return [*said, *_allowed(result), _chance(result.statement)]
 

@@ -94,7 +94,7 @@ class OpenedDrawn:
         if isinstance(mechanism, FromFunction) and mechanism.parts:
             self.notes.append(parts_note(mechanism.parts))
         self._laid: dict[int, _Laid] = request.kept.setdefault("laid", {})
-        self._block = block_size(self._rounds)
+        self._block = request.block or block_size(self._rounds)
         self.settings: JsonObject = {"block": self._block, **random.numbers_of_process()}
         draws = 2 * (self._rounds.searched(len(pairs)) + self.num_confirm) * len(request.runs)
         self.tally.expect(draws)
@@ -140,7 +140,8 @@ class OpenedDrawn:
         """Counts fresh draws; see `dpjax.sources.Opened`."""
         pairs, marks, num_marks, first, size = marked
         size = self.num_confirm - first if size is None else size
-        self._refuse_repeated(int(pairs[0]))
+        if not first:
+            self._refuse_repeated(int(pairs[0]))
         runs = self._request.runs
         if self._streamed:
             return self._count_streamed(marked._replace(size=size))
@@ -293,13 +294,16 @@ class OpenedDrawn:
             side: 0 for the database, 1 for its neighbor.
             stage: Of the run.
             num_draws: After the last draw.
-            first: First draw, a multiple of the block.
+            first: First draw.
         """
         width = self._space.dimension if isinstance(self._space, VectorSpace) else 1
         step = max(_BATCH // (self._block * width), 1)
-        for block in range(-(-first // self._block), -(-num_draws // self._block), step):
+        if first >= num_draws:
+            return
+        for block in range(first // self._block, -(-num_draws // self._block), step):
             size = min(step * self._block, num_draws - block * self._block)
-            raw = self._draw(run, int(pair), side, stage, size, block)
+            skipped = max(first - block * self._block, 0)
+            raw = self._draw(run, int(pair), side, stage, size, block)[skipped:]
             self.tally.saw(len(raw))
             yield encode_drawn(self._laid[int(pair)].encoder, raw, self._space)
 

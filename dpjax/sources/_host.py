@@ -190,7 +190,8 @@ def seeds_of_calls(
     """How outputs are cut into batches, and the seeds of each.
 
     Args:
-        outputs: Numbers of the outputs; the first is a multiple of `batch_size`.
+        outputs: Numbers of the outputs. From a first one that is no multiple of `batch_size` they
+            have seeds of their own, for a batch has one.
         batch_size: Outputs that share the seed of a batch.
         words: Of the seeds.
         batched: Whether a batch is one call, with one seed; else each output has a seed, which
@@ -200,6 +201,8 @@ def seeds_of_calls(
     Yields:
         (outputs, seed), or (outputs, int64 array of their seeds), below 2^63.
     """
+    if outputs.start % batch_size:
+        words, outputs = (*words, outputs.start), range(len(outputs))
     for first in range(outputs.start, outputs.stop, batch_size):
         size = min(batch_size, outputs.stop - first)
         seed = seed_of_batch(words, first // batch_size)

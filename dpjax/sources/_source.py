@@ -36,6 +36,7 @@ class Request:
         execution: Layout on the machine.
         runs: int32 [runs], numbers of the runs.
         kept: What later batches of the same runs take over, by pair; filled by the source.
+        block: Draws of a block, a power of 2; 0 where the numbers of draws decide.
     """
 
     rounds: Callable[[int], Rounds]
@@ -45,6 +46,7 @@ class Request:
     execution: Execution
     runs: NDArray[np.int32] = field(default_factory=lambda: ONE_RUN)
     kept: dict[Any, Any] = field(default_factory=dict)
+    block: int = 0
 
 
 class Marked(NamedTuple):
@@ -54,7 +56,8 @@ class Marked(NamedTuple):
         pairs: int64 [runs], number of the pair of each run.
         marks: int64 [runs, cells]: cells of one mark are counted together.
         num_marks: Marks are below it.
-        first: Number of the first fresh output, a multiple of the source's block.
+        first: Number of the first fresh output; a multiple of the source's block, where it is
+            streamed.
         size: Outputs a side; all up to N if None.
     """
 

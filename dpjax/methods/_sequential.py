@@ -1,0 +1,312 @@
+"""Sequential audits: bets on all events of all pairs, with a bound that holds after every block.
+
+The first draws lay the cells and are not bet on. Each later block is drawn at the pairs that
+promise most, counted, and bet on by what the blocks before it showed, so that the bound holds at
+any time: an audit ends once the claim is refuted, the draws or the time are spent, or a person
+stops it. Without a claim, part of the error is kept for one exact look at an event that is fixed
+before its draws.
+
+References:
+    Ville (1939); Waudby-Smith, Ramdas (2024), for bets; Jamieson, Talwalkar (2016), for the phases.
+"""
+
+import math
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core import random, validate
+from dpjax.core.options import option
+from dpjax.core.wording import EVENTS, BadValue
+from dpjax.inference import (
+    Ratio,
+    allocation,
+    best_pairs,
+    choose_event,
+    errors,
+    leader,
+    phases,
+    planned_look,
+    start,
+    step,
+)
+from dpjax.methods._candidates import promised
+from dpjax.methods._stopped import saying_so_far
+from dpjax.notions import BetWealth, Epsilon, Terms
+from dpjax.results import Finding, Findings, Observed, Witness, conclude, plain_database
+from dpjax.sources import ONE_RUN, Marked, Opened, Request, Rounds, Source
+
+_DRAWS = 250_000
+"""Draws a side, of all pairs together, where nothing is said."""
+
+_FEW = 10_000
+"""Draws up to which each of them counts."""
+
+_FIRST, _LEAST, _FEWEST = 1000, 40, 16
+"""Draws a side that lay the cells: of all pairs, at least of each, and where draws are few."""
+
+_BLOCK = 4096
+"""Draws of a block of a mechanism in JAX."""
+
+_GROWTH = 0.12
+"""Share of the draws so far that a block adds in a phase."""
+
+_TINY = 1e-9
+"""Stands for a claim of 0: whoever refutes it refutes 0."""
+
+
+@dataclass(frozen=True)
+class Sequential:
+    """Lower bound that holds after every block of draws, so that an audit stops early.
+
+    Attributes:
+        num_draws: Draws a side in all, of all pairs together, after which the audit ends; 250,000
+            if None.
+        seconds: Time after which it ends, whatever was drawn; None for no limit.
+
+    Raises:
+        TypeError, ValueError: A number is of the wrong kind or too small.
+    """
+
+    num_draws: int | None = option("", default=None)
+    seconds: float | None = option(
+        "Seconds after which a sequential audit ends, with the bound that holds by then.",
+        default=None,
+    )
+    name: ClassVar[str] = "sequential"
+    bounded: ClassVar[bool] = True
+
+    def __post_init__(self):
+        if self.num_draws is not None:
+            validate.draws(num_draws=self.num_draws)
+        if self.seconds is not None:
+            validate.positive(seconds=self.seconds)
+
+    def accepts(self, source: Source) -> str | None:
+        """Why a source cannot be audited: recordings are drawn already."""
+        if source.takes_pairs:
+            return None
+        return f"method must be one for recorded outputs, which have no next draw: use {EVENTS}."
+
+    def run(
+        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+    ) -> Findings:
+        """A batch of runs, one after the other; arguments as `Events.run`.
+
+        Raises:
+            ValueError: The notion is not epsilon, the source has a time limit of its own, or there
+                are fewer draws than lay the cells.
+        """
+        if not isinstance(terms.notion, Epsilon):
+            raise BadValue(
+                f"notion must be dpjax.Epsilon(delta) for sequential audits, but was "
+                f"{terms.notion!r}: use {EVENTS}."
+            )
+        if terms.notion.delta and terms.distance > 1:
+            raise BadValue(
+                f"distance must be 1 for sequential audits at delta = {terms.notion.delta:g}, but "
+                f"was {terms.distance}: use {EVENTS}."
+            )
+        if getattr(source, "time_limit", None) is not None:
+            raise BadValue("time_limit must be left out for sequential audits: give them seconds.")
+        return Findings.of(*[self._run(source, pairs, terms, run) for run in runs])
+
+    def _run(self, source: Source, pairs: Any, terms: Terms, run: np.int32) -> Finding:
+        request = Request(
+            rounds=self._rounds,
+            region=None,
+            promise=partial(promised, terms),
+            key=terms.root,
+            # A program of its own would compile longer than these blocks take.
+            execution=replace(terms.layout, layout="gathered"),
+            runs=np.array([run], np.int32),
+            block=_BLOCK,
+        )
+        began = time.perf_counter()
+        with source.opened(pairs, request) as opened, saying_so_far(opened.tally, terms):
+            walk = _Walk(opened, terms, self._total, int(run))
+            deadline = None if self.seconds is None else began + self.seconds
+            try:
+                walk.go(deadline)
+            except KeyboardInterrupt:
+                walk.ended = "a person stopped it"
+            return walk.finding()
+
+    @property
+    def _total(self) -> int:
+        if self.num_draws is not None:
+            return self.num_draws
+        return _DRAWS if self.seconds is None else 2**31 - 1
+
+    def _rounds(self, num_pairs: int) -> Rounds:
+        few = self._total <= _FEW
+        first = _FEWEST if few else max(_FIRST // num_pairs, _LEAST)
+        if self._total <= num_pairs * first:
+            raise BadValue(
+                f"num_draws must be above {num_pairs * first}, {first} for each pair, which lay "
+                f"the cells, but was {self._total}."
+            )
+        return Rounds(first, 0, 0, self._total)
+
+
+class _Walk:
+    """One sequential audit as it goes.
+
+    Attributes:
+        ended: Why it ended, in words.
+    """
+
+    def __init__(self, opened: Opened, terms: Terms, total: int, run: int):
+        self.ended = "all draws were spent"
+        self._opened, self._terms, self._total = opened, terms, total
+        self._searches = opened.search()
+        cells = [search.partition for search in self._searches]
+        self._size = max(partition.size for partition in cells)
+        self._error = 1 - terms.own_confidence
+        level, notion = terms.level, terms.notion
+        self._hybrid = level is None and total < 2**31 - 1
+        first, self._look_error = errors(self._error) if self._hybrid else (self._error, 0.0)
+        self._state = start(
+            len(cells),
+            self._size,
+            first,
+            delta=notion.delta,
+            claim=None if level is None else max(level * terms.distance, _TINY),
+            few=total <= _FEW,
+            ordered=all(partition.ordered and len(partition.shape) == 1 for partition in cells),
+        )
+        self._taken = np.zeros(len(cells), np.int64)
+        self._key = [int(word) for word in random.words_of(terms.root)]
+        self._run, self._look = run, None
+        self._path: list[tuple[int, float, float]] = []
+        # Without a bet, for nothing is known before.
+        searched = np.zeros((2, len(cells), self._size), np.int64)
+        for pair, search in enumerate(self._searches):
+            searched[:, pair, : search.partition.size] = search.halves[0].sum(axis=0)
+        self._step(searched)
+
+    @property
+    def _drawn(self) -> int:
+        return int(self._state.draws[:, 0].sum())
+
+    def go(self, deadline: float | None) -> None:
+        """Draws and bets until there is a reason to end."""
+        if not self._hybrid:
+            while self._drawn < self._total and not self._is_over(deadline):
+                # Fresh bits a block, so that an audit that goes on chooses as one that never ended.
+                bits = np.random.Philox(key=self._key, counter=[0, 0, self._run, len(self._path)])
+                self._block(allocation(self._state, np.random.Generator(bits)), deadline)
+            return
+        kept = np.arange(len(self._searches))
+        for number, phase in enumerate(phases(self._total, len(kept))):
+            if number:
+                kept = best_pairs(self._state, phase.pairs, phase.draws, self._look_error)
+            # What laid the cells is a part of the first phase.
+            left = phase.draws - (0 if number else int(self._state.draws[0, 0]))
+            if number and phase.pairs == 1:
+                self._look = planned_look(self._state, kept, left, self._look_error)
+                kept = np.array([self._look.pair])
+            while left > 0 and not self._is_over(deadline):
+                amount = min(left, max(math.ceil(_GROWTH * self._drawn / len(kept)), _LEAST))
+                draws = np.zeros(len(self._searches), np.int64)
+                draws[kept] = amount
+                self._block(draws, deadline)
+                left -= amount
+
+    def _is_over(self, deadline: float | None) -> bool:
+        if self._state.is_claim_refuted:
+            self.ended = "the claim was refuted"
+        elif deadline is not None and time.perf_counter() >= deadline:
+            self.ended = "the time was over"
+        else:
+            return False
+        return True
+
+    def _block(self, draws: NDArray[np.int64], deadline: float | None) -> None:
+        """Draws at each side of each pair, and bets on them."""
+        most = self._total - self._drawn
+        if not self._hybrid and draws.sum() > most:
+            draws = draws * most // draws.sum()
+            draws[np.argmax(draws)] += most - draws.sum()
+        counts = np.zeros((2, len(draws), self._size), np.int64)
+        for pair in np.flatnonzero(draws):
+            size = self._searches[pair].partition.size
+            marked = Marked(
+                np.array([pair]), np.arange(size)[None], size,
+                int(self._taken[pair]), int(draws[pair]),
+            )  # fmt: skip
+            counts[:, pair, :size] = self._opened.count(marked)[0]
+            self._taken[pair] += draws[pair]
+        if self._look is not None:
+            self._look = self._look.counted(*counts)
+        self._step(counts)
+
+    def _step(self, counts: NDArray[np.int64]) -> None:
+        state = self._state = step(self._state, *counts)
+        at_claim = 0.0
+        if state.claim is not None:
+            at_claim = float(state.log_mean[np.searchsorted(state.grid, state.claim)])
+        self._path.append((self._drawn, state.bound / self._terms.distance, at_claim))
+
+    def finding(self) -> Finding:
+        """What the bets show, with the event that shows most as a witness."""
+        state, pairs, terms = self._state, self._opened.pairs, self._terms
+        pair = self._look.pair if self._look is not None else leader(state).pair
+        cells, draws = self._searches[pair].partition, int(state.draws[pair, 0])
+        counts = np.stack([state.first[pair], state.second[pair]])[:, : cells.size]
+        event = choose_event(
+            counts, max(draws, 1), terms.own_confidence, hypothesis=Ratio(state.delta),
+            positions=cells.positions(), ordered=cells.ordered,
+        )  # fmt: skip
+        inside = (counts * event.cells).sum(axis=1)
+        shown = int(inside[0]), int(inside[1]), draws
+        evidence = BetWealth(state, self._look, self._error, shown, int(event.larger), self._path)
+        text = cells.describe(event.cells)
+        return Finding(
+            statement=conclude(evidence, terms),
+            evidence=Observed(
+                counted=evidence,
+                settings={**self._opened.settings, "num_cells": cells.size, "drawn": self._drawn},
+                num_samples=int(self._searches[pair].halves[0].sum(axis=(0, 2)).min()),
+                num_confirm=draws,
+                region=self._opened.region,
+                pair_scores=self._scores(),
+            ),
+            notes=[
+                *terms.notes(),
+                *pairs.equal_notes(),
+                *dict.fromkeys(self._opened.notes),
+                f"Ended after {self._drawn:,} draws a side, of all pairs together, in "
+                f"{len(self._path)} blocks: {self.ended}.",
+            ],
+            witness=Witness(
+                pair=pairs.labels[pair],
+                database=plain_database(pairs.sides[0][pair]),
+                neighbor=plain_database(pairs.sides[1][pair]),
+                output=text.removeprefix("the output is "),
+                densities=(shown[0] / max(draws, 1), shown[1] / max(draws, 1)),
+                larger=("database", "neighbor")[int(event.larger)],
+                event=cells.describe(event.cells, whole=True),
+                event_counts=shown[:2],
+            ),
+            pairs=pairs,
+        )
+
+    def _scores(self) -> tuple[tuple[str, float | None], ...]:
+        """The bound to be expected of each pair from as many draws again, best first."""
+        state, labels = self._state, self._opened.pairs.labels
+        line = np.arange(self._size, dtype=np.float64)
+        found = choose_event(
+            np.stack([state.first, state.second], axis=1),
+            max(int(state.draws.max()), 1),
+            self._terms.own_confidence,
+            hypothesis=Ratio(state.delta),
+            positions=[line] if state.ordered else (),
+            ordered=state.ordered,
+        ).predicted
+        order = np.argsort(-found, kind="stable")
+        return tuple((labels[pair], float(found[pair])) for pair in order)

@@ -1,0 +1,116 @@
+"""Evidence of a sequential audit: the wealth of bets, and a planned look at one event."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dpjax.core.types import JsonObject
+from dpjax.inference import Look, Wealth, look_bound
+from dpjax.notions._epsilon import Epsilon
+from dpjax.notions._evidence import Evidence, Part, register
+from dpjax.notions._notion import Notion
+from dpjax.notions._statement import Statement
+
+_NEARLY = 1e-9
+"""Relative difference of two errors that are the same."""
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class BetWealth(Evidence):
+    """What bets on all events of all pairs have won, after any number of blocks.
+
+    It holds the whole state of the audit, so that another one can go on from it.
+
+    Attributes:
+        wealth: The state of the bets, at the level of a pair.
+        look: A planned look at one event, or None.
+        error: Error of both together.
+        shown: Counts of the witness's event at the database and at its neighbor, and draws there.
+        larger: Side at which the event is likelier: 0 the database, 1 the neighbor.
+        path: (draws a side of all pairs, bound, log of the wealth at the claim) after each block.
+    """
+
+    wealth: Wealth
+    look: Look | None
+    error: float
+    shown: tuple[int, int, int]
+    larger: int
+    path: list[tuple[int, float, float]]
+    kind: ClassVar[str] = "wealth"
+    estimated: ClassVar[str] = "Estimate at the witness"
+    scored: ClassVar[str] = "Expected bound"
+    chosen: ClassVar[str] = (
+        "Every draw was bet on many events at once, and the bound rests on all of these bets. This "
+        "event shows most of them."
+    )
+
+    def bound(self, confidence: float) -> float:
+        """The bound of both parts on the level of the pair, each at its share of an error.
+
+        The bets won a level strictly, so the bound is the next number above the largest one.
+        """
+        share = (1 - confidence) / self.error
+        refuted = self.wealth.is_refuted
+        if abs(share - 1) > _NEARLY:
+            # The wealth at a refuted level is kept as it was then.
+            refuted = self.wealth.log_mean >= -math.log(self.wealth.error * min(share, 1.0))
+        place = int(np.logical_and.accumulate(refuted).sum())
+        won = float(np.nextafter(self.wealth.grid[place - 1], np.inf)) if place else 0.0
+        if self.look is None or not self.look.is_taken:
+            return won
+        return max(won, look_bound(self.look, self.wealth.delta, self.look.error * min(share, 1.0)))
+
+    def answer(
+        self, notion: Notion, confidence: float, distance: int, named: Notion | None
+    ) -> Statement:
+        """See `Evidence`: of the notion that was bet on."""
+        asked = named or notion
+        if not isinstance(notion, Epsilon) or notion.delta != self.wealth.delta or asked != notion:
+            raise ValueError(
+                f"the bets of this audit were on epsilon at delta = {self.wealth.delta:g}, so they "
+                f"say nothing of {notion.symbol}: audit with notion={notion!r}."
+            )
+        first, second, draws = self.shown
+        p, q = (np.array([count / max(draws, 1)]) for count in (first, second))
+        sides = (q, p) if self.larger else (p, q)
+        estimate = float(notion.of_shares(*sides, distance)[0])
+        return Statement(
+            lower_bound=self.bound(confidence) / distance,
+            estimate=estimate if math.isfinite(estimate) else None,
+            basis="betting" if self.look is None or not self.look.is_taken else "betting, one look",
+        )
+
+    def parts(self) -> list[Part]:
+        """See `Evidence`: some of the blocks, the last one among them."""
+        places = np.unique(np.linspace(0, len(self.path) - 1, 12).astype(int)) if self.path else []
+        rows = [(f"{self.path[i][0]:,}", f"{self.path[i][1]:.4f}") for i in places]
+        text = "After each block there was a bound, and all of them hold together."
+        return [Part("The bound after so many draws a side", rows, text)]
+
+    def to_plain(self) -> JsonObject:
+        """See `Evidence`."""
+        plain = {name: value.tolist() for name, value in self.wealth.to_plain().items()}
+        plain["claim"] = self.wealth.claim  # NaN is no JSON
+        look = None
+        if self.look is not None:
+            look = {name: value.tolist() for name, value in self.look.to_plain().items()}
+        path = [[draws, bound, wealth] for draws, bound, wealth in self.path]
+        return {**super().to_plain(), "wealth": plain, "look": look, "path": path,
+                "shown": list(self.shown)}  # fmt: skip
+
+    @classmethod
+    def from_plain(cls, **content: Any) -> Self:
+        """See `Evidence`."""
+        plain, look = content.pop("wealth"), content.pop("look")
+        claim = math.nan if plain["claim"] is None else plain["claim"]
+        wealth = Wealth.from_plain({**plain, "claim": claim})
+        path = [(int(draws), float(bound), float(won)) for draws, bound, won in content.pop("path")]
+        first, second, draws = map(int, content.pop("shown"))
+        side, error = int(content.pop("larger")), float(content.pop("error"))
+        if content or side not in (0, 1) or not 0 < error < 1:
+            raise ValueError("it is no wealth of bets")
+        past = None if look is None else Look.from_plain(look)
+        return cls(wealth, past, error, (first, second, draws), side, path)
