@@ -170,7 +170,8 @@ def recorded_arrays(
     for name, outputs in zip("xy", (x, y), strict=True):
         # Vectors by their first number, labels by their names.
         place = np.unique(outputs.reshape(len(outputs), -1)[:, 0], return_inverse=True)[1]
-        notes += weighed(notes_of_order(name, [place >= max(np.median(place), 1)]), recorded)
+        split = place >= max(np.median(place), 1)
+        notes += weighed(notes_of_order(name, [split], place), recorded)
     if count < MIN_SEARCH:
         raise BadValue(
             f"search_fraction must leave at least {MIN_SEARCH} outputs a side to search, but "

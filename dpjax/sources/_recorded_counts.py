@@ -102,12 +102,12 @@ class OpenedRecorded:
         counts, (of_cells,) = np.zeros((1, 2, marked.num_marks), np.int64), marked.marks
         for side in (0, 1):
             np.add.at(counts[0, side], of_cells, self._counts[2, side])
-            cells = self._parts[side].confirmed
+            cells = self._parts[side].in_order
             # By the cells that are counted together, and by their halves: an event may be rare.
             splits = [
                 v >= max(np.median(v), v.min(initial=0) + 1) for v in (of_cells[cells], cells)
             ]
-            self._doubt(notes_of_order(self._parts[side].name, splits))
+            self._doubt(notes_of_order(self._parts[side].name, splits, cells))
         return counts
 
     def _doubt(self, doubts: Sequence[str]) -> None:

@@ -4,12 +4,18 @@ Where an event happens independently at every output, all orders of its 0s and 1
 given their numbers. So the number of runs of 1s is hypergeometric (Wald and Wolfowitz), also in the
 order that puts every k-th output beside the next: few runs are a dependence at the distance k.
 
+Where outputs have an order, so have their ranks, whose products at a distance have a known mean and
+variance over all orders. They show a weak dependence that the runs of one event do not.
+
 References:
-    Wald, Wolfowitz (1940), "On a test whether two samples are from the same population".
+    Wald, Wolfowitz (1940), "On a test whether two samples are from the same population"; (1943),
+    "An exact test for randomness in the non-parametric case based on serial correlation".
     Geyer (1992), "Practical Markov chain Monte Carlo", for where a sum of correlations ends.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from statistics import NormalDist
 
 import numpy as np
 
@@ -22,23 +28,34 @@ _CHANCE = 1e-6
 """Of a note about one of two sides of independent outputs."""
 
 _FARTHEST = 2**16
-"""Largest distance of a correlation that is added up."""
+"""Largest distance of a correlation that is added up; first outputs whose ranks are compared."""
 
 _TWO_RUNS = 2
 
+_LEAST_RANKS, _LEAST_VARIANCE = 100, 0.04
+"""Fewest ranks, and least variance of ranks in [0, 1], whose products are nearly normal."""
 
-def notes_of_order(name: str, splits: Sequence[np.ndarray]) -> list[Doubt]:
+
+def notes_of_order(
+    name: str, splits: Sequence[np.ndarray], values: np.ndarray | None = None
+) -> list[Doubt]:
     """Says where outputs that are alike come in runs, and what they are then worth.
 
     Args:
         name: Of the side.
         splits: bool [n] each, in recorded order: ways to tell outputs apart, such as by the event.
+        values: Numbers [n], such as cells along a line, or None.
     """
+    ways: list[tuple[np.ndarray, Callable[[np.ndarray, int], float]]]
+    ways = [(split, _chance_of_runs) for split in splits]
+    if values is not None and len(values) >= _LEAST_RANKS:
+        ranks = _ranks(values[:_FARTHEST])
+        ways += [(ranks, _chance_of_ranks)] if ranks.var() >= _LEAST_VARIANCE else []
     found = [
-        (_chance_of_runs(split, distance), distance, number)
-        for number, split in enumerate(splits)
+        (chance_of(sequence, distance), distance, number)
+        for number, (sequence, chance_of) in enumerate(ways)
         for distance in _DISTANCES
-        if 4 * distance <= split.size
+        if 4 * distance <= sequence.size
     ]
     if not found or min(found)[0] > _CHANCE / (2 * len(found)):
         return []
@@ -51,8 +68,8 @@ def notes_of_order(name: str, splits: Sequence[np.ndarray]) -> list[Doubt]:
             )
         ]
     _, distance, number = min(found)
-    correlation = _correlations(splits[number])
-    size = splits[number].size
+    correlation = _correlations(ways[number][0])
+    size = ways[number][0].size
     return [
         Doubt(
             f"{name}: outputs that are alike come in runs (correlation "
@@ -84,6 +101,21 @@ def _correlations(happened: np.ndarray) -> np.ndarray:
     spectrum = np.abs(np.fft.rfft(centred, 1 << (2 * centred.size - 1).bit_length())) ** 2
     products = np.fft.irfft(spectrum)[: min(_FARTHEST, centred.size // 4)]
     return products / products[0]
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Mean ranks of equal values, in (0, 1)."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return ((np.cumsum(counts) - counts / 2) / len(values))[places]
+
+
+def _chance_of_ranks(ranks: np.ndarray, distance: int) -> float:
+    """That products of ranks at a distance come out as large by chance, nearly."""
+    centred = ranks - ranks.mean()
+    size, pairs, variance = len(ranks), len(ranks) - distance, centred.var()
+    products = float(centred[:-distance] @ centred[distance:])
+    mean = -pairs * variance / (size - 1)
+    return NormalDist().cdf(-(products - mean) / (variance * math.sqrt(pairs)))
 
 
 def _num_runs(happened: np.ndarray) -> int:

@@ -17,7 +17,7 @@ _MIN_SIDE, MIN_SEARCH = 40, 10
 """Outputs, or blocks, that a side must hold; and outputs of a side that must search."""
 
 _ORDERED = 2**18
-"""Outputs a side that confirm whose order is looked at."""
+"""Outputs a side whose order is looked at."""
 
 
 def key_of_side(key: jax.Array, side: int) -> np.ndarray:
@@ -65,7 +65,8 @@ class Split:
         fraction: Share of the outputs that searches.
         values: How often values occur.
         folds: int64 [n], those of the pilot.
-        confirmed: Integers [n], cells of the first outputs that confirm, in order.
+        in_order: Integers [n], cells of the first outputs, in order; with blocks, of those that
+            confirm.
 
     References:
         Salmon, Moraes, Dror, Shaw (2011): Philox-4x64.
@@ -84,7 +85,7 @@ class Split:
         self._key = key_of_side(key, side)
         self.fraction, self._limit = fraction, np.uint64(int(fraction * 2**64))
         self.folds = np.empty(0, np.int64)
-        self.values, self.confirmed = SideValues(), np.empty(0, np.uint8)
+        self.values, self.in_order = SideValues(), np.empty(0, np.uint8)
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Chunks with the words of their outputs; those of a block are the same."""
@@ -158,11 +159,12 @@ class Split:
             cell[~search] = cells.index(fresh)
             counts += np.bincount(cell + cells.size * part, minlength=4 * cells.size).reshape(4, -1)
             room = max(_ORDERED - sum(map(len, kept)), 0)
-            kept.append(cell[part == 2][:room].astype(np.min_scalar_type(cells.size)))
+            alone = cell if self._block == 1 else cell[part == 2]
+            kept.append(alone[:room].astype(np.min_scalar_type(cells.size)))
             number += len(chunk)
             tally.searched += int((part < 2).sum())
             tally.saw(len(chunk))
-        self.confirmed = np.concatenate(kept)
+        self.in_order = np.concatenate(kept)
         return counts[:3]
 
 
