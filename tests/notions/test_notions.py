@@ -47,6 +47,11 @@ def test_bounds_of_one_record_from_pairs_that_differ_in_several(distance):
     assert dpjax.TotalVariation().of_band(there, distance) == pytest.approx(
         (2 * stats.norm.cdf(distance / 2) - 1) / distance, abs=1e-6
     )
+    # Curves have the total variation for their number, of one record.
+    for curve in (dpjax.Profile(), dpjax.TradeOff()):
+        assert curve.of_band(there, distance) == pytest.approx(
+            (2 * stats.norm.cdf(distance / 2) - 1) / distance, abs=1e-6
+        )
     whole = dpjax.Epsilon().of_band(there)
     assert dpjax.Epsilon().of_band(there, distance) == pytest.approx(whole / distance)
     # (e, d) of one record is (k e, d (e^(k e) - 1) / (e^e - 1)) of k.

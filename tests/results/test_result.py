@@ -9,7 +9,9 @@ import pytest
 
 import dpjax
 from dpjax import mechanisms
+from dpjax.inference import event_lower_bound
 from dpjax.mechanisms import Laplace, RandomizedResponse
+from dpjax.results.recipes import options_from_plain, options_to_plain
 
 EVENTS = dpjax.Events(num_samples=2_000, num_confirm=4_000)
 LOCAL = dpjax.Local(num_samples=2_000, num_confirm=5_000)
@@ -50,13 +52,18 @@ AUDITS = {
     "recorded": (RECORDED, None, {}),
     "local": (Laplace(1.0), ONE, {"method": LOCAL, "claim": 0.5}),
     "local, recorded": (RECORDED, None, {"method": FEW, "claim": 0.1}),
+    "at a distance": (
+        Laplace(1.0), [(0.0, 3.0)],
+        {"method": EVENTS, "notion": dpjax.Gdp(), "distance": 3, "num_claims": 50},
+    ),
     "histogram": (RandomizedResponse(1.0), None, {"method": HISTOGRAM, "claim": 0.3}),
     "histogram of inputs": (
         RandomizedResponse(1.0), None,
         {"method": dpjax.Histogram(least_probability=0.2, inputs=[0, 1])},
     ),
 }  # fmt: skip
-DRAWN = ["events", "of a region", "at a delta", "of a function", "local", "histogram"]
+DRAWN = ["events", "of a region", "at a delta", "of a function", "local", "histogram",
+         "at a distance"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -227,3 +234,23 @@ def test_infinite_losses_are_written(tmp_path, objective):
     assert dpjax.AuditResult.from_json(result.to_json()) == result
     pytest.importorskip("jinja2")
     assert "| 0 / 1 | infinite |" in result.report(tmp_path / "x.md").read_text()
+
+
+@pytest.mark.parametrize(("name", "num_claims"), [("of a region", 3), ("at a distance", 50)])
+def test_the_bound_of_the_own_notion_is_the_one_stated(results, name, num_claims):
+    """Each of several claims has its share of the error, and each record its share of the level."""
+    result = results[name]
+    counts, sure = sorted(result.witness.event_counts), 1 - 0.001 / num_claims
+    own = result.notion.hypothesis(result.recipe["distance"])
+    expected = float(event_lower_bound(counts[1], counts[0], 4_000, 4_000, sure, own))
+    assert result.lower_bound == pytest.approx(expected, rel=1e-12) and expected > 0
+    assert result.bound(result.notion).lower_bound == result.lower_bound
+    assert result.recipe["distance"] == (3 if name == "at a distance" else 1)
+
+
+def test_a_box_keeps_its_number_of_points():
+    method = dpjax.Local(region=dpjax.Box([-5.0, 0.0], [6.0, 2.5], num_points=37))
+    content = json.loads(json.dumps(options_to_plain(method)))
+    region = options_from_plain(dpjax.Local, content).region
+    assert (region.low.tolist(), region.high.tolist()) == ([-5.0, 0.0], [6.0, 2.5])
+    assert region.num_points == 37
