@@ -26,6 +26,10 @@ EXTREMES = ("min max", "minimum maximum", "fmin fmax", "argmin argmax", "nanmin 
             "floor ceil", "any all", "cumsum cumprod")  # fmt: skip
 SIDES = ("database neighbor", "lower upper", "low high", "left right", "first second",
          "smaller larger", "x y", "p q")  # fmt: skip
+_SMALL = 10
+"""Largest integer that is moved by one."""
+GUARDS = ("strict", "stacklevel")
+"""Named arguments that make no difference to a right program."""
 LIBRARIES = ("np", "jnp", "jax", "scipy", "math", "lax")
 """Modules whose named arguments have defaults."""
 
@@ -120,6 +124,8 @@ class _File:
             return
         elif isinstance(node, (ast.Import, ast.ImportFrom, ast.JoinedStr)):
             return
+        elif isinstance(node, ast.keyword) and node.arg in GUARDS:
+            return
         elif isinstance(node, ast.Raise):
             yield self.change("statement dropped", node, "pass")
             return
@@ -144,9 +150,10 @@ class _File:
             case ast.Constant(value=bool() as value):
                 yield self.change("constant", node, str(not value))
             case ast.Constant(value=int() as value):
-                yield self.change("constant", node, str(value + 1))
-                if value:
-                    yield self.change("constant", node, str(value - 1))
+                # A large number by its half: one more of a thousand is hardly a mistake.
+                moved = (value + 1, value - 1) if value <= _SMALL else (2 * value, value // 2)
+                for new in moved if value else moved[:1]:
+                    yield self.change("constant", node, str(new))
             case ast.Constant(value=float() as value) if value:
                 yield self.change("constant", node, f"{value * 2!r}")
                 yield self.change("constant", node, f"{value / 2!r}")
@@ -214,7 +221,7 @@ class _File:
         arguments = [*node.args, *node.keywords]
         for keyword in node.keywords:
             optional = all(keyword.arg in d for d in known) if known else root in LIBRARIES
-            if keyword.arg is None or not optional:
+            if keyword.arg in (None, *GUARDS) or not optional:
                 continue
             at, (start, end) = arguments.index(keyword), self.at(keyword)
             if at:
