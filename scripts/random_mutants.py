@@ -359,7 +359,9 @@ def tests_of(file: str) -> list[list[str]]:
     pattern = re.compile(rf"\b({'|'.join(map(re.escape, defined))})\b") if defined else None
     if pattern and not near:
         times = {p: len(pattern.findall(p.read_text())) for p in sorted(tests.rglob("test_*.py"))}
-        near = sorted(filter(times.get, times), key=lambda path: (-times[path], path))[:4]
+        # Names such as `run` are in files of other rooms, too.
+        nearest = sorted(times, key=lambda path: (folder not in path.parents, -times[path], path))
+        near = [path for path in nearest if times[path]][:4]
     source = (tests / "test_layers.py").read_text(encoding="utf-8")
     layers = ast.literal_eval(re.search(r"^LAYERS = (\{.*?\})", source, re.M | re.S)[1])
     above = sorted((p for p in layers if layers[p] > layers[room]), key=layers.get)

@@ -226,3 +226,19 @@ def test_codes_are_chosen_as_codes_and_counts_as_counts(ordered):
     assert event.predicted == promised(ordered, coarser=partition.coarser())
     pair = dpjax.Epsilon().promise(Search(partition, halves, None), Budget(**terms))
     assert pair == promised(ordered) != promised(not ordered)
+
+
+def test_functions_are_evaluated_on_a_grid_that_is_fine_where_curves_bend():
+    epsilons = [epsilon for epsilon, _ in terms(dpjax.Profile(), lambda epsilon: 0.0).claimed]
+    assert (epsilons[0], epsilons[-1]) == (0, 40)
+    for last, step in ((4, 0.02), (12, 0.1), (40, 1)):
+        below = [epsilon for epsilon in epsilons if epsilon <= last]
+        assert below[-1] == pytest.approx(last) and np.max(np.diff(below)) <= step + 1e-9
+
+
+def test_evidence_is_equal_where_its_counts_are():
+    first, same, other = (
+        ChainCounts(np.array([[k, 9], [2, 8]]), (10, 10), (2, 0)) for k in (4, 4, 5)
+    )
+    assert first == same and not first != same
+    assert first != other and not first == other and first != "chain"

@@ -105,3 +105,11 @@ def test_parts_that_are_neither_numbers_nor_labels():
         TypeError, match=r"must give numbers, vectors or labels, but gave \{'a': \{"
     ):
         Encoder("it").encode([{"a": {1, 2}}])
+
+
+def test_dicts_and_tuples_of_texts_are_outcomes():
+    encoder = Encoder("it")
+    outputs = encoder.encode([{"a": "x"}, {"a": "y"}, ("x", "y"), {"a": "x"}, ("x", "y")])
+    first, second, third = outputs.labels[:3].tolist()
+    assert outputs.labels.tolist() == [first, second, third, first, third]
+    assert len({first, second, third}) == 3

@@ -173,3 +173,11 @@ def test_one_entry_keeps_labels_apart():
     assert cells.describe(np.arange(cells.size) == 1) == "the output is 'failed'"
     mask = np.arange(cells.size) > 40
     assert cells.describe(mask).startswith("the output is a vector with entry 1 of at least")
+
+
+@pytest.mark.parametrize(("size", "number"), [(499, 0), (500, 1), (4999, 1)])
+def test_scores_that_there_are_enough_outputs_for(size, number):
+    """500 of the smaller side for a linear one; four of them from 5,000 on are tried elsewhere."""
+    sides, folds = shifted(0, 4999, 2)
+    few = [sides[0], Outputs(*(column[:size] for column in sides[1]))]
+    assert len(score_partitions(few, [folds[0], folds[1][:size]])) == number

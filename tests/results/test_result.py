@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import jax
 import numpy as np
@@ -11,6 +12,7 @@ import dpjax
 from dpjax import mechanisms
 from dpjax.inference import event_lower_bound
 from dpjax.mechanisms import Laplace, RandomizedResponse
+from dpjax.results._words import outputs_caption
 from dpjax.results.recipes import options_from_plain, options_to_plain
 
 EVENTS = dpjax.Events(num_samples=2_000, num_confirm=4_000)
@@ -254,3 +256,40 @@ def test_a_box_keeps_its_number_of_points():
     region = options_from_plain(dpjax.Local, content).region
     assert (region.low.tolist(), region.high.tolist()) == ([-5.0, 0.0], [6.0, 2.5])
     assert region.num_points == 37
+
+
+def test_a_witness_of_several_numbers_is_printed_with_all_of_them(results):
+    witness = dataclasses.replace(results["local"].witness, output=[0.25, -1.5])
+    text = str(dataclasses.replace(results["local"], witness=witness))
+    assert re.search(
+        r"^  witness .*, output \[0.25, -1.5\]: density [\d.]+ at the database", text, re.M
+    )
+
+
+def test_a_figure_is_written_where_a_path_is_given(results, tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = results["events"].plot(tmp_path / "figure.svg")
+    assert "<svg" in (tmp_path / "figure.svg").read_text() and figure.axes
+    with pytest.raises(ValueError, match=r"figure.doc"):
+        results["events"].plot(tmp_path / "figure.doc")
+
+
+def test_a_recipe_holds_all_pairs_or_none():
+    """A set of one database is no JSON: its text would be another database."""
+    mechanism = dpjax.HostMechanism(lambda d, n, rng: rng.integers(0, 2, n))
+    method = dpjax.Events(num_samples=200, num_confirm=400)
+    for pairs, is_plain in (([(0, 1), ("a", "b")], True), ([(0, 1), ({2}, 3)], False)):
+        recipe = dpjax.audit(mechanism, pairs, method=method).recipe
+        assert (recipe["pairs"] is not None) == is_plain
+        if is_plain:
+            assert recipe["pairs"]["database"] == [0, "a"]
+            assert recipe["pairs"]["neighbor"] == [1, "b"]
+
+
+def test_a_caption_without_a_curve_tells_the_level(results):
+    result = results["events"]
+    assert outputs_caption(result).startswith("Above, how outputs that searched are spread")
+    bare = dataclasses.replace(result, evidence=dataclasses.replace(result.evidence, curve=None))
+    level = f"epsilon is at least {result.lower_bound:.4g}, with confidence 0.999."
+    assert outputs_caption(bare) == level
+    assert outputs_caption(dataclasses.replace(result, witness=None)) == level
