@@ -246,3 +246,9 @@ def test_a_band_from_bounds():
     found = Band.of(lower, upper)
     assert largest(found, difference) == pytest.approx(0.1)
     assert profile(found, [0.0])[0] == pytest.approx(0.1) and profile(found, [5.0]).max() == 0
+
+
+def test_a_radius_is_0_where_the_error_allows_all():
+    """Phi(-r) + exp(-r^2 / 2) / 4 is 3/4 at r = 0 and falls."""
+    assert radius(1, 0.75) == radius(1, 0.9) == radius(3, 1 - 0.25**3) == 0
+    assert 0 < radius(1, 0.74) < 0.05

@@ -9,7 +9,7 @@ from scipy import optimize, special, stats
 
 from dpjax.inference import Difference, Ratio, Shift, clopper_pearson, event_lower_bound
 from dpjax.inference._blocks import Blocks, Windows
-from dpjax.inference._buehler import _Tail, buehler_bound
+from dpjax.inference._buehler import _halved, _Tail, buehler_bound
 
 CHANCES = [(p, p * r) for p in (0.02, 0.3, 0.9) for r in (1.0, 0.6, 0.1)] + [(1.0, 0.5)]
 
@@ -313,3 +313,24 @@ def test_the_curve_is_below_lines_between_its_lifted_points(level):
             own = special.logit(np.minimum(Shift().likelier(level, q), 1))
             lift = Shift().lift(level, q)[i]
             assert np.all(ends >= own[i : i + 2] + lift - 1e-9)
+
+
+@pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.05), Shift(), Difference()])
+def test_bisection_finds_the_level_of_the_naive_tail(hypothesis):
+    """It stands in where the secant steps take too long; from below and from nothing alike."""
+    counts, sizes, significance = SMALL[1]
+    tail, allowed = _Tail(hypothesis, counts, sizes, significance), 0.995 * significance
+    for low in (0.0, 0.9 * tail.observed):
+        level = _halved(tail, stats.norm.ppf(allowed), low, 0.005)
+        assert naive_tail(hypothesis, counts, sizes, significance, level) <= allowed
+        higher = level + 0.05 * hypothesis.error(*counts, sizes, stats.norm.isf(significance))
+        assert naive_tail(hypothesis, counts, sizes, significance, higher) > allowed
+
+
+def test_a_level_that_allows_everything_has_a_tail_of_1():
+    """At e^60 every p is possible, also with few draws on either side."""
+    for counts, sizes, significance in SMALL:
+        bounds = _Tail(Ratio(), counts, sizes, significance).at(60.0, np.linspace(0, 1, 5))
+        assert bounds.supremum == bounds.highest == 0
+    assert Ratio().line(1e3) == (math.inf, 0.0)
+    assert Ratio(0.1, distance=2).line(1.0) == pytest.approx((math.e**2, 0.1 * (1 + math.e)))

@@ -370,3 +370,40 @@ def test_cells_inside_a_range_hold_only_allowed_integers(low):
             for cell in range(cells.size)
         ]
         np.testing.assert_array_equal(cells.inside(region), expected)
+
+
+def many_bins(seed=3):
+    """A partition of 100 bins or more beside one label, and the cell of each of its outputs."""
+    outputs = [*laplace(seed, 20_000).tolist(), *["a"] * 300]
+    cells, encode = laid(outputs, discrete=False)
+    return cells, cells.index(encode(outputs))
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_merged_bins_are_neighbours_of_one_kind(limited):
+    cells, _ = many_bins()
+    allowed = np.arange(cells.size) % 50 < 20 if limited else None
+    group, (line,) = cells.merged(allowed)
+    position = cells.positions()[0]
+    assert cells.size > 70 and len(line) == group.max() + 1 < cells.size / 2
+    for number in range(len(line)):
+        members = np.flatnonzero(group == number)
+        # Without gaps, of at most three, all of them allowed or none.
+        assert 1 <= len(members) <= 3 and np.all(np.diff(members) == 1)
+        assert allowed is None or len(set(allowed[members].tolist())) == 1
+        np.testing.assert_allclose(line[number], position[members].mean())
+
+
+def test_a_chain_is_spread_over_what_was_not_seen():
+    """A bin goes with the later of its seen neighbours, a label goes last, and the seen stay."""
+    cells, _ = many_bins()
+    random = np.random.default_rng(1)
+    places, seen = random.integers(0, 9, cells.size), random.random(cells.size) < 0.4
+    spread = cells.spread(places, seen, last=9)
+    known = np.flatnonzero(seen & (np.arange(cells.size) >= cells.num_alone))
+    for cell in range(cells.size):
+        if cell < cells.num_alone or seen[cell]:
+            assert spread[cell] == (places[cell] if seen[cell] else 9)
+        else:
+            beside = [*known[known < cell][-1:], *known[known > cell][:1]]
+            assert spread[cell] == max(places[beside])
