@@ -30,6 +30,11 @@ _SMALL = 10
 """Largest integer that is moved by one."""
 GUARDS = ("strict", "stacklevel")
 """Named arguments that make no difference to a right program."""
+SYMMETRIC = frozenset(
+    "min max minimum maximum fmin fmax logaddexp logical_or logical_and union1d array_equal "
+    "hypot add multiply".split()
+)
+"""Functions whose arguments may stand in any order."""
 LIBRARIES = ("np", "jnp", "jax", "scipy", "math", "lax")
 """Modules whose named arguments have defaults."""
 
@@ -229,6 +234,8 @@ class _File:
             elif len(arguments) > 1:
                 end = self.at(arguments[1])[0]
             yield Change(self.file, "argument dropped", keyword.lineno, start, end, "")
+        if name in SYMMETRIC:
+            return
         for one, two in zip(node.args, node.args[1:], strict=False):
             if type(one) is type(two) and isinstance(one, (ast.Name, ast.Attribute, ast.Subscript)):
                 start, end = self.at(one)[0], self.at(two)[1]

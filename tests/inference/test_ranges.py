@@ -93,3 +93,11 @@ def test_many_places_are_thinned_and_the_ends_of_the_event_are_kept():
     halves = halves_of(np.where(inner, 1.0, 3.0), np.ones(1000), size=10**6)
     _, after = chosen(halves, ~inner & (line != 350) & (line != 360), 0, line=line)
     assert after.cells.tolist() == (~inner).tolist()
+
+
+def test_places_that_only_one_side_reaches_are_counted():
+    first, second = falling()
+    halves = halves_of(np.where(LINE < 35, first, 0.0), second)
+    union = (LINE < 20) & (LINE != 3) & (LINE != 11)
+    _, after = chosen(halves, union, 0, predicted=0.5)
+    assert after.cells.tolist() == (LINE < 20).tolist()

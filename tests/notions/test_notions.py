@@ -357,3 +357,22 @@ def test_rows_of_a_chain_in_words():
         assert chain.rows(found, "sure") == [
             ("lower bound", "0.2500, sure (a band)"), ("estimate", text),
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize("notion", EVERY)
+def test_pairs_differ_in_one_record_unless_another_distance_is_given(notion):
+    there = normal(1.0)
+    assert notion.hypothesis() == notion.hypothesis(1)
+    assert notion.of_band(there) == notion.of_band(there, 1)
+    assert Terms(notion, None, 0.9, num_claims=1, key=0).distance == 1
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 40])
+def test_each_of_several_claims_has_its_share_of_the_error(number):
+    asked = Terms(dpjax.Epsilon(), None, 0.9, num_claims=number, key=0)
+    assert 1 - asked.own_confidence == pytest.approx(0.1 / number, rel=1e-12)
+    notes = asked.notes()
+    assert len(notes) == (number > 1)
+    if notes:
+        assert f"{number} such bounds hold together with confidence 0.9" in notes[0]
+        assert f"with a probability of at most {0.1 / number:.3g}, so" in notes[0]

@@ -67,6 +67,9 @@ def test_regions_of_reals():
         assert (box.low.tolist(), box.high.tolist()) == ([-1], [1])
     # A region that reaches over the edge of the support is not outside it.
     assert as_region((-1, 1), RealSpace(0.0)).low.tolist() == [-1]
+    # A part of it outside is no matter.
+    for ends in ((0.5, 2), (-1, 0.5), (-1, 2)):
+        assert as_region(ends, RealSpace(0.0, 1.0)).high.tolist() == [ends[1]]
     square = as_region(([0, 1], [2, 3]), VectorSpace(2))
     assert square.low.tolist() == [0, 1] and square.high.tolist() == [2, 3]
 
@@ -89,6 +92,7 @@ def test_regions_of_reals():
         (([0, 0], [1, 1, 1]), VectorSpace(2), ValueError, "region must have ends of one shape"),
         ((-3, -1), RealSpace(0.0), ValueError, r"region \[-3, -1\] lies outside the support"),
         ((1, 2), RealSpace(0.0, 1.0), ValueError, r"region \[1, 2\] lies outside the support"),
+        ((-1, 0), RealSpace(0.0, 1.0), ValueError, r"region \[-1, 0\] lies outside the support"),
         (Outcomes(0, 2, np.ones(2, bool)), RealSpace(), TypeError, "an interval or a box"),
         (([0] * 4, [1] * 4), VectorSpace(4), ValueError, "dimension 4 are too many .*at most 3"),
         ((0.2, 0.8), IntegerSpace(), ValueError, r"region \[0\.2, 0\.8\] holds no integer"),

@@ -12,7 +12,7 @@ import dpjax
 from dpjax import mechanisms
 from dpjax.inference import event_lower_bound
 from dpjax.mechanisms import Laplace, RandomizedResponse
-from dpjax.results._words import outputs_caption
+from dpjax.results._words import claimed, outputs_caption
 from dpjax.results.recipes import options_from_plain, options_to_plain
 
 EVENTS = dpjax.Events(num_samples=2_000, num_confirm=4_000)
@@ -293,3 +293,59 @@ def test_a_caption_without_a_curve_tells_the_level(results):
     level = f"epsilon is at least {result.lower_bound:.4g}, with confidence 0.999."
     assert outputs_caption(bare) == level
     assert outputs_caption(dataclasses.replace(result, witness=None)) == level
+
+
+def test_options_of_all_kinds_come_back_from_json():
+    inside = np.array([True, False, True, True, False])
+    for options in (
+        dpjax.Events(2_000, 4_000, dpjax.partitions.Outcomes(-2, 5, inside)),
+        dpjax.Local(bandwidth=0.25, kernel="biweight"),
+        dpjax.Local(bandwidth="hoelder"),
+        dpjax.Renyi(2.5),
+    ):
+        content = json.loads(json.dumps(options_to_plain(options)))
+        back = options_from_plain(type(options), content)
+        assert options_to_plain(back) == content and type(back) is type(options)
+    region = dpjax.Events(2_000, 4_000, dpjax.partitions.Outcomes(-2, 5, inside))
+    region = options_from_plain(dpjax.Events, options_to_plain(region)).region
+    assert region.low == -2 and region.allowed.tolist() == inside.tolist()
+    with pytest.raises(ValueError, match=r"bandwidth rule 'Scot' is not known; .*Scott"):
+        options_from_plain(dpjax.Local, {"bandwidth": {"rule": "Scot"}})
+
+
+def test_a_recipe_leaves_out_pairs_that_json_does_not_give_back(monkeypatch):
+    """Arrays and lists are not the same to a function, and a long text is only begun."""
+    mechanism = dpjax.HostMechanism(lambda d, n, rng: rng.integers(0, 2, n))
+    method = dpjax.Events(num_samples=200, num_confirm=400)
+
+    def plain(*pair):
+        return dpjax.audit(mechanism, [pair], method=method).recipe["pairs"]
+
+    assert plain(np.arange(2), np.arange(3))["dtype"] == "int64"
+    assert plain([0, 1], [0, 1, 2])["neighbor"] == [[0, 1, 2]]
+    assert plain(np.arange(2), [0, 1, 2]) is None
+    assert plain({"a": np.arange(2)}, {"a": np.arange(3)}) is None
+    assert plain({"a": {"b": np.arange(2)}}, {"a": 1}) is None
+    assert plain(["x"] * 900, ["x"]) is None
+    monkeypatch.setattr("dpjax.results._build._MOST_PAIRS", 0)
+    assert plain(0, 1) is None
+
+
+def test_claims_at_a_distance_are_said_to_be_of_one_record(results):
+    stated = results["events"].statement
+    said = claimed(dataclasses.replace(results["at a distance"], statement=stated))
+    assert len(said) == 2 and "Those of each pair differ in 3, and every bound" in said[1]
+    assert len(claimed(results["events"])) == 1
+
+
+@pytest.mark.parametrize("subject", [{"kind": "nothing"}, {"kind": 3}, {}, "laplace"])
+def test_subjects_that_are_none_are_refused(results, subject):
+    result = results["events"]
+    damaged = dataclasses.replace(result, recipe=result.recipe | {"subject": subject})
+    with pytest.raises((TypeError, ValueError), match="the recipe's subject"):
+        dpjax.rerun(damaged)
+
+
+def test_only_notions_are_asked_for(results):
+    with pytest.raises(TypeError, match="notion must be a notion of dpjax, but was 'gdp'"):
+        results["events"].bound("gdp")
