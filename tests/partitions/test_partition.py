@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Box, Encoder, Outcomes, lay
+from dpjax.partitions._words import _Part, _Words
 
 INF, NAN = np.inf, np.nan
 
@@ -418,3 +419,18 @@ def test_tails_have_edges_at_shares_that_halve():
         reached = np.cumsum(outer)
         for level in 0.5 ** np.arange(1, 7) / 96:
             assert np.min(np.abs(reached - level)) < 0.1 * level
+
+
+@pytest.mark.parametrize(("joint", "shown"), [(" or ", 4), ("; or ", 2)])
+def test_of_many_parts_the_first_are_named_and_the_others_counted(joint, shown):
+    cells, _ = laid(laplace(0))
+    for number in range(1, 9):
+        parts = [_Part(f"part {place}", 1 + place % 2) for place in range(number)]
+        text, whole = (_Words(cells, full).listed(parts, joint) for full in (False, True))
+        assert all(part.text in whole for part in parts)
+        if number <= shown + 1:
+            assert text == whole
+        else:
+            left = sum(part.cells for part in parts[shown:])
+            assert f"{number - shown} more such sets ({left} cells)" in text
+            assert [part.text in text for part in parts] == [p < shown for p in range(number)]
