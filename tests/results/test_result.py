@@ -12,6 +12,7 @@ import dpjax
 from dpjax import mechanisms
 from dpjax.inference import event_lower_bound
 from dpjax.mechanisms import Laplace, RandomizedResponse
+from dpjax.results._figures import notions_figure
 from dpjax.results._words import claimed, outputs_caption
 from dpjax.results.recipes import options_from_plain, options_to_plain
 
@@ -349,3 +350,15 @@ def test_subjects_that_are_none_are_refused(results, subject):
 def test_only_notions_are_asked_for(results):
     with pytest.raises(TypeError, match="notion must be a notion of dpjax, but was 'gdp'"):
         results["events"].bound("gdp")
+
+
+@pytest.mark.parametrize("distance", [1, 2])
+def test_curves_of_a_pair_are_compared_with_claims_of_one_record(monkeypatch, distance):
+    """At a distance they are of another number of records, and the claim is left out."""
+    pytest.importorskip("matplotlib")
+    drawn = []
+    monkeypatch.setattr("dpjax.plotting.Claimed", lambda *given: given)
+    monkeypatch.setattr("dpjax.plotting.plot_notions", lambda *given, **_: drawn.append(given[2]))
+    options = {"method": EVENTS, "notion": dpjax.Zcdp(), "claim": 0.25, "distance": distance}
+    notions_figure(dpjax.audit(Laplace(1.0), [(0.0, float(distance))], **options))
+    assert drawn[0][:2] == (("zcdp", 0.25) if distance == 1 else (None, None))
