@@ -362,3 +362,10 @@ def test_curves_of_a_pair_are_compared_with_claims_of_one_record(monkeypatch, di
     options = {"method": EVENTS, "notion": dpjax.Zcdp(), "claim": 0.25, "distance": distance}
     notions_figure(dpjax.audit(Laplace(1.0), [(0.0, float(distance))], **options))
     assert drawn[0][:2] == (("zcdp", 0.25) if distance == 1 else (None, None))
+
+
+def test_pages_have_figures_where_html_shows_them(results):
+    pytest.importorskip("matplotlib")
+    for kind, number in ((".html", 1), (".md", 0)):
+        page = results["events"].page(kind)
+        assert sum(len(section.figures) for section in page.sections) == number

@@ -1,5 +1,7 @@
 """Files of recorded outputs: what is read is what was written, or one clear refusal."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -273,3 +275,11 @@ def test_columns_of_parquet_have_no_number_below_0(tmp_path):
     for column in (-1, "-1", 2, "c"):
         with pytest.raises(ValueError, match=f"has no column {column!r}"):
             read_samples(tmp_path / "ab.parquet", column)
+
+
+def test_a_library_that_is_missing_is_no_fault_of_the_file(tmp_path, monkeypatch):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    for name in ("pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match="pyarrow"):
+        read_samples(tmp_path / "a.parquet")
