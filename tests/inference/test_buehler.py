@@ -9,7 +9,7 @@ from scipy import optimize, special, stats
 
 from dpjax.inference import Difference, Ratio, Shift, clopper_pearson, event_lower_bound
 from dpjax.inference._blocks import Blocks, Windows
-from dpjax.inference._buehler import _halved, _Tail, buehler_bound
+from dpjax.inference._buehler import _halved, _line_gaps, _Tail, buehler_bound
 
 CHANCES = [(p, p * r) for p in (0.02, 0.3, 0.9) for r in (1.0, 0.6, 0.1)] + [(1.0, 0.5)]
 
@@ -334,3 +334,15 @@ def test_a_level_that_allows_everything_has_a_tail_of_1():
         assert bounds.supremum == bounds.highest == 0
     assert Ratio().line(1e3) == (math.inf, 0.0)
     assert Ratio(0.1, distance=2).line(1.0) == pytest.approx((math.e**2, 0.1 * (1 + math.e)))
+
+
+@pytest.mark.parametrize("trials", [1, 300])
+def test_gaps_below_lines_are_bounded_and_nearly_attained_by_short_ones(trials):
+    """Of n ln(1 + e^a) below its chord between log odds, by a grid on each interval."""
+    for p, loosest in ((np.geomspace(1e-6, 0.9, 9), math.inf), (np.linspace(0.2, 0.8, 60), 1.1)):
+        a, gaps = special.logit(p), _line_gaps(p, trials)
+        for i, gap in enumerate(gaps):
+            between = np.linspace(a[i], a[i + 1], 101)
+            curve = trials * np.logaddexp(0, between)
+            largest = np.max(np.interp(between, between[[0, -1]], curve[[0, -1]]) - curve)
+            assert 0 < largest <= gap * (1 + 1e-9) and gap <= loosest * largest

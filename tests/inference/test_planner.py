@@ -350,3 +350,10 @@ def test_finite_outputs_that_are_none_are_refused(changed, kind, name):
     assert FiniteOutputs(**right).layout(0.5, None).num_intervals == 2
     with pytest.raises(kind, match=name):
         FiniteOutputs(**(right | changed))
+
+
+def test_one_input_is_nothing_to_compare():
+    asked = {"lipschitz": 1.0, "precision": 0.5, "confidence": 0.8}
+    with pytest.raises(ValueError, match="inputs must be an integer >= 2"):
+        plan(**asked, inputs=1)
+    assert plan(**asked, inputs=3).num_samples > plan(**asked, inputs=2).num_samples

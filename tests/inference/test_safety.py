@@ -157,3 +157,12 @@ def test_a_check_is_passed_with_a_probability_of_95_percent_unless_another_is_gi
     raised, other = plan_safety(planned)
     assert other.probability == pytest.approx(0.9, abs=1e-6)
     assert raised.num_samples >= planned.num_samples
+
+
+@pytest.mark.parametrize("probability", [0.0, 1.0, -0.5, 1.9])
+def test_probabilities_that_are_none_are_refused(probability):
+    planned = plan(lipschitz=0.8, precision=1.0, confidence=0.8)
+    with pytest.raises(ValueError, match="probability must lie strictly between 0 and 1"):
+        safety_check(planned, probability=probability)
+    with pytest.raises(ValueError, match="probability must lie strictly between 0 and 1"):
+        plan_safety(planned, probability=probability)

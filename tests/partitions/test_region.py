@@ -9,6 +9,7 @@ import pytest
 
 from dpjax.core.types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
 from dpjax.partitions import Box, Outcomes, as_region, product_grid
+from dpjax.partitions._curve import curve_of
 
 
 @pytest.mark.parametrize(("dimension", "num_points"), [(1, 5), (2, 4), (3, 3)])
@@ -120,3 +121,26 @@ def test_refused_boxes():
         Box(0, 1, 1)
     with pytest.raises(ValueError, match="region must have ends of one shape"):
         Box([[0, 0]], [[1, 1]])
+
+
+def test_an_outline_keeps_what_is_seen_most():
+    """2,000 numbers by their counts and 60 labels by their losses, in the order of the cells."""
+    random = np.random.default_rng(2)
+    counts = random.integers(0, 50, (2, 2600))
+    bounds = np.stack([np.arange(2600.0), np.arange(2600.0) + 1], axis=1)
+    bounds[:100] = np.nan
+    bounds[100, 0], bounds[-1, 1] = -np.inf, np.inf
+    counts[:, [100, -1]] = 60
+    found = curve_of(counts, np.arange(2600) % 2 == 0, bounds, lambda cell: f"label {cell}")
+    kept = [int(name[6:]) for name in found["points"] if isinstance(name, str)]
+    assert kept == sorted(kept) and len(kept) == 60
+    shares = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1)
+    weights = (np.abs(np.log(shares[0] / shares[1])) * shares.max(axis=0))[:100]
+    assert weights[kept].min() >= np.delete(weights, kept).max()
+    numbers = [point for point in found["points"] if not isinstance(point, str)]
+    assert len(numbers) == 2000 and numbers[0] == bounds[100, 1] and numbers[-1] == 2599
+    cells = [int(np.floor(point)) for point in numbers[1:-1]]
+    most = counts.max(axis=0)
+    left_out = np.setdiff1d(np.arange(101, 2599), cells)
+    assert most[cells].min() >= most[left_out].max()
+    np.testing.assert_allclose(numbers[1:-1], np.array(cells) + 0.5)
