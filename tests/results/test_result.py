@@ -12,7 +12,7 @@ import dpjax
 from dpjax import mechanisms
 from dpjax.inference import event_lower_bound
 from dpjax.mechanisms import Laplace, RandomizedResponse
-from dpjax.results._figures import notions_figure
+from dpjax.results._figures import notions_figure, outputs_figure
 from dpjax.results._words import claimed, outputs_caption
 from dpjax.results.recipes import options_from_plain, options_to_plain
 
@@ -369,3 +369,33 @@ def test_pages_have_figures_where_html_shows_them(results):
     for kind, number in ((".html", 1), (".md", 0)):
         page = results["events"].page(kind)
         assert sum(len(section.figures) for section in page.sections) == number
+
+
+def test_a_figure_shows_outputs_where_there_are_some_and_else_the_level(results, monkeypatch):
+    """With the title, the pair and what is claimed; a level that is no epsilon marks no loss."""
+    pytest.importorskip("matplotlib")
+    drawn = []
+    for name in ("plot_outputs", "plot_levels"):
+        note = lambda *given, _name=name, **options: drawn.append((_name, given, options))  # noqa: E731
+        monkeypatch.setattr(f"dpjax.plotting.{name}", note)
+    result = results["events"]
+    bare = dataclasses.replace(result, evidence=dataclasses.replace(result.evidence, curve=None))
+    gdp = results["at a distance"]
+    for shown in (result, bare, dataclasses.replace(result, witness=None), gdp):
+        outputs_figure(shown)
+    assert [name for name, *_ in drawn] == ["plot_outputs", *["plot_levels"] * 2, "plot_outputs"]
+    title, curve, marks = drawn[0][1]
+    assert title == f"laplace: {result.verdict} (pair 0)" and curve == result.evidence.curve
+    assert tuple(marks) == (result.witness.output, result.estimate, result.lower_bound, 0.5)
+    assert drawn[0][2] == {"discrete": True, "num_samples": 2_000, "score": None}
+    assert drawn[3][1][2] is None
+    levels = (result.lower_bound, result.upper_bound, result.estimate, 0.5, "confidence 0.999")
+    assert drawn[1][1] == (f"laplace: {result.verdict}", "epsilon", *levels)
+
+
+def test_a_page_lists_the_scores_of_the_search(results):
+    scores = (("first", 0.25), ("second", None))
+    seen = dataclasses.replace(results["events"].evidence, pair_scores=scores)
+    page = dataclasses.replace(results["events"], evidence=seen).page(".md")
+    tables = [section.table for section in page.sections if "Pairs, by what" in section.title]
+    assert [list(table.rows) for table in tables] == [[("first", "0.2500"), ("second", "infinite")]]
