@@ -101,7 +101,7 @@ class Encoder:
             )
         rows = raw.reshape(len(raw), -1)
         self._check_dimension(rows.shape[1])
-        if raw.dtype.kind in "iu" and np.any(np.abs(rows.astype(np.float64)) > LARGEST):
+        if raw.dtype.kind in "iu" and np.any((rows > LARGEST) | (rows < -LARGEST)):
             if rows.shape[1] > 1:
                 raise ValueError(f"{self.source} gave vectors of integers above 2^53.")
             return self._encode_objects([int(value) for value in rows[:, 0]])

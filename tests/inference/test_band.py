@@ -246,3 +246,27 @@ def test_a_band_from_bounds():
     found = Band.of(lower, upper)
     assert largest(found, difference) == pytest.approx(0.1)
     assert profile(found, [0.0])[0] == pytest.approx(0.1) and profile(found, [5.0]).max() == 0
+
+
+def test_a_radius_is_0_where_the_error_allows_all():
+    """Phi(-r) + exp(-r^2 / 2) / 4 is 3/4 at r = 0 and falls."""
+    assert radius(1, 0.75) == radius(1, 0.9) == radius(3, 1 - 0.25**3) == 0
+    assert 0 < radius(1, 0.74) < 0.05
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, 8.0])
+def test_a_band_of_many_sets_shows_at_least_the_best_of_them(order):
+    """Known sets: the divergence of two outcomes, in or out, is below that of all outputs."""
+    laws = np.array([[0.5, 0.3, 0.15, 0.05], [0.05, 0.15, 0.3, 0.5]])
+    found = renyi(known_band(laws), [order])[0]
+    inside = np.cumsum(laws, axis=1)[:, :-1]
+    p, q = np.stack([inside, 1 - inside]), np.stack([inside, 1 - inside])
+    if order == 1:
+        parts = np.sum(p[:, 0] * np.log(p[:, 0] / q[:, 1]), axis=0)
+        whole = np.sum(laws[0] * np.log(laws[0] / laws[1]))
+    else:
+        parts = np.log(np.sum(p[:, 0] ** order * q[:, 1] ** (1 - order), axis=0)) / (order - 1)
+        whole = np.log(np.sum(laws[0] ** order * laws[1] ** (1 - order))) / (order - 1)
+    assert parts.max() - 1e-9 <= found <= whole + 1e-9
+    # Without chords between sets, the best of the sets remains.
+    assert renyi(known_band(laws), [order], nodes=[0.0])[0] == pytest.approx(parts.max(), rel=1e-9)

@@ -9,7 +9,7 @@ from scipy import optimize, special, stats
 
 from dpjax.inference import Difference, Ratio, Shift, clopper_pearson, event_lower_bound
 from dpjax.inference._blocks import Blocks, Windows
-from dpjax.inference._buehler import _Tail, buehler_bound
+from dpjax.inference._buehler import _halved, _line_gaps, _Tail, buehler_bound
 
 CHANCES = [(p, p * r) for p in (0.02, 0.3, 0.9) for r in (1.0, 0.6, 0.1)] + [(1.0, 0.5)]
 
@@ -74,10 +74,10 @@ def test_as_tight_as_the_normal_bound_where_counts_are_large(counts):
 
 def truth(hypothesis, p, q):
     """The level that the probabilities themselves show."""
-    if hypothesis == Shift():
-        return stats.norm.ppf(p) - stats.norm.ppf(q)
-    if hypothesis == Difference():
-        return p - q
+    if isinstance(hypothesis, Shift):
+        return (stats.norm.ppf(p) - stats.norm.ppf(q)) / hypothesis.distance
+    if isinstance(hypothesis, Difference):
+        return (p - q) / hypothesis.distance
     k, delta = hypothesis.distance, hypothesis.delta
 
     def missing(t):
@@ -88,6 +88,7 @@ def truth(hypothesis, p, q):
 
 HYPOTHESES = [
     Ratio(), Ratio(1e-5), Ratio(0.02), Ratio(0.1), Ratio(0.02, distance=3), Shift(), Difference(),
+    Shift(2), Difference(3),
 ]  # fmt: skip
 
 
@@ -276,3 +277,72 @@ def test_bounds_rise_with_the_first_count_at_small_errors(error):
     bounds = [event_lower_bound(count, 0, 2000, 2000, 1 - error) for count in range(940, 1060, 3)]
     # To the tolerance of the search, in standard errors of about 1.
     assert bounds[0] > 3 and np.all(np.diff(bounds) > -0.05)
+
+
+@pytest.mark.parametrize("kind", [Difference, Shift])
+def test_levels_at_a_distance_are_shared_among_its_records(kind):
+    """k records of level t are one of level k t: orders, errors and bounds fall by the factor k."""
+    counts, sizes, one = (70, 40), (100, 120), kind()
+    bound = float(event_lower_bound(*counts, *sizes, 0.95, one))
+    for k in (2, 5):
+        many, q = kind(k), np.linspace(0.05, 0.3, 6)
+        for name in ("order", "error"):
+            whole, share = (getattr(h, name)(*counts, sizes, 1.6) for h in (one, many))
+            assert share == pytest.approx(whole / k, rel=1e-12)
+        np.testing.assert_allclose(many.likelier(0.1, q), one.likelier(0.1 * k, q))
+        np.testing.assert_allclose(many.other(0.1, many.likelier(0.1, q)), q)
+        np.testing.assert_allclose(many.lift(0.1, q), one.lift(0.1 * k, q))
+        # To the tolerance of the search, in standard errors of about 0.2 at most.
+        found = float(event_lower_bound(*counts, *sizes, 0.95, many))
+        assert found == pytest.approx(bound / k, abs=0.002 / k)
+
+
+@pytest.mark.parametrize("level", [0.2, 0.7, 1.5])
+def test_the_curve_is_below_lines_between_its_lifted_points(level):
+    """Both ends of an interval are lifted by what it needs, as by what its neighbor needs."""
+    tail = _Tail(Shift(), (120, 0), (300, 20), 0.05)
+    q, p = tail._curve(level, np.linspace(0.0, 1.0, 5))
+    for i in range(len(q) - 1):
+        if p[i + 1] < 1:
+            between = np.linspace(q[i], q[i + 1], 50)
+            ends = special.logit(p[i : i + 2])
+            curve = special.logit(Shift().likelier(level, between))
+            chord = np.interp(special.logit(between), special.logit(q[i : i + 2]), ends)
+            assert np.all(curve <= chord + 1e-9)
+            # And each by the whole of what the line needs, which rests on slopes alone.
+            own = special.logit(np.minimum(Shift().likelier(level, q), 1))
+            lift = Shift().lift(level, q)[i]
+            assert np.all(ends >= own[i : i + 2] + lift - 1e-9)
+
+
+@pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.05), Shift(), Difference()])
+def test_bisection_finds_the_level_of_the_naive_tail(hypothesis):
+    """It stands in where the secant steps take too long; from below and from nothing alike."""
+    counts, sizes, significance = SMALL[1]
+    tail, allowed = _Tail(hypothesis, counts, sizes, significance), 0.995 * significance
+    for low in (0.0, 0.9 * tail.observed):
+        level = _halved(tail, stats.norm.ppf(allowed), low, 0.005)
+        assert naive_tail(hypothesis, counts, sizes, significance, level) <= allowed
+        higher = level + 0.05 * hypothesis.error(*counts, sizes, stats.norm.isf(significance))
+        assert naive_tail(hypothesis, counts, sizes, significance, higher) > allowed
+
+
+def test_a_level_that_allows_everything_has_a_tail_of_1():
+    """At e^60 every p is possible, also with few draws on either side."""
+    for counts, sizes, significance in SMALL:
+        bounds = _Tail(Ratio(), counts, sizes, significance).at(60.0, np.linspace(0, 1, 5))
+        assert bounds.supremum == bounds.highest == 0
+    assert Ratio().line(1e3) == (math.inf, 0.0)
+    assert Ratio(0.1, distance=2).line(1.0) == pytest.approx((math.e**2, 0.1 * (1 + math.e)))
+
+
+@pytest.mark.parametrize("trials", [1, 300])
+def test_gaps_below_lines_are_bounded_and_nearly_attained_by_short_ones(trials):
+    """Of n ln(1 + e^a) below its chord between log odds, by a grid on each interval."""
+    for p, loosest in ((np.geomspace(1e-6, 0.9, 9), math.inf), (np.linspace(0.2, 0.8, 60), 1.1)):
+        a, gaps = special.logit(p), _line_gaps(p, trials)
+        for i, gap in enumerate(gaps):
+            between = np.linspace(a[i], a[i + 1], 101)
+            curve = trials * np.logaddexp(0, between)
+            largest = np.max(np.interp(between, between[[0, -1]], curve[[0, -1]]) - curve)
+            assert 0 < largest <= gap * (1 + 1e-9) and gap <= loosest * largest

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from dpjax.inference import Ratio, choose_event
+from dpjax.inference._choice import _halves
 
 CELLS = 60
 
@@ -82,3 +83,14 @@ def test_delta_leaves_nothing_to_choose():
     counts = np.array([[50, 50], [50, 50]])
     event = choose_event(counts, 1_000, 0.95, judge=counts, hypothesis=Ratio(0.9))
     assert not event.cells.any() and event.predicted == 0 and event.larger == 0
+
+
+def test_without_a_judge_each_draw_is_in_one_of_two_halves():
+    """Sizes are binomial: 5 standard errors, 6e-7 each."""
+    counts = np.array([[[40_000, 3, 0], [900, 10_000, 1]]])
+    halves = _halves(counts, None)
+    assert halves.shape == (1, 2, 2, 3)
+    np.testing.assert_array_equal(halves.sum(axis=1), counts)
+    assert np.all(np.abs(halves[:, 0] - counts / 2) <= 5 * np.sqrt(counts / 4))
+    both = _halves(counts, counts + 1)
+    np.testing.assert_array_equal(both, np.stack([counts, counts + 1], axis=1))

@@ -95,3 +95,9 @@ def test_unseen_events_are_as_rare_as_stated():
         unseen_probability(0)
     with pytest.raises(ValueError, match="chance must lie strictly between 0 and 1"):
         unseen_probability(10, 1.0)
+
+
+@pytest.mark.parametrize("chance", [0.0, 1.0, -1.0, 2.0])
+def test_chances_that_are_none_are_refused(chance):
+    with pytest.raises(ValueError, match="chance must lie strictly between 0 and 1"):
+        unseen_probability(10, chance)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpjax.inference import InputInterval, plan, plan_finite
+from dpjax.inference import FiniteOutputs, InputInterval, plan, plan_finite
 from dpjax.inference._chernoff import log_chernoff_tail
 
 
@@ -329,3 +329,31 @@ def test_types_are_refused():
         plan(lipschitz=1.0, precision=0.5, num_samples=1e6)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="least_probability must be at most 1 / num_outputs"):
         plan_finite(num_outputs=4, least_probability=0.3, precision=0.1, confidence=0.9)
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind", "name"),
+    [
+        ({"num_outputs": 1}, ValueError, "num_outputs"),
+        ({"num_outputs": 2.5}, TypeError, "num_outputs"),
+        ({"num_inputs": 1}, ValueError, "num_inputs"),
+        ({"least_probability": 0.0}, ValueError, "least_probability must be a number > 0"),
+        ({"least_probability": -0.1}, ValueError, "least_probability must be a number > 0"),
+        ({"least_probability": math.nan}, ValueError, "least_probability"),
+        ({"least_probability": None}, TypeError, "least_probability .* but was not given"),
+        ({"least_probability": "1"}, TypeError, "least_probability"),
+        ({"least_probability": 0.51}, ValueError, "must be at most 1 / num_outputs = 0.5"),
+    ],
+)
+def test_finite_outputs_that_are_none_are_refused(changed, kind, name):
+    right = {"num_outputs": 2, "least_probability": 0.5, "num_inputs": 2}
+    assert FiniteOutputs(**right).layout(0.5, None).num_intervals == 2
+    with pytest.raises(kind, match=name):
+        FiniteOutputs(**(right | changed))
+
+
+def test_one_input_is_nothing_to_compare():
+    asked = {"lipschitz": 1.0, "precision": 0.5, "confidence": 0.8}
+    with pytest.raises(ValueError, match="inputs must be an integer >= 2"):
+        plan(**asked, inputs=1)
+    assert plan(**asked, inputs=3).num_samples > plan(**asked, inputs=2).num_samples

@@ -80,3 +80,24 @@ def test_ranges_are_judged_by_other_draws():
     event = choose_event(halves[0], 20_000, 0.95, judge=halves[1])
     union = event._replace(cells=LINE % 3 == 0, predicted=np.array(0.05))
     assert simpler(union, halves, [LINE], None, 20_000, 0.95, Ratio()) is union
+
+
+def test_many_places_are_thinned_and_the_ends_of_the_event_are_kept():
+    line = np.arange(1000.0)
+    first = np.where(line < 437, 2.0, 1.0)
+    halves = halves_of(first, first[::-1] * 0 + 3 - first, size=10**6)
+    union = (line < 437) & (line != 3) & (line != 11)
+    _, after = chosen(halves, union, 0, line=line)
+    assert after.cells.tolist() == (line < 437).tolist()
+    inner = (line >= 437) | (line < 300)
+    halves = halves_of(np.where(inner, 1.0, 3.0), np.ones(1000), size=10**6)
+    _, after = chosen(halves, ~inner & (line != 350) & (line != 360), 0, line=line)
+    assert after.cells.tolist() == (~inner).tolist()
+
+
+def test_places_that_only_one_side_reaches_are_counted():
+    first, second = falling()
+    halves = halves_of(np.where(LINE < 35, first, 0.0), second)
+    union = (LINE < 20) & (LINE != 3) & (LINE != 11)
+    _, after = chosen(halves, union, 0, predicted=0.5)
+    assert after.cells.tolist() == (LINE < 20).tolist()

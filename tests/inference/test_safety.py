@@ -146,3 +146,23 @@ def test_binomial_level():
             if binom.cdf(k, num_runs, 0.9) <= 0.05
         )
         assert level <= 0.05
+
+
+def test_a_check_is_passed_with_a_probability_of_95_percent_unless_another_is_given():
+    """The smallest beta that reaches it, by Theorem 3: one that raises the samples takes 90%."""
+    planned = plan(lipschitz=0.8, width=1.5, precision=1.0, confidence=0.95)
+    check = safety_check(planned)
+    assert check == safety_check(planned, probability=0.95)
+    assert check.probability == pytest.approx(0.95, abs=1e-6) and check.probability >= 0.95
+    raised, other = plan_safety(planned)
+    assert other.probability == pytest.approx(0.9, abs=1e-6)
+    assert raised.num_samples >= planned.num_samples
+
+
+@pytest.mark.parametrize("probability", [0.0, 1.0, -0.5, 1.9])
+def test_probabilities_that_are_none_are_refused(probability):
+    planned = plan(lipschitz=0.8, precision=1.0, confidence=0.8)
+    with pytest.raises(ValueError, match="probability must lie strictly between 0 and 1"):
+        safety_check(planned, probability=probability)
+    with pytest.raises(ValueError, match="probability must lie strictly between 0 and 1"):
+        plan_safety(planned, probability=probability)

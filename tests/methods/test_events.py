@@ -299,3 +299,14 @@ def test_recorded_outputs_of_every_kind_have_a_bound_that_covers(kind):
     )
     assert np.sum(bounds > level) <= stats.binom.isf(1e-5, 200, 0.05)
     assert np.median(bounds) > 0.5 * level
+
+
+def test_sizes_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match=r"num_draws must be given alone, .* so were num_confirm"):
+        dpjax.Events(num_draws=10_000, num_confirm=500)
+    with pytest.raises(ValueError, match="num_confirm and num_samples"):
+        dpjax.Events(500, 500, num_draws=10_000)
+    with pytest.raises(ValueError, match="num_draws"):
+        dpjax.Events(num_draws=100).rounds(num_pairs=90)
+    for draws in (20_000, 10**6):
+        assert dpjax.Events(num_draws=draws).rounds(num_pairs=3) is not None

@@ -17,6 +17,7 @@ import dpjax
 from dpjax import Events, Execution, HostMechanism, Local
 from dpjax.core import streaming
 from dpjax.core.errors import Stopped, signals_wait
+from dpjax.inference import Ratio, event_lower_bound
 from dpjax.mechanisms import Laplace, TruncatedLaplace
 
 SIZES = Events(num_samples=1000, num_confirm=10_000)
@@ -116,6 +117,29 @@ def test_a_stop_says_what_is_shown_so_far():
     assert "9000 at the database and 9000 at the neighbor" in str(stopped.value)
     # Half the width of the bound is about 3.3 / sqrt(9000 * 0.16), and a search may miss a little.
     assert found is not None and 0.8 < float(found[1]) < 1
+
+
+def test_a_stop_says_what_is_shown_with_the_share_of_one_claim():
+    """18 batches a side were counted, of which the sentence's bound follows by hand."""
+    drawn = []
+
+    def answers(database, num_samples, seed):
+        outputs = np.random.default_rng(seed).random(num_samples) < 0.3 + 0.4 * database
+        drawn.append((database, int(outputs.sum())))
+        return outputs
+
+    mechanism = HostMechanism(after_calls(5 + 36, answers), batch_size=500)
+    with pytest.raises(Stopped) as stopped:
+        dpjax.audit(mechanism, PAIR, method=SIZES, num_claims=1000, distance=2)
+    found = re.search(r"epsilon is at least ([\d.]+), if", str(stopped.value))
+    ones = [sum(count for side, count in drawn[4:40] if side == database) for database in (0, 1)]
+    zeros = [9000 - count for count in ones]
+    assert "9000 at the database and 9000 at the neighbor" in str(stopped.value)
+    possible = [
+        event_lower_bound(*counts, 9000, 9000, 1 - 1e-3 / 1000, Ratio(distance=2))
+        for counts in (ones[::-1], zeros)
+    ]
+    assert found is not None and found[1] in [f"{float(bound):.4f}" for bound in possible]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from dpjax.inference import Event
 from dpjax.inference._band import band, radius
 from dpjax.inference._buehler import buehler_bound
 from dpjax.inference._hypotheses import Ratio
-from dpjax.notions import ChainCounts, EventAndChain, EventCounts
+from dpjax.notions import ChainCounts, EventAndChain, EventCounts, evidence_from_plain
 
 COUNTS, TRIALS = np.array([30, 200]), (400, 1_000)
 
@@ -52,3 +52,29 @@ def test_corners_of_a_band_are_outside_of_the_quarter_circle():
             high = stats.beta.isf(second, m + 1, 200 - m)
             assert lower[place, j] == pytest.approx(low, rel=1e-9)
             assert upper[place, j] == pytest.approx(high, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"trials": [0, 1_000]}, "trials must be an integer >= 1"),
+        ({"counts": [401, 200]}, "counts"),
+        ({"counts": [-1, 200]}, "counts"),
+        ({"event": 2}, "event"),
+    ],
+)
+def test_counts_that_are_none_are_refused(changed, message):
+    content = counted(1).to_plain()
+    assert evidence_from_plain(content).to_plain() == content
+    with pytest.raises(ValueError, match=message):
+        evidence_from_plain(content | changed)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"usable": [3, 0]}, {"usable": [0, -1]}, {"trials": [10, 1_000]}]
+)
+def test_chains_that_are_none_are_refused(changed):
+    content = ChainCounts(np.array([[5, 30], [100, 200]]), TRIALS, (2, 0)).to_plain()
+    assert evidence_from_plain(content).to_plain() == content
+    with pytest.raises(ValueError):
+        evidence_from_plain(content | changed)

@@ -8,7 +8,14 @@ from scipy import stats
 
 import dpjax
 from dpjax.inference import choose_event, known_band
-from dpjax.notions import NOTIONS, ChainCounts, Terms, evidence_from_plain
+from dpjax.notions import (
+    NOTIONS,
+    ChainCounts,
+    HistogramLevel,
+    Statement,
+    Terms,
+    evidence_from_plain,
+)
 from dpjax.notions._claims import epsilon_at
 from dpjax.partitions import Budget, Outputs, Search, lay
 from dpjax.results.recipes import notion_from_plain, notion_to_plain
@@ -47,6 +54,11 @@ def test_bounds_of_one_record_from_pairs_that_differ_in_several(distance):
     assert dpjax.TotalVariation().of_band(there, distance) == pytest.approx(
         (2 * stats.norm.cdf(distance / 2) - 1) / distance, abs=1e-6
     )
+    # Curves have the total variation for their number, of one record.
+    for curve in (dpjax.Profile(), dpjax.TradeOff()):
+        assert curve.of_band(there, distance) == pytest.approx(
+            (2 * stats.norm.cdf(distance / 2) - 1) / distance, abs=1e-6
+        )
     whole = dpjax.Epsilon().of_band(there)
     assert dpjax.Epsilon().of_band(there, distance) == pytest.approx(whole / distance)
     # (e, d) of one record is (k e, d (e^(k e) - 1) / (e^e - 1)) of k.
@@ -221,3 +233,146 @@ def test_codes_are_chosen_as_codes_and_counts_as_counts(ordered):
     assert event.predicted == promised(ordered, coarser=partition.coarser())
     pair = dpjax.Epsilon().promise(Search(partition, halves, None), Budget(**terms))
     assert pair == promised(ordered) != promised(not ordered)
+
+
+def test_functions_are_evaluated_on_a_grid_that_is_fine_where_curves_bend():
+    epsilons = [epsilon for epsilon, _ in terms(dpjax.Profile(), lambda epsilon: 0.0).claimed]
+    assert (epsilons[0], epsilons[-1]) == (0, 40)
+    for last, step in ((4, 0.02), (12, 0.1), (40, 1)):
+        below = [epsilon for epsilon in epsilons if epsilon <= last]
+        assert below[-1] == pytest.approx(last) and np.max(np.diff(below)) <= step + 1e-9
+
+
+def test_evidence_is_equal_where_its_counts_are():
+    first, same, other = (
+        ChainCounts(np.array([[k, 9], [2, 8]]), (10, 10), (2, 0)) for k in (4, 4, 5)
+    )
+    assert first == same and not first != same
+    assert first != other and not first == other and first != "chain"
+
+
+WORDS = {
+    "epsilon": (dpjax.Epsilon(), "epsilon", "epsilon", "epsilon"),
+    "at a delta": (
+        dpjax.Epsilon(0.01), "epsilon at delta = 0.01", "epsilon", "epsilon at delta = 0.01",
+    ),
+    "profile": (dpjax.Profile(), *["delta at epsilon = 0"] * 2, "the privacy profile"),
+    "trade-off": (dpjax.TradeOff(), *["total variation"] * 2, "the trade-off curve"),
+    "gdp": (dpjax.Gdp(), *["mu of Gaussian differential privacy"] * 3),
+    "total variation": (dpjax.TotalVariation(), *["total variation"] * 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_notions_in_words(name):
+    notion, symbol, quantity, claimable = WORDS[name]
+    assert (notion.symbol, notion.quantity, notion.claimable) == (symbol, quantity, claimable)
+
+
+def test_points_of_curves_in_words():
+    said = "delta is at least 0.25 at epsilon = 1.5"
+    assert dpjax.Profile().point(1.5, 0.25) == said
+    said = "a test of level 0.1 has a power of at least 0.3333"
+    assert dpjax.TradeOff().point(0.1, 1 / 3) == said
+
+
+def test_a_trade_off_is_claimed_by_a_function_of_the_level():
+    claimed = np.array(terms(dpjax.TradeOff(), lambda level: (1 - level) ** 2).claimed)
+    np.testing.assert_allclose(claimed[:, 0], np.arange(201) / 200, atol=1e-12)
+    np.testing.assert_allclose(claimed[:, 1], (1 - claimed[:, 0]) ** 2)
+
+
+@pytest.mark.parametrize("distance", [2, 4])
+def test_an_estimate_at_a_delta_and_a_distance_solves_the_group_inequality(distance):
+    """p = e^(k e) q + delta (1 + e^e + ... + e^((k - 1) e)); and 0 where p is below that at 0."""
+    notion, p, q = dpjax.Epsilon(0.01), np.array([0.4, 0.3, 0.9]), np.array([0.02, 0.29, 0.1])
+    found = notion.of_shares(p, q, distance)
+    assert found.shape == p.shape and found[1] == pytest.approx(0, abs=1e-9)
+    for e, more, less in zip(found[[0, 2]], p[[0, 2]], q[[0, 2]], strict=True):
+        added = 0.01 * sum(math.exp(i * e) for i in range(distance))
+        assert math.exp(distance * e) * less + added == pytest.approx(more, rel=1e-9)
+
+
+PLAN = {
+    "order": None, "precision": 0.2, "num_samples": 900, "num_inputs": 2, "num_intervals": 5,
+    "bound": "all-intervals",
+}  # fmt: skip
+
+
+def histogram(estimate, p_value=None, **changed):
+    plan = PLAN | changed
+    return HistogramLevel(estimate, "it", p_value, "ok", plan, num_pairs=3, num_failed=1)
+
+
+def test_a_histogram_states_its_estimate_give_or_take_the_precision():
+    for estimate, low, high in ((0.7, 0.5, 0.9), (0.1, 0.0, 0.3), (0.0, 0.0, 0.2)):
+        found = histogram(estimate).state(dpjax.Epsilon(), 0.9)
+        assert (found.lower_bound, found.estimate) == (pytest.approx(low), estimate)
+        assert found.upper_bound == pytest.approx(high)
+    nothing = histogram(None).state(dpjax.Epsilon(), 0.9)
+    assert (nothing.lower_bound, nothing.estimate, nothing.upper_bound) == (0, None, None)
+    renyi = histogram(0.7, order=3.0)
+    assert renyi.state(dpjax.Renyi(3.0), 0.9).lower_bound == pytest.approx(0.5)
+    for evidence, notion in ((renyi, dpjax.Epsilon()), (histogram(0.7), dpjax.Renyi(3.0))):
+        with pytest.raises(ValueError, match="counted no event"):
+            evidence.state(notion, 0.9)
+    with pytest.raises(ValueError, match="precision must be a number > 0"):
+        evidence_from_plain({**histogram(0.7).to_plain(), "plan": PLAN | {"precision": -1.0}})
+
+
+@pytest.mark.parametrize(("p_value", "refuted"), [(None, False), (0.05, True), (0.051, False)])
+def test_a_histogram_is_refuted_at_5_percent(p_value, refuted):
+    assert histogram(0.7, p_value).refuted == refuted
+
+
+def test_a_histogram_in_words():
+    found = histogram(0.7, 0.5)
+    statement = found.interval()
+    rows = dict(found.rows(statement, "confidence 0.9"))
+    assert rows == {
+        "estimate": "0.7000 in [0.5000, 0.9000], confidence 0.9 (histogram)",
+        "assumed": "it",
+        "draws": "900 at each of 2 inputs, 5 intervals; 1 of 3 pairs failed",
+        "safety check": "p = 0.5 for the assumption",
+    }
+    assert found.table(statement, "sure") == [
+        ("LDP epsilon, estimate", "0.7000"), ("Interval, sure", "0.5000 to 0.9000"),
+        ("Precision", "0.2"),
+    ]  # fmt: skip
+    assert "safety check" not in dict(histogram(0.7).rows(statement, ""))
+    failed = histogram(None, order=2.5)
+    assert failed.table(failed.interval(), "sure")[0] == (
+        "Renyi level of order 2.5, estimate", "none: the run failed",
+    )  # fmt: skip
+
+
+def test_rows_of_a_chain_in_words():
+    chain = ChainCounts(np.array([[4, 9], [2, 8]]), (10, 10), (2, 0))
+    for estimate, error, text in (
+        (0.5, None, "0.5000"),
+        (None, None, "infinite"),
+        (0.5, 0.1, "0.5000 (standard error 0.1000)"),
+    ):
+        found = Statement(0.25, estimate, "a band", standard_error=error)
+        assert chain.rows(found, "sure") == [
+            ("lower bound", "0.2500, sure (a band)"), ("estimate", text),
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("notion", EVERY)
+def test_pairs_differ_in_one_record_unless_another_distance_is_given(notion):
+    there = normal(1.0)
+    assert notion.hypothesis() == notion.hypothesis(1)
+    assert notion.of_band(there) == notion.of_band(there, 1)
+    assert Terms(notion, None, 0.9, num_claims=1, key=0).distance == 1
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 40])
+def test_each_of_several_claims_has_its_share_of_the_error(number):
+    asked = Terms(dpjax.Epsilon(), None, 0.9, num_claims=number, key=0)
+    assert 1 - asked.own_confidence == pytest.approx(0.1 / number, rel=1e-12)
+    notes = asked.notes()
+    assert len(notes) == (number > 1)
+    if notes:
+        assert f"{number} such bounds hold together with confidence 0.9" in notes[0]
+        assert f"with a probability of at most {0.1 / number:.3g}, so" in notes[0]

@@ -71,8 +71,23 @@ def test_stacked_partitions_of_other_sizes_keep_their_cells():
     stack = [lay(pilots, encoder.names) for pilots in sides]
     assert len({cells.size for cells in stack}) == 2
     table = lookup(stack, space, np.float32)
+    assert table.size >= max(cells.size for cells in stack) > min(cells.size for cells in stack)
     values = strange(random.laplace(size=5000).astype(np.float32), random)
     for number, cells in enumerate(stack):
         device = jax.tree.map(lambda leaf, n=number: leaf[n], table).index(values)
         host = cells.index(encode_drawn(encoder, values, space))
         np.testing.assert_array_equal(np.asarray(device), host)
+
+
+def test_counts_have_room_for_the_largest_partition():
+    """A power of two, so that partitions of similar sizes are one program."""
+    random, encoder, space = np.random.default_rng(5), Encoder("draws"), RealSpace()
+    stack = []
+    for size in (20, 4000):
+        raw = random.laplace(size=(2, size)).astype(np.float32)
+        stack.append(lay([encode_drawn(encoder, side, space) for side in raw], encoder.names))
+    sizes = [cells.size for cells in stack]
+    assert 2 * min(sizes) < max(sizes)
+    for some in (stack, stack[::-1]):
+        found = lookup(some, space, np.float32).size
+        assert max(sizes) <= found < 2 * max(sizes) and found & (found - 1) == 0

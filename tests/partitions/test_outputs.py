@@ -5,7 +5,7 @@ import pytest
 
 from dpjax.partitions import Encoder
 from dpjax.partitions.missing import Raised
-from dpjax.partitions.outputs import lowest_set_bit
+from dpjax.partitions.outputs import lowest_set_bit, preview
 
 
 def names_of(encoder, raw):
@@ -106,3 +106,63 @@ def test_parts_that_are_neither_numbers_nor_labels():
         TypeError, match=r"must give numbers, vectors or labels, but gave \{'a': \{"
     ):
         Encoder("it").encode([{"a": {1, 2}}])
+
+
+def test_dicts_and_tuples_of_texts_are_outcomes():
+    encoder = Encoder("it")
+    outputs = encoder.encode([{"a": "x"}, {"a": "y"}, ("x", "y"), {"a": "x"}, ("x", "y")])
+    first, second, third = outputs.labels[:3].tolist()
+    assert outputs.labels.tolist() == [first, second, third, first, third]
+    assert len({first, second, third}) == 3
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "message"),
+    [
+        (np.zeros(3, "datetime64[s]"), TypeError, "numbers or labels, but gave an array of the"),
+        (
+            np.zeros((2, 2, 2)),
+            ValueError,
+            r"shape \[n\] or \[n, d\], but gave the shape \[2, 2, 2\]",
+        ),
+        (np.zeros(2, np.longdouble), ValueError, "of whose digits float64 would lose some"),
+        (np.array([[2**60, 1]]), ValueError, "vectors of integers above 2^53"),
+        ([(2**60, 1)], ValueError, "vectors of integers above 2^53"),
+        ([(1.0, 2.0), (1.0, 2.0, 3.0)], ValueError, r"of one length, but gave \[2, 3\] numbers"),
+        ([{1, 2}], TypeError, "must give numbers, vectors or labels"),
+    ],
+)
+def test_what_is_no_output_is_refused(raw, kind, message):
+    with pytest.raises(kind, match="it .*" + message.replace("^", r"\^")):
+        Encoder("it").encode(raw)
+
+
+def test_later_outputs_have_the_length_of_the_first():
+    encoder = Encoder("it")
+    encoder.encode(np.zeros((3, 2)))
+    encoder.encode(np.ones((1, 2)))
+    with pytest.raises(ValueError, match=r"but gave 2 number\(s\) an output at first and 1 later"):
+        encoder.encode(np.zeros(3))
+
+
+def test_bits_are_of_single_reals():
+    assert len(Encoder("it", bits=8).encode(np.array([1.0, 3.0]))) == 3
+    for bits in (9, 0, "highest"):
+        with pytest.raises(ValueError, match="bits"):
+            Encoder("it", bits=bits)
+    with pytest.raises(ValueError, match="bits is for single reals, but it gave vectors"):
+        Encoder("it", bits=2).encode(np.zeros((3, 2)))
+
+
+def test_integers_are_numbers_up_to_2_to_53_itself():
+    for made in (np.array, list):
+        outputs = Encoder("it").encode(made([2**53, -(2**53), 2**53 + 1]))
+        assert outputs.alone.tolist() == [False, False, True]
+
+
+def test_previews_of_batches():
+    assert preview(np.zeros((2, 3), np.int16)) == "an array of int16 of the shape [2, 3]"
+    assert preview((1, 2, 3)) == "a tuple of length 3" and preview([]) == "a list of length 0"
+    assert preview(1.5) == "1.5 (float)"
+    long = preview("x" * 5000)
+    assert long.endswith("... (str)") and len(long) < 1000

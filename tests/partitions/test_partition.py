@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Box, Encoder, Outcomes, lay
+from dpjax.partitions._words import _Part, _Words
 
 INF, NAN = np.inf, np.nan
 
@@ -336,3 +337,100 @@ def test_too_many_labels_are_refused(monkeypatch):
     monkeypatch.setattr("dpjax.partitions._lay._MAX_LABELS", 30)
     with pytest.raises(ValueError, match="more than 30 distinct labels"):
         laid([f"run-{number}" for number in range(40)])
+
+
+def test_cells_inside_a_box_lie_in_it_with_both_ends():
+    """By the ends of every cell; an edge at an end of the box belongs to what lies above it."""
+    numbers = np.concatenate([np.repeat([0.0, 1.0], 400), laplace(2)])
+    for ends in ((0.0, 1.0), (0.3, 0.9), (-0.7, 1.0), (-1e30, 0.0), (1.0, 1e30)):
+        box = Box(*([end] for end in ends))
+        cells, _ = laid(numbers, region=box)
+        low, high = cells.ends(0)
+        first, last = float(box.low[0]), float(box.high[0])
+        # Bins hold what is below their upper end; atoms hold their only number.
+        greatest = np.where(low == high, high, np.nextafter(high, -INF))
+        expected = (low >= first) & (greatest <= last)
+        found = cells.inside(box)
+        assert not found[: cells.num_alone].any()
+        np.testing.assert_array_equal(found[cells.num_alone :], expected)
+        assert 0 < expected.sum() < len(expected)
+
+
+@pytest.mark.parametrize("low", [-2, 0, 3])
+def test_cells_inside_a_range_hold_only_allowed_integers(low):
+    """By membership, integer by integer: atoms, bins, and bins that reach past the range."""
+    numbers = np.concatenate([np.repeat([0, 4, 5, 9], 400), np.arange(-1500, 1500)])
+    cells, encode = laid(numbers, whole=True)
+    for allowed in ([1] * 9, [1, 0, 1, 1, 1, 1, 0, 1, 1], [0] * 8 + [1]):
+        region = Outcomes(low, 9, np.array(allowed, bool))
+        members = {low + place for place, is_in in enumerate(allowed) if is_in}
+        integers = np.arange(-1600, 1600)
+        index = cells.index(encode(integers))
+        expected = [
+            set(integers[index == cell].tolist()) <= members and bool(np.any(index == cell))
+            for cell in range(cells.size)
+        ]
+        np.testing.assert_array_equal(cells.inside(region), expected)
+
+
+def many_bins(seed=3):
+    """A partition of 100 bins or more beside one label, and the cell of each of its outputs."""
+    outputs = [*laplace(seed, 20_000).tolist(), *["a"] * 300]
+    cells, encode = laid(outputs, discrete=False)
+    return cells, cells.index(encode(outputs))
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_merged_bins_are_neighbours_of_one_kind(limited):
+    cells, _ = many_bins()
+    allowed = np.arange(cells.size) % 50 < 20 if limited else None
+    group, (line,) = cells.merged(allowed)
+    position = cells.positions()[0]
+    assert cells.size > 70 and len(line) == group.max() + 1 < cells.size / 2
+    for number in range(len(line)):
+        members = np.flatnonzero(group == number)
+        # Without gaps, of at most three, all of them allowed or none.
+        assert 1 <= len(members) <= 3 and np.all(np.diff(members) == 1)
+        assert allowed is None or len(set(allowed[members].tolist())) == 1
+        np.testing.assert_allclose(line[number], position[members].mean())
+
+
+def test_a_chain_is_spread_over_what_was_not_seen():
+    """A bin goes with the later of its seen neighbours, a label goes last, and the seen stay."""
+    cells, _ = many_bins()
+    random = np.random.default_rng(1)
+    places, seen = random.integers(0, 9, cells.size), random.random(cells.size) < 0.4
+    spread = cells.spread(places, seen, last=9)
+    known = np.flatnonzero(seen & (np.arange(cells.size) >= cells.num_alone))
+    for cell in range(cells.size):
+        if cell < cells.num_alone or seen[cell]:
+            assert spread[cell] == (places[cell] if seen[cell] else 9)
+        else:
+            beside = [*known[known < cell][-1:], *known[known > cell][:1]]
+            assert spread[cell] == max(places[beside])
+
+
+def test_tails_have_edges_at_shares_that_halve():
+    """At 1 / 192, 1 / 384, ... of the outputs; at the last of these are 16 of 100,000."""
+    values = laplace(5, 100_000)
+    cells, encode = laid(values, discrete=False)
+    shares = np.bincount(cells.index(encode(values)) - cells.num_alone) / len(values)
+    for outer in (shares, shares[::-1]):
+        reached = np.cumsum(outer)
+        for level in 0.5 ** np.arange(1, 7) / 96:
+            assert np.min(np.abs(reached - level)) < 0.1 * level
+
+
+@pytest.mark.parametrize(("joint", "shown"), [(" or ", 4), ("; or ", 2)])
+def test_of_many_parts_the_first_are_named_and_the_others_counted(joint, shown):
+    cells, _ = laid(laplace(0))
+    for number in range(1, 9):
+        parts = [_Part(f"part {place}", 1 + place % 2) for place in range(number)]
+        text, whole = (_Words(cells, full).listed(parts, joint) for full in (False, True))
+        assert all(part.text in whole for part in parts)
+        if number <= shown + 1:
+            assert text == whole
+        else:
+            left = sum(part.cells for part in parts[shown:])
+            assert f"{number - shown} more such sets ({left} cells)" in text
+            assert [part.text in text for part in parts] == [p < shown for p in range(number)]

@@ -9,6 +9,7 @@ import pytest
 
 from dpjax.core.types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
 from dpjax.partitions import Box, Outcomes, as_region, product_grid
+from dpjax.partitions._curve import curve_of
 
 
 @pytest.mark.parametrize(("dimension", "num_points"), [(1, 5), (2, 4), (3, 3)])
@@ -67,6 +68,9 @@ def test_regions_of_reals():
         assert (box.low.tolist(), box.high.tolist()) == ([-1], [1])
     # A region that reaches over the edge of the support is not outside it.
     assert as_region((-1, 1), RealSpace(0.0)).low.tolist() == [-1]
+    # A part of it outside is no matter.
+    for ends in ((0.5, 2), (-1, 0.5), (-1, 2)):
+        assert as_region(ends, RealSpace(0.0, 1.0)).high.tolist() == [ends[1]]
     square = as_region(([0, 1], [2, 3]), VectorSpace(2))
     assert square.low.tolist() == [0, 1] and square.high.tolist() == [2, 3]
 
@@ -89,6 +93,7 @@ def test_regions_of_reals():
         (([0, 0], [1, 1, 1]), VectorSpace(2), ValueError, "region must have ends of one shape"),
         ((-3, -1), RealSpace(0.0), ValueError, r"region \[-3, -1\] lies outside the support"),
         ((1, 2), RealSpace(0.0, 1.0), ValueError, r"region \[1, 2\] lies outside the support"),
+        ((-1, 0), RealSpace(0.0, 1.0), ValueError, r"region \[-1, 0\] lies outside the support"),
         (Outcomes(0, 2, np.ones(2, bool)), RealSpace(), TypeError, "an interval or a box"),
         (([0] * 4, [1] * 4), VectorSpace(4), ValueError, "dimension 4 are too many .*at most 3"),
         ((0.2, 0.8), IntegerSpace(), ValueError, r"region \[0\.2, 0\.8\] holds no integer"),
@@ -116,3 +121,26 @@ def test_refused_boxes():
         Box(0, 1, 1)
     with pytest.raises(ValueError, match="region must have ends of one shape"):
         Box([[0, 0]], [[1, 1]])
+
+
+def test_an_outline_keeps_what_is_seen_most():
+    """2,000 numbers by their counts and 60 labels by their losses, in the order of the cells."""
+    random = np.random.default_rng(2)
+    counts = random.integers(0, 50, (2, 2600))
+    bounds = np.stack([np.arange(2600.0), np.arange(2600.0) + 1], axis=1)
+    bounds[:100] = np.nan
+    bounds[100, 0], bounds[-1, 1] = -np.inf, np.inf
+    counts[:, [100, -1]] = 60
+    found = curve_of(counts, np.arange(2600) % 2 == 0, bounds, lambda cell: f"label {cell}")
+    kept = [int(name[6:]) for name in found["points"] if isinstance(name, str)]
+    assert kept == sorted(kept) and len(kept) == 60
+    shares = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1)
+    weights = (np.abs(np.log(shares[0] / shares[1])) * shares.max(axis=0))[:100]
+    assert weights[kept].min() >= np.delete(weights, kept).max()
+    numbers = [point for point in found["points"] if not isinstance(point, str)]
+    assert len(numbers) == 2000 and numbers[0] == bounds[100, 1] and numbers[-1] == 2599
+    cells = [int(np.floor(point)) for point in numbers[1:-1]]
+    most = counts.max(axis=0)
+    left_out = np.setdiff1d(np.arange(101, 2599), cells)
+    assert most[cells].min() >= most[left_out].max()
+    np.testing.assert_allclose(numbers[1:-1], np.array(cells) + 0.5)

@@ -173,3 +173,23 @@ def test_one_entry_keeps_labels_apart():
     assert cells.describe(np.arange(cells.size) == 1) == "the output is 'failed'"
     mask = np.arange(cells.size) > 40
     assert cells.describe(mask).startswith("the output is a vector with entry 1 of at least")
+
+
+@pytest.mark.parametrize(("size", "number"), [(499, 0), (500, 1), (4999, 1)])
+def test_scores_that_there_are_enough_outputs_for(size, number):
+    """500 of the smaller side for a linear one; four of them from 5,000 on are tried elsewhere."""
+    sides, folds = shifted(0, 4999, 2)
+    few = [sides[0], Outputs(*(column[:size] for column in sides[1]))]
+    assert len(score_partitions(few, [folds[0], folds[1][:size]])) == number
+
+
+def test_a_long_sum_is_said_by_its_largest_terms_in_their_order():
+    mean = np.array([0.5, -3.0, 0.0, 1.0, 0.1, 2.0, -0.2, 0.3])
+    score = Weighted(np.stack([mean] * FOLDS), mean)
+    whole = "0.5 x0 - 3 x1 + x3 + 0.1 x4 + 2 x5 - 0.2 x6 + 0.3 x7"
+    assert score.words(True) == whole
+    assert score.words(False) == "0.5 x0 - 3 x1 + x3 + 2 x5 + 0.3 x7 and 2 more terms"
+    few = np.where(np.abs(mean) > 0.25, mean, 0)
+    assert Weighted(np.stack([few] * FOLDS), few).words(False) == whole.replace(
+        " + 0.1 x4", ""
+    ).replace(" - 0.2 x6", "")

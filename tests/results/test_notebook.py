@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import dpjax
 from dpjax.mechanisms import Laplace
 from dpjax.plotting import _svg
 from dpjax.sweeps import Entry, Store, SweepSpec, run_sweep
+from dpjax.sweeps._summary import SweepSummary
 
 VALUES = np.random.default_rng(0).gamma(2.0, size=(12, 6))
 
@@ -92,3 +94,32 @@ def test_a_sweep_shows_the_bounds_of_its_runs(results):
         assert f"{np.median(entry.bounds):.4f}" in str(summary)
     first, second = (entry.quantiles()[1] for entry in summary.entries)
     assert first < second
+
+
+def test_a_summary_of_bounds_of_0_shows_them_and_not_the_estimates():
+    """Bounds of 0 are bounds; estimates stand in where a method states no bound."""
+
+    class Kept:
+        spec = SimpleNamespace(
+            name="kept",
+            entries=[
+                SimpleNamespace(id=name, label=name, mechanism_name="m", num_runs=3)
+                for name in ("zeros", "some", "estimates", "absent")
+            ],
+        )
+
+        def contents(self):
+            return SimpleNamespace(finished=True)
+
+        def columns(self):
+            nan, inf = float("nan"), float("inf")
+            return {
+                "zeros": {"lower_bound": [0.0, 0.0, 0.0], "estimate": [0.3, 0.2, 0.1]},
+                "some": {"lower_bound": [2.0, inf, 1.0], "estimate": [0.3, 0.2, 0.1]},
+                "estimates": {"lower_bound": [nan, nan, nan], "estimate": [0.3, nan, 0.1]},
+            }
+
+    summary = SweepSummary.of(Kept())
+    assert [entry.bounds for entry in summary.entries] == [(0, 0, 0), (1, 2), (0.1, 0.3), ()]
+    assert summary.entries[0].quantiles() == (0, 0, 0)
+    assert summary.sentence == "7 of 12 runs have a bound."

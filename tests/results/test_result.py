@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import jax
 import numpy as np
@@ -9,7 +10,11 @@ import pytest
 
 import dpjax
 from dpjax import mechanisms
+from dpjax.inference import event_lower_bound
 from dpjax.mechanisms import Laplace, RandomizedResponse
+from dpjax.results._figures import notions_figure, outputs_figure
+from dpjax.results._words import claimed, outputs_caption
+from dpjax.results.recipes import options_from_plain, options_to_plain
 
 EVENTS = dpjax.Events(num_samples=2_000, num_confirm=4_000)
 LOCAL = dpjax.Local(num_samples=2_000, num_confirm=5_000)
@@ -50,13 +55,18 @@ AUDITS = {
     "recorded": (RECORDED, None, {}),
     "local": (Laplace(1.0), ONE, {"method": LOCAL, "claim": 0.5}),
     "local, recorded": (RECORDED, None, {"method": FEW, "claim": 0.1}),
+    "at a distance": (
+        Laplace(1.0), [(0.0, 3.0)],
+        {"method": EVENTS, "notion": dpjax.Gdp(), "distance": 3, "num_claims": 50},
+    ),
     "histogram": (RandomizedResponse(1.0), None, {"method": HISTOGRAM, "claim": 0.3}),
     "histogram of inputs": (
         RandomizedResponse(1.0), None,
         {"method": dpjax.Histogram(least_probability=0.2, inputs=[0, 1])},
     ),
 }  # fmt: skip
-DRAWN = ["events", "of a region", "at a delta", "of a function", "local", "histogram"]
+DRAWN = ["events", "of a region", "at a delta", "of a function", "local", "histogram",
+         "at a distance"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -254,3 +264,165 @@ def test_infinite_losses_are_written(tmp_path, objective):
     assert dpjax.AuditResult.from_json(result.to_json()) == result
     pytest.importorskip("jinja2")
     assert "| 0 / 1 | infinite |" in result.report(tmp_path / "x.md").read_text()
+
+
+@pytest.mark.parametrize(("name", "num_claims"), [("of a region", 3), ("at a distance", 50)])
+def test_the_bound_of_the_own_notion_is_the_one_stated(results, name, num_claims):
+    """Each of several claims has its share of the error, and each record its share of the level."""
+    result = results[name]
+    counts, sure = sorted(result.witness.event_counts), 1 - 0.001 / num_claims
+    own = result.notion.hypothesis(result.recipe["distance"])
+    expected = float(event_lower_bound(counts[1], counts[0], 4_000, 4_000, sure, own))
+    assert result.lower_bound == pytest.approx(expected, rel=1e-12) and expected > 0
+    assert result.bound(result.notion).lower_bound == result.lower_bound
+    assert result.recipe["distance"] == (3 if name == "at a distance" else 1)
+
+
+def test_a_box_keeps_its_number_of_points():
+    method = dpjax.Local(region=dpjax.Box([-5.0, 0.0], [6.0, 2.5], num_points=37))
+    content = json.loads(json.dumps(options_to_plain(method)))
+    region = options_from_plain(dpjax.Local, content).region
+    assert (region.low.tolist(), region.high.tolist()) == ([-5.0, 0.0], [6.0, 2.5])
+    assert region.num_points == 37
+
+
+def test_a_witness_of_several_numbers_is_printed_with_all_of_them(results):
+    witness = dataclasses.replace(results["local"].witness, output=[0.25, -1.5])
+    text = str(dataclasses.replace(results["local"], witness=witness))
+    assert re.search(
+        r"^  witness .*, output \[0.25, -1.5\]: density [\d.]+ at the database", text, re.M
+    )
+
+
+def test_a_figure_is_written_where_a_path_is_given(results, tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = results["events"].plot(tmp_path / "figure.svg")
+    assert "<svg" in (tmp_path / "figure.svg").read_text() and figure.axes
+    with pytest.raises(ValueError, match=r"figure.doc"):
+        results["events"].plot(tmp_path / "figure.doc")
+
+
+def test_a_recipe_holds_all_pairs_or_none():
+    """A set of one database is no JSON: its text would be another database."""
+    mechanism = dpjax.HostMechanism(lambda d, n, rng: rng.integers(0, 2, n))
+    method = dpjax.Events(num_samples=200, num_confirm=400)
+    for pairs, is_plain in (([(0, 1), ("a", "b")], True), ([(0, 1), ({2}, 3)], False)):
+        recipe = dpjax.audit(mechanism, pairs, method=method).recipe
+        assert (recipe["pairs"] is not None) == is_plain
+        if is_plain:
+            assert recipe["pairs"]["database"] == [0, "a"]
+            assert recipe["pairs"]["neighbor"] == [1, "b"]
+
+
+def test_a_caption_without_a_curve_tells_the_level(results):
+    result = results["events"]
+    assert outputs_caption(result).startswith("Above, how outputs that searched are spread")
+    bare = dataclasses.replace(result, evidence=dataclasses.replace(result.evidence, curve=None))
+    level = f"epsilon is at least {result.lower_bound:.4g}, with confidence 0.999."
+    assert outputs_caption(bare) == level
+    assert outputs_caption(dataclasses.replace(result, witness=None)) == level
+
+
+def test_options_of_all_kinds_come_back_from_json():
+    inside = np.array([True, False, True, True, False])
+    for options in (
+        dpjax.Events(2_000, 4_000, dpjax.partitions.Outcomes(-2, 5, inside)),
+        dpjax.Local(bandwidth=0.25, kernel="biweight"),
+        dpjax.Local(bandwidth="hoelder"),
+        dpjax.Renyi(2.5),
+    ):
+        content = json.loads(json.dumps(options_to_plain(options)))
+        back = options_from_plain(type(options), content)
+        assert options_to_plain(back) == content and type(back) is type(options)
+    region = dpjax.Events(2_000, 4_000, dpjax.partitions.Outcomes(-2, 5, inside))
+    region = options_from_plain(dpjax.Events, options_to_plain(region)).region
+    assert region.low == -2 and region.allowed.tolist() == inside.tolist()
+    with pytest.raises(ValueError, match=r"bandwidth rule 'Scot' is not known; .*Scott"):
+        options_from_plain(dpjax.Local, {"bandwidth": {"rule": "Scot"}})
+
+
+def test_a_recipe_leaves_out_pairs_that_json_does_not_give_back(monkeypatch):
+    """Arrays and lists are not the same to a function, and a long text is only begun."""
+    mechanism = dpjax.HostMechanism(lambda d, n, rng: rng.integers(0, 2, n))
+    method = dpjax.Events(num_samples=200, num_confirm=400)
+
+    def plain(*pair):
+        return dpjax.audit(mechanism, [pair], method=method).recipe["pairs"]
+
+    assert plain(np.arange(2), np.arange(3))["dtype"] == "int64"
+    assert plain([0, 1], [0, 1, 2])["neighbor"] == [[0, 1, 2]]
+    assert plain(np.arange(2), [0, 1, 2]) is None
+    assert plain({"a": np.arange(2)}, {"a": np.arange(3)}) is None
+    assert plain({"a": {"b": np.arange(2)}}, {"a": 1}) is None
+    assert plain(["x"] * 900, ["x"]) is None
+    monkeypatch.setattr("dpjax.results._build._MOST_PAIRS", 0)
+    assert plain(0, 1) is None
+
+
+def test_claims_at_a_distance_are_said_to_be_of_one_record(results):
+    stated = results["events"].statement
+    said = claimed(dataclasses.replace(results["at a distance"], statement=stated))
+    assert len(said) == 2 and "Those of each pair differ in 3, and every bound" in said[1]
+    assert len(claimed(results["events"])) == 1
+
+
+@pytest.mark.parametrize("subject", [{"kind": "nothing"}, {"kind": 3}, {}, "laplace"])
+def test_subjects_that_are_none_are_refused(results, subject):
+    result = results["events"]
+    damaged = dataclasses.replace(result, recipe=result.recipe | {"subject": subject})
+    with pytest.raises((TypeError, ValueError), match="the recipe's subject"):
+        dpjax.rerun(damaged)
+
+
+def test_only_notions_are_asked_for(results):
+    with pytest.raises(TypeError, match="notion must be a notion of dpjax, but was 'gdp'"):
+        results["events"].bound("gdp")
+
+
+@pytest.mark.parametrize("distance", [1, 2])
+def test_curves_of_a_pair_are_compared_with_claims_of_one_record(monkeypatch, distance):
+    """At a distance they are of another number of records, and the claim is left out."""
+    pytest.importorskip("matplotlib")
+    drawn = []
+    monkeypatch.setattr("dpjax.plotting.Claimed", lambda *given: given)
+    monkeypatch.setattr("dpjax.plotting.plot_notions", lambda *given, **_: drawn.append(given[2]))
+    options = {"method": EVENTS, "notion": dpjax.Zcdp(), "claim": 0.25, "distance": distance}
+    notions_figure(dpjax.audit(Laplace(1.0), [(0.0, float(distance))], **options))
+    assert drawn[0][:2] == (("zcdp", 0.25) if distance == 1 else (None, None))
+
+
+def test_pages_have_figures_where_html_shows_them(results):
+    pytest.importorskip("matplotlib")
+    for kind, number in ((".html", 1), (".md", 0)):
+        page = results["events"].page(kind)
+        assert sum(len(section.figures) for section in page.sections) == number
+
+
+def test_a_figure_shows_outputs_where_there_are_some_and_else_the_level(results, monkeypatch):
+    """With the title, the pair and what is claimed; a level that is no epsilon marks no loss."""
+    pytest.importorskip("matplotlib")
+    drawn = []
+    for name in ("plot_outputs", "plot_levels"):
+        note = lambda *given, _name=name, **options: drawn.append((_name, given, options))  # noqa: E731
+        monkeypatch.setattr(f"dpjax.plotting.{name}", note)
+    result = results["events"]
+    bare = dataclasses.replace(result, evidence=dataclasses.replace(result.evidence, curve=None))
+    gdp = results["at a distance"]
+    for shown in (result, bare, dataclasses.replace(result, witness=None), gdp):
+        outputs_figure(shown)
+    assert [name for name, *_ in drawn] == ["plot_outputs", *["plot_levels"] * 2, "plot_outputs"]
+    title, curve, marks = drawn[0][1]
+    assert title == f"laplace: {result.verdict} (pair 0)" and curve == result.evidence.curve
+    assert tuple(marks) == (result.witness.output, result.estimate, result.lower_bound, 0.5)
+    assert drawn[0][2] == {"discrete": True, "num_samples": 2_000, "score": None}
+    assert drawn[3][1][2] is None
+    levels = (result.lower_bound, result.upper_bound, result.estimate, 0.5, "confidence 0.999")
+    assert drawn[1][1] == (f"laplace: {result.verdict}", "epsilon", *levels)
+
+
+def test_a_page_lists_the_scores_of_the_search(results):
+    scores = (("first", 0.25), ("second", None))
+    seen = dataclasses.replace(results["events"].evidence, pair_scores=scores)
+    page = dataclasses.replace(results["events"], evidence=seen).page(".md")
+    tables = [section.table for section in page.sections if "Pairs, by what" in section.title]
+    assert [list(table.rows) for table in tables] == [[("first", "0.2500"), ("second", "infinite")]]

@@ -40,6 +40,10 @@ COPIED = {
     "two copies": lambda r: twice(r.laplace(size=1000)),
     "shuffled copies": lambda r: r.permutation(twice(r.laplace(size=1000))),
     "three copies": lambda r: r.permutation(np.tile(r.laplace(size=700), 3)),
+    "seven copies": lambda r: r.permutation(np.tile(r.laplace(size=300), 7)),
+    "eleven copies": lambda r: r.permutation(np.tile(r.laplace(size=200), 11)),
+    "thirteen copies": lambda r: r.permutation(np.tile(r.laplace(size=200), 13)),
+    "35 copies of labels": lambda r: r.permutation(np.repeat(r.integers(0, 10**6, 90), 35)),
     "four of decimals": lambda r: r.permutation(np.tile(r.laplace(size=500).round(2), 4)),
     "bits": lambda r: twice(r.integers(0, 2, 500)),
     "labels, and more": lambda r: np.array(["a", "b", "c"])[
@@ -153,3 +157,14 @@ def test_outcomes_of_one_side_alone_are_a_leak_and_no_doubt():
         result = dpjax.audit(Recorded(*sides), claim=1.0)
         assert result.verdict == "violated"
         assert any("occur on one side alone" in note for note in result.notes)
+
+
+def test_values_that_only_one_side_keeps_are_no_copies(monkeypatch):
+    """y has 200 values, and x has 1,000 more that occur once: x keeps a part of them all."""
+    monkeypatch.setattr("dpjax.sources._side_values._KEPT", 300)
+    for seed in range(5):
+        r = rng(seed)
+        x = np.concatenate([r.integers(0, 200, 5000), r.normal(size=1000)])
+        y = r.integers(0, 200, 5000)
+        assert values(x).limit < values(y).limit
+        assert not said(x, y) and not said(y, x)

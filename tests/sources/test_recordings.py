@@ -9,7 +9,8 @@ import pytest
 
 import dpjax
 from dpjax import Events, Local, Recorded, Recording
-from dpjax.sources._split import random_words
+from dpjax.core import random
+from dpjax.sources._split import key_of_side, random_words
 from dpjax.sources.readers import _recording, read_samples
 
 RNG = np.random.default_rng(3)
@@ -72,6 +73,37 @@ def test_words_can_be_entered_anywhere_and_are_even():
     # 4.6 standard errors: 4e-6 each.
     assert abs(np.mean(words < 0.3 * 2**64) - 0.3) < 4.6 * np.sqrt(0.21 / 100_000)
     assert abs(np.mean(words & np.uint64(1)) - 0.5) < 4.6 * np.sqrt(0.25 / 100_000)
+
+
+def test_each_key_and_each_side_has_words_of_its_own():
+    """Of four streams no two share a word: by chance one pair of 240,000 would in 10^15 tries."""
+    keys = [key_of_side(random.as_key(seed), side) for seed in (0, 1, 2**40) for side in (0, 1)]
+    words = np.concatenate([random_words(key, 0, 100) for key in keys])
+    assert len(np.unique(words)) == len(words)
+
+
+def test_the_key_decides_what_searches():
+    """Of 20,000 outputs a side, other halves confirm: sizes are binomial, and differ by the key."""
+    results = [dpjax.audit(Recorded(X, Y), key=seed) for seed in range(3)]
+    # Two sizes of 10,000 or so are equal with a probability of 0.004: three pairs on two sides.
+    assert len({result.evidence.counted.trials for result in results}) == 3
+    assert len({result.witness.event_counts for result in results}) == 3
+
+
+@pytest.mark.parametrize("block", [7, 64])
+def test_blocks_may_begin_in_one_chunk_and_end_in_the_next(tmp_path, monkeypatch, block):
+    write_all(tmp_path)
+    np.save(tmp_path / "y.npy", Y)
+    results = []
+    for rows in (2**18, 501):
+        chunks_of(monkeypatch, rows)
+        x, y = Recording(tmp_path / "a.npy"), Recording(tmp_path / "y.npy")
+        results.append(dpjax.audit(Recorded(x, y, blocks=block)))
+    assert len({result.lower_bound for result in results}) == 1
+    for result in results:
+        assert result.witness.event_counts == results[0].witness.event_counts
+        # One output of each block that confirms counts, of 20,000 / block.
+        assert max(result.evidence.counted.trials) <= 20_000 // block + 1
 
 
 def test_search_and_confirm_share_no_output(tmp_path):

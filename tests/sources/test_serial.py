@@ -9,7 +9,13 @@ from scipy.stats import binom, norm
 
 import dpjax
 from dpjax import Recorded
-from dpjax.sources._serial import _chance_of_runs, _ranks, effective_size, notes_of_order
+from dpjax.sources._serial import (
+    _chance_of_runs,
+    _correlations,
+    _ranks,
+    effective_size,
+    notes_of_order,
+)
 
 LEVEL = float(np.log(norm.sf(0.0) / norm.sf(1.0)))
 
@@ -62,6 +68,16 @@ def test_independent_outputs_are_not(share):
         for size in (50, 3000):
             happened = rng(seed, size).random(size) < share
             assert not notes_of_order("x", [happened])
+
+
+@pytest.mark.parametrize("size", [5, 64, 100, 127, 129])
+def test_correlations_are_those_of_a_line_and_not_of_a_circle(size):
+    """By a loop over all products, of which the ends do not meet."""
+    happened = np.arange(size) < size // 2
+    centred = happened - happened.mean()
+    expected = [np.sum(centred[: size - d] * centred[d:]) for d in range(size // 4)]
+    found = _correlations(happened)
+    np.testing.assert_allclose(found, np.array(expected) / expected[0], atol=1e-12)
 
 
 def test_sorted_outputs_are_told_what_to_do():

@@ -154,6 +154,15 @@ def test_values_are_the_same_in_all_chunks_and_types(monkeypatch):
     assert full.counts.sum() == len(X) and full.counts_of(full.hashes).sum() == len(X)
 
 
+def test_sides_are_compared_where_both_keep_what_occurs(monkeypatch):
+    """x keeps 300 of 1,290 values, y all of its 290, each of which occurs twice on both sides."""
+    monkeypatch.setattr("dpjax.sources._side_values._KEPT", 300)
+    both = np.repeat(X[:290], 2)
+    first, second = np.concatenate([both, X[290:1290]]), rng().permutation(both)
+    assert values(first).limit < values(second).limit
+    assert "share draws" in refused(first, second) and "share draws" in refused(second, first)
+
+
 def test_labels_of_other_widths_and_zeros_are_one_value():
     assert values(np.array(["a"])).hashes == values(np.array(["a", "bbb"])[:1]).hashes
     assert values(np.array([0.0])).hashes == values(np.array([-0.0])).hashes

@@ -27,7 +27,7 @@ from dpjax.mechanisms import (
     TwoPoint,
     from_function,
 )
-from dpjax.methods.histogram import Unplanned, histogram_levels, midpoints
+from dpjax.methods.histogram import HistogramEstimate, Unplanned, histogram_levels, midpoints
 from dpjax.methods.histogram._counts import count_outputs
 from dpjax.partitions._intervals import interval_counts
 from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
@@ -306,3 +306,18 @@ def test_refusals():
         histogram_levels(laplace, pair, FEW, 0, num_runs=2, pairs=[(0, 2)])
     with pytest.raises(ValueError, match="num_runs must be an integer >= 1"):
         histogram_levels(laplace, pair, ldp, 0, num_runs=0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((0, 100, (0, 1)), "num_intervals must be an integer >= 1"),
+        ((4, 0, (0, 1)), "num_samples must be an integer >= 1"),
+        ((4, 100, (0,)), "inputs must be at least two, but were 1"),
+        ((4, 100, (0, 1), 1.0), "order must be above 1, but was 1.0"),
+    ],
+)
+def test_estimates_of_sizes_that_are_none_are_refused(given, message):
+    assert HistogramEstimate(4, 100, (0, 1), 2.0).inputs == (0.0, 1.0)
+    with pytest.raises(ValueError, match=message):
+        HistogramEstimate(*given)

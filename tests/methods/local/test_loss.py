@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from dpjax.methods.local import largest_loss, privacy_loss
+from dpjax.methods.local._options import LocalOptions
+from dpjax.methods.local._penalty import kernel_penalty, outcome_penalty
 
 
 def naive_loss(f, g, floor):
@@ -114,3 +116,35 @@ def test_the_penalty_moves_the_choice_but_not_the_loss():
     far = jnp.full(3, 5.0)
     index, _, score = find(f, g, 0.0, jnp.array([False, False, True]), far)
     assert int(index) == 2 and float(score) == pytest.approx(math.log(2) - 5)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
+def test_the_penalty_is_2_5_standard_errors_of_both_stages(kernel, dimension):
+    """sqrt(R (1 / f + 1 / f') / (n h^d)) each, with R by numbers on a grid of radii."""
+    settings = LocalOptions(num_samples=1000, num_confirm=4000, bandwidth=0.5, kernel=kernel)
+    radii = np.linspace(0, 12, 400_001)
+    profile = np.exp(-(radii**2) / 2) if kernel == "gaussian" else np.maximum(1 - radii**2, 0)
+    surface = 2 * math.pi ** (dimension / 2) / math.gamma(dimension / 2) * radii ** (dimension - 1)
+    first, second = (np.trapezoid(profile**power * surface, radii) for power in (1, 2))
+    densities = jnp.array([[0.1, 0.02], [0.4, 0.5]])
+    found = kernel_penalty(densities, 0.05, jnp.array([0.5, 0.5]), settings, dimension)
+    worth = [n * 0.5**dimension * first**2 / second for n in (1000, 4000)]
+    expected = [
+        sum(2.5 * math.sqrt((1 / f + 1 / g) / draws) for draws in worth)
+        for f, g in ((0.1, 0.4), (0.05, 0.5))
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_the_penalty_of_outcomes_is_half_of_a_standard_error():
+    settings = LocalOptions(num_samples=1000, num_confirm=4000)
+    densities = jnp.array([[0.1, 0.02], [0.4, 0.5]])
+    found = outcome_penalty(densities, 0.05, settings)
+    expected = [
+        sum(0.5 * math.sqrt((1 / p + 1 / q - 2) / n) for n in (1000, 4000))
+        for p, q in ((0.1, 0.4), (0.05, 0.5))
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    plain = LocalOptions(num_samples=1000, num_confirm=4000, objective="loss")
+    assert outcome_penalty(densities, 0.05, plain) == 0

@@ -1,5 +1,7 @@
 """Files of recorded outputs: what is read is what was written, or one clear refusal."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -255,3 +257,31 @@ def test_text_that_is_not_utf_8(tmp_path, encoding):
     path.write_bytes("é\nü\n".encode(encoding))
     with pytest.raises(ValueError, match=r"x\.csv cannot be read: .*utf-8 .* save it as UTF-8\.$"):
         read_samples(path)
+
+
+def test_labels_of_a_named_column_do_not_include_its_name(tmp_path):
+    path = write(tmp_path, "answers.csv", "query,answer\n1,yes\n2,no\n3,yes\n")
+    assert read_samples(path, "answer").tolist() == ["yes", "no", "yes"]
+    assert read_samples(path, "query").tolist() == [1, 2, 3]
+    path = write(tmp_path, "labels.csv", "a,b\nyes,no\nno,no\n")
+    assert read_samples(path, "b").tolist() == ["no", "no"]
+    # By its number: whether the first line is a header cannot be seen.
+    assert read_samples(path, 1).tolist() == ["b", "no", "no"]
+
+
+def test_columns_of_parquet_have_no_number_below_0(tmp_path):
+    pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    pq.write_table(pa.table({"a": [1, 2], "b": [3, 5]}), tmp_path / "ab.parquet")
+    for column, expected in ((0, [1, 2]), (1, [3, 5]), ("1", [3, 5]), ("a", [1, 2])):
+        assert read_samples(tmp_path / "ab.parquet", column).tolist() == expected
+    for column in (-1, "-1", 2, "c"):
+        with pytest.raises(ValueError, match=f"has no column {column!r}"):
+            read_samples(tmp_path / "ab.parquet", column)
+
+
+def test_a_library_that_is_missing_is_no_fault_of_the_file(tmp_path, monkeypatch):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    for name in ("pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match="pyarrow"):
+        read_samples(tmp_path / "a.parquet")
