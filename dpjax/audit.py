@@ -96,8 +96,9 @@ def audit(
     _ = terms.root
     with contained("what is audited"):
         source = as_source(subject)
-        if reason := method.accepts(source):
-            raise BadType(reason)
+    if reason := method.accepts(source):
+        raise BadType(reason)
+    with contained(source.name):
         finding = method.run(source, pairs, terms, ONE_RUN).finding(0)
     return build(finding, source, method, terms, time.perf_counter() - start)
 

@@ -38,7 +38,7 @@ def test_random_changes_are_those_of_their_seed():
 
 def test_every_random_change_is_another_program_and_each_kind_occurs():
     texts = random_mutants.sources([])
-    drawn = random_mutants.draw(200, 1, [])
+    drawn = random_mutants.draw(400, 1, [])
     for change in drawn:
         made = change.made(texts[change.file])
         assert ast.dump(ast.parse(made)) != ast.dump(ast.parse(texts[change.file]))

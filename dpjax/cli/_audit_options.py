@@ -181,7 +181,7 @@ _ROWS: Table = {
         "The column of the outputs, by name or number from 0; twice if Y has another than X.",
         owners=("samples",),
     ),
-    "plot": PLOT._replace(owners=("events", "local")),
+    "plot": PLOT._replace(owners=("events", "sequential", "local")),
     **_declared_rows(),
 }
 TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}

@@ -92,7 +92,9 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
 
         try:
             with handled(interrupt):
-                codes[-1] = run(**given) or 0
+                code = run(**given) or 0
+            # A sequential audit that is stopped has an answer all the same.
+            codes[-1] = stop.exit_code if stop.asked() and not code else code
         except KeyboardInterrupt as error:
             say(str(error) or "Stopped before there was an answer.")
             raise Left(stop.exit_code) from None

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpjax.core import random, validate
 from dpjax.core.options import option
-from dpjax.core.wording import EVENTS, BadValue
+from dpjax.core.wording import EVENTS, BadValue, Sentence
 from dpjax.inference import (
     Ratio,
     allocation,
@@ -90,7 +90,7 @@ class Sequential:
         """Why a source cannot be audited: recordings are drawn already."""
         if source.takes_pairs:
             return None
-        return f"method must be one for recorded outputs, which have no next draw: use {EVENTS}."
+        return Sentence(f"recorded outputs have no next draw, which a bet needs: use {EVENTS}.")
 
     def run(
         self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN

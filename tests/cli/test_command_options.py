@@ -37,6 +37,7 @@ SUBJECTS = {
 }
 OBJECTS = {
     "events": (dpjax.Events, dpjax.Epsilon),
+    "sequential": (dpjax.Sequential, dpjax.Epsilon),
     "local": (dpjax.Local,),
     "histogram": (dpjax.Histogram,),
 }

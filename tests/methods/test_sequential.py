@@ -1,0 +1,176 @@
+"""Sequential audits: a bound after every block, which is true whenever one stops."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import dpjax
+from dpjax import HostMechanism, Sequential
+from dpjax.mechanisms import Laplace, RandomizedResponse
+from dpjax.sweeps import Entry, compute
+
+PAIR = [(0.0, 1.0)]
+
+
+def noisy(count, size, rng):
+    return rng.laplace(count, 1.0, size)
+
+
+def drawn(result):
+    return result.settings["drawn"]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "pairs", "level"),
+    [
+        (Laplace(1.0), PAIR, 1.0),
+        (RandomizedResponse(1.0), None, 1.0),
+        (HostMechanism(noisy), [(0, 1)], 1.0),
+    ],
+    ids=["laplace", "randomized response", "host"],
+)
+def test_a_claim_far_below_the_level_is_refuted_early(mechanism, pairs, level):
+    result = dpjax.audit(mechanism, pairs, method=Sequential(), claim=0.5 * level)
+    assert result.verdict == "violated" and drawn(result) < 5_000
+    assert 0.5 * level < result.lower_bound < level
+    assert "the claim was refuted" in result.notes[-1]
+
+
+@pytest.mark.parametrize(
+    "runs", [pytest.param(24, id="few"), pytest.param(400, id="many", marks=pytest.mark.slow)]
+)
+def test_claims_at_the_level_are_refuted_no_more_often_than_stated(runs):
+    """Looked at after each of some 60 blocks; the test errs with a probability of 1e-5."""
+    error = 0.1
+    entry = Entry(
+        RandomizedResponse(1.0), Sequential(num_draws=2_000), claim=1.0, confidence=1 - error
+    )
+    columns = compute(entry, range(runs), 5)
+    assert columns["verdict"].count("violated") <= binom.isf(1e-5, runs, error)
+    # As often as not the bound is near the level by then.
+    assert np.median(columns["lower_bound"]) > 0.6
+
+
+@pytest.mark.parametrize("pairs", [1, 4])
+def test_without_a_claim_all_draws_are_spent_and_one_look_is_taken(pairs):
+    shifts = [(0.0, 1.0), *((0.0, 0.2),) * (pairs - 1)]
+    result = dpjax.audit(Laplace(1.0), shifts, method=Sequential(20_000), confidence=0.99)
+    assert drawn(result) == 20_000 and result.basis == "betting, one look"
+    look = result.evidence.counted.look
+    assert look.is_taken and look.pair == 0 and result.witness.pair == "pair 0"
+    # Half of the draws confirm: 5.5 standard errors of a log ratio are .19.
+    assert 0.75 < result.lower_bound < 1.0
+
+
+def test_the_bound_with_a_delta():
+    delta = 0.05
+    result = dpjax.audit(
+        Laplace(1.0), PAIR, method=Sequential(60_000), notion=dpjax.Epsilon(delta), claim=0.5
+    )
+    # Of the half-line x < 0: P = 1/2, Q = 1 / (2e), and more is not shown at this delta.
+    assert result.verdict == "violated"
+    assert result.lower_bound < math.log((0.5 - delta) * 2 * math.e)
+
+
+def test_a_pair_at_a_distance_counts_for_one_record():
+    result = dpjax.audit(
+        Laplace(1.0), [(0.0, 2.0)], method=Sequential(40_000), claim=0.5, distance=2
+    )
+    assert result.verdict == "violated" and result.lower_bound < 1.0
+
+
+def test_an_audit_is_run_0_of_a_sweep_and_the_start_of_a_longer_one():
+    pairs = [(0.0, 1.0), (0.0, 0.5)]
+    entry = Entry(Laplace(1.0), Sequential(num_draws=600), pairs, claim=1.0)
+    columns = compute(entry, range(2), 3)
+    options = {"claim": 1.0, "confidence": entry.confidence, "key": entry.key(3)}
+    alone, longer = (
+        dpjax.audit(Laplace(1.0), pairs, method=Sequential(num_draws=draws), **options)
+        for draws in (600, 1_200)
+    )
+    assert columns["lower_bound"][0] == alone.lower_bound
+    first, second = (result.evidence.counted.path for result in (alone, longer))
+    # All but the last block, which ends with the draws.
+    assert len(first) > 10 and second[: len(first) - 1] == first[:-1]
+
+
+def test_the_same_result_from_json():
+    result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(5_000))
+    again = dpjax.AuditResult.from_json(result.to_json())
+    assert again == result and again.lower_bound == result.lower_bound
+    assert dpjax.rerun(result).lower_bound == result.lower_bound
+    with pytest.raises(ValueError, match="the bets of this audit were on epsilon at delta = 0"):
+        result.bound(dpjax.Gdp())
+
+
+def test_a_page_shows_the_bound_after_every_block(tmp_path):
+    result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(5_000), claim=1.0)
+    text = result.report(tmp_path / "page.html").read_text()
+    assert "The bound after so many draws a side" in text and "bet on many events" in text
+
+
+def test_an_interrupt_leaves_the_bound_that_holds_by_then():
+    calls = []
+
+    def interrupted(count, size, rng):
+        calls.append(size)
+        if len(calls) == 30:
+            raise KeyboardInterrupt
+        return noisy(count, size, rng)
+
+    result = dpjax.audit(HostMechanism(interrupted), [(0, 1)], method=Sequential(), claim=1.5)
+    whole = dpjax.audit(HostMechanism(noisy), [(0, 1)], method=Sequential(), claim=1.5)
+    assert "a person stopped it" in result.notes[-1]
+    path = result.evidence.counted.path
+    assert path == whole.evidence.counted.path[: len(path)] and 5 < len(path) < 15
+
+
+def test_every_draw_of_a_function_is_bought_once():
+    """Few draws: 16 lay the cells, and each later one is bet on."""
+    seeds = []
+
+    def counted(count, seed):
+        seeds.append((count, seed))
+        return np.random.default_rng(seed).laplace(count)
+
+    result = dpjax.audit(
+        HostMechanism(counted, batched=False), [(0, 1)], method=Sequential(400), claim=0.05
+    )
+    assert len(seeds) == len(set(seeds)) == 2 * drawn(result)
+    assert result.verdict == "violated" and drawn(result) < 400
+
+
+def test_a_time_limit_ends_the_audit():
+    result = dpjax.audit(HostMechanism(noisy), [(0, 1)], method=Sequential(seconds=0.5), claim=1.0)
+    assert "the time was over" in result.notes[-1] and result.verdict == "not refuted"
+
+
+@pytest.mark.parametrize(
+    ("subject", "options", "message"),
+    [
+        (dpjax.Recorded([1.0] * 50, [2.0] * 50), {}, "recorded outputs have no next draw"),
+        (Laplace(1.0), {"notion": dpjax.Gdp()}, "notion must be dpjax.Epsilon"),
+        (Laplace(1.0), {"method": Sequential(100)}, "num_draws must be above 160, 16 for each"),
+        (
+            Laplace(1.0),
+            {"notion": dpjax.Epsilon(0.1), "distance": 2},
+            "distance must be 1 for sequential audits at delta = 0.1",
+        ),
+    ],
+)
+def test_refusals(subject, options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        dpjax.audit(subject, **{"method": Sequential(), **options})
+
+
+def test_a_time_limit_of_the_source_is_refused():
+    with pytest.raises(ValueError, match="time_limit must be left out"):
+        dpjax.audit(HostMechanism(noisy, time_limit=5.0), [(0, 1)], method=Sequential())
+
+
+@pytest.mark.parametrize("options", [{"num_draws": 0}, {"num_draws": 1e4}, {"seconds": -1.0}])
+def test_options_out_of_range(options):
+    with pytest.raises((ValueError, TypeError), match=next(iter(options))):
+        Sequential(**options)
