@@ -2,7 +2,8 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
+from pathlib import Path
 from types import FunctionType
 
 _SEALED = ("dpjax", "typer", "click")
@@ -12,6 +13,8 @@ _SEALED = ("dpjax", "typer", "click")
 def untouched() -> Iterator[None]:
     """Refuse what runs within it if it replaces a name, a method or the code of a function.
 
+    The folder of the process afterwards is the one before.
+
     Only modules that are imported before it are watched, for nothing but dpjax's own imports adds
     others. What other packages hold, such as NumPy's functions, is not.
 
@@ -20,7 +23,9 @@ def untouched() -> Iterator[None]:
     """
     look = _held
     before = look()
-    yield
+    # Files are written where the command was given, whatever folder the process is in by then.
+    with chdir(Path.cwd()):
+        yield
     after = look()
     for name, value in before.items():
         now = after.get(name)

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dpjax
+
 CODE = """
 import sys
 
@@ -212,3 +214,45 @@ def test_the_table_of_the_readme_holds_every_code():
         *("0", "1", "2", "3"),
         *("129", "130", "143"),
     ]
+
+
+def test_files_are_written_where_the_command_was_given(tmp_path, monkeypatch):
+    """A function that changes the folder of the process changes no place of a file."""
+    (tmp_path / "moves.py").write_text(
+        "import os\n\n\ndef moves(count, size, rng):\n    os.chdir('/')\n"
+        "    return rng.laplace(count, 1.0, size)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    arguments = ["audit", "--host", "moves.py:moves", "--pairs", "[[0, 1]]", "--report", "page.md"]
+    done = subprocess.run(
+        [sys.executable, "-m", "dpjax", *arguments, "--num-samples", "300", "--num-confirm", "300"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "page.md").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_a_stopped_sequential_audit_writes_its_result_and_exits_with_130(tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import time\n\n\ndef slow(count, rng):\n    time.sleep(0.0005)\n"
+        "    return rng.laplace(count)\n"
+    )
+    arguments = ["audit", "--host", "slow.py:slow", "--one-by-one", "--pairs", "[[0, 1]]"]
+    arguments += ["--claim", "3", "--method", "sequential", "--json", "--report", "page.md"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpjax", *arguments],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    process.stderr.readline()  # the announcement, once draws begin
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    output, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    result = dpjax.AuditResult.from_json(output)
+    assert "a person stopped it" in result.notes[-1] and (tmp_path / "page.md").exists()
