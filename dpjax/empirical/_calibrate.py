@@ -8,10 +8,10 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import neutral
-from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue, term
 from dpjax.empirical._density import Density
 from dpjax.empirical._distances import hausdorff_distance, wasserstein_infinity
+from dpjax.empirical._figures import plot_empirical_noise
 from dpjax.empirical._laplace import laplace_log_ratio
 from dpjax.empirical._noise import (
     LAPLACE,
@@ -21,7 +21,8 @@ from dpjax.empirical._noise import (
     released_log_ratio,
 )
 from dpjax.empirical._panel_tables import as_panel
-from dpjax.empirical._result import plain
+from dpjax.empirical._parts import Calibrated
+from dpjax.empirical._report import noise_document
 from dpjax.empirical._samples import sample_query
 from dpjax.report import Glance, Page, Shown, Verdict
 
@@ -38,7 +39,7 @@ _FEW_DRAWS = 100_000
 
 
 @dataclass(frozen=True, repr=False)
-class NoiseCalibration(Shown):
+class NoiseCalibration(Calibrated, Shown):
     """Noise for a query, with the figures it rests on.
 
     Attributes:
@@ -62,72 +63,14 @@ class NoiseCalibration(Shown):
         Burchard, Daoud, Dotterrer 2020, Section 6, with Proposition 1 corrected.
     """
 
-    query: str
-    epsilon: float
-    noise: Noise
-    scale: float
-    rule: str
-    wasserstein_infinity: float
-    hausdorff: float
-    hausdorff_log_ratio: float
-    achieved_log_ratio: float
-    density: str
-    expected_error: float
-    classical_error: float
-    sensitivity: float
-    sensitivity_observed: bool
-
-    @property
-    def hausdorff_suffices(self) -> bool:
-        """Whether the paper's scale would have kept every log ratio within epsilon."""
-        return self.hausdorff_log_ratio <= self.epsilon + 1e-9
-
-    def sample(self, size: int, key: int | None = None) -> np.ndarray:
-        """[size] draws of the noise; without a seed `key`, fresh ones from the operating system."""
-        return self.noise.sample(size, np.random.default_rng(key))
-
-    def release(self, result: float) -> float:
-        """A result of the query with one draw of the noise added; never the same draw twice."""
-        return float(result + self.sample(1)[0])
-
-    def to_dict(self) -> JsonObject:
-        """Plain numbers and strings under the names of the attributes, as strict JSON has them."""
-        values = plain({k: v for k, v in vars(self).items() if k != "noise"})
-        return values | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}
-
     def _figure(self) -> "Figure":
-        from dpjax.empirical._figures import plot_empirical_noise
-
         return plot_empirical_noise(self)
 
     def _small_figure(self) -> "Figure":
-        from dpjax.empirical._figures import plot_empirical_noise
-
         return plot_empirical_noise(self, num_draws=_FEW_DRAWS)
 
     def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-        from dpjax.empirical._report import noise_document
-
         return noise_document(self, path)
-
-    def rows(self) -> list[tuple[str, str]]:
-        """Names and texts of the numbers."""
-        enough = "suffices" if self.hausdorff_suffices else "does NOT suffice"
-        which = "largest change seen" if self.sensitivity_observed else "sensitivity"
-        numbers = {
-            f"Scale, by the rule {self.rule}": self.scale,
-            "Largest log ratio of what is released": self.achieved_log_ratio,
-            "Expected absolute error": self.expected_error,
-            f"That of the classical Laplace mechanism, {which} {self.sensitivity:.6g}": (
-                self.classical_error
-            ),
-            "Wasserstein distance W_inf, the largest": self.wasserstein_infinity,
-            "Hausdorff distance, the largest": self.hausdorff,
-            f"Log ratio at the paper's scale, Hausdorff / epsilon ({enough})": (
-                self.hausdorff_log_ratio
-            ),
-        }
-        return [(name, f"{value:.6g}") for name, value in numbers.items()]
 
     def _glance(self) -> Glance:
         title = f"Noise for the {self.query}"

@@ -10,16 +10,13 @@ import numpy as np
 
 from dpjax.empirical._ecdf import ecdf_knots
 from dpjax.empirical._mixture import Mixture
+from dpjax.empirical._parts import Calibrated, Estimated
 from dpjax.plotting import DATABASE, NEIGHBOR, WIDTH, legend_above, literal, new_figure
 
 _WITH, _WITHOUT = DATABASE, NEIGHBOR
 
 
-EmpiricalPrivacy = NoiseCalibration = Any
-"""Results, whose own modules import this one."""
-
-
-def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:
+def plot_empirical_curves(result: Estimated) -> Any:
     """Delta and the total risk against epsilon.
 
     Args:
@@ -52,7 +49,7 @@ def plot_empirical_curves(result: EmpiricalPrivacy) -> Any:
     return figure
 
 
-def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
+def plot_empirical_densities(result: Estimated) -> Any:
     """Density of the query's results with everybody and without the worst individual.
 
     Args:
@@ -108,9 +105,7 @@ def plot_empirical_densities(result: EmpiricalPrivacy) -> Any:
     return figure
 
 
-def plot_empirical_noise(
-    calibration: NoiseCalibration, num_draws: int = 1_000_000, key: int = 0
-) -> Any:
+def plot_empirical_noise(calibration: Calibrated, num_draws: int = 1_000_000, key: int = 0) -> Any:
     """Histogram of draws of the noise, with its density.
 
     Args:
@@ -149,7 +144,7 @@ def plot_empirical_noise(
     return figure
 
 
-def plot_empirical(result: EmpiricalPrivacy) -> Any:
+def plot_empirical(result: Estimated) -> Any:
     """The curves, or of a single epsilon the densities where there is one density.
 
     Args:
@@ -164,7 +159,7 @@ def plot_empirical(result: EmpiricalPrivacy) -> Any:
     return plot_empirical_curves(result)
 
 
-def _widths(result: EmpiricalPrivacy, sample: np.ndarray) -> np.ndarray:
+def _widths(result: Estimated, sample: np.ndarray) -> np.ndarray:
     """[n] bandwidths at the points of a sample; none for a density without kernels."""
     if result.density is None or result.density.kernel == "ecdf" or not len(sample):
         return np.zeros(0)

@@ -19,8 +19,9 @@ from dpjax.empirical._density import Density, FittedDensity
 from dpjax.empirical._jackknife import jackknife_error
 from dpjax.empirical._panel import Panel
 from dpjax.empirical._panel_tables import as_panel
+from dpjax.empirical._parts import Bucket, worst_row
 from dpjax.empirical._pieces import MAX_EPSILON
-from dpjax.empirical._result import Bucket, EmpiricalPrivacy, worst_row
+from dpjax.empirical._result import EmpiricalPrivacy
 from dpjax.empirical._risk import Risk, individual_risk
 from dpjax.empirical._samples import Progress, QuerySamples, sample_query
 from dpjax.results.provenance import versions

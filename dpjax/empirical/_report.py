@@ -10,6 +10,8 @@ import numpy as np
 
 from dpjax.core.files import write_whole
 from dpjax.core.types import JsonObject
+from dpjax.empirical import _figures
+from dpjax.empirical._parts import Calibrated, Estimated
 from dpjax.inference import blind_spot
 from dpjax.report import (
     Figure,
@@ -21,9 +23,6 @@ from dpjax.report import (
     render,
     result_text,
 )
-
-EmpiricalPrivacy = NoiseCalibration = Any
-"""Results, whose own modules import this one."""
 
 _CURVE_ROWS = 15
 _RANKING_ROWS = 10
@@ -48,8 +47,8 @@ _MEANING = (
 
 
 def render_empirical_report(
-    result: EmpiricalPrivacy,
-    noise: NoiseCalibration | None = None,
+    result: Estimated,
+    noise: Calibrated | None = None,
     kind: str = ".html",
     figures: dict[str, Figure] | None = None,
 ) -> str:
@@ -70,9 +69,7 @@ def render_empirical_report(
     return render(_page(result, noise, figures), kind)
 
 
-def _page(
-    result: EmpiricalPrivacy, noise: NoiseCalibration | None, figures: dict[str, Figure] | None
-) -> Page:
+def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure] | None) -> Page:
     query = " and ".join(result.queries)
     who = f"{len(result.individuals)} individuals, {result.num_databases} databases"
     asked = (
@@ -103,7 +100,7 @@ def _page(
 
 
 def _sections(
-    result: EmpiricalPrivacy, noise: NoiseCalibration | None, figures: dict[str, Figure]
+    result: Estimated, noise: Calibrated | None, figures: dict[str, Figure]
 ) -> list[Section]:
     """What was shown."""
 
@@ -147,7 +144,7 @@ def _sections(
     return [*found, Section("Method", (method,))]
 
 
-def noise_section(noise: NoiseCalibration, figures: tuple[Figure, ...] = ()) -> Section:
+def noise_section(noise: Calibrated, figures: tuple[Figure, ...] = ()) -> Section:
     """The calibration of noise.
 
     Args:
@@ -162,7 +159,7 @@ def noise_section(noise: NoiseCalibration, figures: tuple[Figure, ...] = ()) -> 
 
 
 def write_empirical_report(
-    result: EmpiricalPrivacy, path: str | Path, noise: NoiseCalibration | None = None
+    result: Estimated, path: str | Path, noise: Calibrated | None = None
 ) -> Path:
     """Writes a report; no file appears before all are complete.
 
@@ -184,7 +181,7 @@ def write_empirical_report(
 
 
 def empirical_document(
-    result: EmpiricalPrivacy, path: Path, noise: NoiseCalibration | None = None
+    result: Estimated, path: Path, noise: Calibrated | None = None
 ) -> tuple[Page, dict[Path, str | bytes]]:
     """The page of a result at a path, and the files of its figures beside it."""
     drawn = _pictures(result, noise) if find_spec("matplotlib") else None
@@ -192,11 +189,9 @@ def empirical_document(
     return _page(result, noise, figures), files
 
 
-def noise_document(noise: NoiseCalibration, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
+def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
     """The page of calibrated noise alone at a path, and the files of its figure beside it."""
-    from dpjax.empirical._figures import plot_empirical_noise
-
-    drawn = {"noise": plot_empirical_noise(noise)} if find_spec("matplotlib") else None
+    drawn = {"noise": _figures.plot_empirical_noise(noise)} if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     enough = (
         f"With this noise the largest log ratio of what is released is "
@@ -243,14 +238,12 @@ def beside(
     return files, {name: Figure(CAPTIONS[name], path=places[name]) for name in drawn}
 
 
-def _checks(result: EmpiricalPrivacy) -> tuple[str, ...]:
+def _checks(result: Estimated) -> tuple[str, ...]:
     independence = [f"Independence, {check}" for check in result.independence]
     return (*independence, f"Coverage: {result.coverage}", *result.notes)
 
 
-def _pictures(result: EmpiricalPrivacy, noise: NoiseCalibration | None) -> JsonObject:
-    from dpjax.empirical import _figures
-
+def _pictures(result: Estimated, noise: Calibrated | None) -> JsonObject:
     pictures = {}
     if len(result.epsilons) > 1:
         pictures["curves"] = _figures.plot_empirical_curves(result)

@@ -1,45 +1,27 @@
 """The result of an empirical privacy estimate: arrays, sentences, JSON."""
 
 import json
-import math
-from collections.abc import Hashable
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpjax.core.errors import neutral
-from dpjax.core.types import JsonObject
-from dpjax.core.wording import BadValue
 from dpjax.empirical._bandwidth import VariableBandwidth
 from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
 from dpjax.empirical._density import Density
+from dpjax.empirical._figures import plot_empirical
+from dpjax.empirical._parts import Bucket, Estimated
+from dpjax.empirical._report import empirical_document
 from dpjax.report import Glance, Page, Shown, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
-class Bucket:
-    """What the adversary's knowledge of one bucket leaves of the privacy.
-
-    Attributes:
-        label: The bucket in words.
-        num_databases: Databases in it.
-        density: The density estimate within it, in words.
-        delta: delta at every epsilon, given the bucket.
-    """
-
-    label: str
-    num_databases: int
-    density: str
-    delta: tuple[float, ...]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class EmpiricalPrivacy(Shown):
+class EmpiricalPrivacy(Estimated, Shown):
     """Empirical differential privacy of a query on given databases.
 
     Attributes:
@@ -68,64 +50,6 @@ class EmpiricalPrivacy(Shown):
     References:
         Burchard, Daoud, Dotterrer 2020, Theorem 1 and Definitions 2 to 4.
     """
-
-    queries: tuple[str, ...]
-    individuals: tuple[Hashable, ...]
-    epsilons: np.ndarray
-    deltas: np.ndarray
-    delta: np.ndarray
-    delta_error: np.ndarray | None
-    total_risk: np.ndarray
-    epsilon_at_zero: float
-    tolerance: float
-    density: Density | None
-    log_likelihood: float
-    integration_error: float
-    num_databases: int
-    independence: tuple[IndependenceCheck, ...]
-    coverage: CoverageCheck
-    buckets: tuple[Bucket, ...]
-    notes: tuple[str, ...]
-    results: np.ndarray
-    results_without_worst: np.ndarray
-    settings: JsonObject
-
-    def ranking(self, epsilon: float | None = None) -> list[tuple[Hashable, float]]:
-        """Individuals with their delta at one of the epsilons, largest first.
-
-        Args:
-            epsilon: One of `epsilons`; default: the smallest.
-
-        Raises:
-            ValueError: The epsilon is not among them.
-        """
-        column = self.deltas[:, self._column(epsilon)]
-        order = np.argsort(-column, kind="stable")
-        return [(self.individuals[i], float(column[i])) for i in order]
-
-    def curve(self, at_most: int) -> list[tuple[float, float, float | None, float, int]]:
-        """(epsilon, delta, its standard error, total risk, how many have delta > 0) at some."""
-        count = len(self.epsilons)
-        shown = np.unique(np.linspace(0, count - 1, min(at_most, count)).round()).astype(int)
-        return [
-            (
-                float(self.epsilons[e]),
-                float(self.delta[e]),
-                None if self.delta_error is None else float(self.delta_error[e]),
-                float(self.total_risk[e]),
-                int(np.count_nonzero(self.deltas[:, e] > self.tolerance)),
-            )
-            for e in shown
-        ]
-
-    @property
-    def worst_individual(self) -> Hashable:
-        """The individual of the largest delta at the smallest epsilon."""
-        return self.individuals[worst_row(self.epsilons, self.deltas)]
-
-    def to_dict(self) -> JsonObject:
-        """Plain numbers, lists and strings under the names of the attributes."""
-        return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
 
     def to_json(self, indent: int | None = None) -> str:
         """The result as strict JSON; numbers that are not finite become 'inf' and 'nan'."""
@@ -164,13 +88,9 @@ class EmpiricalPrivacy(Shown):
         return cls(**data)
 
     def _figure(self) -> "Figure":
-        from dpjax.empirical._figures import plot_empirical
-
         return plot_empirical(self)
 
     def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-        from dpjax.empirical._report import empirical_document
-
         return empirical_document(self, path)
 
     def _glance(self) -> Glance:
@@ -220,44 +140,3 @@ class EmpiricalPrivacy(Shown):
             lines.append(f"integrals: error about {self.integration_error:.1e} in each delta")
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(map(neutral, lines))
-
-    def vanishing_sentence(self) -> str:
-        """At which epsilon every delta vanishes, in words."""
-        if math.isinf(self.epsilon_at_zero):
-            return "No epsilon up to 500 takes every delta to 0."
-        return (
-            f"Every delta is below {self.tolerance:g} from epsilon = {self.epsilon_at_zero:.6g} on."
-        )
-
-    def _column(self, epsilon: float | None) -> int:
-        if epsilon is None:
-            return int(np.argmin(self.epsilons))
-        hit = np.flatnonzero(np.isclose(self.epsilons, epsilon, rtol=1e-9, atol=0))
-        if not len(hit):
-            raise BadValue(
-                f"epsilon must be one of the {len(self.epsilons)} that were computed (from "
-                f"{self.epsilons.min():g} to {self.epsilons.max():g}), but was {epsilon!r}."
-            )
-        return int(hit[0])
-
-
-def worst_row(epsilons: np.ndarray, deltas: np.ndarray) -> int:
-    """Index of the individual with the largest delta at the smallest epsilon."""
-    return int(np.argmax(deltas[:, int(np.argmin(epsilons))]))
-
-
-def plain(value: Any) -> Any:
-    """A value as strict JSON has it; numbers that are not finite become 'inf' and 'nan'."""
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return str(value)

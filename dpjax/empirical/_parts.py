@@ -1,0 +1,192 @@
+"""Numbers of results of empirical privacy, without what shows them."""
+
+import math
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadValue
+from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
+from dpjax.empirical._density import Density
+from dpjax.empirical._noise import Noise
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """What the adversary's knowledge of one bucket leaves of the privacy.
+
+    Attributes:
+        label: The bucket in words.
+        num_databases: Databases in it.
+        density: The density estimate within it, in words.
+        delta: delta at every epsilon, given the bucket.
+    """
+
+    label: str
+    num_databases: int
+    density: str
+    delta: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimated:
+    """Numbers of an estimate; see `dpjax.empirical.EmpiricalPrivacy`."""
+
+    queries: tuple[str, ...]
+    individuals: tuple[Hashable, ...]
+    epsilons: np.ndarray
+    deltas: np.ndarray
+    delta: np.ndarray
+    delta_error: np.ndarray | None
+    total_risk: np.ndarray
+    epsilon_at_zero: float
+    tolerance: float
+    density: Density | None
+    log_likelihood: float
+    integration_error: float
+    num_databases: int
+    independence: tuple[IndependenceCheck, ...]
+    coverage: CoverageCheck
+    buckets: tuple[Bucket, ...]
+    notes: tuple[str, ...]
+    results: np.ndarray
+    results_without_worst: np.ndarray
+    settings: JsonObject
+
+    def ranking(self, epsilon: float | None = None) -> list[tuple[Hashable, float]]:
+        """Individuals with their delta at one of the epsilons, largest first.
+
+        Args:
+            epsilon: One of `epsilons`; default: the smallest.
+
+        Raises:
+            ValueError: The epsilon is not among them.
+        """
+        column = self.deltas[:, self._column(epsilon)]
+        order = np.argsort(-column, kind="stable")
+        return [(self.individuals[i], float(column[i])) for i in order]
+
+    def curve(self, at_most: int) -> list[tuple[float, float, float | None, float, int]]:
+        """(epsilon, delta, its standard error, total risk, how many have delta > 0) at some."""
+        count = len(self.epsilons)
+        shown = np.unique(np.linspace(0, count - 1, min(at_most, count)).round()).astype(int)
+        return [
+            (
+                float(self.epsilons[e]),
+                float(self.delta[e]),
+                None if self.delta_error is None else float(self.delta_error[e]),
+                float(self.total_risk[e]),
+                int(np.count_nonzero(self.deltas[:, e] > self.tolerance)),
+            )
+            for e in shown
+        ]
+
+    @property
+    def worst_individual(self) -> Hashable:
+        """The individual of the largest delta at the smallest epsilon."""
+        return self.individuals[worst_row(self.epsilons, self.deltas)]
+
+    def to_dict(self) -> JsonObject:
+        """Plain numbers, lists and strings under the names of the attributes."""
+        return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
+
+    def vanishing_sentence(self) -> str:
+        """At which epsilon every delta vanishes, in words."""
+        if math.isinf(self.epsilon_at_zero):
+            return "No epsilon up to 500 takes every delta to 0."
+        return (
+            f"Every delta is below {self.tolerance:g} from epsilon = {self.epsilon_at_zero:.6g} on."
+        )
+
+    def _column(self, epsilon: float | None) -> int:
+        if epsilon is None:
+            return int(np.argmin(self.epsilons))
+        hit = np.flatnonzero(np.isclose(self.epsilons, epsilon, rtol=1e-9, atol=0))
+        if not len(hit):
+            raise BadValue(
+                f"epsilon must be one of the {len(self.epsilons)} that were computed (from "
+                f"{self.epsilons.min():g} to {self.epsilons.max():g}), but was {epsilon!r}."
+            )
+        return int(hit[0])
+
+
+@dataclass(frozen=True, repr=False)
+class Calibrated:
+    """Numbers of a calibration; see `dpjax.empirical.NoiseCalibration`."""
+
+    query: str
+    epsilon: float
+    noise: Noise
+    scale: float
+    rule: str
+    wasserstein_infinity: float
+    hausdorff: float
+    hausdorff_log_ratio: float
+    achieved_log_ratio: float
+    density: str
+    expected_error: float
+    classical_error: float
+    sensitivity: float
+    sensitivity_observed: bool
+
+    @property
+    def hausdorff_suffices(self) -> bool:
+        """Whether the paper's scale would have kept every log ratio within epsilon."""
+        return self.hausdorff_log_ratio <= self.epsilon + 1e-9
+
+    def sample(self, size: int, key: int | None = None) -> np.ndarray:
+        """[size] draws of the noise; without a seed `key`, fresh ones from the operating system."""
+        return self.noise.sample(size, np.random.default_rng(key))
+
+    def release(self, result: float) -> float:
+        """A result of the query with one draw of the noise added; never the same draw twice."""
+        return float(result + self.sample(1)[0])
+
+    def to_dict(self) -> JsonObject:
+        """Plain numbers and strings under the names of the attributes, as strict JSON has them."""
+        values = plain({k: v for k, v in vars(self).items() if k != "noise"})
+        return values | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Names and texts of the numbers."""
+        enough = "suffices" if self.hausdorff_suffices else "does NOT suffice"
+        which = "largest change seen" if self.sensitivity_observed else "sensitivity"
+        numbers = {
+            f"Scale, by the rule {self.rule}": self.scale,
+            "Largest log ratio of what is released": self.achieved_log_ratio,
+            "Expected absolute error": self.expected_error,
+            f"That of the classical Laplace mechanism, {which} {self.sensitivity:.6g}": (
+                self.classical_error
+            ),
+            "Wasserstein distance W_inf, the largest": self.wasserstein_infinity,
+            "Hausdorff distance, the largest": self.hausdorff,
+            f"Log ratio at the paper's scale, Hausdorff / epsilon ({enough})": (
+                self.hausdorff_log_ratio
+            ),
+        }
+        return [(name, f"{value:.6g}") for name, value in numbers.items()]
+
+
+def worst_row(epsilons: np.ndarray, deltas: np.ndarray) -> int:
+    """Index of the individual with the largest delta at the smallest epsilon."""
+    return int(np.argmax(deltas[:, int(np.argmin(epsilons))]))
+
+
+def plain(value: Any) -> Any:
+    """A value as strict JSON has it; numbers that are not finite become 'inf' and 'nan'."""
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
