@@ -11,6 +11,7 @@ NAMES = (
     "in-ci",
     "verdict",
     "how-many-samples",
+    "stop-early",
     "sweeps",
     "empirical-privacy",
     "notions",

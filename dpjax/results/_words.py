@@ -107,6 +107,8 @@ def _allowed(result: Parts) -> list[str]:
 def _chance(stated: Conclusion) -> str:
     """How chance comes in."""
     error = (1 - stated.confidence) / stated.num_claims
+    if stated.verdict == DOUBTFUL:
+        return "How likely chance gives such counts is known for independent draws alone."
     if stated.verdict == VIOLATED:
         error = stated.smallest_error or error
         return (

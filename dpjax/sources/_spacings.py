@@ -110,10 +110,11 @@ class _Column:
             return
         self.total += values.size
         self.precision = max(self.precision, float(np.finfo(values.dtype).eps))
-        values = np.unique(values.astype(np.float64))
+        values = values.astype(np.float64)
+        # What is left out need not be sorted.
+        values = np.unique(values[self.holds(values)] if self._every > 1 else values)
         if not self._edges.size:
             self._edges = values[:: max(values.size // _WINDOWS, 1)].copy()
-        values = values[self.holds(values)]
         self.values = np.unique(np.concatenate([self.values, values]))
         while self.values.size > _KEPT:
             self._every *= 2
