@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dpjax import testing as testing
     from dpjax.audit import audit as audit
     from dpjax.audit import rerun as rerun
+    from dpjax.audit import resume as resume
     from dpjax.core.execution import Execution as Execution
     from dpjax.databases import Pairs as Pairs
     from dpjax.densities import truncated_frequencies as truncated_frequencies
@@ -66,7 +67,7 @@ else:
         __name__,
         {
             "dpjax.core.execution": ["Execution"],
-            "dpjax.audit": ["audit", "rerun"],
+            "dpjax.audit": ["audit", "rerun", "resume"],
             "dpjax.databases": ["Pairs"],
             "dpjax.densities": ["truncated_frequencies", "truncated_kde"],
             "dpjax.empirical": [

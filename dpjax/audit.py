@@ -11,13 +11,14 @@ from dpjax.core.errors import contained
 from dpjax.core.execution import Execution
 from dpjax.core.floats import own_floats
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import BadType
+from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Pairs
-from dpjax.methods import METHODS, Events, Method
+from dpjax.methods import METHODS, Events, Method, Sequential
+from dpjax.methods._sequential import EARLIER
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import AuditResult, build
 from dpjax.results._subjects import subject_from_plain
-from dpjax.results.provenance import key_of
+from dpjax.results.provenance import key_of, versions
 from dpjax.results.recipes import notion_from_plain, options_from_plain
 from dpjax.sources import ONE_RUN, AnyPairs, Source, Trust, as_source
 
@@ -92,6 +93,12 @@ def audit(
             "sweep, or use dpjax.Events(), Local() or Histogram()."
         )
     terms = Terms(notion, claim, confidence, num_claims, key, execution, distance)
+    return _audited(subject, pairs, method, terms, start)
+
+
+def _audited(
+    subject: object, pairs: object, method: Method, terms: Terms, start: float
+) -> AuditResult:
     # Validate the key before drawing.
     _ = terms.root
     with contained("what is audited"):
@@ -136,6 +143,55 @@ def rerun(
     except (KeyError, AttributeError, IndexError) as error:
         raise ValueError(f"the recipe of the result is damaged: {error!r}.") from error
     return audit(source, **arguments)
+
+
+@own_floats()
+def resume(
+    result: AuditResult | str | Path,
+    subject: Any = None,
+    *,
+    num_draws: int | None = None,
+    seconds: float | None = None,
+    allow_import: Collection[str] = (),
+    allow_command: bool = False,
+) -> AuditResult:
+    """Goes on with a sequential audit, with the same guarantee as one that never ended.
+
+    After an interrupt it makes the same blocks, and so the same bounds, as an audit that was never
+    interrupted.
+
+    Args:
+        result: Of an audit with `dpjax.Sequential()`, or its file.
+        subject: As in `rerun`.
+        num_draws: Draws a side in all, those of the result among them; 250,000 if None, or no limit
+            if there are seconds.
+        seconds: Time for more draws.
+        allow_import: As in `rerun`.
+        allow_command: As in `rerun`.
+
+    Raises:
+        ValueError: The result is of no sequential audit, of another version of what computes its
+            draws, or of a mechanism whose first outputs are not drawn again; or as `rerun`.
+    """
+    start = time.perf_counter()
+    if not isinstance(result, AuditResult):
+        result = AuditResult.from_file(result)
+    if result.evidence.counted.kind != "wealth":
+        raise BadValue("result must be of an audit by dpjax.Sequential(), for others have an end.")
+    now = versions()
+    for name in ("dpjax", "jax", "jaxlib"):
+        if result.versions.get(name) != now[name]:
+            raise ValueError(
+                f"the audit cannot go on: it was made by {name} {result.versions.get(name)}, and "
+                f"this is {now[name]}."
+            )
+    try:
+        source, given = _recipe_of(result, subject, allow_import, allow_command)
+    except (KeyError, AttributeError, IndexError) as error:
+        raise ValueError(f"the recipe of the result is damaged: {error!r}.") from error
+    pairs, _ = given.pop("pairs"), given.pop("method")
+    terms = Terms(**given, kept={EARLIER: result.evidence.counted})
+    return _audited(source, pairs, Sequential(num_draws, seconds), terms, start)
 
 
 def _recipe_of(

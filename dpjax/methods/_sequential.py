@@ -14,6 +14,7 @@ import math
 import time
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import blake2b
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from dpjax.core import random, validate
 from dpjax.core.options import option
 from dpjax.core.wording import EVENTS, BadValue, Sentence
 from dpjax.inference import (
+    Look,
     Ratio,
     allocation,
     best_pairs,
@@ -54,6 +56,9 @@ _BLOCK = 4096
 
 _GROWTH = 0.12
 """Share of the draws so far that a block adds in a phase."""
+
+EARLIER = "earlier"
+"""Name of the evidence, among what a run takes over, from which an audit goes on."""
 
 _TINY = 1e-9
 """Stands for a claim of 0: whoever refutes it refutes 0."""
@@ -116,8 +121,9 @@ class Sequential:
         return Findings.of(*[self._run(source, pairs, terms, run) for run in runs])
 
     def _run(self, source: Source, pairs: Any, terms: Terms, run: np.int32) -> Finding:
+        earlier = terms.kept.get(EARLIER)
         request = Request(
-            rounds=self._rounds,
+            rounds=partial(self._rounds, earlier),
             region=None,
             promise=partial(promised, terms),
             key=terms.root,
@@ -142,8 +148,8 @@ class Sequential:
             return self.num_draws
         return _DRAWS if self.seconds is None else 2**31 - 1
 
-    def _rounds(self, num_pairs: int) -> Rounds:
-        few = self._total <= _FEW
+    def _rounds(self, earlier: BetWealth | None, num_pairs: int) -> Rounds:
+        few = self._total <= _FEW if earlier is None else earlier.wealth.few
         first = _FEWEST if few else max(_FIRST // num_pairs, _LEAST)
         if self._total <= num_pairs * first:
             raise BadValue(
@@ -168,7 +174,9 @@ class _Walk:
         self._size = max(partition.size for partition in cells)
         self._error = 1 - terms.own_confidence
         level, notion = terms.level, terms.notion
-        self._hybrid = level is None and total < 2**31 - 1
+        earlier: BetWealth | None = terms.kept.get(EARLIER)
+        # One look is planned, and an audit that goes on has had it.
+        self._hybrid = level is None and total < 2**31 - 1 and earlier is None
         first, self._look_error = errors(self._error) if self._hybrid else (self._error, 0.0)
         self._state = start(
             len(cells),
@@ -181,13 +189,29 @@ class _Walk:
         )
         self._taken = np.zeros(len(cells), np.int64)
         self._key = [int(word) for word in random.words_of(terms.root)]
-        self._run, self._look = run, None
+        self._run: int = run
+        self._look: Look | None = None
         self._path: list[tuple[int, float, float]] = []
-        # Without a bet, for nothing is known before.
         searched = np.zeros((2, len(cells), self._size), np.int64)
         for pair, search in enumerate(self._searches):
             searched[:, pair, : search.partition.size] = search.halves[0].sum(axis=0)
-        self._step(searched)
+        self._laid = blake2b(searched.tobytes(), digest_size=16).hexdigest()
+        if earlier is None:
+            # Without a bet, for nothing is known before.
+            self._step(searched)
+        else:
+            self._go_on(earlier, searched)
+
+    def _go_on(self, earlier: BetWealth, searched: NDArray[np.int64]) -> None:
+        """Takes over the state of an audit of the same outputs."""
+        if earlier.laid != self._laid or earlier.wealth.first.shape != searched[0].shape:
+            raise ValueError(
+                "the audit cannot go on: its first outputs were not drawn again, so it was of "
+                "another mechanism, or of one that takes no seed."
+            )
+        self._state, self._path = earlier.wealth, list(earlier.path)
+        self._look = earlier.look if earlier.look is not None and earlier.look.is_taken else None
+        self._taken = self._state.draws[:, 0] - searched[0].sum(axis=1)
 
     @property
     def _drawn(self) -> int:
@@ -241,7 +265,7 @@ class _Walk:
             )  # fmt: skip
             counts[:, pair, :size] = self._opened.count(marked)[0]
             self._taken[pair] += draws[pair]
-        if self._look is not None:
+        if self._look is not None and not self._look.is_taken:
             self._look = self._look.counted(*counts)
         self._step(counts)
 
@@ -264,7 +288,9 @@ class _Walk:
         )  # fmt: skip
         inside = (counts * event.cells).sum(axis=1)
         shown = int(inside[0]), int(inside[1]), draws
-        evidence = BetWealth(state, self._look, self._error, shown, int(event.larger), self._path)
+        evidence = BetWealth(
+            state, self._look, self._error, shown, int(event.larger), self._path, self._laid
+        )
         text = cells.describe(event.cells)
         return Finding(
             statement=conclude(evidence, terms),

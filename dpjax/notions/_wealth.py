@@ -31,6 +31,7 @@ class BetWealth(Evidence):
         shown: Counts of the witness's event at the database and at its neighbor, and draws there.
         larger: Side at which the event is likelier: 0 the database, 1 the neighbor.
         path: (draws a side of all pairs, bound, log of the wealth at the claim) after each block.
+        laid: Digest of what laid the cells, which an audit that goes on must find again.
     """
 
     wealth: Wealth
@@ -39,6 +40,7 @@ class BetWealth(Evidence):
     shown: tuple[int, int, int]
     larger: int
     path: list[tuple[int, float, float]]
+    laid: str
     kind: ClassVar[str] = "wealth"
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
@@ -110,7 +112,8 @@ class BetWealth(Evidence):
         path = [(int(draws), float(bound), float(won)) for draws, bound, won in content.pop("path")]
         first, second, draws = map(int, content.pop("shown"))
         side, error = int(content.pop("larger")), float(content.pop("error"))
+        laid = str(content.pop("laid"))
         if content or side not in (0, 1) or not 0 < error < 1:
             raise ValueError("it is no wealth of bets")
         past = None if look is None else Look.from_plain(look)
-        return cls(wealth, past, error, (first, second, draws), side, path)
+        return cls(wealth, past, error, (first, second, draws), side, path, laid)

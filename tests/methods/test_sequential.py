@@ -1,5 +1,6 @@
 """Sequential audits: a bound after every block, which is true whenever one stops."""
 
+import json
 import math
 
 import numpy as np
@@ -174,3 +175,51 @@ def test_a_time_limit_of_the_source_is_refused():
 def test_options_out_of_range(options):
     with pytest.raises((ValueError, TypeError), match=next(iter(options))):
         Sequential(**options)
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_an_audit_that_goes_on_is_one_that_was_never_interrupted(times, tmp_path):
+    """Stopped after some calls, written, read and resumed: the same bounds, bit for bit."""
+    left = [0]
+
+    def function(count, size, rng):
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        return noisy(count, size, rng)
+
+    subject, method = HostMechanism(function), Sequential(4_000)
+    whole = dpjax.audit(subject, [(0, 1)], method=method, claim=0.95, key=6)
+    left[0] = 12
+    result = dpjax.audit(subject, [(0, 1)], method=method, claim=0.95, key=6)
+    for _ in range(times - 1):
+        left[0] = 9  # two calls lay the cells again
+        result = dpjax.resume(
+            dpjax.AuditResult.from_json(result.to_json()), subject, num_draws=4_000
+        )
+        assert "a person stopped it" in result.notes[-1]
+    (tmp_path / "audit.json").write_text(result.to_json())
+    result = dpjax.resume(tmp_path / "audit.json", subject, num_draws=4_000)
+    assert result.evidence.counted == whole.evidence.counted
+    assert (result.lower_bound, result.witness) == (whole.lower_bound, whole.witness)
+
+
+def test_more_draws_raise_the_bound_of_an_audit_that_had_its_look():
+    result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(3_000))
+    more = dpjax.resume(result, num_draws=60_000)
+    assert drawn(more) == 60_000 and more.evidence.counted.look == result.evidence.counted.look
+    assert result.lower_bound < more.lower_bound < 1.0
+
+
+def test_what_cannot_go_on():
+    result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(2_000), claim=1.0)
+    with pytest.raises(ValueError, match="first outputs were not drawn again"):
+        dpjax.resume(result, Laplace(1.1), num_draws=4_000)
+    fixed = dpjax.audit(Laplace(1.0), PAIR, method=dpjax.Events(400, 400))
+    with pytest.raises(ValueError, match=r"must be of an audit by dpjax\.Sequential"):
+        dpjax.resume(fixed)
+    content = result.to_dict()
+    content["provenance"]["versions"]["jax"] = "0.0.1"
+    other = dpjax.AuditResult.from_json(json.dumps(content))
+    with pytest.raises(ValueError, match=r"made by jax 0\.0\.1"):
+        dpjax.resume(other)
