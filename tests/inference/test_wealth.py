@@ -246,10 +246,10 @@ def test_false_alarms_at_the_boundary(name, few):
 @pytest.mark.slow
 @pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize("name", LAWS)
-def test_false_alarms_of_4000_streams(name, few):
+def test_false_alarms_of_600_streams(name, few):
     """Fails with probability 1e-6 if a false alarm has probability .05."""
-    wrong, most = false_alarms(name, few, 4000, 3000, 1e-6)
-    assert wrong <= most == 269
+    wrong, most = false_alarms(name, few, 600, 3000, 1e-6)
+    assert wrong <= most
 
 
 def test_a_level_is_refuted_by_a_wealth_of_one_over_the_error():
