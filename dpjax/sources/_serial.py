@@ -77,7 +77,7 @@ def notes_of_order(
             f"The bound takes {size} outputs for independent, but they tell about as much as "
             f"{effective_size(correlation, size)}, so it may be above the truth. Record every "
             "output in a run of its own; if they come from a chain, give the length of blocks "
-            f"between which it forgets: {term('blocks')}."
+            f"between which it forgets: {term('blocks=LENGTH', '--blocks LENGTH')}."
         )
     ]
 
