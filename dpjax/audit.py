@@ -14,11 +14,10 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Events, Method, Sequential
-from dpjax.methods._sequential import EARLIER
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import AuditResult, build
 from dpjax.results._subjects import subject_from_plain
-from dpjax.results.provenance import key_of, versions
+from dpjax.results.provenance import DECISIVE, key_of, versions
 from dpjax.results.recipes import notion_from_plain, options_from_plain
 from dpjax.sources import ONE_RUN, AnyPairs, Source, Trust, as_source
 
@@ -138,10 +137,7 @@ def rerun(
     """
     if not isinstance(result, AuditResult):
         result = AuditResult.from_file(result)
-    try:
-        source, arguments = _recipe_of(result, subject, allow_import, allow_command)
-    except (KeyError, AttributeError, IndexError) as error:
-        raise ValueError(f"the recipe of the result is damaged: {error!r}.") from error
+    source, arguments = _recipe_of(result, subject, allow_import, allow_command)
     return audit(source, **arguments)
 
 
@@ -155,10 +151,11 @@ def resume(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Goes on with a sequential audit, with the same guarantee as one that never ended.
+    """Continues a sequential audit; all of its bounds before and after hold together.
 
-    After an interrupt it makes the same blocks, and so the same bounds, as an audit that was never
-    interrupted.
+    With a claim, an audit that was interrupted and then resumed has the same blocks, and so the
+    same bounds, as one that was never interrupted. Without a claim, an audit that ended before its
+    planned look drops that look. `rerun` of a resumed result is one audit without an interrupt.
 
     Args:
         result: Of an audit with `dpjax.Sequential()`, or its file.
@@ -176,28 +173,36 @@ def resume(
     start = time.perf_counter()
     if not isinstance(result, AuditResult):
         result = AuditResult.from_file(result)
-    if result.evidence.counted.kind != "wealth":
+    if not result.evidence.counted.resumable:
         raise BadValue("result must be of an audit by dpjax.Sequential(), for others have an end.")
     now = versions()
-    for name in ("dpjax", "jax", "jaxlib"):
+    for name in DECISIVE:
         if result.versions.get(name) != now[name]:
             raise ValueError(
                 f"the audit cannot go on: it was made by {name} {result.versions.get(name)}, and "
                 f"this is {now[name]}."
             )
-    try:
-        source, given = _recipe_of(result, subject, allow_import, allow_command)
-    except (KeyError, AttributeError, IndexError) as error:
-        raise ValueError(f"the recipe of the result is damaged: {error!r}.") from error
+    source, given = _recipe_of(result, subject, allow_import, allow_command)
     pairs, _ = given.pop("pairs"), given.pop("method")
-    terms = Terms(**given, kept={EARLIER: result.evidence.counted})
+    terms = Terms(**given, earlier=result.evidence.counted)
     return _audited(source, pairs, Sequential(num_draws, seconds), terms, start)
 
 
 def _recipe_of(
     result: AuditResult, subject: Any, allow_import: Collection[str], allow_command: bool
 ) -> tuple[Source, JsonObject]:
-    """The source, and all other arguments of `audit`."""
+    """The source, and all other arguments of `audit`.
+
+    Raises:
+        ValueError: The recipe is damaged, or needs a subject that was not given.
+    """
+    try:
+        return _read_recipe(result, subject, Trust(allow_import, allow_command))
+    except (KeyError, AttributeError, IndexError) as error:
+        raise ValueError(f"the recipe of the result is damaged: {error!r}.") from error
+
+
+def _read_recipe(result: AuditResult, subject: Any, trust: Trust) -> tuple[Source, JsonObject]:
     recipe = result.recipe
     for name, kinds in _RECIPE.items():
         if not isinstance(recipe[name], kinds):
@@ -209,7 +214,6 @@ def _recipe_of(
                 "built in: its recipe holds how it was audited, and not what."
             )
         first = recipe["pairs"] and recipe["pairs"]["database"][0]
-        trust = Trust(allow_import, allow_command)
         subject = subject_from_plain(recipe["subject"], first, trust)
     options = dict(recipe["method"])
     method = METHODS[options.pop("name")]

@@ -1,6 +1,7 @@
 """Confidence bounds from counts, in float64 NumPy, without JAX."""
 
 from dpjax.inference._allocation import allocation as allocation
+from dpjax.inference._allocation import first_round as first_round
 from dpjax.inference._allocation import leader as leader
 from dpjax.inference._allocation import phases as phases
 from dpjax.inference._assumptions import FiniteOutputs as FiniteOutputs
@@ -29,6 +30,7 @@ from dpjax.inference._divergences import zcdp as zcdp
 from dpjax.inference._events import Event as Event
 from dpjax.inference._events import event_lower_bound as event_lower_bound
 from dpjax.inference._hybrid import Look as Look
+from dpjax.inference._hybrid import best_events as best_events
 from dpjax.inference._hybrid import best_pairs as best_pairs
 from dpjax.inference._hybrid import errors as errors
 from dpjax.inference._hybrid import look_bound as look_bound

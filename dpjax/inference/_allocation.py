@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dpjax.inference._portfolio import Counts, Floats, equal_mass, sums
 from dpjax.inference._wealth import Wealth
 
-_FIRST, _LEAST, _ONE = 1000, 40, 16
-"""Draws a side of the first round: of all pairs, at least of each, of a single pair."""
+_FIRST, _LEAST, _FEWEST = 1000, 40, 16
+"""Draws a side of the first round: of all pairs, at least of each, of each if `few`."""
 
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
 """Share of the draws so far that a round adds; the same for few draws; least draws of a round."""
@@ -57,8 +57,7 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
     """
     done, pairs = state.draws.min(axis=1), len(state.first)
     if not done.sum():
-        few = _ONE if pairs == 1 or state.few else max(_FIRST // pairs, _LEAST)
-        return np.full(pairs, few)
+        return np.full(pairs, first_round(pairs, state.few or pairs == 1))
     growth = _GROWTH_FEW if state.few else _GROWTH
     total = max(int(growth * done.sum()), _SMALLEST)
     if pairs == 1:
@@ -74,6 +73,16 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
     draws = exact.astype(np.int64)
     draws[np.argsort(draws - exact, kind="stable")[: total - draws.sum()]] += 1
     return draws
+
+
+def first_round(pairs: int, few: bool) -> int:
+    """Draws a side of each pair that come before all bets.
+
+    Args:
+        pairs: Number of pairs.
+        few: Whether draws are expensive, or their cells are known.
+    """
+    return _FEWEST if few else max(_FIRST // pairs, _LEAST)
 
 
 def phases(total: int, pairs: int) -> list[Phase]:

@@ -108,7 +108,7 @@ def best_pairs(state: Wealth, number: int, draws: int, error: float) -> NDArray[
         draws: Fresh draws a side that will confirm.
         error: Error of the look; see `errors`.
     """
-    event = _chosen(state, np.arange(len(state.first)), draws, error)
+    event = best_events(state, np.arange(len(state.first)), draws, error, len(state.first))
     return np.argsort(-event.predicted, kind="stable")[:number]
 
 
@@ -122,14 +122,24 @@ def planned_look(state: Wealth, pairs: ArrayLike, draws: int, error: float) -> L
         error: Error of the look; see `errors`.
     """
     some = np.asarray(pairs, np.int64)
-    event = _chosen(state, some, draws, error)
+    event = best_events(state, some, draws, error, len(some))
     best = int(np.argmax(event.predicted))
     one = event.at((best,))
     return Look(int(some[best]), np.asarray(one.cells), int(one.larger), draws, error)
 
 
-def _chosen(state: Wealth, pairs: NDArray[np.int64], draws: int, error: float) -> Event:
-    """The best event of each of these pairs, all of which have draws."""
+def best_events(
+    state: Wealth, pairs: NDArray[np.int64], draws: int, error: float, num_rivals: int = 1
+) -> Event:
+    """The event of each pair with the largest expected bound.
+
+    Args:
+        state: The state, whose counts choose.
+        pairs: Numbers of the pairs, all of which have draws.
+        draws: Fresh draws a side that would confirm.
+        error: Error of the bound.
+        num_rivals: Number of pairs that compete, by which the choice shrinks its estimates.
+    """
     line = np.arange(state.first.shape[1], dtype=np.float64)
     return choose_event(
         np.stack([state.first[pairs], state.second[pairs]], axis=1),
@@ -138,7 +148,7 @@ def _chosen(state: Wealth, pairs: NDArray[np.int64], draws: int, error: float) -
         hypothesis=Ratio(state.delta),
         positions=[line] if state.ordered else (),
         ordered=state.ordered,
-        num_rivals=len(pairs),
+        num_rivals=num_rivals,
     )
 
 

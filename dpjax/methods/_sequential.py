@@ -27,9 +27,11 @@ from dpjax.inference import (
     Look,
     Ratio,
     allocation,
+    best_events,
     best_pairs,
     choose_event,
     errors,
+    first_round,
     leader,
     phases,
     planned_look,
@@ -48,17 +50,11 @@ _DRAWS = 250_000
 _FEW = 10_000
 """Draws up to which each of them counts."""
 
-_FIRST, _LEAST, _FEWEST = 1000, 40, 16
-"""Draws a side that lay the cells: of all pairs, at least of each, and where draws are few."""
-
 _BLOCK = 4096
 """Draws of a block of a mechanism in JAX."""
 
-_GROWTH = 0.12
-"""Share of the draws so far that a block adds in a phase."""
-
-EARLIER = "earlier"
-"""Name of the evidence, among what a run takes over, from which an audit goes on."""
+_GROWTH, _LEAST = 0.12, 40
+"""Share of the draws so far that a block of a phase adds, and its least draws a side."""
 
 _TINY = 1e-9
 """Stands for a claim of 0: whoever refutes it refutes 0."""
@@ -121,7 +117,8 @@ class Sequential:
         return Findings.of(*[self._run(source, pairs, terms, run) for run in runs])
 
     def _run(self, source: Source, pairs: Any, terms: Terms, run: np.int32) -> Finding:
-        earlier = terms.kept.get(EARLIER)
+        earlier = terms.earlier
+        assert isinstance(earlier, BetWealth | None)
         request = Request(
             rounds=partial(self._rounds, earlier),
             region=None,
@@ -150,7 +147,7 @@ class Sequential:
 
     def _rounds(self, earlier: BetWealth | None, num_pairs: int) -> Rounds:
         few = self._total <= _FEW if earlier is None else earlier.wealth.few
-        first = _FEWEST if few else max(_FIRST // num_pairs, _LEAST)
+        first = first_round(num_pairs, few)
         if self._total <= num_pairs * first:
             raise BadValue(
                 f"num_draws must be above {num_pairs * first}, {first} for each pair, which lay "
@@ -174,7 +171,8 @@ class _Walk:
         self._size = max(partition.size for partition in cells)
         self._error = 1 - terms.own_confidence
         level, notion = terms.level, terms.notion
-        earlier: BetWealth | None = terms.kept.get(EARLIER)
+        earlier = terms.earlier
+        assert isinstance(earlier, BetWealth | None)
         # One look is planned, and an audit that goes on has had it.
         self._hybrid = level is None and total < 2**31 - 1 and earlier is None
         first, self._look_error = errors(self._error) if self._hybrid else (self._error, 0.0)
@@ -223,7 +221,7 @@ class _Walk:
             while self._drawn < self._total and not self._is_over(deadline):
                 # Fresh bits a block, so that an audit that goes on chooses as one that never ended.
                 bits = np.random.Philox(key=self._key, counter=[0, 0, self._run, len(self._path)])
-                self._block(allocation(self._state, np.random.Generator(bits)), deadline)
+                self._block(allocation(self._state, np.random.Generator(bits)))
             return
         kept = np.arange(len(self._searches))
         for number, phase in enumerate(phases(self._total, len(kept))):
@@ -238,7 +236,7 @@ class _Walk:
                 amount = min(left, max(math.ceil(_GROWTH * self._drawn / len(kept)), _LEAST))
                 draws = np.zeros(len(self._searches), np.int64)
                 draws[kept] = amount
-                self._block(draws, deadline)
+                self._block(draws)
                 left -= amount
 
     def _is_over(self, deadline: float | None) -> bool:
@@ -250,7 +248,7 @@ class _Walk:
             return False
         return True
 
-    def _block(self, draws: NDArray[np.int64], deadline: float | None) -> None:
+    def _block(self, draws: NDArray[np.int64]) -> None:
         """Draws at each side of each pair, and bets on them."""
         most = self._total - self._drawn
         if not self._hybrid and draws.sum() > most:
@@ -325,14 +323,7 @@ class _Walk:
     def _scores(self) -> tuple[tuple[str, float | None], ...]:
         """The bound to be expected of each pair from as many draws again, best first."""
         state, labels = self._state, self._opened.pairs.labels
-        line = np.arange(self._size, dtype=np.float64)
-        found = choose_event(
-            np.stack([state.first, state.second], axis=1),
-            max(int(state.draws.max()), 1),
-            self._terms.own_confidence,
-            hypothesis=Ratio(state.delta),
-            positions=[line] if state.ordered else (),
-            ordered=state.ordered,
-        ).predicted
+        draws = max(int(state.draws.max()), 1)
+        found = best_events(state, np.arange(len(labels)), draws, self._error).predicted
         order = np.argsort(-found, kind="stable")
         return tuple((labels[pair], float(found[pair])) for pair in order)

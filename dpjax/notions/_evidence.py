@@ -48,9 +48,11 @@ class Evidence:
         estimated: Name of the estimate on a page.
         scored: Name of the scores of pairs on a page.
         chosen: How the witness's event came about, in a sentence.
+        resumable: Whether it holds the state of an audit that can take more draws.
     """
 
     kind: ClassVar[str]
+    resumable: ClassVar[bool] = False
     estimated: ClassVar[str] = "Estimate"
     scored: ClassVar[str] = "Score in the search"
     chosen: ClassVar[str] = (

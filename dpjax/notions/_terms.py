@@ -10,6 +10,7 @@ from dpjax.core.execution import Execution, default_execution
 from dpjax.core.wording import EVENTS, BadType, BadValue
 from dpjax.notions._claims import Claim
 from dpjax.notions._epsilon import Epsilon
+from dpjax.notions._evidence import Evidence
 from dpjax.notions._notion import Notion
 
 
@@ -25,7 +26,8 @@ class Terms:
         key: Integer seed or typed key, as the caller gave it.
         execution: Layout on the machine; the backend's default if None.
         distance: Records in which the databases of each pair differ.
-        kept: What later batches of the same runs take over; filled by the source.
+        earlier: Evidence of an audit that this one continues, or None.
+        kept: What later batches of the same runs take over, filled by the source.
 
     Raises:
         TypeError, ValueError: An entry is of the wrong kind or out of range.
@@ -38,6 +40,7 @@ class Terms:
     key: int | Array
     execution: Execution | None = None
     distance: int = 1
+    earlier: Evidence | None = None
     kept: dict = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self):

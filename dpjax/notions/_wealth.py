@@ -42,11 +42,12 @@ class BetWealth(Evidence):
     path: list[tuple[int, float, float]]
     laid: str
     kind: ClassVar[str] = "wealth"
+    resumable: ClassVar[bool] = True
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
     chosen: ClassVar[str] = (
-        "Every draw was bet on many events at once, and the bound rests on all of these bets. This "
-        "event shows most of them."
+        "Every draw was bet on many events at once, and the bound rests on all of these bets. Of "
+        "all events, this one has the largest expected bound."
     )
 
     def bound(self, confidence: float) -> float:

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar, cast
 import numpy as np
 
 from dpjax.core.wording import BadValue
-from dpjax.partitions.missing import Raised, missing, unmasked
+from dpjax.partitions.missing import Raised, entries, missing
 
 Key = TypeVar("Key")
 
@@ -39,12 +39,12 @@ class Nested(NamedTuple):
             TypeError: A part is neither a number nor a label.
         """
         numbers: list[float] = []
-        entries: list[str] = []
+        paths: list[str] = []
         labels: list[str] = []
 
         def text(part: object, path: str) -> str:
             if isinstance(part, np.ndarray):
-                part = unmasked(part).tolist()
+                part = entries(part)
             if isinstance(part, dict):
                 names = sorted(part, key=lambda name: (type(name).__name__, repr(name)))
                 inside = (f"{n!r}: {text(part[n], f'{path}[{n!r}]')}" for n in names)
@@ -54,7 +54,7 @@ class Nested(NamedTuple):
             huge = isinstance(part, Integral) and abs(int(part)) > LARGEST
             if isinstance(part, Real) and not huge:
                 numbers.append(float(part))
-                entries.append(path)
+                paths.append(path)
                 return "number"
             labels.append(path)
             if isinstance(part, Raised):
@@ -63,7 +63,7 @@ class Nested(NamedTuple):
             return repr(part)
 
         whole = text(item, "")
-        return cls(whole, tuple(numbers), tuple(entries), not labels)
+        return cls(whole, tuple(numbers), tuple(paths), not labels)
 
 
 class Label(NamedTuple):
@@ -81,8 +81,7 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
         Exception: Whatever its own methods raise.
     """
     if isinstance(item, np.ndarray):
-        entries = unmasked(item).tolist()
-        item = tuple(entries) if item.ndim else entries
+        item = entries(item)
     if (text := missing(item)) is not None:
         return Raised(text)
     if isinstance(item, Integral) and abs(int(item)) > LARGEST:

@@ -53,6 +53,11 @@ def unmasked(array: np.ndarray) -> np.ndarray:
     return found
 
 
+def entries(array: np.ndarray) -> object:
+    """What an array holds, as objects of Python: a number, or nested lists of them."""
+    return unmasked(array).tolist()
+
+
 def as_array(outputs: object) -> np.ndarray:
     """An array of outputs that a library holds, without turning its missing values into NaN.
 
@@ -75,7 +80,8 @@ def as_array(outputs: object) -> np.ndarray:
     found, as_type = np.asarray(outputs), getattr(outputs, "astype", None)
     if found.dtype.kind == "f" and np.isnan(found).any() and callable(as_type):
         # An extension type of pandas tells NA from NaN where an array of floats does not.
-        if not isinstance(getattr(outputs, "dtype", found.dtype), np.dtype):
+        types = getattr(outputs, "dtypes", getattr(outputs, "dtype", found.dtype))
+        if not all(isinstance(kind, np.dtype) for kind in np.ravel(np.asarray(types, object))):
             return np.asarray(as_type(object))
     return found
 

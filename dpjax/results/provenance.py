@@ -17,6 +17,9 @@ from jax import Array
 from dpjax.core import random
 from dpjax.core.version import __version__
 
+DECISIVE = ("dpjax", "jax", "jaxlib")
+"""Packages whose versions decide the bits of the draws."""
+
 _PROBED = 1024
 """Numbers that are computed to identify a processor."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpjax.core.errors import text_of
 from dpjax.core.wording import BadValue
-from dpjax.partitions.missing import as_array, as_objects, missing, rows_of_objects, unmasked
+from dpjax.partitions.missing import as_array, as_objects, entries, missing, rows_of_objects
 
 _ROWS = 2**18
 _EXACT = 2**53
@@ -146,10 +146,7 @@ def _unmasked(output: object) -> object:
     """An output of a list with its masked entries as `MASKED`, and vectors as tuples."""
     if isinstance(output, list | tuple):
         return tuple(map(_unmasked, output))
-    if not isinstance(output, np.ndarray):
-        return output
-    entries = unmasked(output).tolist()
-    return tuple(entries) if output.ndim else entries
+    return _unmasked(entries(output)) if isinstance(output, np.ndarray) else output
 
 
 def _merged(outputs: Sequence[Any], array: np.ndarray) -> bool:

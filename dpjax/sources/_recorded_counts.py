@@ -26,7 +26,6 @@ class OpenedRecorded:
     """Recorded outputs during one audit; see `dpjax.sources.Opened`."""
 
     def __init__(self, source: Sides, request: Request):
-        self.notes: list[str] = []
         self._source, self._box = source, as_box(request.region)
         self._promise = request.promise
         sides = (held("x", source.x), held("y", source.y))
@@ -48,7 +47,7 @@ class OpenedRecorded:
             **({} if source.blocks is None else {"blocks": source.blocks}),
             "generator": "philox4x64",
         }
-        self.notes += [note for side in sides for note in getattr(side, "notes", ())]
+        self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
 
     def search(self) -> list[Search]:
         """Lays cells by a pilot of the search part, and counts both parts in them."""
@@ -58,9 +57,10 @@ class OpenedRecorded:
         self.tally.expect(sum(part.values.total for part in parts))
         _refuse_two_kinds(parts, raw)
         pilots = [encoder.encode(outputs) for outputs in raw]
-        names = [part.name for part in parts]
-        self._doubt(notes_of_new_draws(names, [part.values for part in parts]))
-        names = " and ".join(names)
+        self._doubt(
+            notes_of_new_draws([part.name for part in parts], [part.values for part in parts])
+        )
+        names = " and ".join(part.name for part in parts)
         if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
             raise TypeError(f"{names} must be of one kind, but were labels and vectors.")
         refuse_labels_alone(pilots, encoder, names, sum(part.values.total for part in parts))

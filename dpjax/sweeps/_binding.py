@@ -32,9 +32,6 @@ COLUMNS = {
 }
 """Columns of a block, and their types in Arrow."""
 
-DECISIVE = ("dpjax", "jax", "jaxlib")
-"""Packages whose versions decide the bits of a row."""
-
 
 def binding(entry: Entry, first: int, stop: int, key: int) -> JsonObject:
     """What a block of this process says, as plain words and numbers.
@@ -53,7 +50,7 @@ def binding(entry: Entry, first: int, stop: int, key: int) -> JsonObject:
         "first": first,
         "stop": stop,
         **random.numbers_of_process(),
-        **{name: versions[name] for name in DECISIVE},
+        **{name: versions[name] for name in provenance.DECISIVE},
         "processor": provenance.processor(),
     }
 

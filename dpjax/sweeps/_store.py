@@ -23,7 +23,7 @@ from dpjax.core.files import read_document, write_whole
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue, term
 from dpjax.results import provenance
-from dpjax.sweeps._binding import DECISIVE, FORMAT, difference, read_binding
+from dpjax.sweeps._binding import FORMAT, difference, read_binding
 from dpjax.sweeps._blocks import UNREPEATABLE
 from dpjax.sweeps._spec import Block, SweepSpec
 from dpjax.sweeps._summary import SweepSummary
@@ -201,7 +201,7 @@ class Store:
             "first": block.first,
             "stop": block.stop,
             **{name: self.manifest[name] for name in ("dtype", "generator")},
-            **{name: self.manifest["versions"][name] for name in DECISIVE},
+            **{name: self.manifest["versions"][name] for name in provenance.DECISIVE},
         }
         other, allowed = difference(said, expected), self.manifest["processors"]
         if other is None and said["processor"] not in allowed:
@@ -332,7 +332,8 @@ def _refuse_damaged(manifest: JsonObject) -> None:
     """Refuses a manifest that does not say what made the rows, in texts."""
     versions, processors = manifest.get("versions"), manifest.get("processors")
     texts = [manifest.get("dtype"), manifest.get("generator")]
-    texts += [versions.get(name) for name in DECISIVE] if isinstance(versions, dict) else [None]
+    decisive = provenance.DECISIVE
+    texts += [versions.get(name) for name in decisive] if isinstance(versions, dict) else [None]
     texts += processors if isinstance(processors, list) else [None]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("it does not say the versions, dtype, generator and processors.")
@@ -373,7 +374,7 @@ def _refuse_others(old: Store, new: JsonObject, spec: SweepSpec) -> None:
             f"(first {lost[0]}): runs can only be added, in whole blocks of {spec.block_runs}."
         )
     # What decides the bits of a row.
-    for name in DECISIVE:
+    for name in provenance.DECISIVE:
         before, now = old.manifest["versions"][name], new["versions"][name]
         if before != now:
             raise ValueError(
