@@ -38,7 +38,6 @@ from dpjax.inference._hybrid import planned_look as planned_look
 from dpjax.inference._hypotheses import Difference as Difference
 from dpjax.inference._hypotheses import Hypothesis as Hypothesis
 from dpjax.inference._hypotheses import Ratio as Ratio
-from dpjax.inference._hypotheses import Shift as Shift
 from dpjax.inference._levels import ldp_levels as ldp_levels
 from dpjax.inference._levels import renyi_levels as renyi_levels
 from dpjax.inference._local import KernelSums as KernelSums
@@ -57,6 +56,7 @@ from dpjax.inference._safety import SafetyCheck as SafetyCheck
 from dpjax.inference._safety import SafetyVerdict as SafetyVerdict
 from dpjax.inference._safety import plan_safety as plan_safety
 from dpjax.inference._safety import safety_check as safety_check
+from dpjax.inference._shift import Shift as Shift
 from dpjax.inference._unseen import blind_spot as blind_spot
 from dpjax.inference._unseen import unseen_log_rarity as unseen_log_rarity
 from dpjax.inference._unseen import unseen_probability as unseen_probability

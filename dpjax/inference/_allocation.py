@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.inference._portfolio import Counts, Floats, equal_mass, sums
+from dpjax.inference._portfolio import Floats, equal_mass, shown, sums
 from dpjax.inference._wealth import Wealth
 
 _FIRST, _LEAST, _FEWEST = 1000, 40, 16
@@ -105,18 +105,15 @@ def phases(total: int, pairs: int) -> list[Phase]:
 
 
 def leader(state: Wealth) -> Leader:
-    """The pair and direction with the largest ln ratio less two standard errors."""
-    ratio, error = _half_line_ratios(state)
-    scores = (ratio - 2 * error).max(axis=2)
+    """The pair and direction with the largest level less two standard errors."""
+    level, error = _half_line_levels(state)
+    scores = (level - 2 * error).max(axis=2)
     side, pair = np.unravel_index(int(scores.argmax()), scores.shape)
     return Leader(int(pair), int(side))
 
 
-def _half_line_ratios(state: Wealth) -> tuple[Floats, Floats]:
-    """Log ratios of coarse half-lines and their standard errors, [direction, pairs, half-lines].
-
-    The ratios are those of P - delta to Q, and of Q - delta to P.
-    """
+def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
+    """Levels that coarse half-lines show, and standard errors: [direction, pairs, half-lines]."""
     first, second = state.first, state.second
     groups = min(_GROUPS, first.shape[1])
     if not state.ordered:
@@ -125,32 +122,29 @@ def _half_line_ratios(state: Wealth) -> tuple[Floats, Floats]:
         first, second = (np.take_along_axis(side, order, axis=1) for side in (first, second))
     labels = equal_mass(first + second, groups)
     inside = [np.cumsum(sums(side, labels, groups), axis=1)[:, :-1] for side in (first, second)]
-    total = [side.sum(axis=1, keepdims=True) for side in (first, second)]
-    counts: list[Counts] = [
-        np.concatenate([part, n - part], axis=1) for part, n in zip(inside, total, strict=True)
-    ]
-    shares = [(part + 0.5) / (n + 1) for part, n in zip(counts, total, strict=True)]
-    error = np.sqrt(
-        sum((1 - share) / (part + 0.5) for part, share in zip(counts, shares, strict=True))
+    n, m = (side.sum(axis=1, keepdims=True) for side in (first, second))
+    x, y = (
+        np.concatenate([part, most - part], axis=1)
+        for part, most in zip(inside, (n, m), strict=True)
     )
-    ratios = [np.log(np.maximum(shares[i] - state.delta, 1e-300) / shares[1 - i]) for i in (0, 1)]
-    return np.stack(ratios), np.stack([error, error])
+    found = [shown(state.hypothesis, x, n, y, m), shown(state.hypothesis, y, m, x, n)]
+    return np.stack([level for level, _ in found]), np.stack([error for _, error in found])
 
 
 def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
     """Distances to the claim in standard errors of one draw, and their errors: [pairs, 2]."""
-    ratio, error = _half_line_ratios(state)
+    level, error = _half_line_levels(state)
     n = np.maximum(state.draws.min(axis=1), 1)
-    distance = ((ratio - claim) / (error * np.sqrt(n)[:, None])).max(axis=2).T
+    distance = ((level - claim) / (error * np.sqrt(n)[:, None])).max(axis=2).T
     spread = np.broadcast_to(1 / np.sqrt(n)[:, None], distance.shape)
     return distance - spread, spread
 
 
 def _level_scores(state: Wealth) -> tuple[Floats, Floats]:
     """The level that each pair and direction would support in the end: [pairs, 2]."""
-    ratio, error = _half_line_ratios(state)
+    level, error = _half_line_levels(state)
     n = state.draws.min(axis=1)[:, None]
-    score = ratio - 2 * error * np.sqrt(n / (n + 3 * n.sum())) - error
+    score = level - 2 * error * np.sqrt(n / (n + 3 * n.sum())) - error
     best = score.argmax(axis=2)[..., None]
     at_best = [np.take_along_axis(x, best, axis=2)[..., 0].T for x in (score, error)]
     return at_best[0], at_best[1]

@@ -1,5 +1,7 @@
 """Bets against a level of privacy on one block of counts: e-values by projection.
 
+The level is a pair of inequalities P(E) <= r Q(E) + d and Q(E) <= r P(E) + d for every event E.
+
 Let p and q be laws of m groups of outputs, estimated from earlier draws, and let a and b be the
 draws of the next block at the database and at its neighbor. The bet pays
 prod_j (1 + c (w_j - 1))^x_j (1 + c (v_j - 1))^y_j for counts x and y. Its mean is at most 1 if the
@@ -11,9 +13,9 @@ by the inequality of arithmetic and geometric means. The payoff that grows faste
 v = q / q0, where (p0, q0) minimises a KL(p | p0) + b KL(q | q0) over the laws with the level.
 
 Weights are not taken from an approximate minimiser but from its Lagrange multipliers: s and t of
-the two sums, and u and d of P(up) <= e^epsilon Q(up) + delta and of its mirror on a set `down`. The
+the two sums, `above` and `below` of P(up) <= r Q(up) + d and of its mirror on a set `down`. The
 largest weights with a w_j P_j + b v_j Q_j <= s P_j + t Q_j + (the multipliers' share) then satisfy
-(*) for every s + t + delta (u + d) = a + b. So bets are valid to rounding whether or not the
+(*) for every s + t + d (above + below) = a + b. So bets are valid to rounding whether or not the
 search for the multipliers converged, which costs growth alone, to second order.
 """
 
@@ -31,7 +33,7 @@ _NEWTON_STEPS, _SHORTER, _ROUNDING = 40, 30, 1e-13
 """Most steps for two constraints, most halvings of each, relative error of their sums."""
 
 _ENOUGH = 0.99
-"""Share of the growth for delta = 0 above which a bet is not improved."""
+"""Share of the growth for d = 0 above which a bet is not improved."""
 
 _BOUNDARY, _LEAST = 0.95, 1e-6
 """Largest share of the way to the boundary that one step goes; least share of the rest, and of a
@@ -57,30 +59,30 @@ class Weights(NamedTuple):
         return gained.sum(axis=1)
 
 
-def weights(p: Floats, q: Floats, draws: Floats, epsilon: ArrayLike, delta: float = 0.0) -> Weights:
-    """Weights that bet against (epsilon, delta) as the estimated laws suggest.
+def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayLike) -> Weights:
+    """Weights that bet against a level as the estimated laws suggest.
 
     Args:
         p: [N, groups], estimated law at the database, above 0.
         q: [N, groups], estimated law at the neighbor, above 0.
         draws: [N, 2], a and b, above 0.
-        epsilon: [N], the levels that are bet against.
-        delta: The delta of the level.
+        slope: [N], r >= 1 of the levels that are bet against: e^epsilon.
+        start: [N], their d >= 0: delta.
 
     Returns:
-        Weights that satisfy (*), which are 1 where (p, q) has the level. If delta is above 0, they
+        Weights that satisfy (*), which are 1 where (p, q) has the level. Where d is above 0, they
         are the better ones of two choices: two events, with the best multipliers, or one constraint
-        a group, as if delta were 0, whose weights are then divided by what delta may gain.
+        a group, as if d were 0, whose weights are then divided by what d may gain.
     """
-    bound = np.exp(np.asarray(epsilon, np.float64))[:, None]
+    bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))
     found = _cells(p, q, draws, bound, delta)
-    if delta == 0:
+    if not delta.any():
         return found
-    # The growth that delta = 0 would allow is the most; nearly all of it is enough.
+    # The growth that d = 0 would allow is the most; nearly all of it is enough.
     growth = _growth(found, p, q, draws)
-    most = _growth(_cells(p, q, draws, bound, 0.0), p, q, draws)
-    (rows,) = np.nonzero(growth < _ENOUGH * most)
-    events = _events(p[rows], q[rows], draws[rows], bound[rows], delta)
+    most = _growth(_cells(p, q, draws, bound, np.zeros_like(delta)), p, q, draws)
+    (rows,) = np.nonzero((growth < _ENOUGH * most) & (delta[:, 0] > 0))
+    events = _events(p[rows], q[rows], draws[rows], bound[rows, 0], delta[rows, 0])
     better = _growth(events, p[rows], q[rows], draws[rows]) > growth[rows]
     found.first[rows[better]], found.second[rows[better]] = (x[better] for x in events)
     return found
@@ -93,8 +95,8 @@ def _growth(bet: Weights, p: Floats, q: Floats, draws: Floats) -> Floats:
     return gained.sum(axis=1)
 
 
-def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: float) -> Weights:
-    """Weights with one constraint a group, which are the best ones for delta = 0."""
+def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: Floats) -> Weights:
+    """Weights with one constraint a group, the best ones for d = 0; r and d have shape [N, 1]."""
     ap, bq, total = draws[:, :1] * p, draws[:, 1:] * q, draws.sum(axis=1, keepdims=True)
     both = ap + bq
     low, high = np.zeros_like(total), np.ones_like(total)
@@ -113,16 +115,16 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: float) -> 
     share_p, share_q = ap / both, bq / both
     first = np.where(up, share_p * (s + t / bound), np.where(down, share_p * (s + t * bound), s))
     second = np.where(up, share_q * (s * bound + t), np.where(down, share_q * (s / bound + t), t))
-    if delta > 0:
+    if delta.any():
         multipliers = [np.max(x - y, axis=1, keepdims=True) for x, y in ((first, s), (second, t))]
         tax = total / (total + delta * sum(np.maximum(x, 0) for x in multipliers))
         first, second = first * tax, second * tax
     return Weights(first / draws[:, :1], second / draws[:, 1:])
 
 
-def _events(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: float) -> Weights:
-    """Weights for delta > 0, by the events `up` and `down`."""
-    up, down = p > bound * q, q > bound * p
+def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> Weights:
+    """Weights for d > 0, by the events `up` and `down`; r and d have shape [N]."""
+    up, down = p > e[:, None] * q, q > e[:, None] * p
     a, b = draws.T
     # Draws expected in (up, down, rest) at both sides.
     sums = [[(law * part).sum(axis=1) for part in (up, down, ~(up | down))] for law in (p, q)]
@@ -130,7 +132,6 @@ def _events(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: float) ->
     # Multipliers are read off the rest, which therefore is never empty.
     first[2], second[2] = np.maximum(first[2], _LEAST * a), np.maximum(second[2], _LEAST * b)
     first, second = first * (a / first.sum(axis=0)), second * (b / second.sum(axis=0))
-    e = bound[:, 0]
     s, t, above, below = a.copy(), b.copy(), np.zeros_like(a), np.zeros_like(a)
     over = first[0] / a > e * second[0] / b + delta
     under = second[1] / b > e * first[1] / a + delta
@@ -144,13 +145,13 @@ def _events(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: float) ->
             a[rows] if side == 0 else b[rows],
             b[rows] if side == 0 else a[rows],
             e[rows],
-            delta,
+            delta[rows],
         )
         # The other event's law after the projection keeps its share of the complement.
         n_one, n_other = (a, b) if side == 0 else (b, a)
         rest_one = (1 - large) * one[1 - side, rows] / (n_one[rows] - one[side, rows])
         rest_other = (1 - small) * other[1 - side, rows] / (n_other[rows] - other[side, rows])
-        fits = rest_other <= e[rows] * rest_one + delta
+        fits = rest_other <= e[rows] * rest_one + delta[rows]
         kept = rows[fits]
         scale_one = (n_one[rows] - one[side, rows]) / (1 - large)
         scale_other = (n_other[rows] - other[side, rows]) / (1 - small)
@@ -159,11 +160,12 @@ def _events(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: float) ->
         solved[kept] = True
     (rows,) = np.nonzero(~solved)
     if rows.size:
-        u, z = _two_events(first[:, rows], second[:, rows], e[rows], delta)
-        s[rows] = first[2, rows] / (1 - e[rows] * u - delta - z)
-        t[rows] = second[2, rows] / (1 - u - e[rows] * z - delta)
-        above[rows] = first[0, rows] / (e[rows] * u + delta) - s[rows]
-        below[rows] = second[1, rows] / (e[rows] * z + delta) - t[rows]
+        r, d = e[rows], delta[rows]
+        u, z = _two_events(first[:, rows], second[:, rows], r, d)
+        s[rows] = first[2, rows] / (1 - r * u - d - z)
+        t[rows] = second[2, rows] / (1 - u - r * z - d)
+        above[rows] = first[0, rows] / (r * u + d) - s[rows]
+        below[rows] = second[1, rows] / (r * z + d) - t[rows]
     # From here on only signs and the sum matter, so that rounding cannot make a bet invalid.
     most = 1 - _LEAST  # A weight of 0 would lose everything, and 0 draws would pay NaN.
     above, below = np.clip(above, 0, most * t / e), np.clip(below, 0, most * s / e)
@@ -177,17 +179,17 @@ def _events(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: float) ->
 
 
 def _one_event(
-    large: Floats, small: Floats, a: Floats, b: Floats, e: Floats, delta: float
+    large: Floats, small: Floats, a: Floats, b: Floats, e: Floats, delta: Floats
 ) -> tuple[Floats, Floats]:
-    """Project one event onto p = e q + delta.
+    """Project one event onto p = r q + d.
 
     Args:
         large: Expected draws of the event at its likelier side, of a.
         small: Expected draws of the event at the other side, of b.
         a: Draws at the likelier side.
         b: Draws at the other side.
-        e: e^epsilon.
-        delta: The delta.
+        e: r.
+        delta: d.
 
     Returns:
         p and q of the event.
@@ -202,21 +204,21 @@ def _one_event(
     return e * q + delta, q
 
 
-def _two_events(first: Floats, second: Floats, e: Floats, delta: float) -> tuple[Floats, Floats]:
+def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tuple[Floats, Floats]:
     """Project onto both constraints by Newton's method: q of `up`, and p of `down`.
 
     Args:
         first: [3, N], draws of up, down and rest that are expected at the database.
         second: [3, N], the same at the neighbor.
-        e: [N], e^epsilon.
-        delta: The delta.
+        e: [N], r.
+        delta: [N], d.
     """
     mass = np.stack([first[0], second[0], first[1], second[1], first[2], second[2]])
-    one, none = np.ones_like(e), np.zeros_like(e)
+    one, none, rest = np.ones_like(e), np.zeros_like(e), 1 - delta
     # The six probabilities are linear in (u, z).
     by_u = np.stack([e, one, none, none, -e, -one])
     by_z = np.stack([none, none, one, e, -one, -e])
-    constant = np.array([delta, 0.0, 0.0, delta, 1 - delta, 1 - delta])[:, None]
+    constant = np.stack([delta, none, none, delta, rest, rest])
 
     def value(laws: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):

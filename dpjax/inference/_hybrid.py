@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.core import validate
 from dpjax.inference._choice import choose_event
 from dpjax.inference._events import Event, event_lower_bound
-from dpjax.inference._hypotheses import Ratio
+from dpjax.inference._hypotheses import Hypothesis
 from dpjax.inference._wealth import Wealth
 
 _ALWAYS = 0.2
@@ -145,7 +145,7 @@ def best_events(
         np.stack([state.first[pairs], state.second[pairs]], axis=1),
         draws,
         1 - error,
-        hypothesis=Ratio(state.delta),
+        hypothesis=state.hypothesis,
         positions=[line] if state.ordered else (),
         ordered=state.ordered,
         num_rivals=num_rivals,
@@ -161,16 +161,15 @@ def hybrid_bound(state: Wealth, look: Look | None) -> float:
     """
     if look is None or not look.is_taken:
         return state.bound
-    return max(state.bound, look_bound(look, state.delta, look.error))
+    return max(state.bound, look_bound(look, state.hypothesis, look.error))
 
 
-def look_bound(look: Look, delta: float, error: float) -> float:
+def look_bound(look: Look, hypothesis: Hypothesis, error: float) -> float:
     """The exact bound of a look that was taken.
 
     Args:
         look: With all of its draws.
-        delta: The delta of the level.
+        hypothesis: What is bounded.
         error: Error of the bound.
     """
-    hypothesis = Ratio(delta)
     return float(event_lower_bound(*look.counts, look.draws, look.draws, 1 - error, hypothesis))

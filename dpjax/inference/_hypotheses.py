@@ -5,19 +5,20 @@ at its other side; g rises in t and in q. An order s ranks counts by their evide
 it rises in the first and falls in the second count, so P(s >= observed) rises in p and falls in q.
 Each order is an approximate normal lower bound on t.
 
+Bets use straight lines r q + d above g instead: whoever refutes P(E) <= r P'(E) + d in either
+direction refutes the level.
+
 Notation: z is the normal quantile of the confidence, v1 and v2 are variances of estimates of p, q.
 
 References:
-    Agresti, Coull (1998) for the probabilities; Fieller (1954) for the order of ratios; Dong, Roth,
-    Su (2022) for g of normal laws; Vadhan (2017), Lemma 2.2, for groups.
+    Agresti, Coull (1998) for the probabilities; Fieller (1954) for the order of ratios; Vadhan
+    (2017), Lemma 2.2, for groups.
 """
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
@@ -29,9 +30,52 @@ _HOPELESS = -1e6
 NEARLY_ONE = 1 - 1e-13
 """Smallest probability that is treated as 1."""
 
+POSITIVE = 1e-300
+"""Least number whose logarithm is taken."""
+
+RANGE, _SHARES = (0.01, 10.0), (0.001, 0.999)
+"""Levels on which is bet, of epsilon and mu and of total variation."""
+
+LEVELS = 2048
+"""Number of these levels."""
+
+
+class Lines(NamedTuple):
+    """Straight lines above g at several levels.
+
+    Attributes:
+        slope: r >= 1, [pairs, levels].
+        start: d >= 0, [pairs, levels].
+        most: [pairs], about the largest level that the laws do not have.
+    """
+
+    slope: Floats
+    start: Floats
+    most: Floats
+
 
 class Hypothesis(Protocol):
-    """The hypothesis that the level of one notion is at most t."""
+    """The hypothesis that the level of one notion is at most t.
+
+    Attributes:
+        distance: Records in which the databases of a pair differ.
+    """
+
+    @property
+    def distance(self) -> int: ...
+
+    @property
+    def levels(self) -> Floats:
+        """Levels on which sequential audits bet, which rise."""
+        ...
+
+    def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
+        """The level that estimated probabilities show, and its approximate standard error."""
+        ...
+
+    def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
+        """Straight lines above g at levels [levels], for estimated laws [pairs, groups]."""
+        ...
 
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
@@ -70,9 +114,7 @@ class _Estimates(NamedTuple):
     v2: Floats
 
 
-def _estimates(
-    larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
-) -> _Estimates:
+def estimates(larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float) -> _Estimates:
     added, found = quantile**2, []
     for count, most in zip((larger, smaller), trials, strict=True):
         total = most + added
@@ -89,9 +131,18 @@ class _Straight:
     The curve is therefore convex and lies below its chords.
     """
 
-    def line(self, level: float) -> tuple[float, float]:
-        """The slope r and the intercept d."""
+    def line(self, level: ArrayLike) -> tuple[Floats, Floats]:
+        """The slope r and the intercept d at each level."""
         raise NotImplementedError
+
+    def most(self, p: Floats, q: Floats) -> Floats:
+        """See `Lines`."""
+        raise NotImplementedError
+
+    def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
+        """See `Hypothesis`."""
+        slope, start = (np.broadcast_to(x, (len(p), len(levels))) for x in self.line(levels))
+        return Lines(slope, start, self.most(p, q))
 
     def likelier(self, level: float, smaller: Floats) -> Floats:
         """See `Hypothesis`."""
@@ -120,12 +171,29 @@ class Ratio(_Straight):
     delta: float = 0.0
     distance: int = 1
 
-    def line(self, level: float) -> tuple[float, float]:
+    @property
+    def levels(self) -> Floats:
+        """See `Hypothesis`."""
+        return np.geomspace(*RANGE, LEVELS)
+
+    def line(self, level: ArrayLike) -> tuple[Floats, Floats]:
         """See `_Straight`."""
-        # The quotient as a sum of powers.
-        powers = np.exp(level * np.arange(self.distance)) if self.delta else np.zeros(1)
+        levels = np.asarray(level, np.float64)
         with np.errstate(over="ignore"):
-            return float(np.exp(self.distance * level)), self.delta * float(powers.sum())
+            # The quotient as a sum of powers.
+            powers = np.exp(levels[..., None] * np.arange(self.distance if self.delta else 1))
+            return np.exp(self.distance * levels), self.delta * powers.sum(axis=-1)
+
+    def most(self, p: Floats, q: Floats) -> Floats:
+        """See `Lines`."""
+        return np.abs(np.log(p / q)).max(axis=1) / self.distance
+
+    def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
+        """See `Hypothesis`."""
+        excess = p - self.delta * self.distance
+        ratio = np.log(np.maximum(excess, POSITIVE) / q)
+        error = np.sqrt(v1 / np.maximum(excess, np.sqrt(v1)) ** 2 + v2 / q**2)
+        return ratio / self.distance, error / self.distance
 
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
@@ -135,7 +203,7 @@ class Ratio(_Straight):
         The bound is C / (B + sqrt(B^2 - A C)), the smaller root of A x^2 - 2 B x + C with
         A = q^2 - z^2 v2, B = e q and C = e^2 - z^2 v1.
         """
-        p, q, v1, v2 = _estimates(larger, smaller, trials, quantile)
+        p, q, v1, v2 = estimates(larger, smaller, trials, quantile)
         e, z2 = p - self.delta * self.distance, quantile**2
         b, c = e * q, e**2 - z2 * v1
         hopeless = (e <= 0) | (c <= 0)
@@ -149,9 +217,7 @@ class Ratio(_Straight):
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
         """See `Hypothesis`."""
-        p, q, v1, v2 = _estimates(larger, smaller, trials, quantile)
-        excess = np.maximum(p - self.delta * self.distance, np.sqrt(v1))
-        return np.sqrt(v1 / excess**2 + v2 / q**2) / self.distance
+        return self.shown(*estimates(larger, smaller, trials, quantile))[1]
 
 
 @dataclass(frozen=True)
@@ -164,83 +230,33 @@ class Difference(_Straight):
 
     distance: int = 1
 
-    def line(self, level: float) -> tuple[float, float]:
+    @property
+    def levels(self) -> Floats:
+        """See `Hypothesis`."""
+        return np.geomspace(*_SHARES, LEVELS)
+
+    def line(self, level: ArrayLike) -> tuple[Floats, Floats]:
         """See `_Straight`."""
-        return 1.0, self.distance * level
+        start = self.distance * np.asarray(level, np.float64)
+        return np.ones_like(start), start
+
+    def most(self, p: Floats, q: Floats) -> Floats:
+        """See `Lines`."""
+        return np.maximum(p - q, 0).sum(axis=1) / self.distance
+
+    def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
+        """See `Hypothesis`."""
+        return (p - q) / self.distance, np.sqrt(v1 + v2) / self.distance
 
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
         """The normal lower bound on p - q."""
-        p, q, v1, v2 = _estimates(larger, smaller, trials, quantile)
+        p, q, v1, v2 = estimates(larger, smaller, trials, quantile)
         return (p - q - quantile * np.sqrt(v1 + v2)) / self.distance
 
     def error(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
         """See `Hypothesis`."""
-        found = _estimates(larger, smaller, trials, quantile)
-        return np.sqrt(found.v1 + found.v2) / self.distance
-
-
-@dataclass(frozen=True)
-class Shift:
-    """mu-Gaussian differential privacy with mu = t: g is Phi(Phi^-1(q) + k t).
-
-    Attributes:
-        distance: k, records in which the databases differ.
-    """
-
-    distance: int = 1
-
-    def order(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
-    ) -> Floats:
-        """The normal lower bound on the difference of normal quantiles."""
-        shift, error = self._normal(larger, smaller, trials, quantile)
-        return (shift - quantile * error) / self.distance
-
-    def error(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
-    ) -> Floats:
-        """See `Hypothesis`."""
-        return self._normal(larger, smaller, trials, quantile)[1] / self.distance
-
-    def _normal(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
-    ) -> tuple[Floats, Floats]:
-        p, q, v1, v2 = _estimates(larger, smaller, trials, quantile)
-        x, y = scipy.special.ndtri(p), scipy.special.ndtri(q)
-        variance = 2 * math.pi * (v1 * np.exp(x**2) + v2 * np.exp(y**2))
-        return x - y, np.sqrt(variance)
-
-    def likelier(self, level: float, smaller: Floats) -> Floats:
-        """See `Hypothesis`."""
-        p = scipy.special.ndtr(scipy.special.ndtri(smaller) + self.distance * level)
-        return np.where(p > NEARLY_ONE, 2.0, p)
-
-    def other(self, level: float, larger: Floats) -> Floats:
-        """See `Hypothesis`."""
-        x = scipy.special.ndtri(np.minimum(larger, NEARLY_ONE))
-        return scipy.special.ndtr(x - self.distance * level)
-
-    def lift(self, level: float, smaller: Floats) -> Floats:
-        """See `Hypothesis`; from the largest change of the slope within an interval."""
-        x = scipy.special.ndtri(smaller)
-        low, high = _slopes(x)
-        lifted_low, lifted_high = _slopes(x + self.distance * level)
-        change = lifted_high / low - lifted_low / high
-        with np.errstate(invalid="ignore"):
-            return np.nan_to_num(change * np.diff(scipy.special.logit(smaller)) / 4, posinf=0.0)
-
-
-def _slopes(x: Floats) -> tuple[Floats, Floats]:
-    """Least and greatest slope, which rises in |x|, of the log odds of Phi between neighbours."""
-
-    def slope(x: Floats) -> Floats:
-        log_density = -(x**2) / 2 - math.log(2 * math.pi) / 2
-        return np.exp(log_density - scipy.special.log_ndtr(x) - scipy.special.log_ndtr(-x))
-
-    ends = np.abs(x)
-    nearest = np.where(x[:-1] * x[1:] < 0, 0.0, np.minimum(ends[:-1], ends[1:]))
-    return slope(nearest), slope(np.maximum(ends[:-1], ends[1:]))
+        return self.shown(*estimates(larger, smaller, trials, quantile))[1]

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.inference._hypotheses import Hypothesis
+
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -52,7 +54,7 @@ def num_bets(few: bool, cells: int) -> int:
 
 
 def experts(
-    first: Counts, second: Counts, *, few: bool, ordered: bool, delta: float
+    first: Counts, second: Counts, *, few: bool, ordered: bool, hypothesis: Hypothesis
 ) -> list[Expert]:
     """All experts after the counts X and Y.
 
@@ -62,7 +64,7 @@ def experts(
         few: Whether draws are expensive: shares are shrunk instead of bets being small.
         ordered: Whether neighbouring cells are alike; if not, and if there are many, they are
             sorted by their ratio.
-        delta: The delta of the level.
+        hypothesis: What is bet against.
     """
     cells = first.shape[1]
     if not ordered and cells > MOST_OUTCOMES:
@@ -86,7 +88,10 @@ def experts(
     if cells <= MOST_OUTCOMES:
         groupings = [(np.broadcast_to(np.arange(cells), first.shape), cells)]
     else:
-        groupings = [(half_lines(x, y, delta), 3), (equal_mass(x + y, _LINE_GROUPS), _LINE_GROUPS)]
+        groupings = [
+            (half_lines(x, y, hypothesis), 3),
+            (equal_mass(x + y, _LINE_GROUPS), _LINE_GROUPS),
+        ]
         groupings = [
             (np.take_along_axis(labels, places, axis=1), size) for labels, size in groupings
         ]
@@ -111,10 +116,10 @@ def equal_mass(counts: Counts, groups: int) -> Counts:
     return np.minimum(groups * (2 * before + counts) // (2 * total), groups - 1)
 
 
-def half_lines(x: Counts, y: Counts, delta: float) -> Counts:
+def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     """Group cells into 0, likelier at the database; 1, likelier at the neighbor; and 2, the rest.
 
-    Both are half-lines: of all of them, those with the largest ln ratio less three standard errors;
+    Both are half-lines: of all of them, those with the largest level less three standard errors;
     the better one is taken first, and the other one from the half-lines beside it.
     """
     pairs, cells = x.shape
@@ -123,7 +128,15 @@ def half_lines(x: Counts, y: Counts, delta: float) -> Counts:
     # [pairs, 2 (cells - 1)]: cells before a cut, then those after it.
     larger = np.concatenate([inside[0], n - inside[0]], axis=1)
     smaller = np.concatenate([inside[1], m - inside[1]], axis=1)
-    scores = np.stack([_score(larger, n, smaller, m, delta), _score(smaller, m, larger, n, delta)])
+    scores = np.stack(
+        [
+            level - _ERRORS * error
+            for level, error in (
+                shown(hypothesis, larger, n, smaller, m),
+                shown(hypothesis, smaller, m, larger, n),
+            )
+        ]
+    )
     cut = np.tile(np.arange(1, cells), 2)
     is_before = np.arange(cut.size) < cells - 1
     rows, line = np.arange(pairs), np.arange(cells)
@@ -141,11 +154,12 @@ def half_lines(x: Counts, y: Counts, delta: float) -> Counts:
     return labels
 
 
-def _score(larger: Counts, n: Counts, smaller: Counts, m: Counts, delta: float) -> Floats:
-    """The ln ratio less three standard errors."""
+def shown(
+    hypothesis: Hypothesis, larger: Counts, n: Counts, smaller: Counts, m: Counts
+) -> tuple[Floats, Floats]:
+    """The level that counts of n and m draws show, half a draw added, and its standard error."""
     p, q = (larger + 0.5) / (n + 1), (smaller + 0.5) / (m + 1)
-    error = np.sqrt((1 - p) / (larger + 0.5) + (1 - q) / (smaller + 0.5))
-    return np.log(np.maximum(p - delta, 1e-300) / q) - _ERRORS * error
+    return hypothesis.shown(p, q, p * (1 - p) / (n + 1), q * (1 - q) / (m + 1))
 
 
 def _law(counts: Counts) -> Floats:

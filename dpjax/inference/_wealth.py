@@ -10,6 +10,7 @@ References:
     Ville (1939); Turner, Ly, Grünwald (2024); Waudby-Smith, Ramdas (2024).
 """
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,10 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpjax.core import validate
 from dpjax.inference._betting import weights
+from dpjax.inference._hypotheses import Hypothesis, Ratio
+from dpjax.inference._named import hypothesis_from_plain, hypothesis_to_plain
 from dpjax.inference._portfolio import Expert, experts, num_bets
-
-_GRID = np.geomspace(0.01, 10.0, 2048)
-"""Levels of epsilon that are tested."""
 
 _ROWS = 2048
 """Bets per call, whose tables fit in a processor's cache."""
@@ -34,7 +34,7 @@ class Wealth:
 
     Attributes:
         error: Probability with which the bound may ever exceed the level.
-        delta: The delta of the level.
+        hypothesis: What is bet against.
         claim: The level that is tested, which is in the grid, or None.
         few: Whether draws are expensive.
         ordered: Whether neighbouring cells are alike.
@@ -47,7 +47,7 @@ class Wealth:
     """
 
     error: float
-    delta: float
+    hypothesis: Hypothesis
     claim: float | None
     few: bool
     ordered: bool
@@ -87,6 +87,7 @@ class Wealth:
         """The state as arrays, without rounding; a claim of NaN is none."""
         plain = {name: np.asarray(getattr(self, name)) for name in self.__dataclass_fields__}
         plain["claim"] = np.array(math.nan if self.claim is None else self.claim)
+        plain["hypothesis"] = np.array(json.dumps(hypothesis_to_plain(self.hypothesis)))
         return plain
 
     @classmethod
@@ -102,7 +103,7 @@ class Wealth:
         claim = float(np.asarray(plain["claim"]))
         state = cls(
             float(np.asarray(plain["error"])),
-            float(np.asarray(plain["delta"])),
+            hypothesis_from_plain(json.loads(str(np.asarray(plain["hypothesis"])))),
             None if math.isnan(claim) else claim,
             bool(np.asarray(plain["few"])),
             bool(np.asarray(plain["ordered"])),
@@ -129,11 +130,11 @@ def start(
     cells: int,
     error: float,
     *,
-    delta: float = 0.0,
+    hypothesis: Hypothesis = Ratio(),  # noqa: B008 (frozen)
     claim: float | None = None,
     few: bool = False,
     ordered: bool = True,
-    grid: ArrayLike = _GRID,
+    grid: ArrayLike | None = None,
 ) -> Wealth:
     """The state before the first draw.
 
@@ -141,29 +142,28 @@ def start(
         pairs: Number of pairs of databases.
         cells: Number of cells; along the line if they are ordered.
         error: Probability with which the bound may ever exceed the level.
-        delta: The delta of the level, in [0, 1).
+        hypothesis: What is bet against.
         claim: A level to refute, which is added to the grid.
         few: Whether draws are so expensive that each must be used at once.
         ordered: Whether neighbouring cells are alike.
-        grid: Levels that are tested.
+        grid: Levels that are tested; those of the hypothesis if None.
 
     Raises:
-        ValueError: The error is not strictly between 0 and 1, delta is not in [0, 1), a level is
-            not positive, or a number is not a positive integer.
+        ValueError: The error is not strictly between 0 and 1, a level is not positive, or a number
+            is not a positive integer.
     """
     validate.open_unit(error=error)
     validate.positive_int(pairs=pairs, cells=cells)
-    if not 0 <= delta < 1:
-        raise ValueError(f"delta must be at least 0 and below 1, not {delta!r}")
     if claim is not None:
         validate.positive(claim=claim)
-    levels = np.unique(np.append(np.asarray(grid, np.float64), [] if claim is None else claim))
+    tested = hypothesis.levels if grid is None else np.asarray(grid, np.float64)
+    levels = np.unique(np.append(tested, [] if claim is None else claim))
     if not np.all(levels > 0) or not np.all(np.isfinite(levels)) or not levels.size:
         raise ValueError("grid must contain positive numbers")
     none = np.zeros((pairs, cells), np.int64)
     return Wealth(
         float(error),
-        float(delta),
+        hypothesis,
         None if claim is None else float(claim),
         few,
         ordered,
@@ -197,7 +197,11 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
     after = replace(state, **total, num_blocks=state.num_blocks + 1)
     draws = np.stack([x.sum(axis=1), y.sum(axis=1)], axis=1)
     bets = experts(
-        state.first, state.second, few=state.few, ordered=state.ordered, delta=state.delta
+        state.first,
+        state.second,
+        few=state.few,
+        ordered=state.ordered,
+        hypothesis=state.hypothesis,
     )
     found = np.concatenate([_gains(state, expert, x, y, draws) for expert in bets])
     after = replace(after, log_wealth=state.log_wealth + found)
@@ -235,9 +239,10 @@ def _gains(
     """What one expert's bets add to ln wealth, [bets, levels]."""
     x, y = expert.grouped(x), expert.grouped(y)
     # No pair bets on levels at which its estimated laws are.
-    largest = np.abs(np.log(expert.p / expert.q)).max(axis=1, keepdims=True)
+    lines = state.hypothesis.lines(state.grid, expert.p, expert.q)
     has_draws = np.all(draws > 0, axis=1) & np.any(expert.fractions > 0, axis=0)
-    may = (state.grid < largest) & has_draws[:, None] & ~state.is_refuted
+    may = (state.grid < lines.most[:, None]) & (lines.start < 1) & ~state.is_refuted
+    may &= has_draws[:, None]
     pair, level = np.nonzero(may)
     found = np.zeros((len(expert.fractions), state.grid.size))
     for i in range(0, pair.size, _ROWS):
@@ -246,8 +251,8 @@ def _gains(
             expert.p[some],
             expert.q[some],
             draws[some].astype(np.float64),
-            state.grid[at],
-            state.delta,
+            lines.slope[some, at],
+            lines.start[some, at],
         )
         for row, fraction in zip(found, expert.fractions, strict=True):
             gained = bet.log_payoff(x[some], y[some], fraction[some])

@@ -25,7 +25,6 @@ from dpjax.core.options import option
 from dpjax.core.wording import EVENTS, BadValue, Sentence
 from dpjax.inference import (
     Look,
-    Ratio,
     allocation,
     best_events,
     best_pairs,
@@ -40,7 +39,7 @@ from dpjax.inference import (
 )
 from dpjax.methods._candidates import promised
 from dpjax.methods._stopped import saying_so_far
-from dpjax.notions import BetWealth, Epsilon, Terms
+from dpjax.notions import BetWealth, Terms
 from dpjax.results import Finding, Findings, Observed, Witness, conclude, plain_database
 from dpjax.sources import ONE_RUN, Marked, Opened, Request, Rounds, Source
 
@@ -99,18 +98,13 @@ class Sequential:
         """A batch of runs, one after the other; arguments as `Events.run`.
 
         Raises:
-            ValueError: The notion is not epsilon, the source has a time limit of its own, or there
-                are fewer draws than lay the cells.
+            ValueError: One event does not bound the notion, the source has a time limit of its
+                own, or there are fewer draws than lay the cells.
         """
-        if not isinstance(terms.notion, Epsilon):
+        if terms.notion.hypothesis() is None:
             raise BadValue(
-                f"notion must be dpjax.Epsilon(delta) for sequential audits, but was "
-                f"{terms.notion!r}: use {EVENTS}."
-            )
-        if terms.notion.delta and terms.distance > 1:
-            raise BadValue(
-                f"distance must be 1 for sequential audits at delta = {terms.notion.delta:g}, but "
-                f"was {terms.distance}: use {EVENTS}."
+                "notion must be dpjax.Epsilon(delta), Gdp() or TotalVariation() for sequential "
+                f"audits, but was {terms.notion!r}: use {EVENTS}."
             )
         if getattr(source, "time_limit", None) is not None:
             raise BadValue("time_limit must be left out for sequential audits: give them seconds.")
@@ -170,7 +164,8 @@ class _Walk:
         cells = [search.partition for search in self._searches]
         self._size = max(partition.size for partition in cells)
         self._error = 1 - terms.own_confidence
-        level, notion = terms.level, terms.notion
+        level, hypothesis = terms.level, terms.notion.hypothesis(terms.distance)
+        assert hypothesis is not None
         earlier = terms.earlier
         assert isinstance(earlier, BetWealth | None)
         # One look is planned, and an audit that goes on has had it.
@@ -180,8 +175,8 @@ class _Walk:
             len(cells),
             self._size,
             first,
-            delta=notion.delta,
-            claim=None if level is None else max(level * terms.distance, _TINY),
+            hypothesis=hypothesis,
+            claim=None if level is None else max(level, _TINY),
             few=total <= _FEW,
             ordered=all(partition.ordered and len(partition.shape) == 1 for partition in cells),
         )
@@ -272,7 +267,7 @@ class _Walk:
         at_claim = 0.0
         if state.claim is not None:
             at_claim = float(state.log_mean[np.searchsorted(state.grid, state.claim)])
-        self._path.append((self._drawn, state.bound / self._terms.distance, at_claim))
+        self._path.append((self._drawn, state.bound, at_claim))
 
     def finding(self) -> Finding:
         """What the bets show, with the event that shows most as a witness."""
@@ -281,7 +276,7 @@ class _Walk:
         cells, draws = self._searches[pair].partition, int(state.draws[pair, 0])
         counts = np.stack([state.first[pair], state.second[pair]])[:, : cells.size]
         event = choose_event(
-            counts, max(draws, 1), terms.own_confidence, hypothesis=Ratio(state.delta),
+            counts, max(draws, 1), terms.own_confidence, hypothesis=state.hypothesis,
             positions=cells.positions(), ordered=cells.ordered,
         )  # fmt: skip
         inside = (counts * event.cells).sum(axis=1)

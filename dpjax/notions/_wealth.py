@@ -8,7 +8,6 @@ import numpy as np
 
 from dpjax.core.types import JsonObject
 from dpjax.inference import Look, Wealth, look_bound
-from dpjax.notions._epsilon import Epsilon
 from dpjax.notions._evidence import Evidence, Part, register
 from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Statement
@@ -51,7 +50,7 @@ class BetWealth(Evidence):
     )
 
     def bound(self, confidence: float) -> float:
-        """The bound of both parts on the level of the pair, each at its share of an error.
+        """The bound of both parts, each at its share of an error.
 
         The bets won a level strictly, so the bound is the next number above the largest one.
         """
@@ -62,26 +61,27 @@ class BetWealth(Evidence):
             refuted = self.wealth.log_mean >= -math.log(self.wealth.error * min(share, 1.0))
         place = int(np.logical_and.accumulate(refuted).sum())
         won = float(np.nextafter(self.wealth.grid[place - 1], np.inf)) if place else 0.0
-        if self.look is None or not self.look.is_taken:
+        look = self.look
+        if look is None or not look.is_taken:
             return won
-        return max(won, look_bound(self.look, self.wealth.delta, self.look.error * min(share, 1.0)))
+        return max(won, look_bound(look, self.wealth.hypothesis, look.error * min(share, 1.0)))
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
         """See `Evidence`: of the notion that was bet on."""
-        asked = named or notion
-        if not isinstance(notion, Epsilon) or notion.delta != self.wealth.delta or asked != notion:
+        if notion.hypothesis(distance) != self.wealth.hypothesis:
+            of = "another notion" if named in (None, notion) else named.symbol
             raise ValueError(
-                f"the bets of this audit were on epsilon at delta = {self.wealth.delta:g}, so they "
-                f"say nothing of {notion.symbol}: audit with notion={notion!r}."
+                f"the bets of this audit were on {of}, so they say nothing of {notion.symbol}: "
+                f"audit with notion={notion!r}."
             )
         first, second, draws = self.shown
         p, q = (np.array([count / max(draws, 1)]) for count in (first, second))
         sides = (q, p) if self.larger else (p, q)
         estimate = float(notion.of_shares(*sides, distance)[0])
         return Statement(
-            lower_bound=self.bound(confidence) / distance,
+            lower_bound=self.bound(confidence),
             estimate=estimate if math.isfinite(estimate) else None,
             basis="betting" if self.look is None or not self.look.is_taken else "betting, one look",
         )

@@ -1,9 +1,13 @@
 """Bets by projection: linear programs and general solvers say what they may and should pay."""
 
+import math
+from itertools import combinations
+
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import optimize, stats
 
+from dpjax.inference import Difference, Ratio, Shift
 from dpjax.inference._betting import weights
 
 DRAWS = [(50.0, 50.0), (10.0, 170.0), (300.0, 7.0)]
@@ -48,7 +52,7 @@ def largest_mean(w, v, a, b, epsilon, delta):
 
 
 def bet(p, q, draws, epsilon, delta=0.0):
-    found = weights(p[None], q[None], np.array([draws]), np.array([epsilon]), delta)
+    found = weights(p[None], q[None], np.array([draws]), np.exp([epsilon]), np.array([delta]))
     return found.first[0], found.second[0]
 
 
@@ -62,7 +66,7 @@ def growth(w, v, p, q, draws):
 def test_no_law_with_the_level_gains(groups, delta, draws):
     for seed, p, q in problems(groups):
         p, q = normed(p, q)
-        for epsilon in (1e-3, 0.3, 1.0):
+        for epsilon in (0.0, 1e-3, 0.3, 1.0):
             w, v = bet(p, q, draws, epsilon, delta)
             assert w.min() >= 0 and v.min() >= 0
             mean = largest_mean(w, v, *draws, epsilon, delta) / sum(draws)
@@ -146,8 +150,54 @@ def test_the_sides_may_be_exchanged():
 
 def test_a_fraction_of_a_bet_pays_that_fraction_of_the_gain():
     p, q = np.array([0.7, 0.3]), np.array([0.3, 0.7])
-    found = weights(p[None], q[None], np.array([[5.0, 5.0]]), np.array([0.2]))
+    found = weights(p[None], q[None], np.array([[5.0, 5.0]]), np.exp([0.2]), np.zeros(1))
     x, y = np.array([[1, 0]]), np.array([[0, 0]])
     for c in (0.0, 0.25, 1.0):
         expected = np.log(1 + c * (found.first[0, 0] - 1))
         np.testing.assert_allclose(found.log_payoff(x, y, np.array([c])), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("distance", [1, 3])
+def test_lines_against_gaussian_privacy_touch_its_curve_from_above(distance):
+    levels = np.array([0.01, 0.4, 1.0, 3.0])
+    laws = [normed(p, q) for _, p, q in problems(5)]
+    p, q = (np.stack(side) for side in zip(*laws, strict=True))
+    found = Shift(distance).lines(levels, p, q)
+    x = stats.norm.cdf(np.linspace(-9, 9, 20_001))
+    for slope, start, most, one, other in zip(*found, p, q, strict=True):
+        for r, d, level in zip(slope, start, levels, strict=True):
+            curve = stats.norm.cdf(stats.norm.ppf(x) + distance * level)
+            above = r * x + d - curve
+            # A step of .0009 along the axis is at most 2e-7 from the point of contact.
+            assert -1e-13 < above.min() < 1e-6 and r >= 1
+        # No event of the laws shows more, and one shows as much.
+        sets = [list(c) for n in range(1, 5) for c in combinations(range(5), n)]
+        shown = [stats.norm.ppf(one[s].sum()) - stats.norm.ppf(other[s].sum()) for s in sets]
+        np.testing.assert_allclose(most, np.abs(shown).max() / distance, rtol=1e-6)
+
+
+@pytest.mark.parametrize("distance", [1, 2])
+def test_lines_of_other_notions_are_their_definitions(distance):
+    levels, p, q = np.array([0.1, 0.7]), np.array([[0.5, 0.5]]), np.array([[0.2, 0.8]])
+    slope, start, most = Difference(distance).lines(levels, p, q)
+    np.testing.assert_allclose([slope[0], start[0]], [[1, 1], distance * levels])
+    np.testing.assert_allclose(most, 0.3 / distance)
+    slope, start, most = Ratio(0.01, distance).lines(levels, p, q)
+    np.testing.assert_allclose(slope[0], np.exp(distance * levels))
+    np.testing.assert_allclose(start[0], [0.01 * (1 + np.exp(x) * (distance - 1)) for x in levels])
+    np.testing.assert_allclose(most, np.log(2.5) / distance)
+
+
+def test_a_tangent_bets_nearly_as_well_as_the_best_line():
+    """Of two groups, (p, q) = (.8, .3) against mu = 1: a search over all tangents."""
+    p, q, draws, mu = np.array([0.8, 0.2]), np.array([0.3, 0.7]), (50.0, 50.0), 1.0
+    slope, start, _ = Shift().lines(np.array([mu]), p[None], q[None])
+    line = weights(p[None], q[None], np.array([draws]), slope[:, 0], start[:, 0])
+    found = growth(line.first[0], line.second[0], p, q, draws)
+    best = -math.inf
+    for z in np.linspace(0, 2, 201):
+        r = math.exp(mu * z)
+        d = stats.norm.cdf(mu / 2 - z) - r * stats.norm.cdf(-mu / 2 - z)
+        bets = weights(p[None], q[None], np.array([draws]), np.array([r]), np.array([d]))
+        best = max(best, growth(bets.first[0], bets.second[0], p, q, draws))
+    assert 0.98 * best <= found <= best * (1 + 1e-6)

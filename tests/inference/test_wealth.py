@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpjax.inference import Difference, Ratio, Shift
 from dpjax.inference._betting import weights
 from dpjax.inference._portfolio import equal_mass, experts, half_lines, sums
 from dpjax.inference._wealth import Wealth, recounted, start, step
@@ -93,7 +94,7 @@ def counts_of(seed, pairs=3, cells=30, size=200):
 @pytest.mark.parametrize("delta", [0.0, 0.01])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_an_interrupted_run_is_a_prefix_bit_for_bit(few, delta, ordered):
-    options = {"few": few, "delta": delta, "ordered": ordered, "claim": 0.5}
+    options = {"few": few, "hypothesis": Ratio(delta), "ordered": ordered, "claim": 0.5}
     state = again = start(3, 30, ERROR, grid=np.geomspace(0.1, 3, 40), **options)
     for seed in range(4):
         x, y = counts_of(seed)
@@ -123,7 +124,7 @@ def test_the_wealth_is_the_mean_over_bets_of_the_product_of_payoffs():
     state = step(step(start(1, 3, ERROR, grid=[level]), x, y), u, v)
     # The first block has no earlier draws to bet by.
     estimated = (x + 0.5) / (x + 0.5).sum(), (y + 0.5) / (y + 0.5).sum()
-    bet = weights(*estimated, np.array([[20.0, 35.0]]), np.array([level]))
+    bet = weights(*estimated, np.array([[20.0, 35.0]]), np.exp([level]), np.zeros(1))
     expected = []
     for rho in (64, 4096):
         c = 70 / (70 + rho)
@@ -193,7 +194,7 @@ def test_the_same_draws_in_other_cells_keep_the_wealth():
 
 
 def test_wrong_arguments_are_refused():
-    for wrong in ({"delta": 1.0}, {"delta": -0.1}, {"claim": 0.0}, {"grid": [0.0, 1.0]}):
+    for wrong in ({"claim": 0.0}, {"grid": [0.0, 1.0]}):
         with pytest.raises(ValueError):
             start(1, 2, ERROR, **wrong)
     state = start(1, 2, ERROR)
@@ -210,33 +211,46 @@ def test_groups_are_what_they_say():
     assert np.all(np.diff(labels, axis=1) >= 0) and np.all(mass.sum(axis=1) == 400)
     assert np.all(np.abs(mass - 100) <= (x + y).max())
     p, q = shifted(1.0, 64)
-    lines = half_lines((1e6 * p).astype(int)[None], (1e6 * q).astype(int)[None], 0.0)[0]
+    lines = half_lines((1e6 * p).astype(int)[None], (1e6 * q).astype(int)[None], Ratio())[0]
     # The likelier side's tails, up to where they are too rare to be known.
     assert lines[0] == 0 and lines[-1] == 1 and np.all(np.diff(lines[lines < 2]) >= 0)
     for few in (False, True):
-        for expert in experts(x, y, few=few, ordered=True, delta=0.0):
+        for expert in experts(x, y, few=few, ordered=True, hypothesis=Ratio()):
             np.testing.assert_allclose([expert.p.sum(1), expert.q.sum(1)], 1)
             assert expert.p.min() > 0 and expert.q.min() > 0
 
 
+def normal(mu, cells=60):
+    """Cells of Gaussian noise."""
+    edges = np.linspace(-4, 4 + mu, cells - 1)
+    p, q = (
+        np.diff(np.concatenate([[0], stats.norm.cdf(edges, centre), [1]])) for centre in (0, mu)
+    )
+    return p, q
+
+
 LAWS = {
-    "answers": (answers(1.0), 1.0),
-    "geometric": (geometric(0.5), 0.5),
-    "atoms": (with_atoms(1.0), 1.0),
+    "answers": (answers(1.0), 1.0, Ratio()),
+    "geometric": (geometric(0.5), 0.5, Ratio()),
+    "atoms": (with_atoms(1.0), 1.0, Ratio()),
+    "gaussian": (normal(1.0), 1.0, Shift()),
+    "difference": (answers(1.0), math.tanh(0.5), Difference()),
 }
 
 
 def false_alarms(name, few, streams, most, error_of_test):
     """Count streams at the boundary that ever refute it, and the largest number allowed."""
-    laws, level = LAWS[name]
+    laws, level, hypothesis = LAWS[name]
     sizes = blocks(16, most, 0.15)
-    options = {"claim": level, "grid": [level], "few": few}
+    options = {"claim": level, "grid": [level], "few": few, "hypothesis": hypothesis}
     wrong = sum(refuted_at(laws, sizes, seed, **options) < math.inf for seed in range(streams))
     return wrong, stats.binom.isf(error_of_test, streams, ERROR)
 
 
-@pytest.mark.parametrize("few", [False, True])
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(
+    ("name", "few"),
+    [("answers", True), ("geometric", False), ("atoms", True), ("gaussian", False)],
+)
 def test_false_alarms_at_the_boundary(name, few):
     """Fails with probability 1e-5 if a false alarm has probability .05, and less if it is rarer."""
     wrong, most = false_alarms(name, few, 40, 1500, 1e-5)
@@ -261,7 +275,7 @@ def test_a_level_is_refuted_by_a_wealth_of_one_over_the_error():
 
 def test_a_bet_at_the_boundary_that_gains_would_be_seen():
     """The claim at the level minus a fifth is refuted by nearly all streams of the same length."""
-    laws, level = LAWS["answers"]
+    laws, level, _ = LAWS["answers"]
     options = {"claim": 0.8 * level, "grid": [0.8 * level], "few": False}
     found = [refuted_at(laws, blocks(16, 3000, 0.15), seed, **options) for seed in range(40)]
     assert np.mean(np.isfinite(found)) > 0.9

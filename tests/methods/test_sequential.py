@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import dpjax
 from dpjax import HostMechanism, Sequential
-from dpjax.mechanisms import Laplace, RandomizedResponse
+from dpjax.mechanisms import Gaussian, Laplace, RandomizedResponse
 from dpjax.sweeps import Entry, compute
 
 PAIR = [(0.0, 1.0)]
@@ -75,11 +75,48 @@ def test_the_bound_with_a_delta():
     assert result.lower_bound < math.log((0.5 - delta) * 2 * math.e)
 
 
-def test_a_pair_at_a_distance_counts_for_one_record():
-    result = dpjax.audit(
-        Laplace(1.0), [(0.0, 2.0)], method=Sequential(40_000), claim=0.5, distance=2
-    )
-    assert result.verdict == "violated" and result.lower_bound < 1.0
+@pytest.mark.parametrize(
+    ("mechanism", "pairs", "notion", "level"),
+    [
+        (Laplace(1.0), PAIR, dpjax.TotalVariation(), -math.expm1(-0.5)),
+        (RandomizedResponse(1.0), None, dpjax.TotalVariation(), math.tanh(0.5)),
+        (Gaussian(1.0), PAIR, dpjax.Gdp(), 1.0),
+    ],
+    ids=["laplace", "randomized response", "gaussian"],
+)
+def test_notions_that_one_event_bounds(mechanism, pairs, notion, level):
+    """False alarms have a probability of at most 1e-6 here."""
+    options = {"notion": notion, "confidence": 1 - 1e-6, "method": Sequential(60_000)}
+    refuted = dpjax.audit(mechanism, pairs, claim=0.8 * level, **options)
+    assert refuted.verdict == "violated" and drawn(refuted) < 20_000
+    assert 0.8 * level < refuted.lower_bound < level
+    whole = dpjax.audit(mechanism, pairs, **options)
+    # More than half of the draws confirm: ten standard errors of a share are .03.
+    assert 0.85 * level < whole.lower_bound < level
+    assert dpjax.AuditResult.from_json(whole.to_json()) == whole
+    right = dpjax.audit(mechanism, pairs, claim=level, **options)
+    assert right.verdict == "not refuted" and right.lower_bound > 0.8 * level
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "notion", "level"),
+    [
+        (Laplace(1.0), dpjax.Epsilon(), 1.0),
+        # At two records delta counts e^level + 1 times, and the level falls in delta.
+        (Laplace(1.0), dpjax.Epsilon(0.01), 1.0),
+        (Gaussian(1.0), dpjax.Gdp(), 1.0),
+        # Half of the total variation at two records.
+        (Laplace(1.0), dpjax.TotalVariation(), -math.expm1(-1.0) / 2),
+    ],
+)
+def test_a_pair_at_a_distance_counts_for_one_record(mechanism, notion, level):
+    """False alarms have a probability of at most 1e-6."""
+    options = {"distance": 2, "notion": notion, "confidence": 1 - 1e-6}
+    claim = 0.7 * level
+    result = dpjax.audit(mechanism, [(0.0, 2.0)], method=Sequential(60_000), claim=claim, **options)
+    assert result.verdict == "violated" and claim < result.lower_bound < level
+    whole = dpjax.audit(mechanism, [(0.0, 2.0)], method=Sequential(60_000), **options)
+    assert 0.7 * level < whole.lower_bound < level
 
 
 def test_an_audit_is_run_0_of_a_sweep_and_the_start_of_a_longer_one():
@@ -102,7 +139,7 @@ def test_the_same_result_from_json():
     again = dpjax.AuditResult.from_json(result.to_json())
     assert again == result and again.lower_bound == result.lower_bound
     assert dpjax.rerun(result).lower_bound == result.lower_bound
-    with pytest.raises(ValueError, match="the bets of this audit were on epsilon at delta = 0"):
+    with pytest.raises(ValueError, match="were on epsilon, so they say nothing of mu"):
         result.bound(dpjax.Gdp())
 
 
@@ -152,13 +189,8 @@ def test_a_time_limit_ends_the_audit():
     ("subject", "options", "message"),
     [
         (dpjax.Recorded([1.0] * 50, [2.0] * 50), {}, "recorded outputs have no next draw"),
-        (Laplace(1.0), {"notion": dpjax.Gdp()}, "notion must be dpjax.Epsilon"),
+        (Laplace(1.0), {"notion": dpjax.Profile()}, "notion must be dpjax.Epsilon"),
         (Laplace(1.0), {"method": Sequential(100)}, "num_draws must be above 160, 16 for each"),
-        (
-            Laplace(1.0),
-            {"notion": dpjax.Epsilon(0.1), "distance": 2},
-            "distance must be 1 for sequential audits at delta = 0.1",
-        ),
     ],
 )
 def test_refusals(subject, options, message):

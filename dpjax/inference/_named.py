@@ -1,0 +1,33 @@
+"""Hypotheses by name, as files hold them."""
+
+from collections.abc import Mapping
+
+from dpjax.core import validate
+from dpjax.inference._hypotheses import Difference, Hypothesis, Ratio
+from dpjax.inference._shift import Shift
+
+_BY_NAME: dict[str, type[Ratio] | type[Difference] | type[Shift]] = {
+    "ratio": Ratio,
+    "difference": Difference,
+    "shift": Shift,
+}
+
+
+def hypothesis_to_plain(hypothesis: Hypothesis) -> dict[str, object]:
+    """Name and numbers of a hypothesis."""
+    name = next(name for name, kind in _BY_NAME.items() if isinstance(hypothesis, kind))
+    return {"name": name, **vars(hypothesis)}
+
+
+def hypothesis_from_plain(plain: Mapping[str, float]) -> Hypothesis:
+    """The hypothesis that `hypothesis_to_plain` wrote.
+
+    Raises:
+        KeyError, TypeError, ValueError: It is no such hypothesis.
+    """
+    options = dict(plain)
+    kind = _BY_NAME[str(options.pop("name"))]
+    validate.positive_int(distance=options["distance"])
+    if not 0 <= options.get("delta", 0.0) < 1:
+        raise ValueError(f"delta must lie in [0, 1), but was {options['delta']!r}")
+    return kind(**options)  # type: ignore[arg-type]

@@ -1,0 +1,115 @@
+"""The hypothesis of Gaussian differential privacy: a shift of normal laws, and its tangents.
+
+References:
+    Dong, Roth, Su (2022).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from dpjax.inference._hypotheses import (
+    LEVELS,
+    NEARLY_ONE,
+    POSITIVE,
+    RANGE,
+    Floats,
+    Lines,
+    Trials,
+    estimates,
+)
+
+_LARGEST_EPSILON = 600.0
+"""Its exponential is finite."""
+
+
+@dataclass(frozen=True)
+class Shift:
+    """mu-Gaussian differential privacy with mu = t: g is Phi(Phi^-1(q) + k t).
+
+    Attributes:
+        distance: k, records in which the databases differ.
+    """
+
+    distance: int = 1
+
+    def order(
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> Floats:
+        """The normal lower bound on the difference of normal quantiles."""
+        shift, error = self.shown(*estimates(larger, smaller, trials, quantile))
+        return shift - quantile * error
+
+    def error(
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> Floats:
+        """See `Hypothesis`."""
+        return self.shown(*estimates(larger, smaller, trials, quantile))[1]
+
+    def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
+        """See `Hypothesis`."""
+        x, y = scipy.special.ndtri(p), scipy.special.ndtri(q)
+        variance = 2 * math.pi * (v1 * np.exp(x**2) + v2 * np.exp(y**2))
+        return (x - y) / self.distance, np.sqrt(variance) / self.distance
+
+    @property
+    def levels(self) -> Floats:
+        """See `Hypothesis`."""
+        return np.geomspace(*RANGE, LEVELS)
+
+    def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
+        """Tangents of g near the event of each law that shows the largest level.
+
+        The slope of g is exp(-s z) where s is the shift and z lies halfway between the normal
+        quantiles of both probabilities; the intercept is delta of Gaussian noise at that epsilon.
+
+        References:
+            Dong, Roth, Su (2022), Corollary 2.13.
+        """
+        order = np.argsort(p / q, axis=1, kind="stable")
+        # Sets of groups with the smallest ratios, whose complements have the largest.
+        below = [np.take_along_axis(law, order, axis=1).cumsum(axis=1)[:, :-1] for law in (p, q)]
+        x, y = (scipy.special.ndtri(np.clip(law, POSITIVE, NEARLY_ONE)) for law in below)
+        best = np.argmax(y - x, axis=1)[:, None]
+        shift = self.distance * levels
+        middle = np.abs(np.take_along_axis(x + y, best, axis=1)) / 2
+        middle = np.minimum(middle, _LARGEST_EPSILON / shift)
+        slope = np.exp(middle * shift)
+        start = scipy.special.ndtr(shift / 2 - middle) - slope * scipy.special.ndtr(
+            -shift / 2 - middle
+        )
+        return Lines(slope, np.maximum(start, 0.0), (y - x).max(axis=1) / self.distance)
+
+    def likelier(self, level: float, smaller: Floats) -> Floats:
+        """See `Hypothesis`."""
+        p = scipy.special.ndtr(scipy.special.ndtri(smaller) + self.distance * level)
+        return np.where(p > NEARLY_ONE, 2.0, p)
+
+    def other(self, level: float, larger: Floats) -> Floats:
+        """See `Hypothesis`."""
+        x = scipy.special.ndtri(np.minimum(larger, NEARLY_ONE))
+        return scipy.special.ndtr(x - self.distance * level)
+
+    def lift(self, level: float, smaller: Floats) -> Floats:
+        """See `Hypothesis`; from the largest change of the slope within an interval."""
+        x = scipy.special.ndtri(smaller)
+        low, high = _slopes(x)
+        lifted_low, lifted_high = _slopes(x + self.distance * level)
+        change = lifted_high / low - lifted_low / high
+        with np.errstate(invalid="ignore"):
+            return np.nan_to_num(change * np.diff(scipy.special.logit(smaller)) / 4, posinf=0.0)
+
+
+def _slopes(x: Floats) -> tuple[Floats, Floats]:
+    """Least and greatest slope, which rises in |x|, of the log odds of Phi between neighbours."""
+
+    def slope(x: Floats) -> Floats:
+        log_density = -(x**2) / 2 - math.log(2 * math.pi) / 2
+        return np.exp(log_density - scipy.special.log_ndtr(x) - scipy.special.log_ndtr(-x))
+
+    ends = np.abs(x)
+    nearest = np.where(x[:-1] * x[1:] < 0, 0.0, np.minimum(ends[:-1], ends[1:]))
+    return slope(nearest), slope(np.maximum(ends[:-1], ends[1:]))
