@@ -81,11 +81,20 @@ def words_of(key: Array) -> np.ndarray:
     return np.asarray(jax.random.key_data(key))
 
 
-def fold_words(words: np.ndarray, data: int) -> np.ndarray:
-    """`fold_in` on the words of a key, uint32 [2], in NumPy, without compilation."""
+def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
+    """`fold_in` on the words of a key, uint32 [2], in NumPy, without compilation.
+
+    Args:
+        words: Of the key.
+        data: A number or an array of numbers, each below 2^32.
+
+    Returns:
+        uint32 [2], or [..., 2] for an array of numbers.
+    """
+    numbers = np.atleast_1d(np.asarray(data).astype(np.uint32))
     first, second = (np.full(1, word, np.uint32) for word in words)
-    counter = np.zeros(1, np.uint32), np.full(1, data, np.uint32)
-    return np.concatenate(_rounds((first, second), counter))
+    found = np.stack(_rounds((first, second), (np.zeros_like(numbers), numbers)), axis=-1)
+    return found.reshape(*np.shape(data), 2)
 
 
 def as_key(key: object) -> Array:

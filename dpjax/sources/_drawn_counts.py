@@ -81,6 +81,7 @@ class OpenedDrawn:
         self._mechanism, self._stacked, self._request = mechanism, pairs, request
         self._streams = DrawnStreams(mechanism, pairs.database, pairs.neighbor, request.key)
         self._words = random.words_of(request.key)
+        self._streams_by_place: dict[tuple[int, int, int, int], np.ndarray] = {}
         self._space = mechanism.output_space
         self._region: Region | None = None
         if request.region is not None:
@@ -279,7 +280,10 @@ class OpenedDrawn:
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> np.ndarray:
         """Draws of a stream from a block on, on the host."""
-        stream = stream_words(self._words, run, pair, side, stage)
+        place = run, int(pair), side, stage
+        if place not in self._streams_by_place:
+            self._streams_by_place[place] = stream_words(self._words, *place)
+        stream = self._streams_by_place[place]
         database = nth((self._stacked.database, self._stacked.neighbor)[side], pair)
         return first_draws(self._mechanism, stream, database, num_draws, self._block, first=first)
 

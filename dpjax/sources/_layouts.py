@@ -62,13 +62,10 @@ def first_draws(
         size: Draws of a block.
         first: Number of the first block.
     """
-    blocks = range(first, first - (-num_draws // size))
+    keys = random.fold_words(words, np.arange(first, first - (-num_draws // size)))
     # As many as are gathered take a second or so.
     with signals_wait():
-        drawn = [
-            sample_block(mechanism, random.fold_words(words, block), database, size=size)
-            for block in blocks
-        ]
+        drawn = [sample_block(mechanism, key, database, size=size) for key in keys]
         return np.concatenate(jax.device_get(drawn))[:num_draws]
 
 
