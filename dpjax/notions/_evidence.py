@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from dpjax.core import validate
@@ -116,6 +117,15 @@ class Evidence:
             smallest_error=None if error is None else min(error * num_claims, 1.0),
             crossing=self.compare(notion, confidence, claim, distance)[1],
         )
+
+    def quantile(self, error: float, draws: int) -> float:
+        """Standard errors by which an estimate must exceed a level to refute it, about.
+
+        Args:
+            error: Probability with which the level may be refuted by chance.
+            draws: Fresh draws a side.
+        """
+        return -float(scipy.special.ndtri(error))
 
     def simultaneous(self, confidence: float) -> Band | None:
         """The band that holds for every notion at once; None for evidence of a single question."""

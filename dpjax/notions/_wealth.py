@@ -12,6 +12,9 @@ from dpjax.notions._evidence import Evidence, Part, register
 from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Statement
 
+_PSEUDO_DRAWS = 64.0
+"""Draws by which the first bets are shrunk; see `dpjax.inference._portfolio`."""
+
 _NEARLY = 1e-9
 """Relative difference of two errors that are the same."""
 
@@ -85,6 +88,14 @@ class BetWealth(Evidence):
             estimate=estimate if math.isfinite(estimate) else None,
             basis="betting" if self.look is None or not self.look.is_taken else "betting, one look",
         )
+
+    def quantile(self, error: float, draws: int) -> float:
+        """See `Evidence`: the boundary of a mixture of bets, which holds at any time.
+
+        References:
+            Robbins (1970), eq. (8).
+        """
+        return math.sqrt(2 * math.log(1 / error) + math.log1p(draws / _PSEUDO_DRAWS))
 
     def parts(self) -> list[Part]:
         """See `Evidence`: some of the blocks, the last one among them."""

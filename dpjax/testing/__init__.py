@@ -6,23 +6,19 @@ The pytest plugin that comes with dpjax adds `--dpjax-budget SECONDS` and a tabl
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpjax.testing._assertions import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
-    from dpjax.testing._assertions import DEFAULT_DRAWS as DEFAULT_DRAWS
     from dpjax.testing._assertions import assert_not_private as assert_not_private
     from dpjax.testing._assertions import assert_private as assert_private
     from dpjax.testing._budget import detectable_epsilon as detectable_epsilon
+    from dpjax.testing._run import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
+    from dpjax.testing._run import DEFAULT_DRAWS as DEFAULT_DRAWS
 else:
     from dpjax.core.lazy import lazy as _lazy
 
     __getattr__, __dir__, __all__ = _lazy(
         __name__,
         {
-            "dpjax.testing._assertions": [
-                "DEFAULT_CONFIDENCE",
-                "DEFAULT_DRAWS",
-                "assert_not_private",
-                "assert_private",
-            ],
+            "dpjax.testing._assertions": ["assert_not_private", "assert_private"],
             "dpjax.testing._budget": ["detectable_epsilon"],
+            "dpjax.testing._run": ["DEFAULT_CONFIDENCE", "DEFAULT_DRAWS"],
         },
     )

@@ -1,36 +1,22 @@
 """Assertions on the privacy of a mechanism, with messages that a developer can act on."""
 
 import shlex
-import time
-from collections.abc import Sized
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
-from dpjax.audit import audit
 from dpjax.core import validate
-from dpjax.core.execution import Execution
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import BadValue
-from dpjax.methods import Events
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
 from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
-from dpjax.sources import AnyPairs, as_source
 from dpjax.testing import _session
-from dpjax.testing._budget import Sizes, audit_within, detectable_epsilon, fewest_sizes, sizes_of
 from dpjax.testing._replay import replay_lines, running_test
-
-DEFAULT_CONFIDENCE = 1 - 1e-6
-"""A right mechanism fails `assert_private` at most once in a million keys."""
+from dpjax.testing._run import Asked, detectable_level, run
 
 _NAMED = {"gdp": Gdp(), "zcdp": Zcdp(), "total_variation": TotalVariation()}
 """Name of a claim -> notion."""
 
 _CLAIMS = ("notion", "claim")
 """Names that make a claim together."""
-
-DEFAULT_DRAWS = 400_000
-"""Draws in all, where neither sizes nor seconds are given."""
 
 
 class AuditOptions(TypedDict, total=False):
@@ -82,8 +68,9 @@ def assert_private(
 
     The bound is exact at every sample size, so a mechanism that keeps its claim fails with a
     probability of at most 1 - confidence over keys. With numbers of draws and a key the outcome is
-    always the same; with seconds the draws, and so the outcome of a wrong mechanism near the claim,
-    depend on the machine.
+    always the same. With seconds, or a budget of time, the audit is sequential where it can be: a
+    wrong mechanism fails as soon as its claim is refuted, and a right one spends the time. How many
+    draws that are depends on the machine, and so does the outcome of a mechanism near its claim.
 
     Args:
         subject: Anything that `dpjax.audit` takes.
@@ -163,31 +150,15 @@ def audit_in_test(
     Raises:
         ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
     """
-    return _audit(_Asked(subject, pairs, **options))
+    return _audit(Asked(subject, pairs, **options))
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """An audit as a test wrote it; see `Options`."""
-
-    subject: object
-    pairs: object
-    notion: Notion = Epsilon()  # noqa: RUF009 (frozen)
-    claim: object = None
-    region: object = None
-    confidence: float = DEFAULT_CONFIDENCE
-    num_samples: int | None = None
-    num_confirm: int | None = None
-    seconds: float | None = None
-    key: object = 0
-
-
-def _asked(subject: object, epsilon: float | None, pairs: object, options: Options) -> _Asked:
+def _asked(subject: object, epsilon: float | None, pairs: object, options: Options) -> Asked:
     """The audit of an assertion, whose claim is written in one of several ways."""
     rest: JsonObject = {**options}
     delta = rest.pop("delta", 0.0)
     given = ["epsilon"] * (epsilon is not None)
-    given += [name for name in rest if name in _CLAIMS or name not in _Asked.__dataclass_fields__]
+    given += [name for name in rest if name in _CLAIMS or name not in Asked.__dataclass_fields__]
     if given == ["epsilon"]:
         validate.non_negative(epsilon=epsilon)
         rest |= {"notion": Epsilon(delta), "claim": epsilon}
@@ -198,90 +169,17 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
             f"one claim must be given: epsilon, {', '.join(_NAMED)}, or notion with claim, but "
             f"there was {', '.join(given) or 'none'}."
         )
-    return _Asked(subject, pairs, **rest)
+    return Asked(subject, pairs, **rest)
 
 
-def _audit(asked: _Asked) -> AuditResult:
+def _audit(asked: Asked) -> AuditResult:
     """The audit, which the session counts if there is one."""
     __tracebackhide__ = True
     with nullcontext() if _session.CURRENT is None else _session.CURRENT.counted():
-        return _audited(asked)
+        return run(asked)
 
 
-def _audited(asked: _Asked) -> AuditResult:
-    sizes, seconds = (asked.num_samples, asked.num_confirm), asked.seconds
-    given = sizes != (None, None)
-    if given and seconds is not None:
-        raise BadValue(
-            "num_samples, num_confirm and seconds must not be given together: sizes decide the "
-            "time."
-        )
-    if seconds is not None:
-        validate.positive(seconds=seconds)
-    session, source = _session.CURRENT, as_source(asked.subject)
-    budgeted = False
-    draws = getattr(source, "takes_pairs", True)
-    if asked.pairs is not None and draws:
-        # Any mechanism would pass.
-        AnyPairs.of(asked.pairs).refuse_equal()
-    if session is not None and session.budget is not None and seconds is None and draws:
-        if not given:
-            budgeted, seconds = True, session.next_share()
-    num_pairs = _num_pairs(asked.subject, asked.pairs)
-    compiled = source.sampler is not None
-    start = time.perf_counter()
-    drawn: list[Sizes] = []
-    ended: list[float] = []
-
-    def run(sizes: Sizes, key: object) -> AuditResult:
-        drawn.append(sizes)
-        result = audit(
-            source,
-            asked.pairs,
-            method=Events(sizes.num_samples, sizes.num_confirm, asked.region),
-            notion=asked.notion,
-            claim=asked.claim,
-            confidence=asked.confidence,
-            key=key,
-            # Another layout would compile anew once there are many draws.
-            execution=Execution(layout="gathered") if seconds is not None else None,
-        )
-        ended.append(time.perf_counter())
-        return result
-
-    if seconds is not None and draws:
-        result = audit_within(seconds, num_pairs, run, asked.key, compiled=compiled)
-    else:
-        usual = sizes_of(DEFAULT_DRAWS, num_pairs)
-        chosen = (u if g is None else g for g, u in zip(sizes, usual, strict=True))
-        result = run(Sizes(*chosen), asked.key)
-    if session is not None:
-        found = Sizes(result.num_samples or 0, result.num_confirm or 0)
-        # The numbers of several rounds were spent as planned.
-        found = drawn[-1] if "rounds" in result.settings else found
-        session.add(
-            mechanism=result.mechanism,
-            claim=result.claim,
-            lower_bound=result.lower_bound,
-            detectable=_detectable_level(result),
-            draws=found.draws(num_pairs),
-            seconds=time.perf_counter() - start,
-            # Everything with given sizes, else the first pilot, which compiles.
-            least=(ended[0] if budgeted else ended[-1]) - start,
-            verdict=result.verdict,
-            fewest=budgeted and found == fewest_sizes(num_pairs, compiled=compiled),
-        )
-    return result
-
-
-def _num_pairs(subject: object, pairs: object) -> int:
-    if pairs is None:
-        pairs = getattr(subject, "standard_pairs", lambda: None)()
-    databases = getattr(pairs, "database", pairs)
-    return max(len(databases), 1) if isinstance(databases, Sized) else 1
-
-
-def _violation(result: AuditResult, asked: _Asked) -> str:
+def _violation(result: AuditResult, asked: Asked) -> str:
     if asked.notion.takes_delta:
         delta, said = result.delta, result.claim
         level = f"({said:g}, {delta:g})" if delta else f"{said:g}"
@@ -298,7 +196,7 @@ def _violation(result: AuditResult, asked: _Asked) -> str:
     )
 
 
-def _doubtful(result: AuditResult, asked: _Asked) -> str:
+def _doubtful(result: AuditResult, asked: Asked) -> str:
     doubts = "".join(f"  doubt        {doubt}\n" for doubt in result.doubts)
     return f"{result.mechanism} was not tested. {result.sentence}\n{doubts}{_replay(result, asked)}"
 
@@ -332,15 +230,8 @@ def _witness(result: AuditResult) -> str:
     )
 
 
-def _detectable_level(result: AuditResult) -> float | None:
-    """What the audit could have refuted, for epsilon alone."""
-    if not result.notion.takes_delta or not isinstance(result.claim, float):
-        return None
-    return detectable_epsilon(result, result.claim)
-
-
 def _detectable(result: AuditResult) -> str:
-    least = _detectable_level(result)
+    least = detectable_level(result)
     if least is None:
         return ""
     return (
@@ -349,7 +240,7 @@ def _detectable(result: AuditResult) -> str:
     )
 
 
-def _replay(result: AuditResult, asked: _Asked) -> str:
+def _replay(result: AuditResult, asked: Asked) -> str:
     """What a reader should know besides, the test, and how to draw the same outputs again."""
     test = running_test()
     lines = [f"  note         {note}" for note in result.notes]

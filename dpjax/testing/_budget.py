@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from dpjax.core import random
 from dpjax.core.numerics import MAX_BLOCK
@@ -149,7 +148,7 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
     rarer = max(min(witness.densities), 1 / draws)
     error = (1 - result.confidence) / result.num_claims
     tried = np.linspace(0.0, -np.log(rarer), 2000)
-    quantile = -float(ndtri(error))
+    quantile = result.evidence.counted.quantile(error, draws)
     larger = draws * np.minimum(rarer * np.exp(tried) + delta, 1.0)
     smaller = np.full(tried.shape, draws * rarer)
     expected = Ratio(delta).order(larger, smaller, (draws, draws), quantile)

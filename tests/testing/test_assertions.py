@@ -1,19 +1,25 @@
 """`dpjax.testing`: assertions, their messages, and budgets of time."""
 
 import dataclasses
+import time
 
 import jax
 import pytest
 
 import dpjax
-from dpjax import testing
+from dpjax import HostMechanism, testing
 from dpjax.inference import Ratio, event_lower_bound
 from dpjax.mechanisms import Gaussian, Laplace
-from dpjax.testing import _assertions, _session
+from dpjax.testing import _run, _session
 from dpjax.testing._budget import fewest_sizes
 
 PAIRS = [(0.0, 1.0)]
 SIZES = {"num_samples": 12_000, "num_confirm": 18_000}
+
+
+def slow(count, size, rng):
+    time.sleep(0.02)
+    return rng.laplace(count, 1.0, size)
 
 
 def release(key, count):
@@ -129,22 +135,53 @@ def test_bad_arguments_are_refused(arguments, name):
 
 
 def test_what_a_test_asks_for_wins_over_the_budget(monkeypatch):
+    """A curve of one number that no event bounds: its sizes must be planned."""
     session, times = _session.Session(50.0, {}), []
+    claim = {"pairs": PAIRS, "zcdp": 0.5}
 
     def within(seconds, num_pairs, audit, key, *, compiled):
         times.append(seconds)
         return audit(fewest_sizes(num_pairs, compiled=compiled), key)
 
     monkeypatch.setattr(_session, "CURRENT", session)
-    monkeypatch.setattr(_assertions, "audit_within", within)
-    asked = testing.assert_private(Laplace(1.0), 1.0, pairs=PAIRS, **SIZES)
+    monkeypatch.setattr(_run, "audit_within", within)
+    asked = testing.assert_private(Laplace(1.0), **claim, **SIZES)
     assert (asked.num_samples, asked.num_confirm) == (12_000, 18_000)
     assert session.spent == session.pending[0]["seconds"] > 0 and not times
-    testing.assert_private(Laplace(1.0), 1.0, pairs=PAIRS, seconds=0.5)
+    testing.assert_private(Laplace(1.0), **claim, seconds=0.5)
     spent = session.spent
-    testing.assert_private(Laplace(1.0), 1.0, pairs=PAIRS)
+    testing.assert_private(Laplace(1.0), **claim)
     assert times == [0.5, max(50.0 - spent, 0.1)]
     assert [row["fewest"] for row in session.pending] == [False, False, True]
+
+
+def test_a_wrong_mechanism_fails_long_before_its_time(monkeypatch):
+    """Noise of level 1.25, by a quarter of the draws that an audit without a time has."""
+    session = _session.Session(None, {})
+    monkeypatch.setattr(_session, "CURRENT", session)
+    with pytest.raises(AssertionError, match="is not 1-differentially private") as caught:
+        testing.assert_private(Laplace(1.25), 1.0, pairs=PAIRS, seconds=600.0)
+    (row,) = session.pending
+    assert row["draws"] < testing.DEFAULT_DRAWS / 4 and not row["fewest"] and row["seconds"] < 600
+    assert "method=dpjax.Sequential(seconds=600.0)" in str(caught.value)
+
+
+def test_a_right_mechanism_spends_its_time(monkeypatch):
+    session = _session.Session(1.0, {})
+    monkeypatch.setattr(_session, "CURRENT", session)
+    result = testing.assert_private(Laplace(1.0), 1.0, pairs=PAIRS)
+    assert "the time was over" in result.notes[-1]
+    (row,) = session.pending
+    assert row["draws"] == 2 * result.settings["drawn"] and 0 < row["least"] <= row["seconds"]
+    assert 1.0 < row["detectable"] < 1.5 and not row["fewest"]
+
+
+def test_a_budget_that_is_too_short_is_said(monkeypatch):
+    session = _session.Session(0.0, {})
+    monkeypatch.setattr(_session, "CURRENT", session)
+    testing.assert_private(HostMechanism(slow), 1.0, pairs=PAIRS)
+    (row,) = session.pending
+    assert row["fewest"] and row["draws"] < 20_000
 
 
 @pytest.mark.parametrize(

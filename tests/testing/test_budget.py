@@ -59,13 +59,13 @@ def test_no_draw_of_a_pilot_is_drawn_again():
         seeds.append(seed)
         return count + np.random.default_rng(seed).laplace(size=num_samples)
 
-    arguments = {"pairs": [(0.0, 1.0)], "key": 7}
-    timed = assert_private(HostMechanism(release), 1.0, seconds=0.3, **arguments)
+    # No event bounds it alone, so its sizes are planned.
+    arguments = {"pairs": [(0.0, 1.0)], "key": 7, "zcdp": 0.6}
+    timed = assert_private(HostMechanism(release), seconds=0.3, **arguments)
     of_both = seeds.copy()
     seeds.clear()
     again = assert_private(
         HostMechanism(release),
-        1.0,
         num_samples=timed.num_samples,
         num_confirm=timed.num_confirm,
         **arguments,

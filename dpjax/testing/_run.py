@@ -1,0 +1,200 @@
+"""The audit behind an assertion: with given sizes, within a time, or as large as usual."""
+
+import time
+from collections.abc import Sized
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from dpjax.audit import audit
+from dpjax.core import validate
+from dpjax.core.execution import Execution
+from dpjax.core.wording import BadValue
+from dpjax.methods import Events, Method, Sequential
+from dpjax.notions import Epsilon, Notion
+from dpjax.results import VIOLATED, AuditResult
+from dpjax.sources import AnyPairs, Source, as_source
+from dpjax.testing import _session
+from dpjax.testing._budget import Sizes, audit_within, detectable_epsilon, fewest_sizes, sizes_of
+
+DEFAULT_CONFIDENCE = 1 - 1e-6
+"""A right mechanism fails `assert_private` at most once in a million keys."""
+
+DEFAULT_DRAWS = 400_000
+"""Draws in all, where neither sizes nor seconds are given."""
+
+_FEWEST_DRAWS = 20_000
+"""Draws in all below which the time of a sequential audit was too short to refute much."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An audit as a test wrote it; see `dpjax.testing._assertions.Options`."""
+
+    subject: object
+    pairs: object
+    notion: Notion = Epsilon()  # noqa: RUF009 (frozen)
+    claim: object = None
+    region: object = None
+    confidence: float = DEFAULT_CONFIDENCE
+    num_samples: int | None = None
+    num_confirm: int | None = None
+    seconds: float | None = None
+    key: object = 0
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether numbers of draws were given."""
+        return (self.num_samples, self.num_confirm) != (None, None)
+
+
+class _Ran(NamedTuple):
+    """An audit that has ended.
+
+    Attributes:
+        result: Of the audit.
+        ready: Clock time when the first draws had arrived, after compilation.
+        draws: Draws in all.
+        is_fewest: Whether its time was so short that it had the fewest draws only.
+    """
+
+    result: AuditResult
+    ready: float
+    draws: float
+    is_fewest: bool = False
+
+
+def run(asked: Asked) -> AuditResult:
+    """The audit, with a row in the table of the session if there is one.
+
+    Raises:
+        ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
+    """
+    if asked.seconds is not None:
+        if asked.has_sizes:
+            raise BadValue(
+                "num_samples, num_confirm and seconds must not be given together: sizes decide the "
+                "time."
+            )
+        validate.positive(seconds=asked.seconds)
+    session, source = _session.CURRENT, as_source(asked.subject)
+    draws = getattr(source, "takes_pairs", True)
+    if asked.pairs is not None and draws:
+        # Any mechanism would pass.
+        AnyPairs.of(asked.pairs).refuse_equal()
+    timed, budgeted = asked.seconds is not None and draws, False
+    if session is not None and session.budget is not None and draws:
+        budgeted = not timed and not asked.has_sizes
+        if budgeted:
+            timed, asked = True, replace(asked, seconds=session.next_share())
+    start = time.perf_counter()
+    if not timed:
+        ran = _with_sizes(source, asked)
+    elif _is_sequential(source, asked):
+        ran = _sequential(source, asked)
+    else:
+        ran = _within(source, asked)
+    result = ran.result
+    if session is not None:
+        session.add(
+            mechanism=result.mechanism,
+            claim=result.claim,
+            lower_bound=result.lower_bound,
+            detectable=detectable_level(result),
+            draws=ran.draws,
+            seconds=time.perf_counter() - start,
+            # Everything with given sizes.
+            least=(ran.ready if budgeted else time.perf_counter()) - start,
+            verdict=result.verdict,
+            fewest=budgeted and ran.is_fewest,
+        )
+    return result
+
+
+def _is_sequential(source: Source, asked: Asked) -> bool:
+    """Whether bets can be made: on one event of all outputs, by draws without a limit of time."""
+    has_limit = getattr(source, "time_limit", None) is not None
+    one_event = asked.claim is not None and asked.notion.hypothesis() is not None
+    return one_event and asked.region is None and not has_limit
+
+
+def _sequential(source: Source, asked: Asked) -> _Ran:
+    """Until the claim is refuted or the time is over."""
+    arrived: list[float] = []
+
+    def note(drawn: int, total: int) -> None:
+        if drawn and not arrived:
+            arrived.append(time.perf_counter())
+
+    method, execution = Sequential(seconds=asked.seconds), Execution(progress=note)
+    result = _audit(source, asked, method, asked.key, execution)
+    draws = 2 * result.settings["drawn"]
+    return _Ran(result, arrived[0], draws, draws < _FEWEST_DRAWS and result.verdict != VIOLATED)
+
+
+def _with_sizes(source: Source, asked: Asked) -> _Ran:
+    """With the sizes that were given, and the usual ones for others."""
+    num_pairs = _num_pairs(asked.subject, asked.pairs)
+    usual = sizes_of(DEFAULT_DRAWS, num_pairs)
+    given = asked.num_samples, asked.num_confirm
+    sizes = Sizes(*(u if g is None else g for g, u in zip(given, usual, strict=True)))
+    result = _audit(source, asked, _events(asked, sizes), asked.key)
+    return _Ran(result, time.perf_counter(), _spent(result, sizes).draws(num_pairs))
+
+
+def _within(source: Source, asked: Asked) -> _Ran:
+    """With as many draws as fit into a time, of a method whose sizes are fixed."""
+    num_pairs, compiled = _num_pairs(asked.subject, asked.pairs), source.sampler is not None
+    drawn: list[tuple[Sizes, float]] = []
+
+    def audit_of(sizes: Sizes, key: object) -> AuditResult:
+        # Another layout would compile anew once there are many draws.
+        execution = Execution(layout="gathered")
+        result = _audit(source, asked, _events(asked, sizes), key, execution)
+        drawn.append((sizes, time.perf_counter()))
+        return result
+
+    assert asked.seconds is not None
+    result = audit_within(asked.seconds, num_pairs, audit_of, asked.key, compiled=compiled)
+    spent = _spent(result, drawn[-1][0])
+    fewest = spent == fewest_sizes(num_pairs, compiled=compiled)
+    return _Ran(result, drawn[0][1], spent.draws(num_pairs), fewest)
+
+
+def _audit(
+    source: Source, asked: Asked, method: Method, key: object, execution: Execution | None = None
+) -> AuditResult:
+    return audit(
+        source,
+        asked.pairs,
+        method=method,
+        notion=asked.notion,
+        claim=asked.claim,
+        confidence=asked.confidence,
+        key=key,
+        execution=execution,
+    )
+
+
+def _events(asked: Asked, sizes: Sizes) -> Events:
+    return Events(sizes.num_samples, sizes.num_confirm, asked.region)
+
+
+def _spent(result: AuditResult, planned: Sizes) -> Sizes:
+    """The sizes of an audit; the numbers of several rounds were spent as planned."""
+    if "rounds" in result.settings:
+        return planned
+    return Sizes(result.num_samples or 0, result.num_confirm or 0)
+
+
+def _num_pairs(subject: object, pairs: object) -> int:
+    if pairs is None:
+        pairs = getattr(subject, "standard_pairs", lambda: None)()
+    databases = getattr(pairs, "database", pairs)
+    return max(len(databases), 1) if isinstance(databases, Sized) else 1
+
+
+def detectable_level(result: AuditResult) -> float | None:
+    """What the audit could have refuted, for epsilon alone."""
+    if not result.notion.takes_delta or not isinstance(result.claim, float):
+        return None
+    return detectable_epsilon(result, result.claim)
