@@ -145,6 +145,7 @@ def rerun(
 def resume(
     result: AuditResult | str | Path,
     subject: Any = None,
+    pairs: Any = None,
     *,
     num_draws: int | None = None,
     seconds: float | None = None,
@@ -160,6 +161,7 @@ def resume(
     Args:
         result: Of an audit with `dpjax.Sequential()`, or its file.
         subject: As in `rerun`.
+        pairs: The pairs of that audit, where its recipe could not hold them.
         num_draws: Draws a side in all, those of the result among them; 250,000 if None, or no limit
             if there are seconds.
         seconds: Time for more draws.
@@ -182,27 +184,33 @@ def resume(
                 f"the audit cannot go on: it was made by {name} {result.versions.get(name)}, and "
                 f"this is {now[name]}."
             )
-    source, given = _recipe_of(result, subject, allow_import, allow_command)
+    source, given = _recipe_of(result, subject, allow_import, allow_command, pairs)
     pairs, _ = given.pop("pairs"), given.pop("method")
     terms = Terms(**given, earlier=result.evidence.counted)
     return _audited(source, pairs, Sequential(num_draws, seconds), terms, start)
 
 
 def _recipe_of(
-    result: AuditResult, subject: Any, allow_import: Collection[str], allow_command: bool
+    result: AuditResult,
+    subject: Any,
+    allow_import: Collection[str],
+    allow_command: bool,
+    pairs: Any = None,
 ) -> tuple[Source, JsonObject]:
-    """The source, and all other arguments of `audit`.
+    """The source, and all other arguments of `audit`; pairs of the recipe if None are given.
 
     Raises:
         ValueError: The recipe is damaged, or needs a subject that was not given.
     """
     try:
-        return _read_recipe(result, subject, Trust(allow_import, allow_command))
+        return _read_recipe(result, subject, Trust(allow_import, allow_command), pairs)
     except (KeyError, AttributeError, IndexError) as error:
         raise ValueError(f"the recipe of the result is damaged: {error!r}.") from error
 
 
-def _read_recipe(result: AuditResult, subject: Any, trust: Trust) -> tuple[Source, JsonObject]:
+def _read_recipe(
+    result: AuditResult, subject: Any, trust: Trust, pairs: Any
+) -> tuple[Source, JsonObject]:
     recipe = result.recipe
     for name, kinds in _RECIPE.items():
         if not isinstance(recipe[name], kinds):
@@ -219,7 +227,7 @@ def _read_recipe(result: AuditResult, subject: Any, trust: Trust) -> tuple[Sourc
     method = METHODS[options.pop("name")]
     source = as_source(subject)
     return source, {
-        "pairs": _pairs_of(recipe, source),
+        "pairs": _pairs_of(recipe, source) if pairs is None else pairs,
         "method": options_from_plain(method, options),
         "notion": notion_from_plain(recipe["notion"]),
         "claim": result.claim,

@@ -6,6 +6,7 @@ from dpjax.cli._audit_options import DECLARED_METHODS, TABLE, declared_values, s
 from dpjax.cli._finish import check_places, finish
 from dpjax.cli._notion import claim_of, notion_of
 from dpjax.cli._progress import progress_bar, shown_by
+from dpjax.cli._resumed import earlier_of
 from dpjax.cli._seal import untouched
 from dpjax.cli._subject import subject_and_pairs
 from dpjax.cli._table import Value, chosen, written_of
@@ -20,6 +21,7 @@ EXAMPLES = (
     "dpjax audit --samples x.csv.gz y.csv.gz --claim 0.5 --json",
     "ssh host cat y.csv | dpjax audit --samples x.csv -",
     "dpjax audit gaussian --notion gdp --claim 1",
+    "dpjax audit laplace --claim 1 --method sequential --seconds 60 --resume audit.json",
     "dpjax audit truncated-laplace --param scale=2 --method histogram --lipschitz 0.64",
 )
 _TERMS = ("confidence", "num_claims", "distance", "key")
@@ -47,18 +49,22 @@ def command(**given: Value) -> int:
         from dpjax.core.errors import signals_wait
 
         with signals_wait():
-            from dpjax.audit import audit
+            from dpjax.audit import audit, resume
             from dpjax.methods import METHODS
             from dpjax.sources import AnyPairs
-        name = written["method"]
-        method = METHODS[name](**declared_values(DECLARED_METHODS[name], written))
+        kind = DECLARED_METHODS[written["method"]]
+        method = METHODS[kind.name](**declared_values(kind, written))
         notion, claim = notion_of(written), claim_of(written)
         stack.enter_context(untouched())
         subject, pairs = subject_and_pairs(source, written, stack)
         if pairs is not None:
             AnyPairs.of(pairs).refuse_equal()
         terms = {**chosen(written, _TERMS), "execution": shown_by(show)}
-        result = audit(subject, pairs, method=method, notion=notion, claim=claim, **terms)
+        if "resume" in written:
+            earlier = earlier_of(written, notion, claim)
+            result = resume(earlier, subject, pairs, **declared_values(kind, written))
+        else:
+            result = audit(subject, pairs, method=method, notion=notion, claim=claim, **terms)
     return finish(result, written["as_json"], plot, report)
 
 

@@ -1,6 +1,7 @@
 """The options of `dpjax audit`: its own, and those that sources, methods and notions declare."""
 
 import copy
+from pathlib import Path
 
 from dpjax.cli._declared import Declared, Option, registered
 from dpjax.cli._options import AS_JSON, PLOT, QUIET, REPORT, integer_or_text, number_or_text
@@ -180,6 +181,12 @@ _ROWS: Table = {
         list[str],
         "The column of the outputs, by name or number from 0; twice if Y has another than X.",
         owners=("samples",),
+    ),
+    "resume": option(
+        Path,
+        "A JSON file of `--json`, or a report, of a sequential audit that goes on; its claim, key "
+        "and other terms stay.",
+        owners=("sequential",),
     ),
     "plot": PLOT._replace(owners=("events", "sequential", "local")),
     **_declared_rows(),

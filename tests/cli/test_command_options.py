@@ -51,7 +51,7 @@ def owned(owner):
 def test_options_of_a_method_are_its_arguments(method):
     fields = {f.name for kind in OBJECTS[method] for f in dataclasses.fields(kind)} - OTHER_WORDS
     assert fields - {"num_samples"} <= owned(method)
-    assert owned(method) - fields <= {"bits", "blocks", "plot"}
+    assert owned(method) - fields <= {"bits", "blocks", "plot", "resume"}
 
 
 @pytest.mark.parametrize("source", SOURCES)
