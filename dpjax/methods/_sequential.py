@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpjax.core import random, validate
 from dpjax.core.options import option
-from dpjax.core.wording import EVENTS, BadValue, Sentence
+from dpjax.core.wording import EVENTS, BadValue
 from dpjax.inference import (
     Look,
     allocation,
@@ -45,6 +45,9 @@ from dpjax.sources import ONE_RUN, Marked, Opened, Request, Rounds, Source
 
 _DRAWS = 250_000
 """Draws a side, of all pairs together, where nothing is said."""
+
+_ENDLESS = 2**31 - 1
+"""Draws a side that no audit reaches."""
 
 _FEW = 10_000
 """Draws up to which each of them counts."""
@@ -87,10 +90,8 @@ class Sequential:
             validate.positive(seconds=self.seconds)
 
     def accepts(self, source: Source) -> str | None:
-        """Why a source cannot be audited: recordings are drawn already."""
-        if source.takes_pairs:
-            return None
-        return Sentence(f"recorded outputs have no next draw, which a bet needs: use {EVENTS}.")
+        """Nothing is refused: recorded outputs are drawn in the order of their recording."""
+        return None
 
     def run(
         self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
@@ -114,7 +115,7 @@ class Sequential:
         earlier = terms.earlier
         assert isinstance(earlier, BetWealth | None)
         request = Request(
-            rounds=partial(self._rounds, earlier),
+            rounds=partial(self._rounds, earlier, self._total_of(source)),
             region=None,
             promise=partial(promised, terms),
             key=terms.root,
@@ -122,10 +123,13 @@ class Sequential:
             execution=replace(terms.layout, layout="gathered"),
             runs=np.array([run], np.int32),
             block=_BLOCK,
+            in_order=True,
         )
         began = time.perf_counter()
         with source.opened(pairs, request) as opened, saying_so_far(opened.tally, terms):
-            walk = _Walk(opened, terms, self._total, int(run))
+            walk = _Walk(opened, terms, self._total_of(source), int(run))
+            if not source.takes_pairs:
+                walk.refuse_other_outputs()
             deadline = None if self.seconds is None else began + self.seconds
             try:
                 walk.go(deadline)
@@ -133,21 +137,21 @@ class Sequential:
                 walk.ended = "a person stopped it"
             return walk.finding()
 
-    @property
-    def _total(self) -> int:
+    def _total_of(self, source: Source) -> int:
+        """Most draws a side; recorded outputs are all used where nothing is said."""
         if self.num_draws is not None:
             return self.num_draws
-        return _DRAWS if self.seconds is None else 2**31 - 1
+        return _DRAWS if self.seconds is None and source.takes_pairs else _ENDLESS
 
-    def _rounds(self, earlier: BetWealth | None, num_pairs: int) -> Rounds:
-        few = self._total <= _FEW if earlier is None else earlier.wealth.few
+    def _rounds(self, earlier: BetWealth | None, total: int, num_pairs: int) -> Rounds:
+        few = total <= _FEW if earlier is None else earlier.wealth.few
         first = first_round(num_pairs, few)
-        if self._total <= num_pairs * first:
+        if total <= num_pairs * first:
             raise BadValue(
                 f"num_draws must be above {num_pairs * first}, {first} for each pair, which lay "
-                f"the cells, but was {self._total}."
+                f"the cells, but was {total}."
             )
-        return Rounds(first, 0, 0, self._total)
+        return Rounds(first, 0, 0, total)
 
 
 class _Walk:
@@ -159,8 +163,11 @@ class _Walk:
 
     def __init__(self, opened: Opened, terms: Terms, total: int, run: int):
         self.ended = "all draws were spent"
-        self._opened, self._terms, self._total = opened, terms, total
+        self._opened, self._terms = opened, terms
         self._searches = opened.search()
+        # Recordings end, and hold no more than this.
+        most = opened.num_confirm + sum(int(s.halves[0, :, 0].sum()) for s in self._searches)
+        self._total, few = min(total, most), total <= _FEW
         cells = [search.partition for search in self._searches]
         self._size = max(partition.size for partition in cells)
         self._error = 1 - terms.own_confidence
@@ -169,7 +176,7 @@ class _Walk:
         earlier = terms.earlier
         assert isinstance(earlier, BetWealth | None)
         # One look is planned, and an audit that goes on has had it.
-        self._hybrid = level is None and total < 2**31 - 1 and earlier is None
+        self._hybrid = level is None and self._total < _ENDLESS and earlier is None
         first, self._look_error = errors(self._error) if self._hybrid else (self._error, 0.0)
         self._state = start(
             len(cells),
@@ -177,7 +184,7 @@ class _Walk:
             first,
             hypothesis=hypothesis,
             claim=None if level is None else max(level, _TINY),
-            few=total <= _FEW,
+            few=few,
             ordered=all(partition.ordered and len(partition.shape) == 1 for partition in cells),
         )
         self._taken = np.zeros(len(cells), np.int64)
@@ -188,6 +195,7 @@ class _Walk:
         searched = np.zeros((2, len(cells), self._size), np.int64)
         for pair, search in enumerate(self._searches):
             searched[:, pair, : search.partition.size] = search.halves[0].sum(axis=0)
+        self._searched = searched
         self._laid = blake2b(searched.tobytes(), digest_size=16).hexdigest()
         if earlier is None:
             # Without a bet, for nothing is known before.
@@ -199,12 +207,36 @@ class _Walk:
         """Takes over the state of an audit of the same outputs."""
         if earlier.laid != self._laid or earlier.wealth.first.shape != searched[0].shape:
             raise ValueError(
-                "the audit cannot go on: its first outputs were not drawn again, so it was of "
-                "another mechanism, or of one that takes no seed."
+                "the audit cannot go on: its first outputs are others now. It was of another "
+                "mechanism, of a function that takes no seed, or of other recordings."
             )
         self._state, self._path = earlier.wealth, list(earlier.path)
         self._look = earlier.look if earlier.look is not None and earlier.look.is_taken else None
         self._taken = self._state.draws[:, 0] - searched[0].sum(axis=1)
+
+    def refuse_other_outputs(self) -> None:
+        """Counts again what an earlier audit of recorded outputs counted.
+
+        Raises:
+            ValueError: Those outputs are others by now, or fewer.
+        """
+        taken = int(self._taken[0])
+        if not taken:
+            return
+        found = np.stack([self._state.first[0], self._state.second[0]]) - self._searched[:, 0]
+        if taken > self._opened.num_confirm or not np.array_equal(self._count(0, taken, 0), found):
+            raise ValueError(
+                f"the audit cannot go on: the first {self._drawn:,} outputs of each side are not "
+                "those that it counted. New outputs must come after them."
+            )
+
+    def _count(self, pair: int, size: int, first: int) -> NDArray[np.int64]:
+        """int64 [2, cells] of fresh outputs of a pair."""
+        cells = self._searches[pair].partition.size
+        marked = Marked(np.array([pair]), np.arange(cells)[None], cells, first, size)
+        counts = np.zeros((2, self._size), np.int64)
+        counts[:, :cells] = self._opened.count(marked)[0]
+        return counts
 
     @property
     def _drawn(self) -> int:
@@ -250,13 +282,8 @@ class _Walk:
             draws = draws * most // draws.sum()
             draws[np.argmax(draws)] += most - draws.sum()
         counts = np.zeros((2, len(draws), self._size), np.int64)
-        for pair in np.flatnonzero(draws):
-            size = self._searches[pair].partition.size
-            marked = Marked(
-                np.array([pair]), np.arange(size)[None], size,
-                int(self._taken[pair]), int(draws[pair]),
-            )  # fmt: skip
-            counts[:, pair, :size] = self._opened.count(marked)[0]
+        for pair in np.flatnonzero(draws).tolist():
+            counts[:, pair] = self._count(pair, int(draws[pair]), int(self._taken[pair]))
             self._taken[pair] += draws[pair]
         if self._look is not None and not self._look.is_taken:
             self._look = self._look.counted(*counts)

@@ -16,6 +16,7 @@ from dpjax.partitions.outputs import check_bits
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._recorded_arrays import RecordedArrays, recorded_arrays
 from dpjax.sources._recorded_counts import OpenedRecorded
+from dpjax.sources._recorded_in_order import OpenedInOrder
 from dpjax.sources._shared_draws import refuse_same_origin
 from dpjax.sources._source import Request, Smoothing, Source, Trust
 from dpjax.sources.readers._recording import Recording
@@ -92,7 +93,7 @@ class Recorded(Source):
             )
 
     @contextmanager
-    def opened(self, pairs: Any, request: Request) -> Iterator["OpenedRecorded"]:
+    def opened(self, pairs: Any, request: Request) -> Iterator["OpenedRecorded | OpenedInOrder"]:
         """The outputs for one audit; they bring their pair along.
 
         Raises:
@@ -100,7 +101,7 @@ class Recorded(Source):
             TypeError: Outputs are of two kinds or dimensions.
         """
         self.refuse_pairs(pairs)
-        yield OpenedRecorded(self, request)
+        yield (OpenedInOrder if request.in_order else OpenedRecorded)(self, request)
 
     def refuse_pairs(self, pairs: Any) -> None:
         """Raises where databases were given."""

@@ -55,7 +55,7 @@ class OpenedRecorded:
         raw = [part.pilot(self.tally) for part in parts]
         # All of them are read once more.
         self.tally.expect(sum(part.values.total for part in parts))
-        _refuse_two_kinds(parts, raw)
+        refuse_two_kinds([part.name for part in parts], raw)
         pilots = [encoder.encode(outputs) for outputs in raw]
         self._doubt(
             notes_of_new_draws([part.name for part in parts], [part.values for part in parts])
@@ -140,15 +140,23 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
     return [*notes_of_copies(*values), *notes_of_near_copies(*values)]
 
 
-def _refuse_two_kinds(parts: Sequence[Split], raw: Sequence[np.ndarray]) -> None:
-    """Refuses labels beside numbers, or beside vectors: any two would be told apart."""
+def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
+    """Refuses labels beside numbers, or beside vectors: any two would be told apart.
+
+    Args:
+        names: Of both sides.
+        raw: Outputs of each.
+
+    Raises:
+        TypeError: One side holds labels and the other one numbers, or vectors of other lengths.
+    """
     kinds = [_kind(outputs) for outputs in raw]
     # Objects in memory may be of several kinds, on either side.
     if None in kinds or kinds[0] == kinds[1]:
         return
     held = [
-        f"{part.name} holds {kind}, such as {outputs[0].tolist()!r}"
-        for part, kind, outputs in zip(parts, kinds, raw, strict=True)
+        f"{name} holds {kind}, such as {outputs[0].tolist()!r}"
+        for name, kind, outputs in zip(names, kinds, raw, strict=True)
     ]
     raise TypeError(f"x and y must be of one kind, but {' and '.join(held)}.")
 

@@ -37,6 +37,8 @@ class Request:
         runs: int32 [runs], numbers of the runs.
         kept: What later batches of the same runs take over, by pair; filled by the source.
         block: Draws of a block, a power of 2; 0 where the numbers of draws decide.
+        in_order: Whether recorded outputs are counted one after the other as they were recorded,
+            rather than split at random.
     """
 
     rounds: Callable[[int], Rounds]
@@ -47,6 +49,7 @@ class Request:
     runs: NDArray[np.int32] = field(default_factory=lambda: ONE_RUN)
     kept: dict[Any, Any] = field(default_factory=dict)
     block: int = 0
+    in_order: bool = False
 
 
 class Marked(NamedTuple):

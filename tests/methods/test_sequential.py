@@ -188,7 +188,7 @@ def test_a_time_limit_ends_the_audit():
 @pytest.mark.parametrize(
     ("subject", "options", "message"),
     [
-        (dpjax.Recorded([1.0] * 50, [2.0] * 50), {}, "recorded outputs have no next draw"),
+        (dpjax.Recorded([1.0] * 50, [2.0] * 50), {}, "x must hold more than 1000 outputs"),
         (Laplace(1.0), {"notion": dpjax.Profile()}, "notion must be dpjax.Epsilon"),
         (Laplace(1.0), {"method": Sequential(100)}, "num_draws must be above 160, 16 for each"),
     ],
@@ -245,7 +245,7 @@ def test_more_draws_raise_the_bound_of_an_audit_that_had_its_look():
 
 def test_what_cannot_go_on():
     result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(2_000), claim=1.0)
-    with pytest.raises(ValueError, match="first outputs were not drawn again"):
+    with pytest.raises(ValueError, match="first outputs are others now"):
         dpjax.resume(result, Laplace(1.1), num_draws=4_000)
     fixed = dpjax.audit(Laplace(1.0), PAIR, method=dpjax.Events(400, 400))
     with pytest.raises(ValueError, match=r"must be of an audit by dpjax\.Sequential"):

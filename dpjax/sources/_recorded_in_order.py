@@ -1,0 +1,158 @@
+"""Recorded outputs one after the other, in the order in which they were recorded.
+
+The first ones lay the cells; each later one is counted once. A sequential audit that goes on over
+longer recordings therefore counts what is new alone.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core.wording import EVENTS, BadValue
+from dpjax.partitions import Encoder, Partition, Search
+from dpjax.partitions._scored import fold_of
+from dpjax.sources._counting import Tally, count_halves
+from dpjax.sources._held import Chunked, Sides, held
+from dpjax.sources._labels_alone import refuse_labels_alone
+from dpjax.sources._learned import lay_best
+from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._recorded_counts import LABEL, notes_of_new_draws, refuse_two_kinds, weighed
+from dpjax.sources._serial import notes_of_order
+from dpjax.sources._side_values import SideValues
+from dpjax.sources._source import Marked, Request
+
+_ORDERED = 2**18
+"""Outputs a side whose order is looked at."""
+
+
+class _Side:
+    """The outputs of one side, read once to look at all of them and once to count them.
+
+    Attributes:
+        name: For people.
+        values: How often values occur.
+    """
+
+    def __init__(self, recording: Chunked, name: str):
+        self.name = name if recording.name == name else f"{name} ({recording.name})"
+        self.values = SideValues()
+        self._recording = recording
+        self._chunks = recording.chunks()
+        self._left: np.ndarray | None = None
+        self._place = 0
+
+    def first(self, number: int, tally: Tally) -> np.ndarray:
+        """The first outputs, after a look at all of them.
+
+        Raises:
+            ValueError: There are fewer, or none to count.
+        """
+        kept, total = [], 0
+        for chunk in self._recording.chunks():
+            kept.append(chunk[: max(number - total, 0)])
+            total += len(chunk)
+            self.values.add(chunk)
+            tally.saw(len(chunk))
+        if total <= number:
+            raise BadValue(
+                f"{self.name} must hold more than {number} outputs, which lay the cells, but held "
+                f"{total}: use {EVENTS}."
+            )
+        return np.concatenate([chunk for chunk in kept if len(chunk)])
+
+    def beginning(self) -> np.ndarray:
+        """The first outputs, whose order is looked at."""
+        kept, total = [], 0
+        for chunk in self._recording.chunks():
+            kept.append(chunk[: _ORDERED - total])
+            total += len(kept[-1])
+            if total == _ORDERED:
+                break
+        return np.concatenate(kept)
+
+    def read(self, start: int, number: int) -> Iterator[np.ndarray]:
+        """The outputs start, ..., start + number - 1, from where the last call ended or later."""
+        while self._place < start + number:
+            if self._left is None or not len(self._left):
+                self._left = next(self._chunks)
+            skipped = min(max(start - self._place, 0), len(self._left))
+            wanted = min(start + number - self._place, len(self._left))
+            if wanted > skipped:
+                yield self._left[skipped:wanted]
+            self._place, self._left = self._place + wanted, self._left[wanted:]
+
+
+class OpenedInOrder:
+    """Recorded outputs during a sequential audit; see `dpjax.sources.Opened`."""
+
+    def __init__(self, source: Sides, request: Request):
+        if source.blocks is not None:
+            raise BadValue("blocks must be left out where outputs are counted in their order.")
+        self._source, self._request = source, request
+        sides = (held("x", source.x), held("y", source.y))
+        self._sides = [_Side(side, name) for side, name in zip(sides, "xy", strict=True)]
+        self._encoder = Encoder(" and ".join(side.name for side in self._sides), bits=source.bits)
+        self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
+        self.tally = Tally(request.execution.progress)
+        self.tally.expect(0)
+        self.pairs = AnyPairs((["x"], ["y"]), (LABEL,))
+        self.num_confirm = self._first = 0
+        self.region = "all outputs"
+        self.settings = {"discrete": source.discrete, "bits": source.bits, "order": "recorded"}
+        self._cells: Partition | None = None
+
+    def search(self) -> list[Search]:
+        """Lays cells by the first outputs of both sides, and looks at the values of all."""
+        self._first = self._request.rounds(1).num_samples
+        raw = [side.first(self._first, self.tally) for side in self._sides]
+        names = [side.name for side in self._sides]
+        refuse_two_kinds(names, raw)
+        values = [side.values for side in self._sides]
+        self.notes += weighed(notes_of_new_draws(names, values), self._source)
+        pilots = [self._encoder.encode(outputs) for outputs in raw]
+        total = sum(value.total for value in values)
+        refuse_labels_alone(pilots, self._encoder, " and ".join(names), total)
+        self.num_confirm = min(value.total for value in values) - self._first
+        cells = self._cells = lay_best(
+            pilots,
+            [fold_of(np.arange(self._first))] * 2,
+            self._encoder.names,
+            lambda cells, halves: self._request.promise(cells, halves, self.num_confirm),
+            discrete=self._source.discrete,
+            region=None,
+        )
+        if len({value.total for value in values}) == 2:
+            more = int(np.argmax([value.total for value in values]))
+            self.notes.append(
+                f"{names[more]} has {abs(values[0].total - values[1].total):,} outputs more than "
+                f"{names[1 - more]}: they wait for as many there."
+            )
+        for side in self._sides:
+            # Of all outputs, for an audit may end long before the last one.
+            order = cells.index(self._encoder.encode(side.beginning()))
+            likely = order >= max(np.median(order), order.min() + 1)
+            self.notes += weighed(notes_of_order(side.name, [likely], order), self._source)
+        halves = count_halves(cells, [[pilot] for pilot in pilots])
+        self.tally.searched += 2 * self._first
+        return [Search(cells, halves[None], None)]
+
+    def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+        """There is no second round; see `dpjax.sources.Opened`."""
+        raise NotImplementedError
+
+    def count(self, marked: Marked) -> NDArray[np.int64]:
+        """Counts the next outputs; see `dpjax.sources.Opened`.
+
+        Raises:
+            ValueError: Outputs before the last ones are asked for.
+        """
+        assert self._cells is not None and marked.size is not None
+        counts, (of_cells,) = np.zeros((1, 2, marked.num_marks), np.int64), marked.marks
+        for place, side in enumerate(self._sides):
+            for chunk in side.read(self._first + marked.first, marked.size):
+                cells = self._cells.index(self._encoder.encode(chunk))
+                counts[0, place] += np.bincount(of_cells[cells], minlength=marked.num_marks)
+                self.tally.saw(len(chunk))
+        self.tally.confirm(counts[0])
+        return counts

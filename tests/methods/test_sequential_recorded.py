@@ -1,0 +1,130 @@
+"""Sequential audits of recorded outputs, which go on once there are more of them."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import Recorded, Sequential
+
+CLAIM = {"claim": 1.0, "method": Sequential()}
+
+
+def laplace(size, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    return rng.laplace(0.0, scale, size), rng.laplace(1.0, scale, size)
+
+
+def names(size):
+    rng = np.random.default_rng(0)
+    shares = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+    return [np.array(["a", "b", "c"])[rng.choice(3, size, p=share)] for share in shares]
+
+
+def vectors(size):
+    rng = np.random.default_rng(0)
+    return rng.normal(0, 1, (size, 3)), rng.normal(1, 1, (size, 3))
+
+
+def counted(result):
+    """Outputs of each side that were counted."""
+    return result.evidence.counted.wealth.draws[0].tolist()
+
+
+@pytest.mark.parametrize("outputs", [laplace(6_000, scale=0.5), names(6_000), vectors(6_000)])
+def test_a_claim_below_the_level_is_refuted(outputs):
+    """Levels are 2, ln 2.5 and infinite; a false alarm has a probability of at most .001."""
+    result = dpjax.audit(Recorded(*outputs), claim=0.5, method=Sequential())
+    assert result.verdict == "violated" and not result.doubts
+    assert result.settings["drawn"] < 5_000
+
+
+def test_without_a_claim_all_outputs_are_spent_and_one_look_is_taken():
+    result = dpjax.audit(Recorded(*laplace(60_000)), method=Sequential())
+    assert counted(result) == [60_000, 60_000] and result.basis == "betting, one look"
+    # 72% confirm: three standard errors of the log ratio are .034.
+    assert 0.9 < result.lower_bound < 1.0
+
+
+def test_an_audit_goes_on_over_longer_recordings():
+    """Each output is counted once, whatever the chunks are, and the same calls give the same."""
+    x, y = laplace(30_000)
+    result = dpjax.audit(Recorded(x[:3_000], y[:3_500]), **CLAIM)
+    assert counted(result) == [3_000, 3_000]
+    assert "y has 500 outputs more than x" in " ".join(result.notes)
+    for size in (3_001, 8_000, 30_000):
+        text = result.to_json()
+        result = dpjax.resume(text_result(text), Recorded(x[:size], y[:size]))
+        assert counted(result) == [size, size]
+    bounds = [bound for _, bound, _ in result.evidence.counted.path]
+    assert bounds == sorted(bounds) and 0.9 < result.lower_bound < 1.0
+    # In the cells of the first outputs, which later ones do not change.
+    whole = dpjax.audit(Recorded(x, y), **CLAIM)
+    for side in ("first", "second"):
+        counts = [getattr(r.evidence.counted.wealth, side) for r in (whole, result)]
+        np.testing.assert_array_equal(*counts)
+
+
+def text_result(text):
+    return dpjax.AuditResult.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(lambda x: x[:4_000], id="fewer"),
+        pytest.param(lambda x: np.delete(x, 2_000), id="one is missing"),
+        pytest.param(lambda x: np.append(x[5_000:], x[:5_000]), id="another order"),
+        pytest.param(lambda x: np.append(x[:1_500], x[1_499:]), id="one is there twice"),
+        pytest.param(lambda x: x + 0.5, id="others"),
+    ],
+)
+def test_outputs_that_were_counted_must_still_be_there(changed):
+    x, y = laplace(9_000)
+    result = dpjax.audit(Recorded(x[:5_000], y[:5_000]), **CLAIM)
+    with pytest.raises(ValueError, match="the audit cannot go on"):
+        dpjax.resume(result, Recorded(changed(x), y))
+
+
+def test_an_order_is_a_doubt_also_where_few_outputs_refute():
+    x, y = laplace(20_000)
+    result = dpjax.audit(Recorded(np.sort(x), y), **CLAIM)
+    assert result.verdict == "doubtful" and "sorted" in result.doubts[0]
+    known = dpjax.audit(Recorded(np.sort(x), y, independent=True), **CLAIM)
+    assert known.verdict == "violated"
+
+
+def test_copies_are_a_doubt_and_blocks_are_refused():
+    x, y = laplace(20_000)
+    resample = np.random.default_rng(1).choice(x[:2_000], 20_000)
+    assert dpjax.audit(Recorded(resample, y), **CLAIM).verdict == "doubtful"
+    with pytest.raises(ValueError, match="blocks must be left out"):
+        dpjax.audit(Recorded(x, y, blocks=5), **CLAIM)
+    with pytest.raises(TypeError, match="of one kind"):
+        dpjax.audit(Recorded(x, names(20_000)[1]), **CLAIM)
+
+
+def test_files_that_grow_are_read_on(tmp_path, monkeypatch):
+    """A file more a side at each call; the counts of all calls are those of all outputs."""
+    monkeypatch.chdir(tmp_path)
+    x, y = laplace(12_000)
+    result = None
+    for day in range(4):
+        part = slice(3_000 * day, 3_000 * (day + 1))
+        for name, side in (("x", x), ("y", y)):
+            np.savetxt(f"{name}-{day}.csv", side[part])
+        recorded = Recorded(dpjax.Recording("x-*.csv"), dpjax.Recording("y-*.csv"))
+        if result is None:
+            result = dpjax.audit(recorded, **CLAIM)
+        else:
+            result = dpjax.resume(json_of(result, tmp_path), recorded)
+        assert counted(result) == [3_000 * (day + 1)] * 2
+    assert result.verdict == "not refuted" and result.lower_bound > 0.8
+
+
+def json_of(result, folder):
+    file = folder / "audit.json"
+    file.write_text(result.to_json())
+    assert json.loads(file.read_text())["recipe"]["method"]["name"] == "sequential"
+    return file
