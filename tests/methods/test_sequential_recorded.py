@@ -70,6 +70,15 @@ def text_result(text):
     return dpjax.AuditResult.from_json(text)
 
 
+def test_every_output_is_counted_once():
+    x, y = names(5_000)
+    result = dpjax.audit(Recorded(x[:2_500], y[:2_500]), **CLAIM)
+    result = dpjax.resume(result, Recorded(x, y))
+    wealth = result.evidence.counted.wealth
+    for side, outputs in ((wealth.first, x), (wealth.second, y)):
+        assert sorted(side[0][side[0] > 0]) == sorted(np.unique(outputs, return_counts=True)[1])
+
+
 @pytest.mark.parametrize(
     "changed",
     [
