@@ -1,11 +1,14 @@
 """Inputs of others on the command line: one sentence, exit code 2, and nothing is run."""
 
+import io
 import json
 import os
 import zipfile
 
 import numpy as np
 import pytest
+
+import dpjax
 
 AUDIT = ("audit", "--function", "tests.cli.nowhere:f", "--pairs")
 
@@ -67,6 +70,35 @@ def test_archives_of_pairs(refused, tmp_path):
     whole[6], whole[entry + 8] = 1, 1
     (tmp_path / "p.npz").write_bytes(whole)
     assert "encrypted" in refused("audit", "laplace", "--pairs", "p.npz")
+
+
+def array_file(content, more=b""):
+    """An array as a file holds it, and bytes after it."""
+    np.save(file := io.BytesIO(), content)
+    return file.getvalue() + more
+
+
+def test_bytes_after_an_array_are_refused(refused, run, tmp_path):
+    """Of pairs and of outputs, in an archive and without one; Fortran's order is read at once."""
+    line, table = np.linspace(0, 1, 50), np.asfortranarray(np.ones((50, 2)))
+    for more, known in ((b"", False), (b"\0", True)):
+        with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:
+            archive.writestr("database.npy", array_file(line[:1]))
+            archive.writestr("neighbor.npy", array_file(line[1:2], more))
+        said = "audit", "laplace", "--pairs", "p.npz"
+        assert not known or "more than the one array" in refused(*said)
+        assert known or run(*said).exit_code == 0
+        for outputs in (line, table):
+            (tmp_path / "x.npy").write_bytes(array_file(outputs, more))
+            with zipfile.ZipFile(tmp_path / "y.npz", "w") as archive:
+                archive.writestr("y.npy", array_file(outputs, more))
+            for name in ("x.npy", "y.npz"):
+                chunks = dpjax.Recording(tmp_path / name).chunks()
+                if known:
+                    with pytest.raises(ValueError, match="more than the one array"):
+                        list(chunks)
+                else:
+                    np.testing.assert_array_equal(np.concatenate(list(chunks)), outputs)
 
 
 @pytest.mark.parametrize(
