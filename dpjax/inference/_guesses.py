@@ -167,7 +167,13 @@ def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> f
 
 
 def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
-    """The largest epsilon whose p-value is at most the error, rounded down; 0 if there is none."""
+    """The largest epsilon whose p-value is at most the error, rounded down; 0 if there is none.
+
+    Args:
+        guessed: Numbers of canaries, guesses and right guesses.
+        delta: In [0, 1).
+        error: Probability that the bound is above the true value.
+    """
     _, r, c = guessed
     if c == 0 or p_value(guessed, 0.0, delta) > error:
         return 0.0
@@ -181,14 +187,25 @@ def _logit(share: float) -> float:
 
 
 def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
-    """The largest delta whose p-value is at most the error, rounded down; 0 if there is none."""
+    """The largest delta whose p-value is at most the error, rounded down; 0 if there is none.
+
+    Args:
+        guessed: Numbers of canaries, guesses and right guesses.
+        epsilon: At least 0.
+        error: Probability that the bound is above the true value.
+    """
     if p_value(guessed, epsilon, 0.0) > error:
         return 0.0
     return _largest(lambda delta: p_value(guessed, epsilon, delta) <= error, 1.0)
 
 
 def mu_of_guesses(guessed: Guessed, error: float) -> float:
-    """The largest mu that is refuted, rounded down; 0 if none is."""
+    """The largest mu of Gaussian differential privacy that is refuted, rounded down; 0 if none is.
+
+    Args:
+        guessed: Numbers of canaries, guesses and right guesses.
+        error: Probability that the bound is above the true value.
+    """
 
     def refuted(mu: float) -> bool:
         return refutes(guessed, gaussian_gain(mu), error)
