@@ -5,8 +5,17 @@ guessed, and c guesses are right. (epsilon, delta)-DP limits how likely so many 
 
 With W ~ Bin(r, e^epsilon / (1 + e^epsilon)), the largest P(C >= c) of all (epsilon, delta)-DP
 mechanisms is the upper concave envelope of the points (h_j, t_j), j = 0..c, at n delta, where
-h_j = j P(W = j) / P(W >= j) and t_j = P(W >= c) / P(W >= j). The derivation is in the guide
-"one-run". No larger bound from c alone is valid for every mechanism.
+h_j = j P(W = j) / P(W >= j) and t_j = P(W >= c) / P(W >= j).
+
+Derivation: with p_a = P(C = a), flipping coin i in the event that guess i is right and C lies in a
+set A, and adding over i, gives
+
+    sum over A of a p_a - e^epsilon (r - a + 1) p_(a-1) <= n delta    for every A.
+
+With p_a = b_a u_a and b_a = binom(r, a) e^(epsilon a), this is sum a b_a (u_a - u_(a-1))_+ <= n
+delta, a linear program whose optima mix at most two of the laws of W given W >= j. Mechanisms with
+these laws exist, such as randomised response given at least j right answers, so no larger bound
+from c alone is valid for every mechanism.
 
 References:
     Steinke, Nasr, Jagielski (2023), whose Theorem has a looser term of delta.
@@ -137,7 +146,7 @@ def p_value(guessed: Guessed, epsilon: float, delta: float) -> float:
     if c <= low:
         return 1.0
     # Logarithms of P(W = j) / P(W = low), by their ratios, then of P(W >= j).
-    places = np.arange(low, high + 1)
+    places = np.arange(low, high + 1, dtype=np.float64)
     steps = np.log((r - places[:-1]) / places[1:]) + epsilon
     mass = np.concatenate([[0.0], np.cumsum(steps)])
     tails = np.logaddexp.accumulate(mass[::-1])[::-1]

@@ -12,10 +12,10 @@ from dpjax.core import validate
 from dpjax.core.execution import Execution
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
-from dpjax.methods import Events
+from dpjax.methods import METHODS, Events, Method
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
 from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
-from dpjax.sources import AnyPairs, as_source
+from dpjax.sources import AnyPairs, Source, as_source
 from dpjax.testing import _session
 from dpjax.testing._budget import Sizes, audit_within, detectable_epsilon, fewest_sizes, sizes_of
 from dpjax.testing._replay import replay_lines, running_test
@@ -238,7 +238,7 @@ def _audited(asked: _Asked) -> AuditResult:
         result = audit(
             source,
             asked.pairs,
-            method=Events(sizes.num_samples, sizes.num_confirm, asked.region),
+            method=_method(asked, source, sizes),
             notion=asked.notion,
             claim=asked.claim,
             confidence=asked.confidence,
@@ -272,6 +272,20 @@ def _audited(asked: _Asked) -> AuditResult:
             fewest=budgeted and found == fewest_sizes(num_pairs, compiled=compiled),
         )
     return result
+
+
+def _method(asked: _Asked, source: Source, sizes: Sizes) -> Method:
+    """Events, or what is usual for a source that has none.
+
+    Raises:
+        ValueError: Numbers of draws or a region were given for such a source.
+    """
+    if source.usual_method == Events.name:
+        return Events(sizes.num_samples, sizes.num_confirm, asked.region)
+    for name in ("num_samples", "num_confirm", "region"):
+        if getattr(asked, name) is not None:
+            raise BadValue(f"{name} must be left out for {source.name}, whose scores are given.")
+    return METHODS[source.usual_method]()
 
 
 def _num_pairs(subject: object, pairs: object) -> int:
@@ -334,7 +348,8 @@ def _witness(result: AuditResult) -> str:
 
 def _detectable_level(result: AuditResult) -> float | None:
     """What the audit could have refuted, for epsilon alone."""
-    if not result.notion.takes_delta or not isinstance(result.claim, float):
+    counted = result.notion.takes_delta and result.num_confirm is not None
+    if not counted or not isinstance(result.claim, float):
         return None
     return detectable_epsilon(result, result.claim)
 

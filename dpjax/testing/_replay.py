@@ -6,6 +6,7 @@ import os
 from dpjax.core.errors import name_of_function
 from dpjax.mechanisms import Mechanism, is_built_in
 from dpjax.mechanisms.named import parameters_of
+from dpjax.methods import METHODS
 from dpjax.results import AuditResult
 from dpjax.sources import as_source
 
@@ -26,12 +27,12 @@ def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[st
     """
     setting, made = _mechanism(subject)
     method = dict(result.recipe["method"])
-    del method["name"]
+    kind = METHODS[method.pop("name")].__name__
     if "region" in method:
         method["region"] = _region(method["region"])
     arguments = {
         **_pairs(result, subject, pairs),
-        "method": f"dpjax.Events({', '.join(f'{k}={v!r}' for k, v in method.items())})",
+        "method": f"dpjax.{kind}({', '.join(f'{k}={v!r}' for k, v in method.items())})",
         "notion": f"dpjax.{result.notion!r}",
         "claim": repr(result.claim),
         "confidence": repr(result.confidence),
