@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpjax.mechanisms import from_function as from_function
     from dpjax.methods import Events as Events
     from dpjax.methods import FoundPairs as FoundPairs
+    from dpjax.methods import Guesses as Guesses
     from dpjax.methods import Histogram as Histogram
     from dpjax.methods import Local as Local
     from dpjax.methods import Sequential as Sequential
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from dpjax.results import Witness as Witness
     from dpjax.sources import CommandMechanism as CommandMechanism
     from dpjax.sources import HostMechanism as HostMechanism
+    from dpjax.sources import OneRun as OneRun
     from dpjax.sources import Recorded as Recorded
     from dpjax.sources.readers import Recording as Recording
 else:
@@ -90,6 +92,7 @@ else:
             "dpjax.methods": [
                 "Events",
                 "FoundPairs",
+                "Guesses",
                 "Histogram",
                 "Local",
                 "Sequential",
@@ -108,7 +111,7 @@ else:
             ],
             "dpjax.partitions": ["Box"],
             "dpjax.results": ["AuditResult", "Witness"],
-            "dpjax.sources": ["CommandMechanism", "HostMechanism", "Recorded"],
+            "dpjax.sources": ["CommandMechanism", "HostMechanism", "OneRun", "Recorded"],
             "dpjax.sources.readers": ["Recording"],
         },
         "databases densities empirical inference mechanisms methods sources testing".split(),

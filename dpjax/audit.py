@@ -13,7 +13,7 @@ from dpjax.core.floats import own_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Pairs
-from dpjax.methods import METHODS, Events, Method, Sequential
+from dpjax.methods import METHODS, Method, Sequential
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import AuditResult, build
 from dpjax.results._subjects import subject_from_plain
@@ -36,7 +36,7 @@ def audit(
     subject: Any,
     pairs: Any = None,
     *,
-    method: Method = Events(),  # noqa: B008 (frozen)
+    method: Method | None = None,
     notion: Notion = Epsilon(),  # noqa: B008 (frozen)
     claim: Any = None,
     confidence: float = 0.999,
@@ -50,11 +50,13 @@ def audit(
     Args:
         subject: What is audited: a mechanism of `dpjax.mechanisms`, a JAX function
             (key, database) -> output that draws one output, a `dpjax.HostMechanism`, a
-            `dpjax.CommandMechanism`, or `dpjax.Recorded` outputs.
+            `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, or `dpjax.OneRun`, the scores of
+            canaries in a single run.
         pairs: `dpjax.Pairs` or a list of (database, neighbor); a built-in mechanism's standard
             pairs if None. Recorded outputs have none.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`
-            for densities; or `dpjax.Histogram(...)` for an interval under an assumption.
+            for densities; `dpjax.Histogram(...)` for an interval under an assumption; or
+            `dpjax.Guesses()` for one run. If None, `Guesses()` for `OneRun`, else `Events()`.
         notion: What is bounded: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`, for which
             all draws count one event, or `Profile()`, `TradeOff()`, `Renyi(order)` or `Zcdp()`, for
             which they count a chain of sets. After a chain, `AuditResult.bound` answers for all.
@@ -82,11 +84,11 @@ def audit(
         Algorithms 1-4, for histograms.
     """
     start = time.perf_counter()
-    if not isinstance(method, Method) or isinstance(method, type):
+    if method is not None and (not isinstance(method, Method) or isinstance(method, type)):
         raise TypeError(
             f"method must be dpjax.Events(), Local() or Histogram(), but was {method!r}."
         )
-    if not method.bounded:
+    if method is not None and not method.bounded:
         raise TypeError(
             f"method must state a bound, but {type(method).__name__} estimates alone: run it in a "
             "sweep, or use dpjax.Events(), Local() or Histogram()."
@@ -96,13 +98,14 @@ def audit(
 
 
 def _audited(
-    subject: object, pairs: object, method: Method, terms: Terms, start: float
+    subject: object, pairs: object, method: Method | None, terms: Terms, start: float
 ) -> AuditResult:
     # Validate the key before drawing.
     _ = terms.root
     with contained("what is audited"):
         source = as_source(subject)
-    if reason := method.accepts(source):
+    method = METHODS[source.usual_method]() if method is None else method
+    if reason := source.refuses(method.name) or method.accepts(source):
         raise BadType(reason)
     with contained(source.name):
         finding = method.run(source, pairs, terms, ONE_RUN).finding(0)

@@ -27,7 +27,10 @@ DECLARED_METHODS = {
 DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions", "NOTIONS")}
 
 _NAMED = ("function", *DECLARED_SOURCES)
-SOURCES = {"mechanism": "NAME", **{name: f"--{name}" for name in _NAMED}}
+SOURCES = {"mechanism": "NAME", **{name: option_of(name) for name in _NAMED}}
+_GIVEN = ("samples", "one_run")
+"""Sources without pairs of databases."""
+
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
 NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
 OWNERS = SOURCES, NOTIONS, METHODS
@@ -134,8 +137,8 @@ _ROWS: Table = {
     **{name: _naming_row(*source.asked) for name, source in DECLARED_SOURCES.items()},
     "method": option(
         str,
-        "; ".join(map(_said, DECLARED_METHODS.values())) + ".",
-        default="events",
+        "; ".join(map(_said, DECLARED_METHODS.values()))
+        + ". Default: events, and guesses of --one-run.",
         choices=METHODS,
     ),
     "claim": option(
@@ -175,7 +178,7 @@ _ROWS: Table = {
         str,
         "Neighbouring databases: JSON such as '[[0, 1]]', or a file of such JSON, or npz.",
         metavar="JSON|FILE",
-        owners=tuple(name for name in SOURCES if name != "samples"),
+        owners=tuple(name for name in SOURCES if name not in _GIVEN),
     ),
     "column": option(
         list[str],
@@ -188,15 +191,23 @@ _ROWS: Table = {
         "and other terms stay.",
         owners=("sequential",),
     ),
-    "plot": PLOT._replace(owners=("events", "sequential", "local")),
+    "score": option(
+        str, "The column of the scores, by name or number from 0.", owners=("one_run",)
+    ),
+    "included": option(
+        str,
+        "The column that says which canaries were included, as 0 and 1 or false and true.",
+        owners=("one_run",),
+    ),
+    "plot": PLOT._replace(owners=("events", "sequential", "local", "guesses")),
     **_declared_rows(),
 }
 TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
 """All of them."""
 
 
-def source_of(written: Given) -> str:
-    """The parameter that names what is audited.
+def source_of(written: dict[str, Value]) -> str:
+    """The source that is audited; the method that is usual for it is written where none was.
 
     Args:
         written: Parameter -> value, of those that were written on the command line.
@@ -209,7 +220,9 @@ def source_of(written: Given) -> str:
     if len(named) != 1:
         *others, last = [SOURCES[name] for name in _NAMED]
         raise ValueError(f"name one thing to audit: a mechanism, {', '.join(others)} or {last}.")
-    method, notion = written["method"], written.get("notion", "epsilon").partition(":")[0]
+    usual = DECLARED_SOURCES[named[0]].usual_method if named[0] in DECLARED_SOURCES else "events"
+    method = written.setdefault("method", usual)
+    notion = written.get("notion", "epsilon").partition(":")[0]
     for name, value, known in (("method", method, METHODS), ("notion", notion, NOTIONS)):
         if value not in known:
             raise ValueError(f"{option_of(name)} {value!r} is not known; {nearest(value, known)}")

@@ -38,6 +38,7 @@ class Declared(NamedTuple):
         bounded: Whether it is a method that states a bound.
         asked: Help of a source's own option, and what stands for each of its values there; "" if
             the command line cannot name it.
+        usual_method: Method that audits a source where none is named.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Declared(NamedTuple):
     options: tuple[Option, ...]
     bounded: bool = False
     asked: tuple[str, str] = ("", "")
+    usual_method: str = "events"
 
 
 @cache
@@ -103,6 +105,7 @@ def declared(module: str, name: str) -> Declared:
     assert isinstance(body, ast.ClassDef)
     title = (ast.get_docstring(body) or "").partition("\n")[0]
     own, required, options, bounded, asked = "", [], [], False, ("", "")
+    method = "events"
     for node in body.body:
         if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
             continue
@@ -111,6 +114,8 @@ def declared(module: str, name: str) -> Declared:
             options.append(_option(field, kind, value))
         elif isinstance(value, ast.Constant) and field in ("name", "kind"):
             own = str(value.value)
+        elif isinstance(value, ast.Constant) and field == "usual_method":
+            method = str(value.value)
         elif isinstance(value, ast.Constant) and field == "bounded":
             bounded = bool(value.value)
         elif value is not None and field == "asked":
@@ -121,7 +126,7 @@ def declared(module: str, name: str) -> Declared:
         places = _imported(module)[1]
         bases = [base.id for base in body.bases if isinstance(base, ast.Name) and base.id in places]
         options = [option for base in bases for option in declared(*places[base]).options]
-    return Declared(own, title, tuple(required), tuple(options), bounded, asked)
+    return Declared(own, title, tuple(required), tuple(options), bounded, asked, method)
 
 
 def _option(field: str, kind: str, call: ast.Call) -> Option:

@@ -12,7 +12,7 @@ from dpjax.cli._table import Given, Value
 
 if TYPE_CHECKING:
     from dpjax.mechanisms import Mechanism
-    from dpjax.sources import Recorded
+    from dpjax.sources import OneRun, Recorded
 
 
 def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Value, Value]:
@@ -28,6 +28,8 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
     """
     if source == "samples":
         return _recorded(written, stack), None
+    if source == "one_run":
+        return _one_run(written), None
     on_host = source in DECLARED_SOURCES
     path = written.get("pairs")
     if path is None and source != "mechanism" and "input_interval" not in written:
@@ -120,3 +122,15 @@ def _recorded(written: Given, stack: ExitStack) -> "Recorded":
     return dataclasses.replace(
         recorded, **{side: read_samples(*place) for side, place in zip("xy", places, strict=True)}
     )
+
+
+def _one_run(written: Given) -> "OneRun":
+    from dpjax.sources import OneRun
+    from dpjax.sources.readers import Recording
+
+    for column in ("score", "included"):
+        if column not in written:
+            raise ValueError(f"--one-run needs --{column}, a column of the file.")
+    scores, included = (Recording(written["one_run"], written[n]) for n in ("score", "included"))
+    options = declared_values(DECLARED_SOURCES["one_run"], written)
+    return OneRun(scores, included, name=scores.name, **options)

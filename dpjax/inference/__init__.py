@@ -29,6 +29,13 @@ from dpjax.inference._divergences import renyi as renyi
 from dpjax.inference._divergences import zcdp as zcdp
 from dpjax.inference._events import Event as Event
 from dpjax.inference._events import event_lower_bound as event_lower_bound
+from dpjax.inference._guesses import Guessed as Guessed
+from dpjax.inference._guesses import delta_of_guesses as delta_of_guesses
+from dpjax.inference._guesses import epsilon_of_guesses as epsilon_of_guesses
+from dpjax.inference._guesses import mu_of_guesses as mu_of_guesses
+from dpjax.inference._guesses import one_run_lower_bound as one_run_lower_bound
+from dpjax.inference._guesses import one_run_p_value as one_run_p_value
+from dpjax.inference._guesses import refutes as refutes
 from dpjax.inference._hybrid import Look as Look
 from dpjax.inference._hybrid import best_events as best_events
 from dpjax.inference._hybrid import best_pairs as best_pairs

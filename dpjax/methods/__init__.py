@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.methods._events import Events as Events
+from dpjax.methods._guesses import Guesses as Guesses
 from dpjax.methods._pairs import FoundPairs as FoundPairs
 from dpjax.methods._pairs import search_pairs as search_pairs
 from dpjax.methods._sequential import Sequential as Sequential
@@ -48,6 +49,14 @@ class Method(Protocol):
 
 METHODS: dict[str, type[Method]] = {
     method.name: method
-    for method in (Events, Sequential, Local, LocalSearch, Histogram, HistogramEstimate)
+    for method in (
+        Events,
+        Sequential,
+        Local,
+        LocalSearch,
+        Histogram,
+        HistogramEstimate,
+        Guesses,
+    )
 }
 """Name on the command line, in recipes and in sweeps -> method."""

@@ -12,6 +12,8 @@ from dpjax.notions._evidence import Part as Part
 from dpjax.notions._evidence import Rows as Rows
 from dpjax.notions._evidence import evidence_from_plain as evidence_from_plain
 from dpjax.notions._evidence import register as register
+from dpjax.notions._guesses import GuessCounts as GuessCounts
+from dpjax.notions._guesses import level_of as level_of
 from dpjax.notions._histogram import HistogramLevel as HistogramLevel
 from dpjax.notions._levels import Gdp as Gdp
 from dpjax.notions._levels import Renyi as Renyi

@@ -30,7 +30,9 @@ class Epsilon(Notion):
         ValueError: It lies outside of [0, 1).
     """
 
-    delta: float = option("Of (epsilon, delta)-DP.", default=0.0, only=("events", "sequential"))
+    delta: float = option(
+        "Of (epsilon, delta)-DP.", default=0.0, only=("events", "sequential", "guesses")
+    )
     name: ClassVar[str] = "epsilon"
     takes_delta: ClassVar[bool] = True
 

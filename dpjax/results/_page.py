@@ -125,7 +125,7 @@ def _again(result: Parts, name: str) -> Section:
         command = f"dpjax rerun {quote(name)}{_allowance(subject)}"
         codes = [("The command that runs it again, to the same bound", neutral(command))]
         said = "The same draws are made again, from the key in the recipe."
-        if subject["kind"] == "samples":
+        if subject["kind"] in ("samples", "one_run"):
             said = "The recorded files are read again, from the same folder."
         elif origin.device == "host":
             said += " Where what is audited takes no seed, bounds differ within their confidence."

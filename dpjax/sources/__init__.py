@@ -6,6 +6,7 @@ from dpjax.sources._counting import Tally as Tally
 from dpjax.sources._drawn import Drawn as Drawn
 from dpjax.sources._host import HostMechanism as HostMechanism
 from dpjax.sources._on_host import OnHost as OnHost
+from dpjax.sources._one_run import OneRun as OneRun
 from dpjax.sources._pairs import AnyPairs as AnyPairs
 from dpjax.sources._recorded import Recorded as Recorded
 from dpjax.sources._rounds import Rounds as Rounds
@@ -26,5 +27,5 @@ def as_source(subject: object) -> Source:
     return subject if isinstance(subject, Source) else Drawn(subject)
 
 
-SOURCES = {kind.kind: kind for kind in (Drawn, HostMechanism, CommandMechanism, Recorded)}
+SOURCES = {kind.kind: kind for kind in (Drawn, HostMechanism, CommandMechanism, Recorded, OneRun)}
 """Kind in a recipe -> class of sources."""

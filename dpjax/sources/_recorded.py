@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from jax import Array
@@ -13,7 +12,7 @@ from dpjax.core.options import option
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import EVENTS, BadValue
 from dpjax.partitions.outputs import check_bits
-from dpjax.sources._plain import known_options, stated_options
+from dpjax.sources._plain import files_of, known_options, place_of, stated_options
 from dpjax.sources._recorded_arrays import RecordedArrays, recorded_arrays
 from dpjax.sources._recorded_counts import OpenedRecorded
 from dpjax.sources._recorded_in_order import OpenedInOrder
@@ -131,25 +130,11 @@ class Recorded(Source):
 
     def to_plain(self) -> JsonObject | None:
         """Files and columns of both sides, and the options; see `Source`."""
-        sides = {name: _files(side) for name, side in (("x", self.x), ("y", self.y))}
+        sides = {name: files_of(side) for name, side in (("x", self.x), ("y", self.y))}
         return None if None in sides.values() else {**sides, **stated_options(self)}
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
         """The recorded files; see `Source`."""
-        x, y = (Recording(*_place(content.pop(name, None))) for name in ("x", "y"))
+        x, y = (Recording(*place_of(content.pop(name, None))) for name in ("x", "y"))
         return cls(x, y, **known_options(cls, content))
-
-
-def _files(side: Any) -> list[Any] | None:
-    """Files and column of a recording; None of arrays and lists."""
-    if not isinstance(side, Recording):
-        return None
-    return [[str(path) for path in side.paths], side.column]
-
-
-def _place(content: Any) -> tuple[list[Path], Any]:
-    files, column = content if isinstance(content, list) and len(content) == 2 else (None, None)
-    if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
-        raise TypeError(f"recorded files must be [[name, ...], column], but were {content!r}.")
-    return [Path(name) for name in files], column

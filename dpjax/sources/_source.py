@@ -186,6 +186,7 @@ class Source:
         repeatable: Whether another run draws other outputs, so that a sweep can run it.
         side_by_side: Whether many runs are computed together; else one after the other.
         stacks_pairs: Whether databases are stacked into arrays.
+        usual_method: Name of the method that audits it where none is named.
     """
 
     kind: ClassVar[str] = ""
@@ -194,6 +195,7 @@ class Source:
     repeatable: ClassVar[bool] = False
     side_by_side: ClassVar[bool] = False
     stacks_pairs: ClassVar[bool] = False
+    usual_method: ClassVar[str] = "events"
 
     @property
     def sampler(self) -> Any:
@@ -209,6 +211,10 @@ class Source:
     def parameters(self) -> JsonObject:
         """Parameters of what is audited, as plain numbers and lists."""
         return {}
+
+    def refuses(self, method: str) -> str | None:
+        """Why a method of this name cannot audit it, whatever it asks for; None if it may."""
+        return None
 
     def opened(self, pairs: Any, request: Request) -> AbstractContextManager[Opened]:
         """The source at pairs of databases, as a person writes them, for a batch of runs."""

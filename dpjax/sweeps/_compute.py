@@ -25,7 +25,7 @@ from dpjax.sweeps._entry import Entry
 Columns = JsonObject
 """Name -> one value a run."""
 
-_EXACT = ("exact binomial", "simultaneous band")
+_EXACT = ("exact binomial", "simultaneous band", "exact, one run")
 """Bases of bounds that hold at every sample size."""
 
 

@@ -9,7 +9,7 @@ from dpjax.audit import audit
 from dpjax.core import validate
 from dpjax.core.execution import Execution
 from dpjax.core.wording import BadValue
-from dpjax.methods import Events, Method, Sequential
+from dpjax.methods import METHODS, Events, Method, Sequential
 from dpjax.notions import Epsilon, Notion
 from dpjax.results import VIOLATED, AuditResult
 from dpjax.sources import AnyPairs, Source, as_source
@@ -137,7 +137,7 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
     usual = sizes_of(DEFAULT_DRAWS, num_pairs)
     given = asked.num_samples, asked.num_confirm
     sizes = Sizes(*(u if g is None else g for g, u in zip(given, usual, strict=True)))
-    result = _audit(source, asked, _events(asked, sizes), asked.key)
+    result = _audit(source, asked, _method(source, asked, sizes), asked.key)
     return _Ran(result, time.perf_counter(), _spent(result, sizes).draws(num_pairs))
 
 
@@ -149,7 +149,7 @@ def _within(source: Source, asked: Asked) -> _Ran:
     def audit_of(sizes: Sizes, key: object) -> AuditResult:
         # Another layout would compile anew once there are many draws.
         execution = Execution(layout="gathered")
-        result = _audit(source, asked, _events(asked, sizes), key, execution)
+        result = _audit(source, asked, _method(source, asked, sizes), key, execution)
         drawn.append((sizes, time.perf_counter()))
         return result
 
@@ -175,8 +175,18 @@ def _audit(
     )
 
 
-def _events(asked: Asked, sizes: Sizes) -> Events:
-    return Events(sizes.num_samples, sizes.num_confirm, asked.region)
+def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
+    """Events, or what is usual for a source that has none.
+
+    Raises:
+        ValueError: Numbers of draws or a region were given for such a source.
+    """
+    if source.usual_method == Events.name:
+        return Events(sizes.num_samples, sizes.num_confirm, asked.region)
+    for name in ("num_samples", "num_confirm", "region"):
+        if getattr(asked, name) is not None:
+            raise BadValue(f"{name} must be left out for {source.name}, whose scores are given.")
+    return METHODS[source.usual_method]()
 
 
 def _spent(result: AuditResult, planned: Sizes) -> Sizes:
@@ -195,6 +205,7 @@ def _num_pairs(subject: object, pairs: object) -> int:
 
 def detectable_level(result: AuditResult) -> float | None:
     """What the audit could have refuted, for epsilon alone."""
-    if not result.notion.takes_delta or not isinstance(result.claim, float):
+    counted = result.notion.takes_delta and result.num_confirm is not None
+    if not counted or not isinstance(result.claim, float):
         return None
     return detectable_epsilon(result, result.claim)

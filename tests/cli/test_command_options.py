@@ -34,12 +34,14 @@ SUBJECTS = {
     "host": dataclasses.fields(dpjax.HostMechanism)[1:],
     "command": dataclasses.fields(dpjax.CommandMechanism)[1:],
     "samples": dataclasses.fields(dpjax.Recorded)[2:],
+    "one_run": dataclasses.fields(dpjax.OneRun)[1:],
 }
 OBJECTS = {
     "events": (dpjax.Events, dpjax.Epsilon),
     "sequential": (dpjax.Sequential, dpjax.Epsilon),
     "local": (dpjax.Local,),
     "histogram": (dpjax.Histogram,),
+    "guesses": (dpjax.Guesses, dpjax.Epsilon),
 }
 
 
@@ -58,15 +60,15 @@ def test_options_of_a_method_are_its_arguments(method):
 def test_options_of_a_source_are_its_arguments(source):
     fields = {field.name for field in SUBJECTS[source]} - OTHER_WORDS
     audits = {"pairs", "num_samples", "num_confirm", "num_draws"}
-    more = {"mechanism": {"epsilon", "param"}, "samples": {"column"}}
+    more = {"mechanism": {"epsilon", "param"}, "samples": {"column"}, "one_run": {"score"}}
     assert fields <= owned(source)
     assert owned(source) - fields - audits <= more.get(source, set())
-    assert (audits <= owned(source)) == (source != "samples")
+    assert (audits <= owned(source)) == (source not in ("samples", "one_run"))
 
 
 def test_defaults_that_are_said_are_those_of_python():
     kinds = (dpjax.CommandMechanism, dpjax.Events, dpjax.Local, dpjax.Epsilon, dpjax.Histogram)
-    kinds = (*kinds, dpjax.Recorded)
+    kinds = (*kinds, dpjax.Recorded, dpjax.Guesses)
     known = {f.name: f.default for kind in kinds for f in dataclasses.fields(kind)}
     known |= {f.name: f.default for f in dataclasses.fields(dpjax.HostMechanism)}
     known |= {name: p.default for name, p in inspect.signature(dpjax.audit).parameters.items()}
@@ -112,7 +114,7 @@ def test_options_are_read_from_the_source_as_dataclasses_have_them():
     bounded = {name: kind for name, kind in dpjax.methods.METHODS.items() if kind.bounded}
     kinds = [*zip(DECLARED_METHODS.values(), bounded.values(), strict=True)]
     kinds += zip(DECLARED_NOTIONS.values(), dpjax.notions.NOTIONS.values(), strict=True)
-    own = (dpjax.HostMechanism, dpjax.CommandMechanism, dpjax.Recorded)
+    own = (dpjax.HostMechanism, dpjax.CommandMechanism, dpjax.Recorded, dpjax.OneRun)
     kinds += zip(DECLARED_SOURCES.values(), own, strict=True)
     assert list(DECLARED_METHODS) == list(bounded)
     assert list(DECLARED_NOTIONS) == list(dpjax.notions.NOTIONS)

@@ -1,0 +1,266 @@
+"""Exact bounds from guesses of who was included, in a single run of a mechanism.
+
+Each of n canaries is included by a fair coin of its own; from one output, r of the coins are
+guessed, and c guesses are right. (epsilon, delta)-DP limits how likely so many are.
+
+With W ~ Bin(r, e^epsilon / (1 + e^epsilon)), the largest P(C >= c) of all (epsilon, delta)-DP
+mechanisms is the upper concave envelope of the points (h_j, t_j), j = 0..c, at n delta, where
+h_j = j P(W = j) / P(W >= j) and t_j = P(W >= c) / P(W >= j).
+
+Derivation: with p_a = P(C = a), flipping coin i in the event that guess i is right and C lies in a
+set A, and adding over i, gives
+
+    sum over A of a p_a - e^epsilon (r - a + 1) p_(a-1) <= n delta    for every A.
+
+With p_a = b_a u_a and b_a = binom(r, a) e^(epsilon a), this is sum a b_a (u_a - u_(a-1))_+ <= n
+delta, a linear program whose optima mix at most two of the laws of W given W >= j. Mechanisms with
+these laws exist, such as randomised response given at least j right answers, so no larger bound
+from c alone is valid for every mechanism.
+
+References:
+    Steinke, Nasr, Jagielski (2023), whose Theorem has a looser term of delta.
+    Mahloujifar, Melis, Chaudhuri (2024), Algorithm 1, for trade-off curves.
+"""
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from dpjax.core import validate
+from dpjax.core.wording import BadValue
+
+_NORMAL = NormalDist()
+
+_TAIL, _MORE = 12, 50
+"""Standard deviations, and counts besides, beyond which a binomial law has no mass to speak of."""
+
+_CHORDS = 60
+"""Most chords of an envelope; a tangent of any slope gives a larger p-value, which is safe."""
+
+_HALVINGS = 50
+"""Of the interval in which a bound lies."""
+
+_LARGEST_MU = 40.0
+"""Largest mu that is searched; beyond it, no number of guesses tells levels apart."""
+
+
+class Guessed(NamedTuple):
+    """What was guessed in one run.
+
+    Attributes:
+        canaries: n, whose coins no guess has seen.
+        made: r, number of guesses.
+        right: c, number of correct guesses.
+    """
+
+    canaries: int
+    made: int
+    right: int
+
+    def check(self) -> None:
+        """Validates the numbers.
+
+        Raises:
+            TypeError: One is no integer.
+            ValueError: They are not 0 <= right <= made <= canaries, with a canary and a guess.
+        """
+        n, r, c = self
+        validate.positive_int(n=n, r=r)
+        validate.counts(c=c)
+        if r > n:
+            raise BadValue(f"r must be at most n = {n}, but was {r}.")
+        if c > r:
+            raise BadValue(f"c must be at most r = {r}, but was {c}.")
+
+
+def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> float:
+    """Largest probability of at least c right guesses under (epsilon, delta)-DP.
+
+    Args:
+        n: Canaries, each included by a fair coin of its own.
+        r: Guesses; their number must not depend on the coins of these canaries.
+        c: Correct guesses.
+        epsilon: At least 0.
+        delta: In [0, 1).
+
+    Returns:
+        The exact supremum over all mechanisms, whether canaries are independent or not.
+
+    Raises:
+        TypeError: An argument is no number.
+        ValueError: An argument is out of its range.
+    """
+    Guessed(n, r, c).check()
+    validate.non_negative(epsilon=epsilon)
+    _check_delta(delta)
+    return p_value(Guessed(n, r, c), epsilon, delta)
+
+
+def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: float) -> float:
+    """Lower bound on epsilon at delta from the number of correct guesses in one run.
+
+    It is valid for every mechanism, and no larger bound from this number is.
+
+    Args:
+        n: Canaries, each included by a fair coin of its own.
+        r: Guesses; their number must not depend on the coins of these canaries.
+        c: Correct guesses.
+        delta: In [0, 1).
+        confidence: Least probability that the bound is at most the true value.
+
+    Returns:
+        At least 0.
+
+    Raises:
+        TypeError: An argument is no number.
+        ValueError: An argument is out of its range.
+
+    References:
+        Steinke, Nasr, Jagielski (2023), for the design.
+    """
+    Guessed(n, r, c).check()
+    _check_delta(delta)
+    validate.open_unit(confidence=confidence)
+    return epsilon_of_guesses(Guessed(n, r, c), delta, 1 - confidence)
+
+
+def _check_delta(delta: float) -> None:
+    validate.finite(delta=delta)
+    if not 0 <= delta < 1:
+        raise BadValue(f"delta must lie in [0, 1), but was {delta!r}.")
+
+
+def p_value(guessed: Guessed, epsilon: float, delta: float) -> float:
+    """`one_run_p_value` without validation."""
+    n, r, c = guessed
+    if c == 0:
+        return 1.0
+    mean = r / (1 + math.exp(-epsilon))
+    reach = _TAIL * math.sqrt(mean / (1 + math.exp(epsilon))) + _MORE
+    low, high = max(math.floor(mean - reach), 0), min(math.ceil(max(c, mean) + reach), r)
+    if c <= low:
+        return 1.0
+    # Logarithms of P(W = j) / P(W = low), by their ratios, then of P(W >= j).
+    places = np.arange(low, high + 1, dtype=np.float64)
+    steps = np.log((r - places[:-1]) / places[1:]) + epsilon
+    mass = np.concatenate([[0.0], np.cumsum(steps)])
+    tails = np.logaddexp.accumulate(mass[::-1])[::-1]
+    right = c - low
+    # The point of j = 0 stands first; those between it and `low` lie below the envelope.
+    heights = np.exp(tails[right] - tails[: right + 1])
+    widths = places[: right + 1] * np.exp(mass[: right + 1] - tails[: right + 1])
+    if low > 0:
+        heights, widths = np.append(heights[0], heights), np.append(0.0, widths)
+    return _envelope(widths, heights, n * delta)
+
+
+def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> float:
+    """The upper concave envelope of rising points at a place; the last height beyond them."""
+    if place >= x[-1]:
+        return 1.0
+    if place <= 0:
+        return float(y[0])
+    left, right, slope = 0, len(x) - 1, 0.0
+    for _ in range(_CHORDS):
+        slope = (y[right] - y[left]) / (x[right] - x[left])
+        best = int(np.argmax(y - slope * x))
+        if best in (left, right):
+            break
+        left, right = (best, right) if x[best] <= place else (left, best)
+    return min(float(np.max(y - slope * (x - place))), 1.0)
+
+
+def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
+    """The largest epsilon whose p-value is at most the error, rounded down; 0 if there is none.
+
+    Args:
+        guessed: Numbers of canaries, guesses and right guesses.
+        delta: In [0, 1).
+        error: Probability that the bound is above the true value.
+    """
+    _, r, c = guessed
+    if c == 0 or p_value(guessed, 0.0, delta) > error:
+        return 0.0
+    # Without delta the p-value is smaller, so its bound, by Clopper and Pearson, is larger.
+    share = float(scipy.special.betaincinv(c, r - c + 1, error))
+    return _largest(lambda epsilon: p_value(guessed, epsilon, delta) <= error, _logit(share))
+
+
+def _logit(share: float) -> float:
+    return math.log(share / (1 - share)) if share < 1 else math.inf
+
+
+def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
+    """The largest delta whose p-value is at most the error, rounded down; 0 if there is none.
+
+    Args:
+        guessed: Numbers of canaries, guesses and right guesses.
+        epsilon: At least 0.
+        error: Probability that the bound is above the true value.
+    """
+    if p_value(guessed, epsilon, 0.0) > error:
+        return 0.0
+    return _largest(lambda delta: p_value(guessed, epsilon, delta) <= error, 1.0)
+
+
+def mu_of_guesses(guessed: Guessed, error: float) -> float:
+    """The largest mu of Gaussian differential privacy that is refuted, rounded down; 0 if none is.
+
+    Args:
+        guessed: Numbers of canaries, guesses and right guesses.
+        error: Probability that the bound is above the true value.
+    """
+
+    def refuted(mu: float) -> bool:
+        return refutes(guessed, gaussian_gain(mu), error)
+
+    return _largest(refuted, _LARGEST_MU) if refuted(0.0) else 0.0
+
+
+def _largest(holds: Callable[[float], bool], high: float) -> float:
+    """The lower end of where a statement that holds at 0 ceases to hold, by bisection."""
+    low = 0.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def gaussian_gain(mu: float) -> Callable[[float], float]:
+    """The least probability under a neighbour of an event of probability y, under mu-GDP."""
+
+    def gain(y: float) -> float:
+        if not 0 < y < 1:
+            return y if y <= 0 else 1.0
+        return 0.5 * math.erfc((mu - _NORMAL.inv_cdf(y)) / math.sqrt(2))
+
+    return gain
+
+
+def refutes(guessed: Guessed, gain: Callable[[float], float], error: float) -> bool:
+    """Whether a trade-off curve is refuted by guesses in one run.
+
+    Args:
+        guessed: Numbers of canaries, guesses and right guesses.
+        gain: Least probability, under a neighbour, of an event of probability y.
+        error: Probability of refuting a true curve.
+
+    References:
+        Mahloujifar, Melis, Chaudhuri (2024), Algorithm 1.
+    """
+    n, r, c = guessed
+    right, wrong = error * c / n, error * (r - c) / n
+    for i in range(c, 0, -1):
+        if right + wrong > r / n:
+            return True
+        least = gain(right)
+        if least <= wrong:
+            return False
+        right += (i - 1) / (r - i + 1) * (least - wrong)
+        wrong = least
+    return right + wrong > r / n

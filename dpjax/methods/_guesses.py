@@ -1,0 +1,203 @@
+"""Guesses: the coins of canaries are guessed from their scores in one run, and right ones counted.
+
+The numbers of guesses are fixed before the coins that judge them are looked at: a random part of
+the canaries reveals its coins and is left out of the count.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core import random, validate
+from dpjax.core.options import option
+from dpjax.core.wording import EVENTS, BadValue, Sentence, term
+from dpjax.inference import Guessed
+from dpjax.notions import Epsilon, Gdp, GuessCounts, Notion, Terms, level_of
+from dpjax.results import Finding, Findings, Observed, conclude
+from dpjax.sources import ONE_RUN, OneRun, Source
+
+_SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
+"""Numbers of guesses that are tried at either end of the scores, and the range of their shares."""
+
+
+class _Numbers(NamedTuple):
+    """Guesses that a canary was in, of the highest scores, and out, of the lowest."""
+
+    inside: int
+    outside: int
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """Lower bound from guesses of who was included in one run, for every mechanism.
+
+    Canaries of the highest scores are guessed to be in, those of the lowest to be out. Nothing is
+    assumed on how guesses depend on each other.
+
+    Attributes:
+        num_in: Guesses that a canary was in. If neither number is given, both are chosen for the
+            largest bound to be expected, by the coins of canaries that then judge nothing.
+        num_out: Guesses that a canary was out.
+        reveal_fraction: Share of the canaries whose coins choose the numbers of guesses.
+
+    Raises:
+        TypeError: A number of guesses is not an integer.
+        ValueError: It is below 0, both are 0, or the share lies outside of (0, 1).
+
+    References:
+        Steinke, Nasr, Jagielski (2023), Algorithm 1.
+    """
+
+    num_in: int | None = option(
+        "Guesses that a canary was in. Default: chosen by revealed coins.",
+        default=None,
+    )
+    num_out: int | None = option(
+        "Guesses that a canary was out. Default: chosen by revealed coins.",
+        default=None,
+    )
+    reveal_fraction: float = option(
+        "Share of the canaries whose coins choose the numbers of guesses.", default=0.3
+    )
+    name: ClassVar[str] = "guesses"
+    bounded: ClassVar[bool] = True
+
+    def __post_init__(self):
+        validate.open_unit(reveal_fraction=self.reveal_fraction)
+        for name in ("num_in", "num_out"):
+            if (given := getattr(self, name)) is not None:
+                validate.positive_int(0, **{name: given})
+        if self._given is not None and sum(self._given) == 0:
+            raise BadValue("num_in and num_out must not both be 0.")
+
+    @property
+    def _given(self) -> _Numbers | None:
+        if self.num_in is None and self.num_out is None:
+            return None
+        return _Numbers(self.num_in or 0, self.num_out or 0)
+
+    def accepts(self, source: Source) -> str | None:
+        """Why a source cannot be audited, or None."""
+        if isinstance(source, OneRun):
+            return None
+        return Sentence(
+            f"{term('Guesses', '--method guesses')} needs the scores of canaries in one run, "
+            f"{term('dpjax.OneRun', '--one-run')}, but {source.name} has none: use {EVENTS}."
+        )
+
+    def run(
+        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+    ) -> Findings:
+        """The finding of the run that was recorded.
+
+        Args:
+            source: A `OneRun`.
+            pairs: None, for canaries take the place of pairs.
+            terms: Of the audit.
+            runs: The one number of a single audit: a recorded run cannot be drawn again.
+
+        Raises:
+            ValueError: Pairs or a distance were given, the notion is one of which guesses say
+                nothing, or there are more guesses than canaries.
+        """
+        assert isinstance(source, OneRun) and len(runs) == 1
+        if pairs is not None:
+            raise BadValue("pairs must be left out for one run, where canaries take their place.")
+        if terms.distance != 1:
+            raise BadValue(
+                f"distance must be 1 for one run, but was {terms.distance}: a canary is one unit "
+                "of privacy."
+            )
+        level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # refuses other notions
+        scores, included = source.canaries()
+        words = random.words_of(terms.root).tolist()
+        coins = _in_order(scores, included, np.random.default_rng([*words, 1]))
+        judged, numbers = np.ones(len(coins), bool), self._given
+        if numbers is None:
+            revealed = max(round(self.reveal_fraction * len(coins)), 1)
+            chosen = np.random.default_rng([*words, 2]).permutation(len(coins))[:revealed]
+            judged[chosen] = False
+            numbers = _best_numbers(coins[~judged], int(judged.sum()), terms)
+        counted = _count(coins[judged], numbers, len(coins) - int(judged.sum()))
+        observed = Observed(counted, {"canaries": len(coins), "generator": "PCG64"})
+        notes = [*terms.notes(), *_direction(counted)]
+        return Findings.of(Finding(conclude(counted, terms), observed, notes))
+
+
+def _in_order(
+    scores: NDArray[np.float64], included: NDArray[np.bool_], generator: np.random.Generator
+) -> NDArray[np.bool_]:
+    """The coins by falling score; canaries of the same score are in a random order."""
+    shuffled = generator.permutation(len(scores))
+    return included[shuffled[np.argsort(-scores[shuffled], kind="stable")]]
+
+
+def _count(coins: NDArray[np.bool_], numbers: _Numbers, revealed: int) -> GuessCounts:
+    """Right guesses about coins in the order of their scores."""
+    inside, outside = numbers
+    if inside + outside > len(coins):
+        raise BadValue(
+            f"num_in and num_out must not exceed the {len(coins)} canaries together, but were "
+            f"{inside} and {outside}."
+        )
+    right = int(coins[:inside].sum()) + int((~coins[len(coins) - outside :]).sum())
+    return GuessCounts(len(coins), inside, outside, right, revealed)
+
+
+def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Numbers:
+    """The numbers of guesses with the largest bound to be expected of the other canaries.
+
+    Args:
+        revealed: Coins of the canaries that choose, by falling score.
+        judged: Canaries that judge.
+        terms: Of the audit.
+    """
+    notion, error = _searched_for(terms.notion), 1 - terms.own_confidence
+    best, numbers = -math.inf, None
+    for share in _shares(judged):
+        size, tried = max(round(share * judged), 1), max(round(share * len(revealed)), 1)
+        accuracy = [_cautious(part, tried) for part in (revealed[:tried], ~revealed[-tried:])]
+        for ends in ((1, 1), (1, 0), (0, 1)):
+            right = sum(e * math.floor(a * size) for e, a in zip(ends, accuracy, strict=True))
+            found = level_of(Guessed(judged, sum(ends) * size, right), notion, error)
+            if found > best:
+                best, numbers = found, _Numbers(ends[0] * size, ends[1] * size)
+    assert numbers is not None
+    return numbers
+
+
+def _searched_for(notion: Notion) -> Notion:
+    """The notion whose bound chooses: mu, which looks at the whole curve, in place of a curve."""
+    return notion if isinstance(notion, Epsilon) else Gdp()
+
+
+def _shares(judged: int) -> Iterator[float]:
+    """Shares of the canaries that are guessed at one end."""
+    least = min(max(_LEAST_GUESSES / judged, _LEAST_SHARE), _LARGEST_SHARE)
+    yield from np.geomspace(least, _LARGEST_SHARE, _SIZES).tolist()
+
+
+def _cautious(right: NDArray[np.bool_], tried: int) -> float:
+    """The accuracy of guesses, one standard deviation down.
+
+    References:
+        Wilson (1927).
+    """
+    share = right.mean()
+    spread = math.sqrt(share * (1 - share) / tried + 1 / (4 * tried**2))
+    return (share + 1 / (2 * tried) - spread) / (1 + 1 / tried)
+
+
+def _direction(counted: GuessCounts) -> list[str]:
+    """Says so where scores point the wrong way, by more than chance."""
+    _, made, right = counted.guessed
+    if right >= made / 2 - 4 * math.sqrt(made / 4):
+        return []
+    return [
+        "Fewer guesses were right than chance would have: scores must be higher where a canary is "
+        "more likely to have been included."
+    ]

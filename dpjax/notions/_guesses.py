@@ -1,0 +1,175 @@
+"""Evidence of one run: how many guesses of who was included were right."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dpjax.core.wording import BadValue
+from dpjax.inference import (
+    Guessed,
+    delta_of_guesses,
+    epsilon_of_guesses,
+    mu_of_guesses,
+    one_run_p_value,
+    refutes,
+)
+from dpjax.notions._claims import Claim
+from dpjax.notions._curves import Profile
+from dpjax.notions._epsilon import Epsilon
+from dpjax.notions._evidence import Evidence, Part, Rows, register
+from dpjax.notions._levels import Gdp, TotalVariation
+from dpjax.notions._notion import Notion
+from dpjax.notions._statement import Crossing, Statement
+
+_HALVINGS, _LEAST = 40, math.log(1e-14)
+"""Halvings of the interval in which the logarithm of a p-value lies, and its lower end."""
+
+_Points = tuple[tuple[float, float], ...]
+
+
+@register
+@dataclass(frozen=True)
+class GuessCounts(Evidence):
+    """Numbers of canaries, guesses and right guesses in one run.
+
+    It answers for every notion that it knows at once: all bounds rise with the same number of right
+    guesses, so the least number at which any of them is above the truth is as rare as for one.
+
+    Attributes:
+        canaries: n, whose coins were not looked at before the guesses were fixed.
+        guessed_in: Guesses that a canary was included, of the highest scores.
+        guessed_out: Guesses that a canary was left out, of the lowest scores.
+        right: Correct guesses.
+        revealed: Canaries whose coins chose the numbers of guesses, and which judge nothing.
+    """
+
+    canaries: int
+    guessed_in: int
+    guessed_out: int
+    right: int
+    revealed: int = 0
+    kind: ClassVar[str] = "guesses"
+
+    @property
+    def guessed(self) -> Guessed:
+        """Numbers of canaries, guesses and right guesses."""
+        return Guessed(self.canaries, self.guessed_in + self.guessed_out, self.right)
+
+    def answer(
+        self, notion: Notion, confidence: float, distance: int, named: Notion | None
+    ) -> Statement:
+        """See `Evidence`."""
+        return Statement(level_of(self.guessed, notion, 1 - confidence), None, "exact, one run")
+
+    def compare(
+        self, notion: Notion, confidence: float, claim: Claim, distance: int
+    ) -> tuple[float, Crossing | None]:
+        """See `Evidence`. A curve is refuted at a point of it, or as a whole."""
+        if not isinstance(claim, tuple):
+            return super().compare(notion, confidence, claim, distance)
+        error, (place, p_value) = 1 - confidence, _of_points(self.guessed, claim)
+        crossing = None
+        if p_value <= error:
+            epsilon, claimed = claim[place]
+            crossing = (epsilon, delta_of_guesses(self.guessed, epsilon, error), claimed)
+        return error - min(p_value, _of_curve(self.guessed, claim)), crossing
+
+    def rows(self, found: Statement, sure: str) -> Rows:
+        """See `Evidence`."""
+        n, made, right = self.guessed
+        chosen = f"; {self.revealed} others chose how many" if self.revealed else ""
+        return [
+            ("lower bound", f"{found.lower_bound:.4f}, {sure} ({found.basis})"),
+            (
+                "guesses",
+                f"{right} of {made} right ({self.guessed_in} in, {self.guessed_out} out), of {n} "
+                f"canaries{chosen}",
+            ),
+        ]
+
+    def table(self, found: Statement, sure: str) -> Rows:
+        """See `Evidence`."""
+        return [(f"Lower bound ({found.basis}, {sure})", f"{found.lower_bound:.4f}")]
+
+    def parts(self) -> list[Part]:
+        """See `Evidence`."""
+        counts = {
+            "Canaries that judge": self.canaries,
+            "Canaries that chose the numbers of guesses": self.revealed,
+            "Guesses that a canary was in": self.guessed_in,
+            "Guesses that a canary was out": self.guessed_out,
+            "Right guesses": self.right,
+        }
+        worth = (
+            "Every canary was included by a fair coin of its own, and the scores come from one "
+            "output. The bound holds whether canaries depend on each other or not, and no larger "
+            "one follows from the number of right guesses. It is of the canaries' privacy alone."
+        )
+        return [Part("Guesses", [(name, f"{value:,}") for name, value in counts.items()], worth)]
+
+    @classmethod
+    def from_plain(cls, **content: Any) -> Self:
+        """See `Evidence`."""
+        found = cls(**content)
+        if not all(type(value) is int and value >= 0 for value in vars(found).values()):
+            raise ValueError(f"guesses must be whole numbers, but were {content!r}.")
+        found.guessed.check()
+        return found
+
+
+def level_of(guessed: Guessed, notion: Notion, error: float) -> float:
+    """The lower bound on a level from guesses in one run.
+
+    Args:
+        guessed: Numbers of canaries, guesses and right guesses.
+        notion: Epsilon, Gdp, Profile or TotalVariation.
+        error: Probability that the bound is above the true level.
+
+    Raises:
+        ValueError: Guesses say nothing of the notion.
+    """
+    if isinstance(notion, Epsilon):
+        return epsilon_of_guesses(guessed, notion.delta, error)
+    if isinstance(notion, Gdp):
+        return mu_of_guesses(guessed, error)
+    if isinstance(notion, TotalVariation | Profile):
+        return delta_of_guesses(guessed, 0.0, error)
+    raise BadValue(
+        f"notion must be dpjax.Epsilon(delta=...), Gdp(), Profile() or TotalVariation() for "
+        f"guesses in one run, which say nothing of {notion.symbol}."
+    )
+
+
+@lru_cache(maxsize=64)
+def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
+    """Number and p-value of the point of a claimed profile that is refuted most.
+
+    No correction is needed for the many points: the claim bounds P(C >= c) by the p-value of each.
+    """
+    found = [one_run_p_value(*guessed, e, d) if d < 1 else 1.0 for e, d in claim]
+    place = int(np.argmin(found))
+    return place, found[place]
+
+
+@lru_cache(maxsize=64)
+def _of_curve(guessed: Guessed, claim: _Points) -> float:
+    """The smallest error at which a claimed profile is refuted as a whole, rounded up."""
+    epsilons, deltas = np.array(claim).T
+    factors = np.exp(-epsilons)
+
+    def gain(y: float) -> float:
+        """A claim of (epsilon, delta) holds for an event and for its complement."""
+        one = factors * (y - deltas)
+        other = 1 - deltas - (1 - y) / factors
+        return max(0.0, float(one.max()), float(other.max()))
+
+    if not refutes(guessed, gain, 1.0):
+        return 1.0
+    low, high = _LEAST, 0.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if refutes(guessed, gain, math.exp(middle)) else (middle, high)
+    return math.exp(high)

@@ -1,0 +1,166 @@
+"""Scores of canaries from a single run as a source: who was included is guessed, nothing drawn."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core.options import option
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadType, BadValue, Sentence, term
+from dpjax.sources._plain import files_of, known_options, place_of, stated_options
+from dpjax.sources._source import Source, Trust
+from dpjax.sources.readers._recording import Recording
+
+FEWEST = 20
+"""Canaries that a run must have."""
+
+_DEVIATIONS = 5.2
+"""Standard deviations within which fair coins fall but for once in five million runs."""
+
+_WORDS = {"true": True, "false": False, "1": True, "0": False}
+
+
+@dataclass(frozen=True, eq=False)
+class OneRun(Source):
+    """Scores of canaries in the output of one run, each of which a fair coin included.
+
+    Every canary must have had a coin of its own, independent of all else. The scores may come from
+    the output in any way that does not look at the coins, and may depend on each other.
+
+    Attributes:
+        scores: Numbers [n], higher where a canary is more likely to have been included; or a
+            `dpjax.Recording` of a file's column.
+        included: Booleans [n], whether each canary was included; or a `dpjax.Recording` of a
+            column of 0 and 1, or of true and false.
+        fair_coins: Whether the caller knows that every canary had a coin of its own, though
+            exactly one half of them was included.
+        name: What the run is called in the result.
+
+    Raises:
+        ValueError: There are fewer than 20 canaries, a score is NaN, all scores are equal, or
+            `included` is no outcome of fair coins.
+        TypeError: `included` is not boolean, or there are scores of several runs.
+
+    References:
+        Steinke, Nasr, Jagielski (2023).
+    """
+
+    scores: Any
+    included: Any
+    fair_coins: bool = option(
+        "Every canary had a coin of its own, though exactly one half was included.",
+        default=False,
+        flag="--fair-coins",
+    )
+    name: str = "one run"  # pyright: ignore[reportIncompatibleMethodOverride]
+    kind: ClassVar[str] = "one_run"
+    asked: ClassVar[tuple[str, str]] = (
+        "Scores of canaries from one run, with --score and --included for its columns (csv, tsv, "
+        "txt or parquet).",
+        "FILE",
+    )
+    takes_pairs: ClassVar[bool] = False
+    usual_method: ClassVar[str] = "guesses"
+
+    def __post_init__(self):
+        if not isinstance(self.scores, Recording) and not isinstance(self.included, Recording):
+            self.canaries()
+
+    def refuses(self, method: str) -> str | None:
+        """See `Source`: scores of canaries are no outputs at two databases."""
+        if method == self.usual_method:
+            return None
+        return Sentence(
+            f"scores of canaries in one run have no second database: use "
+            f"{term('method=Guesses()', '--method guesses')}, or record scores with and without a "
+            f"canary as {term('Recorded(x, y)', '--samples X Y')}."
+        )
+
+    def canaries(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Scores float64 [n] and coins bool [n], validated.
+
+        Raises:
+            ValueError, TypeError: See the class.
+        """
+        scores, included = _scores(_read(self.scores)), self._coins()
+        if len(scores) != len(included):
+            raise BadValue(
+                f"included must have an entry a score, but had {len(included)} entries for "
+                f"{len(scores)} scores."
+            )
+        _refuse_unfair(included, self.fair_coins)
+        return scores, included
+
+    def _coins(self) -> NDArray[np.bool_]:
+        found = _read(self.included)
+        if isinstance(self.included, Recording):
+            words = [str(word).strip().lower().removesuffix(".0") for word in found.tolist()]
+            if strange := next((word for word in words if word not in _WORDS), None):
+                raise BadValue(f"included must be a column of 0 and 1, but held {strange!r}.")
+            return np.array([_WORDS[word] for word in words], bool)
+        if found.dtype != bool or found.ndim != 1:
+            raise BadType(
+                f"included must be booleans of shape [n], but was of type {found.dtype} and shape "
+                f"{found.shape}: write included == 1 for zeros and ones."
+            )
+        return found
+
+    def to_plain(self) -> JsonObject | None:
+        """Files and columns of scores and coins, and the options; see `Source`."""
+        sides = {name: files_of(getattr(self, name)) for name in ("scores", "included")}
+        return None if None in sides.values() else {**sides, **stated_options(self)}
+
+    @classmethod
+    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
+        """The files of the run; see `Source`."""
+        scores, included = (
+            Recording(*place_of(content.pop(name, None))) for name in ("scores", "included")
+        )
+        return cls(scores, included, **known_options(cls, content))
+
+
+def _read(given: Any) -> NDArray:
+    if isinstance(given, Recording):
+        return np.concatenate(list(given.chunks()))
+    return np.asarray(given)
+
+
+def _scores(found: NDArray) -> NDArray[np.float64]:
+    if found.dtype.kind not in "fiu":
+        raise BadType(f"scores must be numbers, but were of type {found.dtype}.")
+    if found.ndim != 1:
+        raise BadType(
+            "scores must be of one run, with one number a canary, shape [n], but had shape "
+            f"{found.shape}: audit each run by a OneRun of its own, with num_claims."
+        )
+    if len(found) < FEWEST:
+        raise BadValue(f"scores must be of at least {FEWEST} canaries, but were of {len(found)}.")
+    scores = found.astype(np.float64)
+    if np.isnan(scores).any():
+        raise BadValue(f"scores must not be NaN, but {np.isnan(scores).sum()} were.")
+    if (scores == scores[0]).all():
+        raise BadValue(f"scores must differ, but all were {scores[0]:g}.")
+    return scores
+
+
+def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
+    """Raises where coins do not look fair, or where a fixed number may have been included.
+
+    Raises:
+        ValueError: Too many or too few are included, or exactly one half is and nobody says that
+            this came by chance.
+    """
+    number, inside = len(included), int(included.sum())
+    if abs(inside - number / 2) > _DEVIATIONS * math.sqrt(number) / 2:
+        raise BadValue(
+            f"included must be fair coins, one a canary, but {inside} of {number} were included."
+        )
+    if 2 * inside == number and not known:
+        raise BadValue(
+            f"included must be fair coins, one a canary, but exactly one half of {number} was "
+            "included, as where a fixed number is chosen, for which no bound holds. If each had "
+            f"its own coin, say {term('fair_coins=True', '--fair-coins')}."
+        )

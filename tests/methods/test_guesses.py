@@ -1,0 +1,283 @@
+"""Audits of one run: from scores and coins to a result, and what is refused."""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+import dpjax
+from dpjax.inference import one_run_lower_bound, one_run_p_value
+from dpjax.methods._guesses import _in_order
+from dpjax.notions import GuessCounts, evidence_from_plain
+from dpjax.results import conclude
+
+SURE = 1 - 1e-5
+
+
+def run(number=2001, shift=2.0, seed=0):
+    """Gaussian canaries: scores N(shift, 1) where included, else N(0, 1); mu is the shift."""
+    rng = np.random.default_rng(seed)
+    included = rng.random(number) < 0.5
+    return rng.normal(size=number) + shift * included, included
+
+
+@pytest.fixture(scope="module")
+def scores_and_coins():
+    return run()
+
+
+def test_given_numbers_of_guesses_are_counted(scores_and_coins):
+    scores, included = scores_and_coins
+    found = dpjax.audit(
+        dpjax.OneRun(scores, included),
+        method=dpjax.Guesses(num_in=70, num_out=30),
+        notion=dpjax.Epsilon(1e-5),
+        confidence=0.95,
+    )
+    order = np.argsort(-scores)
+    right = included[order[:70]].sum() + (~included[order[-30:]]).sum()
+    assert found.evidence.counted == GuessCounts(2001, 70, 30, int(right), 0)
+    bound = one_run_lower_bound(2001, 100, int(right), delta=1e-5, confidence=0.95)
+    assert found.lower_bound == bound > 1
+    # All notions are answered by the same count.
+    assert found.bound(dpjax.Epsilon(0.01)).lower_bound < bound
+    assert 0 < found.bound(dpjax.Gdp()).lower_bound < 2
+    assert 0 < found.bound(dpjax.TotalVariation()).lower_bound < 0.69
+    with pytest.raises(ValueError, match="say nothing of rho"):
+        found.bound(dpjax.Zcdp())
+
+
+def test_chosen_numbers_are_judged_by_other_coins(scores_and_coins):
+    """The coins that judge change no number of guesses, and those that choose are left out."""
+    scores, included = scores_and_coins
+    first = dpjax.audit(dpjax.OneRun(scores, included), notion=dpjax.Gdp(), key=3)
+    counted = first.evidence.counted
+    assert (counted.canaries, counted.revealed) == (1401, 600)
+    words = [0, 3]
+    chosen = np.random.default_rng([*words, 2]).permutation(2001)[:600]
+    shuffled = np.random.default_rng([*words, 1]).permutation(2001)
+    order = shuffled[np.argsort(-scores[shuffled], kind="stable")]
+    flipped = ~included
+    flipped[order[chosen]] = included[order[chosen]]
+    other = dpjax.audit(dpjax.OneRun(scores, flipped), notion=dpjax.Gdp(), key=3).evidence.counted
+    assert (other.guessed_in, other.guessed_out) == (counted.guessed_in, counted.guessed_out)
+    made = counted.guessed.made
+    assert other.right == made - counted.right and counted.right > 0.8 * made
+    # Fewer guesses are right than chance would have, which is said.
+    again = dpjax.audit(dpjax.OneRun(scores, flipped), notion=dpjax.Gdp(), key=3)
+    assert again.lower_bound == 0 and "scores must be higher" in again.notes[0]
+
+
+def gaussian_profile(mu):
+    def delta(epsilon):
+        first, second = (stats.norm.cdf(s * mu / 2 - epsilon / mu) for s in (1, -1))
+        return float(first - math.exp(epsilon) * second)
+
+    return delta
+
+
+@pytest.mark.parametrize(("notion", "least"), [(dpjax.Epsilon(1e-8), 2.0), (dpjax.Gdp(), 0.5)])
+def test_bounds_of_gaussian_canaries(notion, least, scores_and_coins):
+    """The truth is mu = 2; a bound above it has a chance of 1e-5."""
+    found = dpjax.audit(dpjax.OneRun(*scores_and_coins), notion=notion, confidence=SURE)
+    truth = 2.0
+    if notion.delta:
+        truth = optimize.brentq(lambda e: gaussian_profile(2.0)(e) - notion.delta, 0, 30)
+    assert least < found.lower_bound < truth
+
+
+def test_no_more_than_the_stated_error_is_above_the_truth():
+    """Randomised response at exactly epsilon; more than 26 of 200 at 5% has a chance below 1e-5."""
+    epsilon, above = 1.0, 0
+    assert stats.binom.sf(26, 200, 0.05) < 1e-5
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        included = rng.random(101) < 0.5
+        told = included ^ (rng.random(101) > 1 / (1 + math.exp(-epsilon)))
+        found = dpjax.audit(
+            dpjax.OneRun(told + 1e-9 * rng.random(101), included), confidence=0.95, key=seed
+        )
+        above += found.lower_bound > epsilon
+    assert above <= 26
+
+
+def test_a_public_coin_is_not_reported_above_its_truth():
+    """1-GDP: with probability 0.2 all guesses are right with chance 0.8689, else all are chance.
+
+    At 80% confidence, of 150 runs more than 52 have a chance below 1e-5.
+    """
+    assert stats.binom.sf(52, 150, 0.2) < 1e-5
+    above = 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        included = rng.random(201) < 0.5
+        accuracy = 0.8689 if rng.random() < 0.2 else 0.5
+        told = included ^ (rng.random(201) > accuracy)
+        one_run = dpjax.OneRun(told + 1e-9 * rng.random(201), included)
+        found = dpjax.audit(one_run, notion=dpjax.Gdp(), confidence=0.8, key=seed)
+        above += found.lower_bound > 1 or found.bound(dpjax.Epsilon(1e-5)).lower_bound > 4.377178
+    assert above <= 52
+
+
+def test_claims(scores_and_coins):
+    one_run = dpjax.OneRun(*scores_and_coins)
+    wrong = dpjax.audit(one_run, notion=dpjax.Epsilon(1e-5), claim=1.0, confidence=0.99)
+    assert wrong.verdict == "violated"
+    p_value = one_run_p_value(*wrong.evidence.counted.guessed, 1.0, 1e-5)
+    assert wrong.smallest_error == pytest.approx(p_value, rel=0.02)
+    right = dpjax.audit(one_run, notion=dpjax.Gdp(), claim=2.0, confidence=0.99)
+    assert right.verdict == "not refuted"
+
+
+@pytest.mark.parametrize(("mu", "verdict"), [(2.0, "not refuted"), (0.7, "violated")])
+def test_claimed_profiles(mu, verdict, scores_and_coins):
+    claim = gaussian_profile(mu)
+    found = dpjax.audit(
+        dpjax.OneRun(*scores_and_coins), notion=dpjax.Profile(), claim=claim, confidence=0.99
+    )
+    assert found.verdict == verdict
+    assert dpjax.AuditResult.from_json(found.to_json()) == found
+    if verdict == "violated":
+        place, shown, claimed = found.statement.crossing
+        assert shown > claimed == pytest.approx(claim(place))
+
+
+def test_a_profile_can_be_refuted_as_a_whole():
+    """Between the errors at which the curve and its worst point are refuted."""
+    profile = gaussian_profile(0.5)
+    claim = tuple((e, profile(e)) for e in np.arange(0, 8, 0.02).tolist())
+    counted = GuessCounts(1000, 1000, 0, 900)
+    assert min(one_run_p_value(1000, 1000, 900, *point) for point in claim) > 1e-4
+    for error, verdict in ((1e-4, "violated"), (5e-5, "not refuted")):
+        terms = dpjax.notions.Terms(dpjax.Profile(), claim, 1 - error, 1, 0)
+        stated = conclude(counted, terms)
+        assert stated.verdict == verdict and stated.crossing is None
+        assert ("refuted as a whole" in stated.sentence) == (verdict == "violated")
+        # The curve is that of mu = 1/2, but for its points.
+        mu = counted.answer(dpjax.Gdp(), 1 - error, 1, None).lower_bound
+        assert (mu > 0.5) == (verdict == "violated")
+
+
+def test_ties_are_broken_by_the_key():
+    scores = np.repeat([1.0, 0.0], 50)
+    orders = [_in_order(scores, np.arange(100) % 2 == 0, np.random.default_rng(s)) for s in (0, 1)]
+    assert (orders[0] != orders[1]).any()
+    for order in orders:
+        assert order[:50].sum() == order[50:].sum() == 25
+    number = np.arange(100)
+    shown = _in_order(scores, number, np.random.default_rng(0))
+    assert set(shown[:50]) == set(range(50)) and (shown[:50] != number[:50]).any()
+
+
+def test_it_is_written_shown_and_run_again(scores_and_coins, tmp_path):
+    scores, included = scores_and_coins
+    path = tmp_path / "run.csv"
+    lines = [f"{s!r},{int(c)}" for s, c in zip(scores.tolist(), included, strict=True)]
+    path.write_text("\n".join(["score,included", *lines]))
+    files = dpjax.OneRun(dpjax.Recording(path, "score"), dpjax.Recording(path, "included"))
+    found = dpjax.audit(files, notion=dpjax.Epsilon(1e-5), claim=0.5, key=4)
+    arrays = dpjax.OneRun(scores.tolist(), jnp.asarray(included))
+    same = dpjax.audit(arrays, notion=dpjax.Epsilon(1e-5), claim=0.5, key=4)
+    assert same.statement == found.statement and same.evidence == found.evidence
+    read = dpjax.AuditResult.from_json(found.to_json())
+    assert read == found and dpjax.rerun(read).statement == found.statement
+    right = found.evidence.counted.right
+    assert f"{right} of " in str(found) and "600 others chose how many" in str(found)
+    assert "estimate" not in str(found) and "witness" not in str(found)
+    pytest.importorskip("jinja2")
+    page = found.report(tmp_path / "r.md").read_text()
+    assert "Canaries that judge" in page and f"{found.lower_bound:.4f}" in page
+    assert "pairs listed" not in page and "The recorded files are read again" in page
+
+
+def test_assertions(scores_and_coins):
+    from dpjax.testing import assert_not_private, assert_private
+
+    one_run = dpjax.OneRun(*scores_and_coins)
+    assert assert_private(one_run, gdp=2.0).verdict == "not refuted"
+    assert assert_not_private(one_run, 1.0, delta=1e-7).verdict == "violated"
+    with pytest.raises(
+        AssertionError, match=r"is not \(1, 1e-07\)-differentially private"
+    ) as failed:
+        assert_private(one_run, 1.0, delta=1e-7)
+    assert "method=dpjax.Guesses(" in str(failed.value)
+    with pytest.raises(ValueError, match="num_samples must be left out"):
+        assert_private(one_run, 1.0, num_samples=100)
+
+
+@pytest.mark.parametrize(
+    ("broken", "sentence"),
+    [
+        (lambda s, c: (s[:19], c[:19]), "at least 20 canaries, but were of 19"),
+        (lambda s, c: (s, c.astype(int)), "included must be booleans"),
+        (lambda s, c: (s, c[:-1]), "2000 entries for 2001 scores"),
+        (lambda s, c: (s, c & (np.arange(2001) % 4 > 0)), "must be fair coins"),
+        (lambda s, c: (s[:2000], np.arange(2000) < 1000), "exactly one half of 2000"),
+        (lambda s, c: (np.where(s > 3, np.nan, s), c), "scores must not be NaN"),
+        (lambda s, c: (0 * s, c), "scores must differ"),
+        (lambda s, c: (np.stack([s, s]), c), "scores must be of one run"),
+        (lambda s, c: (s.astype(str), c), "scores must be numbers"),
+    ],
+)
+def test_what_is_no_run_is_refused(broken, sentence, scores_and_coins):
+    with pytest.raises((ValueError, TypeError)) as refused:
+        dpjax.OneRun(*broken(*scores_and_coins))
+    assert sentence in str(refused.value)
+
+
+def test_one_half_by_fair_coins_is_taken():
+    scores = np.arange(2000.0)
+    assert dpjax.OneRun(scores, np.arange(2000) % 2 == 0, fair_coins=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"method": dpjax.Events()}, "use method=Guesses()"),
+        ({"method": dpjax.Sequential()}, "use method=Guesses()"),
+        ({"method": dpjax.Local()}, "use method=Guesses()"),
+        ({"method": dpjax.Histogram(0.1)}, "use method=Guesses()"),
+        ({"pairs": [(0, 1)]}, "pairs must be left out"),
+        ({"distance": 2}, "distance must be 1 for one run"),
+        ({"notion": dpjax.Zcdp()}, "notion must be dpjax.Epsilon(delta=...)"),
+        ({"method": dpjax.Guesses(2000, 2)}, "must not exceed the 2001 canaries"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options, sentence, scores_and_coins):
+    with pytest.raises((ValueError, TypeError)) as refused:
+        dpjax.audit(dpjax.OneRun(*scores_and_coins), **options)
+    assert sentence in str(refused.value)
+
+
+def test_options_are_checked():
+    with pytest.raises(ValueError, match="must not both be 0"):
+        dpjax.Guesses(0, 0)
+    with pytest.raises(ValueError, match="num_out"):
+        dpjax.Guesses(num_out=-1)
+    with pytest.raises(ValueError, match="reveal_fraction"):
+        dpjax.Guesses(reveal_fraction=1.0)
+    with pytest.raises(TypeError, match="use method=Events"):
+        dpjax.audit(dpjax.mechanisms.Laplace(), method=dpjax.Guesses())
+    with pytest.raises(ValueError, match="c must be at most r"):
+        evidence_from_plain(GuessCounts(100, 5, 5, 11).to_plain())
+    with pytest.raises(ValueError, match="whole numbers"):
+        evidence_from_plain(GuessCounts(100, 5, 5, -1).to_plain())
+
+
+def test_the_command_line(scores_and_coins, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("typer")
+    from dpjax.cli import _app
+
+    scores, included = scores_and_coins
+    path = tmp_path / "run.csv"
+    lines = [f"{s!r},{bool(c)}" for s, c in zip(scores.tolist(), included, strict=True)]
+    path.write_text("\n".join(["score,included", *lines]))
+    words = ["dpjax", "audit", "--one-run", path, "--included", "included", "--delta", "1e-5"]
+    monkeypatch.setattr("sys.argv", [*map(str, words), "--score", "score", "--claim", "1"])
+    assert _app.run() == 1
+    printed = capsys.readouterr().out
+    assert "run.csv" in printed and "above the claimed 1" in printed
+    monkeypatch.setattr("sys.argv", [*map(str, words)])
+    assert _app.run() == 2 and "--one-run needs --score" in capsys.readouterr().err
