@@ -18,6 +18,7 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from dpjax.core import random, validate
+from dpjax.core.errors import needs
 from dpjax.core.types import RealSpace
 from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs
@@ -30,6 +31,9 @@ from dpjax.mechanisms._models import Network as Network
 
 SCORES = ("likelihood", "final", "loss", "range", "max", "energy", "idle")
 """Names of the scores; see `DpSgd`."""
+
+_INTERVAL = 1e-4
+"""Distance of the privacy losses by which an accountant computes."""
 
 _RUNS = 1024
 """Trainings that are computed at once; more of them leave the caches of a processor."""
@@ -84,6 +88,47 @@ def canary_pair(
     without = records.copy()
     without[-1, -1] = 0
     return Pairs(records[None], without[None], ("with and without the canary",))
+
+
+def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> Any:
+    """The privacy loss distribution that an accountant gives to DP-SGD, as a claim.
+
+    It is of the addition or removal of one record, and pessimistic: what it states is at least the
+    truth. `dpjax.audit` takes it as the claim of `Epsilon(delta)` and of `Profile()`.
+
+    Args:
+        noise_multiplier: sigma.
+        sampling: `FullBatch()` or `Poisson(rate)`.
+        num_steps: T.
+
+    Returns:
+        A `PrivacyLossDistribution` of dp_accounting.
+
+    Raises:
+        ModuleNotFoundError: dp_accounting is not installed.
+        ValueError: An argument is out of range, or batches are shuffled, whose level is not known.
+
+    References:
+        Doroshenko, Ghazi, Kamath, Kumar, Manurangsi (2022): connect-the-dots.
+    """
+    validate.positive(noise_multiplier=noise_multiplier)
+    validate.positive_int(num_steps=num_steps)
+    if not isinstance(sampling, FullBatch | Poisson):
+        raise BadValue(
+            f"sampling must be FullBatch() or Poisson(rate) for an accountant, but was {sampling}: "
+            "no accountant knows the level of shuffled batches, and that of Poisson sampling may "
+            "be too small for them."
+        )
+    needs("claims of an accountant", "accounting", "dp_accounting")
+    from dp_accounting.pld import privacy_loss_distribution
+
+    one = privacy_loss_distribution.from_gaussian_mechanism(
+        float(noise_multiplier),
+        value_discretization_interval=_INTERVAL,
+        sampling_prob=sampling.rate if isinstance(sampling, Poisson) else 1.0,
+        use_connect_dots=True,
+    )
+    return one.self_compose(num_steps)
 
 
 class Step(NamedTuple):

@@ -18,6 +18,7 @@ from dpjax.mechanisms.training import (
     Network,
     Poisson,
     Shuffle,
+    accounted,
     canary_pair,
 )
 
@@ -206,3 +207,43 @@ def test_what_cannot_be_trained_is_refused(make, sentence):
     with pytest.raises(ValueError) as refused:
         make()
     assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("noise", "sampling", "steps", "delta", "epsilon"),
+    [
+        (10.0, FullBatch(), 100, 1e-5, 4.377178),
+        (2.0, FullBatch(), 4, 1e-6, 4.886554),
+        (8.0, Poisson(0.5), 20, 1e-5, 1.077176),
+        pytest.param(1.0, Poisson(0.1), 100, 1e-5, 7.046603, marks=pytest.mark.slow),
+        pytest.param(0.7, Poisson(0.004), 250, 1e-5, 1.496431, marks=pytest.mark.slow),
+    ],
+)
+def test_claims_of_an_accountant(noise, sampling, steps, delta, epsilon):
+    pytest.importorskip("dp_accounting")
+    claim = accounted(noise, sampling, steps)
+    assert dpjax.Epsilon(delta).claimed(claim) == pytest.approx(epsilon, abs=2e-5)
+
+
+def test_an_audit_scans_an_accountants_profile():
+    pytest.importorskip("dp_accounting")
+    claim = accounted(15.0, FullBatch(), 50)
+    mechanism = DpSgd(7.5, num_steps=50)
+    found = dpjax.audit(
+        mechanism, ALONE, method=dpjax.Events(600, 1400), notion=dpjax.Profile(), claim=claim
+    )
+    assert found.verdict == "violated"
+    epsilon, shown, claimed = found.statement.crossing
+    mu = 50**0.5 / 15
+    first, second = (stats.norm.cdf(s * mu / 2 - epsilon / mu) for s in (1, -1))
+    assert shown > claimed == pytest.approx(first - math.exp(epsilon) * second, abs=2e-4)
+
+
+def test_an_accountant_is_refused_where_it_says_nothing(monkeypatch):
+    with pytest.raises(ValueError, match=r"sampling must be FullBatch\(\) or Poisson"):
+        accounted(1.0, Shuffle(2), 10)
+    with pytest.raises(ValueError, match="noise_multiplier must"):
+        accounted(0.0, FullBatch(), 10)
+    monkeypatch.setattr("dpjax.core.errors.find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r"dpjax\[accounting\]"):
+        accounted(1.0, FullBatch(), 10)
