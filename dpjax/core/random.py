@@ -166,6 +166,16 @@ def sample_keys(key: Array, num_samples: int) -> Array:
     )
 
 
+def words(key: Array, num_samples: int) -> tuple[Array, Array]:
+    """Two independent words of 32 random bits a position, uint32 [num_samples] each.
+
+    Args:
+        key: A scalar typed key, which is used for nothing else.
+        num_samples: Number of positions.
+    """
+    return _words(key, num_samples, 0)
+
+
 def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Uniforms on (0, 1], with full relative precision near 0 (down to 2^-63).
 

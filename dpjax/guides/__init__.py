@@ -12,6 +12,8 @@ NAMES = (
     "verdict",
     "how-many-samples",
     "stop-early",
+    "training",
+    "one-run",
     "sweeps",
     "empirical-privacy",
     "notions",

@@ -1,0 +1,127 @@
+"""Small models and the gradients of their losses, example by example, for `DpSgd`.
+
+Per-example gradients are never formed: their norms follow from residuals and activations, and a
+weighted sum of them is a product of matrices.
+
+References:
+    Goodfellow (2015), "Efficient per-example gradient computations".
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.core import validate
+
+
+class Gradients(NamedTuple):
+    """The gradients of all examples, as far as they are needed.
+
+    Attributes:
+        norms: [n], of the whole gradient of each example.
+        total: Weights [n] -> sum of the weighted gradients, in the order of the parameters.
+    """
+
+    norms: Array
+    total: Callable[[Array], Array]
+
+
+class Model(Protocol):
+    """A model whose parameters are one vector."""
+
+    def start(self, num_features: int, dtype: np.dtype) -> Array:
+        """Parameters before the first step; they are public."""
+        ...
+
+    def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
+        """Gradients of the logistic loss at features [n, d] and labels [n]."""
+        ...
+
+    def losses(self, parameters: Array, features: Array, labels: Array) -> Array:
+        """Logistic losses [n]."""
+        ...
+
+
+def _losses(logits: Array, labels: Array) -> Array:
+    return jax.nn.softplus(logits) - labels * logits
+
+
+def _ones(array: Array) -> Array:
+    """The array with a column of ones, for intercepts."""
+    return jnp.concatenate([array, jnp.ones_like(array[:, :1])], axis=1)
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """Logistic regression with an intercept, which is the last parameter."""
+
+    def start(self, num_features: int, dtype: np.dtype) -> Array:
+        """Zeros."""
+        return jnp.zeros(num_features + 1, dtype)
+
+    def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
+        """See `Model`. The gradient of an example is its residual times (x, 1)."""
+        inputs = _ones(features)
+        residuals = jax.nn.sigmoid(inputs @ parameters) - labels
+        lengths = jnp.sqrt(jnp.square(inputs).sum(axis=1))
+        return Gradients(jnp.abs(residuals) * lengths, lambda w: (w * residuals) @ inputs)
+
+    def losses(self, parameters: Array, features: Array, labels: Array) -> Array:
+        """See `Model`."""
+        return _losses(_ones(features) @ parameters, labels)
+
+
+@dataclass(frozen=True)
+class Network:
+    """One layer of tanh units, and a logistic output.
+
+    Attributes:
+        hidden: Units.
+        seed: Of the first parameters, which are public.
+    """
+
+    hidden: int = 16
+    seed: int = 0
+
+    def __post_init__(self):
+        validate.positive_int(hidden=self.hidden)
+        validate.positive_int(0, seed=self.seed)
+
+    def start(self, num_features: int, dtype: np.dtype) -> Array:
+        """Normal weights of variance 1 / inputs, and intercepts of 0."""
+        draw = np.random.default_rng(self.seed)
+        first = np.zeros((self.hidden, num_features + 1))
+        first[:, :-1] = draw.normal(size=(self.hidden, num_features)) / np.sqrt(num_features)
+        second = np.append(draw.normal(size=self.hidden) / np.sqrt(self.hidden), 0.0)
+        return jnp.asarray(np.concatenate([first.ravel(), second]), dtype)
+
+    def _parts(self, parameters: Array, inputs: Array) -> tuple[Array, Array, Array]:
+        """Weights of the output [hidden], activations with ones [n, hidden + 1] and logits [n]."""
+        size = self.hidden * inputs.shape[1]
+        first, second = parameters[:size].reshape(self.hidden, -1), parameters[size:]
+        active = _ones(jnp.tanh(inputs @ first.T))
+        return second[:-1], active, active @ second
+
+    def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
+        """See `Model`. The gradient of a dense layer is an outer product."""
+        inputs = _ones(features)
+        weights, active, logits = self._parts(parameters, inputs)
+        residuals = jax.nn.sigmoid(logits) - labels
+        deltas = residuals[:, None] * weights[None] * (1 - jnp.square(active[:, :-1]))
+        lengths = [jnp.square(array).sum(axis=1) for array in (deltas, inputs, active)]
+        norms = jnp.sqrt(lengths[0] * lengths[1] + jnp.square(residuals) * lengths[2])
+
+        def total(w: Array) -> Array:
+            hidden = (w[:, None] * deltas).T @ inputs
+            return jnp.concatenate([hidden.ravel(), (w * residuals) @ active])
+
+        return Gradients(norms, total)
+
+    def losses(self, parameters: Array, features: Array, labels: Array) -> Array:
+        """See `Model`."""
+        return _losses(self._parts(parameters, _ones(features))[2], labels)

@@ -1,0 +1,299 @@
+"""DP-SGD on small models as a mechanism: a draw is a training, an output the score of a canary.
+
+Trainings are independent, so thousands run at once: vectorised over trainings, and a scan over
+steps. A user's own `(key, records) -> score` in JAX is audited in the same way.
+
+References:
+    Abadi et al. (2016), Algorithm 1.
+    Nasr et al. (2023), for scores from all gradients; Chua et al. (2024), for shuffled batches.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import ArrayLike
+
+from dpjax.core import random, validate
+from dpjax.core.errors import needs
+from dpjax.core.types import RealSpace
+from dpjax.core.wording import BadValue
+from dpjax.databases import Pairs
+from dpjax.mechanisms._batches import FullBatch as FullBatch
+from dpjax.mechanisms._batches import Poisson as Poisson
+from dpjax.mechanisms._batches import Sampling
+from dpjax.mechanisms._batches import Shuffle as Shuffle
+from dpjax.mechanisms._models import Gradients, Logistic, Model
+from dpjax.mechanisms._models import Network as Network
+
+SCORES = ("likelihood", "final", "loss", "range", "max", "energy", "idle")
+"""Names of the scores; see `DpSgd`."""
+
+_INTERVAL = 1e-4
+"""Distance of the privacy losses by which an accountant computes."""
+
+_RUNS = 1024
+"""Trainings that are computed at once; more of them leave the caches of a processor."""
+
+
+def canary_pair(
+    features: ArrayLike,
+    labels: ArrayLike,
+    canary: ArrayLike | None = None,
+    *,
+    label: float = 1.0,
+    amplitude: float = 50.0,
+) -> Pairs:
+    """The records with a canary as the last row, and the same with its flag at 0.
+
+    Args:
+        features: [n, d], of all other records.
+        labels: [n], 0 or 1.
+        canary: [d], features of the canary. If None, it is `amplitude` on a coordinate of its own,
+            which is added to all records. Its gradient is then clipped in every step and has one
+            direction, and no other record has a part in it: a canary that saturates the clip.
+        label: Of the canary.
+        amplitude: Of a canary that is not given.
+
+    Returns:
+        One pair of float32 databases [n + 1, d + 2] or, with the coordinate, [n + 1, d + 3].
+
+    Raises:
+        ValueError: The shapes do not fit, or a number is not finite.
+
+    References:
+        Nasr et al. (2023), for canaries whose gradients are orthogonal to all others.
+    """
+    rows, answers = np.asarray(features, np.float32), np.asarray(labels, np.float32)
+    if rows.ndim != 2 or answers.shape != rows.shape[:1]:
+        raise BadValue(
+            f"features must be [n, d] and labels [n], but were {rows.shape} and {answers.shape}."
+        )
+    if canary is None:
+        rows = np.pad(rows, ((0, 0), (0, 1)))
+        own = np.zeros(rows.shape[1], np.float32)
+        own[-1] = amplitude
+    else:
+        own = np.asarray(canary, np.float32)
+        if own.shape != rows.shape[1:]:
+            raise BadValue(f"canary must be of shape {rows.shape[1:]}, but was {own.shape}.")
+    records = np.ones((len(rows) + 1, rows.shape[1] + 2), np.float32)
+    records[:-1, :-2], records[:-1, -2] = rows, answers
+    records[-1, :-2], records[-1, -2] = own, label
+    if not np.isfinite(records).all():
+        raise BadValue("features must be finite, as labels and the canary, but some are not.")
+    without = records.copy()
+    without[-1, -1] = 0
+    return Pairs(records[None], without[None], ("with and without the canary",))
+
+
+def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> Any:
+    """The privacy loss distribution that an accountant gives to DP-SGD, as a claim.
+
+    It is of the addition or removal of one record, and pessimistic: what it states is at least the
+    truth. `dpjax.audit` takes it as the claim of `Epsilon(delta)` and of `Profile()`.
+
+    Args:
+        noise_multiplier: sigma.
+        sampling: `FullBatch()` or `Poisson(rate)`.
+        num_steps: T.
+
+    Returns:
+        A `PrivacyLossDistribution` of dp_accounting.
+
+    Raises:
+        ModuleNotFoundError: dp_accounting is not installed.
+        ValueError: An argument is out of range, or batches are shuffled, whose level is not known.
+
+    References:
+        Doroshenko, Ghazi, Kamath, Kumar, Manurangsi (2022): connect-the-dots.
+    """
+    validate.positive(noise_multiplier=noise_multiplier)
+    validate.positive_int(num_steps=num_steps)
+    if not isinstance(sampling, FullBatch | Poisson):
+        raise BadValue(
+            f"sampling must be FullBatch() or Poisson(rate) for an accountant, but was {sampling}: "
+            "no accountant knows the level of shuffled batches, and that of Poisson sampling may "
+            "be too small for them."
+        )
+    needs("claims of an accountant", "accounting", "dp_accounting")
+    from dp_accounting.pld import privacy_loss_distribution
+
+    one = privacy_loss_distribution.from_gaussian_mechanism(
+        float(noise_multiplier),
+        value_discretization_interval=_INTERVAL,
+        sampling_prob=sampling.rate if isinstance(sampling, Poisson) else 1.0,
+        use_connect_dots=True,
+    )
+    return one.self_compose(num_steps)
+
+
+class Step(NamedTuple):
+    """What a score may look at after a step.
+
+    Attributes:
+        projection: Length of the noisy gradient along the canary's gradient, in units of the clip.
+        moved: Squared length by which the parameters moved.
+    """
+
+    projection: Array
+    moved: Array
+
+
+def _static(default: Any) -> Any:
+    return field(default=default, metadata={"static": True})
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class DpSgd:
+    """Trains a model by DP-SGD, and returns a score that tells whether a canary was present.
+
+    A database is a float array [n, d + 2] of records: d features, a label of 0 or 1, and a flag, 1
+    where the record is present. Both databases of a pair have the same rows; they differ in the
+    canary's flag (`dpjax.mechanisms.training.canary_pair`). In each step the gradients of the
+    records of a batch are clipped to a norm of C and added to normal noise of deviation sigma C;
+    the sum, divided by the expected size of a batch B, times the learning rate is subtracted.
+
+    Attributes:
+        noise_multiplier: sigma.
+        clip: C.
+        learning_rate: eta.
+        num_steps: T.
+        sampling: `FullBatch()`, `Poisson(rate)` or `Shuffle(size)`. Where a flag is 0, a record
+            keeps its place in a shuffled batch, with a gradient of zero.
+        model: `Logistic()` or `Network(hidden)`.
+        canary: Number of the canary's row.
+        score: What is returned, from the lengths x_t of the noisy gradients along the canary's,
+            in units of C. "likelihood": the sum of ln(1 - q + q exp((x_t - 1/2) / sigma^2)), which
+            is that of x_t where all records are in a batch; "final": the sum of x_t as the last
+            parameters alone show it, for `Logistic()`; "loss": minus the loss of the canary;
+            "range" and "max" of x_t; "energy": the sum of squared moves of the parameters; "idle":
+            steps that moved none.
+
+    Raises:
+        TypeError, ValueError: A parameter is of the wrong kind or out of range.
+    """
+
+    noise_multiplier: Any = 1.0
+    clip: Any = 1.0
+    learning_rate: Any = 1e-4
+    num_steps: int = _static(100)
+    sampling: Sampling = _static(FullBatch())  # noqa: RUF009 (frozen)
+    model: Model = _static(Logistic())  # noqa: RUF009 (frozen)
+    canary: int = _static(-1)
+    score: str = _static("likelihood")
+
+    output_space = RealSpace()
+
+    def __post_init__(self):
+        validate.positive_int(num_steps=self.num_steps)
+        validate.one_of(SCORES, score=self.score)
+        for name in ("noise_multiplier", "clip", "learning_rate"):
+            value = getattr(self, name)
+            if isinstance(value, int | float):
+                validate.positive(**{name: value})
+        if self.score == "final" and not isinstance(self.model, Logistic):
+            raise BadValue(
+                "score must not be 'final' for a network, whose gradients change their direction: "
+                "use 'likelihood' or 'loss'."
+            )
+
+    @property
+    def mu(self) -> float:
+        """Level of Gaussian differential privacy of full batches: sqrt(T) / sigma.
+
+        Raises:
+            ValueError: Batches are sampled, whose level an accountant computes.
+        """
+        if not isinstance(self.sampling, FullBatch):
+            raise BadValue(f"mu is that of FullBatch(), but sampling was {self.sampling}.")
+        return self.num_steps**0.5 / float(self.noise_multiplier)
+
+    def sample(self, key: Array, database: Array, num_samples: int) -> Array:
+        """Scores of trainings that begin anew, shape [num_samples]."""
+        self.sampling.check(database.shape[0])
+        keys = random.sample_keys(key, num_samples)
+        if num_samples <= _RUNS:
+            return jax.vmap(lambda own: self.train(own, database))(keys)
+        return jax.lax.map(lambda own: self.train(own, database), keys, batch_size=_RUNS)
+
+    def train(self, key: Array, database: Array) -> Array:
+        """The score of one training.
+
+        Args:
+            key: Typed key.
+            database: [n, d + 2], features, label and flag of each record.
+        """
+        features, labels, present = database[:, :-2], database[:, -2], database[:, -1]
+        start = self.model.start(features.shape[1], database.dtype)
+        of_all = random.fold_in(key, 2**32 - 1)
+        prepared = self.sampling.prepared(of_all, len(labels), self.num_steps)
+        own = slice(self.canary, None if self.canary == -1 else self.canary + 1)
+
+        def step(parameters: Array, number: Array) -> tuple[Array, Step]:
+            found = self.model.gradients(parameters, features, labels)
+            batch = self.sampling.batch(
+                random.fold_in(key, 2 * number), prepared, number, len(labels)
+            )
+            weights = present if batch is None else present * batch
+            noise = self.noise(self.noise_key(key, number), parameters)
+            noisy = self.clipped_sum(found, weights, features) + noise
+            move = self.learning_rate * noisy / self.divisor(weights)
+            move = self.applied(move, weights)
+            alone = self.model.gradients(parameters, features[own], labels[own])
+            along = alone.total(1 / jnp.maximum(alone.norms, 1e-30))
+            return parameters - move, Step((noisy @ along) / self.clip, jnp.square(move).sum())
+
+        last, steps = jax.lax.scan(step, start, jnp.arange(self.num_steps, dtype=jnp.uint32))
+        size = self.sampling.expected_size(len(labels))
+        return self._scored(steps, (start, last), database[own], size)
+
+    # What wrong implementations do differently; each is the right way here.
+
+    def clipped_sum(self, found: Gradients, weights: Array, features: Array) -> Array:
+        """The sum of the gradients of a batch, each clipped to the norm."""
+        return found.total(weights * jnp.minimum(1, self.clip / jnp.maximum(found.norms, 1e-30)))
+
+    def noise_key(self, key: Array, step: Array) -> Array:
+        """The key of a step's noise; keys of batches are the even numbers."""
+        return random.fold_in(key, 2 * step + 1)
+
+    def noise(self, key: Array, parameters: Array) -> Array:
+        """The noise of a step, which is added to the sum of gradients."""
+        normal = random.normal(key, len(parameters), dtype=parameters.dtype)
+        return self.noise_multiplier * self.clip * normal
+
+    def divisor(self, weights: Array) -> Array | float:
+        """What the sum of a batch is divided by: the expected size, which is public."""
+        return self.sampling.expected_size(len(weights))
+
+    def applied(self, move: Array, weights: Array) -> Array:
+        """The move of a step, which an empty batch does not change."""
+        return move
+
+    def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:
+        """The score from all steps, or from the last parameters alone."""
+        start, last = ends
+        x, features, labels = steps.projection, own[:, :-2], own[:, -2]
+        if self.score == "likelihood":
+            if not isinstance(self.sampling, Poisson):
+                return x.sum()
+            loss = (x - 0.5) / self.noise_multiplier**2
+            rate = self.sampling.rate
+            return jnp.logaddexp(jnp.log1p(-rate), jnp.log(rate) + loss).sum()
+        if self.score == "final":
+            alone = self.model.gradients(last, features, labels)
+            along = alone.total(1 / jnp.maximum(alone.norms, 1e-30))
+            return ((start - last) @ along) * (size / (self.clip * self.learning_rate))
+        if self.score == "loss":
+            return -self.model.losses(last, features, labels)[0]
+        return {
+            "range": lambda: x.max() - x.min(),
+            "max": x.max,
+            "energy": steps.moved.sum,
+            "idle": lambda: (steps.moved == 0).sum().astype(x.dtype),
+        }[self.score]()

@@ -1,0 +1,249 @@
+"""DP-SGD as a mechanism: gradients by autodiff, steps by a naive loop, laws by their formulas."""
+
+import math
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpjax
+from dpjax.core import random
+from dpjax.mechanisms.training import (
+    DpSgd,
+    FullBatch,
+    Logistic,
+    Network,
+    Poisson,
+    Shuffle,
+    accounted,
+    canary_pair,
+)
+
+RNG = np.random.default_rng(0)
+FEATURES = RNG.normal(size=(11, 4)).astype(np.float32)
+LABELS = (RNG.random(11) < 0.5).astype(np.float32)
+PAIR = canary_pair(FEATURES, LABELS, amplitude=5.0)
+DATABASE, NEIGHBOR = np.asarray(PAIR.database[0]), np.asarray(PAIR.neighbor[0])
+ALONE = canary_pair(np.zeros((0, 2)), np.zeros(0))
+
+
+@pytest.mark.parametrize("model", [Logistic(), Network(3)])
+def test_gradients_are_those_of_autodiff(model):
+    parameters = model.start(4, np.dtype(np.float32))
+    parameters = parameters + 0.3 * RNG.normal(size=parameters.shape).astype(np.float32)
+    found = model.gradients(parameters, FEATURES, LABELS)
+
+    def loss(parameters, x, y):
+        return model.losses(parameters, x[None], y[None])[0]
+
+    each = np.asarray(jax.vmap(jax.grad(loss), (None, 0, 0))(parameters, FEATURES, LABELS))
+    np.testing.assert_allclose(found.norms, np.linalg.norm(each, axis=1), rtol=2e-5)
+    weights = RNG.random(11).astype(np.float32)
+    np.testing.assert_allclose(found.total(weights), weights @ each, rtol=1e-4, atol=1e-5)
+
+
+def test_losses_are_logistic():
+    parameters = np.array([0.5, -1, 0, 2, 0.3], np.float32)
+    logits = FEATURES @ parameters[:4] + 0.3
+    chance = 1 / (1 + np.exp(-logits))
+    expected = -np.log(np.where(LABELS == 1, chance, 1 - chance))
+    np.testing.assert_allclose(Logistic().losses(parameters, FEATURES, LABELS), expected, rtol=1e-5)
+
+
+def naive(mechanism, key, records):
+    """One training of logistic regression, record by record; the lengths x_t of all steps."""
+    features, labels, present = records[:, :-2].astype(float), records[:, -2], records[:, -1]
+    inputs = np.append(features, np.ones((len(features), 1)), axis=1)
+    parameters, lengths = np.zeros(inputs.shape[1]), []
+    sampling, n = mechanism.sampling, len(records)
+    prepared = sampling.prepared(random.fold_in(key, 2**32 - 1), n, mechanism.num_steps)
+    for t in range(mechanism.num_steps):
+        batch = sampling.batch(random.fold_in(key, 2 * t), prepared, jnp.uint32(t), n)
+        batch = np.ones(n, bool) if batch is None else np.asarray(batch)
+        noise = random.normal(random.fold_in(key, 2 * t + 1), inputs.shape[1], dtype=jnp.float32)
+        total = mechanism.noise_multiplier * mechanism.clip * np.asarray(noise, float)
+        for i in range(n):
+            gradient = (1 / (1 + math.exp(-inputs[i] @ parameters)) - labels[i]) * inputs[i]
+            norm = np.linalg.norm(gradient)
+            if batch[i] and present[i]:
+                total += gradient * min(1, mechanism.clip / norm)
+            if i == n - 1:
+                own = gradient / norm
+        lengths.append(total @ own / mechanism.clip)
+        size = {FullBatch: n, Poisson: 0.4 * n, Shuffle: 4}[type(sampling)]
+        parameters -= mechanism.learning_rate * total / size
+    return np.array(lengths), parameters, own
+
+
+@pytest.mark.parametrize("sampling", [FullBatch(), Poisson(0.4), Shuffle(4)])
+@pytest.mark.parametrize("records", [DATABASE, NEIGHBOR])
+def test_trainings_are_those_of_a_naive_loop(sampling, records):
+    mechanism = DpSgd(0.7, clip=0.8, learning_rate=0.5, num_steps=8, sampling=sampling)
+    key = jax.random.key(3)
+    lengths, _, _ = naive(mechanism, key, records)
+    expected = {"max": lengths.max(), "range": np.ptp(lengths), "likelihood": lengths.sum()}
+    if isinstance(sampling, Poisson):
+        ratio = np.exp((lengths - 0.5) / 0.7**2)
+        expected["likelihood"] = np.log(0.6 + 0.4 * ratio).sum()
+    for score, value in expected.items():
+        found = replace(mechanism, score=score).train(key, jnp.asarray(records))
+        assert float(found) == pytest.approx(value, rel=1e-3, abs=1e-3)
+
+
+def test_the_last_parameters_show_the_sum_where_the_canary_saturates():
+    pair = canary_pair(FEATURES, LABELS)
+    options = {"noise_multiplier": 0.5, "num_steps": 30, "clip": 0.7}
+    for sampling in (FullBatch(), Poisson(0.3)):
+        last = DpSgd(**options, sampling=sampling, score="final")
+        key, records = jax.random.key(1), jnp.asarray(pair.database[0])
+        total = naive(replace(last, sampling=FullBatch()), key, pair.database[0])[0].sum()
+        found = float(last.train(key, records))
+        if sampling == FullBatch():
+            # Parameters near 0 have digits enough for a part in a thousand.
+            assert found == pytest.approx(total, rel=2e-3)
+        assert np.isfinite(found)
+
+
+def test_full_batches_of_the_canary_alone_are_normal():
+    """x_t = present + sigma z, so that the score is N(T present, T sigma^2); KS at 1e-5."""
+    mechanism = DpSgd(2.0, num_steps=9)
+    for records, mean in ((ALONE.database[0], 9.0), (ALONE.neighbor[0], 0.0)):
+        drawn = np.asarray(mechanism.sample(jax.random.key(0), jnp.asarray(records), 3000))
+        assert stats.kstest((drawn - mean) / 6, "norm").pvalue > 1e-5
+    assert mechanism.mu == 1.5
+
+
+def test_poisson_batches_of_the_canary_alone_are_mixtures():
+    """The largest of T draws of (1 - q) N(0, sigma^2) + q N(1, sigma^2); KS at 1e-5."""
+    rate, sigma, steps = 0.3, 0.4, 5
+    mechanism = DpSgd(sigma, num_steps=steps, sampling=Poisson(rate), score="max")
+    drawn = mechanism.sample(jax.random.key(5), jnp.asarray(ALONE.database[0]), 3000)
+
+    def law(x):
+        one = (1 - rate) * stats.norm.cdf(x / sigma) + rate * stats.norm.cdf((x - 1) / sigma)
+        return one**steps
+
+    assert stats.kstest(np.asarray(drawn), law).pvalue > 1e-5
+
+
+def test_batches():
+    keys = jax.random.split(jax.random.key(0), 2000)
+    poisson = Poisson(0.25)
+    nothing = poisson.prepared(jax.random.key(1), 7, 1)
+    taken = np.asarray(jax.vmap(lambda k: poisson.batch(k, nothing, jnp.uint32(0), 7))(keys))
+    # 14,000 coins: five standard deviations, and pairs of neighbours in one word are independent.
+    assert abs(taken.mean() - 0.25) < 5 * math.sqrt(0.1875 / 14_000)
+    assert abs((taken[:, 0] & taken[:, 4]).mean() - 0.0625) < 5 * math.sqrt(0.0586 / 2000)
+    shuffle = Shuffle(3)
+    prepared = shuffle.prepared(jax.random.key(2), 12, 8)
+    unused = jax.random.key(3)
+    steps = [np.asarray(shuffle.batch(unused, prepared, jnp.uint32(t), 12)) for t in range(8)]
+    for epoch in (steps[:4], steps[4:]):
+        assert (np.sum(epoch, axis=0) == 1).all() and (np.sum(epoch, axis=1) == 3).all()
+    assert any((a != b).any() for a, b in zip(steps[:4], steps[4:], strict=True))
+    places = jax.vmap(lambda k: shuffle.prepared(k, 12, 4)[0])(
+        jax.random.split(jax.random.key(4), 2000)
+    )
+    chances = np.array([(np.asarray(places)[:, 0] == b).mean() for b in range(4)])
+    assert np.all(abs(chances - 0.25) < 5 * math.sqrt(0.1875 / 2000))
+
+
+def test_blocks_draw_other_trainings():
+    mechanism = DpSgd(2.0, num_steps=2)
+    drawn = np.asarray(mechanism.sample(jax.random.key(0), jnp.asarray(ALONE.database[0]), 2500))
+    assert drawn.shape == (2500,) and len(np.unique(drawn)) > 2400
+
+
+@pytest.mark.slow
+def test_a_right_training_is_audited_near_its_level():
+    """mu = 2.5 of 10,000 trainings a side at a confidence of 1 - 1e-5."""
+    mechanism = DpSgd(4.0, num_steps=100)
+    pair = canary_pair(FEATURES, LABELS)
+    method = dpjax.Events(3000, 7000)
+    found = dpjax.audit(mechanism, pair, method=method, notion=dpjax.Gdp(), confidence=1 - 1e-5)
+    assert 2.0 < found.lower_bound <= 2.5
+
+
+def test_a_users_own_training_is_audited():
+    """A function (key, records) -> score of the same records, with half of its noise."""
+
+    def train(key, records):
+        noise = jax.random.normal(key, (10, 3))
+        gradient = jnp.array([1.0, 0, 0]) * records[-1, -1]
+        return (gradient[None] + 2.0 * noise).sum(axis=0)[0]
+
+    claim = math.sqrt(10) / 4
+    method = dpjax.Events(600, 1400)
+    found = dpjax.audit(
+        train, ALONE, method=method, notion=dpjax.Gdp(), claim=claim, confidence=0.99
+    )
+    assert found.verdict == "violated" and found.lower_bound < 2 * claim
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: DpSgd(score="best"), "score"),
+        (lambda: DpSgd(-1.0), "noise_multiplier must"),
+        (lambda: DpSgd(num_steps=0), "num_steps must"),
+        (lambda: DpSgd(model=Network(2), score="final"), "must not be 'final' for a network"),
+        (lambda: Poisson(1.0), "rate must"),
+        (lambda: Shuffle(0), "size must"),
+        (lambda: Network(0), "hidden must"),
+        (lambda: DpSgd(sampling=Poisson(0.1)).mu, "mu is that of FullBatch()"),
+        (lambda: canary_pair(np.zeros((3, 2)), np.zeros(2)), "features must be [n, d]"),
+        (lambda: canary_pair(np.zeros((3, 2)), np.zeros(3), np.zeros(3)), "canary must be of"),
+        (lambda: canary_pair(np.full((3, 2), np.nan), np.zeros(3)), "features must be finite"),
+        (
+            lambda: DpSgd(sampling=Shuffle(5)).sample(jax.random.key(0), jnp.asarray(DATABASE), 1),
+            "size must divide the number of records, 12",
+        ),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(make, sentence):
+    with pytest.raises(ValueError) as refused:
+        make()
+    assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("noise", "sampling", "steps", "delta", "epsilon"),
+    [
+        (10.0, FullBatch(), 100, 1e-5, 4.377178),
+        (2.0, FullBatch(), 4, 1e-6, 4.886554),
+        (8.0, Poisson(0.5), 20, 1e-5, 1.077176),
+        pytest.param(1.0, Poisson(0.1), 100, 1e-5, 7.046603, marks=pytest.mark.slow),
+        pytest.param(0.7, Poisson(0.004), 250, 1e-5, 1.496431, marks=pytest.mark.slow),
+    ],
+)
+def test_claims_of_an_accountant(noise, sampling, steps, delta, epsilon):
+    pytest.importorskip("dp_accounting")
+    claim = accounted(noise, sampling, steps)
+    assert dpjax.Epsilon(delta).claimed(claim) == pytest.approx(epsilon, abs=2e-5)
+
+
+def test_an_audit_scans_an_accountants_profile():
+    pytest.importorskip("dp_accounting")
+    claim = accounted(15.0, FullBatch(), 50)
+    mechanism = DpSgd(7.5, num_steps=50)
+    found = dpjax.audit(
+        mechanism, ALONE, method=dpjax.Events(600, 1400), notion=dpjax.Profile(), claim=claim
+    )
+    assert found.verdict == "violated"
+    epsilon, shown, claimed = found.statement.crossing
+    mu = 50**0.5 / 15
+    first, second = (stats.norm.cdf(s * mu / 2 - epsilon / mu) for s in (1, -1))
+    assert shown > claimed == pytest.approx(first - math.exp(epsilon) * second, abs=2e-4)
+
+
+def test_an_accountant_is_refused_where_it_says_nothing(monkeypatch):
+    with pytest.raises(ValueError, match=r"sampling must be FullBatch\(\) or Poisson"):
+        accounted(1.0, Shuffle(2), 10)
+    with pytest.raises(ValueError, match="noise_multiplier must"):
+        accounted(0.0, FullBatch(), 10)
+    monkeypatch.setattr("dpjax.core.errors.find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r"dpjax\[accounting\]"):
+        accounted(1.0, FullBatch(), 10)
