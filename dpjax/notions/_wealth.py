@@ -44,6 +44,7 @@ class BetWealth(Evidence):
     kind: ClassVar[str] = "wealth"
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
+    planned: ClassVar[bool] = False
     chosen: ClassVar[str] = (
         "Every draw was bet on many events at once, and the bound rests on all of these bets. This "
         "event shows most of them."
