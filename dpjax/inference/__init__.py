@@ -25,7 +25,9 @@ from dpjax.inference._chain import Way as Way
 from dpjax.inference._chain import chain_of as chain_of
 from dpjax.inference._chain import expected_bands as expected_bands
 from dpjax.inference._choice import choose_event as choose_event
+from dpjax.inference._divergences import ZCDP_ORDERS as ZCDP_ORDERS
 from dpjax.inference._divergences import renyi as renyi
+from dpjax.inference._divergences import two_points as two_points
 from dpjax.inference._divergences import zcdp as zcdp
 from dpjax.inference._events import Event as Event
 from dpjax.inference._events import event_lower_bound as event_lower_bound

@@ -50,12 +50,15 @@ class Evidence:
         scored: Name of the scores of pairs on a page.
         chosen: How the witness's event came about, in a sentence.
         resumable: Whether it holds the state of an audit that can take more draws.
+        planned: Whether the number of outputs was fixed before they were seen, so that binomial
+            bounds hold for the counts of the witness.
     """
 
     kind: ClassVar[str]
     resumable: ClassVar[bool] = False
     estimated: ClassVar[str] = "Estimate"
     scored: ClassVar[str] = "Score in the search"
+    planned: ClassVar[bool] = True
     chosen: ClassVar[str] = (
         "It was chosen by outputs that searched, and then counted on fresh ones."
     )

@@ -47,6 +47,7 @@ class BetWealth(Evidence):
     resumable: ClassVar[bool] = True
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
+    planned: ClassVar[bool] = False
     chosen: ClassVar[str] = (
         "Every draw was bet on many events at once, and the bound rests on all of these bets. Of "
         "all events, this one has the largest expected bound."

@@ -50,11 +50,16 @@ def new_figure(
     Raises:
         ModuleNotFoundError: matplotlib is missing; the message says how to get it.
     """
+    figure = blank_figure(size)
+    return figure, figure.subplots(num_rows, num_columns)
+
+
+def blank_figure(size: tuple[float, float]) -> "Figure":
+    """A figure without panels, of a width and height in inches; raises as `new_figure` does."""
     needs("figures", "plot", "matplotlib")
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size, layout="constrained", dpi=150)
-    return figure, figure.subplots(num_rows, num_columns)
+    return Figure(figsize=size, layout="constrained", dpi=150)
 
 
 def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title: str = "") -> None:

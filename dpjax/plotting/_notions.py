@@ -3,8 +3,6 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
 
 from dpjax.inference import Band, epsilon_of, largest, profile, renyi, trade_off
 from dpjax.plotting._canvas import (
@@ -17,6 +15,7 @@ from dpjax.plotting._canvas import (
     new_figure,
     titled,
 )
+from dpjax.plotting._claimed import Claimed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,57 +32,6 @@ _LEAST_DELTA = 1e-7
 
 _TOP = 1.15
 """Right end of an axis, in units of the largest epsilon."""
-
-
-class Claimed:
-    """What is claimed, as curves of other notions where the claim implies them.
-
-    Args:
-        kind: Name of the notion; None without a claim.
-        claim: A level, or points of a curve.
-        delta: Delta of a claimed epsilon.
-        order: Order of a claimed Renyi divergence.
-    """
-
-    def __init__(
-        self,
-        kind: str | None,
-        claim: float | list[list[float]] | None,
-        delta: float = 0.0,
-        order: float | None = None,
-    ):
-        self.kind = kind
-        self.points = np.array(claim, float) if isinstance(claim, list) else np.empty((0, 2))
-        self.level = claim if isinstance(claim, float) else 0.0
-        self.delta, self.order = delta, None if claim is None else order
-
-    def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Deltas under a claim of Gaussian privacy."""
-        if self.kind != "gdp" or self.level == 0:
-            return None
-        a, b = (s * self.level / 2 - epsilons / self.level for s in (1, -1))
-        return scipy.special.ndtr(a) - np.exp(epsilons) * scipy.special.ndtr(b)
-
-    def errors(self, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Least errors of the second kind under the claim."""
-        if self.kind == "trade-off":
-            return np.interp(x, self.points[:, 0], self.points[:, 1])
-        if self.kind == "gdp":
-            return scipy.special.ndtr(scipy.special.ndtri(1 - x) - self.level)
-        if self.kind in ("epsilon", "total-variation"):
-            epsilon = self.level if self.kind == "epsilon" else 0.0
-            delta = self.delta if self.kind == "epsilon" else self.level
-            first = 1 - delta - np.exp(epsilon) * x
-            return np.maximum(np.maximum(first, np.exp(-epsilon) * (1 - delta - x)), 0)
-        return None
-
-    def divergences(self, orders: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Largest divergences under the claim."""
-        if self.kind == "zcdp":
-            return self.level * orders
-        if self.kind == "gdp":
-            return self.level**2 / 2 * orders
-        return None
 
 
 def plot_notions(shown: Band, title: str, claim: Claimed, *, stacked: bool = False) -> "Figure":

@@ -1,5 +1,6 @@
 """Panels over outcomes: numbers at their place, intervals with their width, labels in slots."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import commonprefix
@@ -16,8 +17,17 @@ if TYPE_CHECKING:
 
 _SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
 
-_ENOUGH = 100
-"""Draws of both sides together that give a loss to about 0.2."""
+_ENOUGH = 400
+"""Draws of both sides together that give a loss to about 0.1."""
+
+_NOISE = 0.04
+"""Largest standard error of a density, in units of the largest density."""
+
+_STEP, _LEAST_TOP = 0.2, 0.5
+"""Largest noise between neighbouring steps of a loss, in units of its axis; least such axis."""
+
+_WIDE = 1.96
+"""Standard errors of an interval with a confidence of 95%."""
 
 _MANY, _TICKS = 40, 20
 """Most numbers that are drawn as bars rather than steps, and most labels that are named."""
@@ -36,6 +46,7 @@ class Strip:
         loss: [cells].
         event: bool [cells], the event that was counted.
         tail: bool [cells], which hold a tail, of a width that is not known.
+        noise: [cells], standard errors of the losses; None where the number of draws is not known.
     """
 
     low: np.ndarray
@@ -46,6 +57,7 @@ class Strip:
     loss: np.ndarray
     event: np.ndarray
     tail: np.ndarray
+    noise: np.ndarray | None = None
 
     @property
     def single(self) -> np.ndarray:
@@ -66,7 +78,7 @@ def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[St
     Args:
         curve: Curve of an `AuditResult` that counted outcomes or cells.
         num_samples: Draws a side; if given, cells that are too many for bars are joined with those
-            beside them until their loss is known well enough to be drawn.
+            beside them until shares and losses are known well enough to be drawn.
     """
     points = curve["points"]
     bounds = curve.get("bounds")
@@ -118,23 +130,77 @@ def _numbers(bounds: np.ndarray, columns: dict[str, np.ndarray]) -> Strip:
 
 
 def _joined(strip: Strip, num_samples: int) -> Strip:
-    """Neighbouring intervals as one, with what is empty between, until it holds enough draws."""
-    counts = strip.shares.sum(axis=0) * num_samples
+    """Neighbouring intervals as one, with what is empty between, until they are known well."""
+    counts = strip.shares * num_samples
     enough = min(_ENOUGH, 0.02 * counts.sum())
-    number, held, numbers = -1, np.inf, []
-    for cell, count in enumerate(counts):
-        apart = cell == 0 or strip.event[cell] != strip.event[cell - 1]
-        if apart or held >= enough or strip.single[cell] or strip.single[cell - 1]:
-            number, held = number + 1, 0.0
-        held += count
-        numbers.append(number)
-    first = np.searchsorted(numbers, np.arange(number + 1))
+    heights = _heights(strip, _groups(strip, counts, enough, np.inf), num_samples)
+    peak = float(np.max(heights, initial=0.0, where=np.isfinite(heights)))
+    numbers = _groups(strip, counts, enough, _NOISE * peak * num_samples)
+    first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     shares = np.add.reduceat(strip.shares, first, axis=1)
     loss = np.abs(np.diff(np.log(shares + 0.5 / num_samples), axis=0))[0]
+    noise = np.sqrt((1 / (shares * num_samples + 0.5)).sum(axis=0))
     tail = np.logical_or.reduceat(strip.tail, first)
     low, high, event = strip.low[first], strip.high[last], strip.event[first]
-    return Strip(low, high, None, strip.per, shares, loss, event, tail)
+    return Strip(low, high, None, strip.per, shares, loss, event, tail, noise)
+
+
+def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> np.ndarray:
+    """Number of the bin of each cell, rising from 0.
+
+    Args:
+        strip: Cells.
+        counts: [2, cells], outputs of both sides.
+        enough: Outputs of both sides that a bin holds, except at the end of a part of the event.
+        largest: Largest standard error of the count of a side over the width of the bin.
+    """
+    single = strip.single
+    numbers = np.zeros(len(strip.low), int)
+    start, begin = 0, 0  # of the bin, and of the part in which bins may be joined
+    for cell in range(1, len(numbers) + 1):
+        held = counts[:, start:cell].sum(axis=1)
+        width = strip.high[cell - 1] - strip.low[start]
+        known = np.isinf(largest) or np.sqrt(held.max()) <= largest * width
+        full = held.sum() >= enough and known
+        apart = cell == len(numbers) or strip.event[cell] != strip.event[cell - 1]
+        apart = bool(apart or single[cell] or single[cell - 1])
+        if apart and not full and start > begin:
+            numbers[start:cell] = numbers[start - 1]  # what is left joins the bin before it
+        if cell < len(numbers) and (apart or full):
+            numbers[cell:] = numbers[cell - 1] + 1
+            start = cell
+        if apart:
+            begin = cell
+    return numbers
+
+
+def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
+    """Densities [2, bins] of the bins with a width that is known, NaN elsewhere."""
+    first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
+    last = np.append(first[1:], len(numbers)) - 1
+    widths = strip.high[last] - strip.low[first]
+    shares = np.add.reduceat(strip.shares, first, axis=1)
+    known = (widths > 0) & ~np.logical_or.reduceat(strip.tail, first)
+    known &= shares.sum(axis=0) * num_samples >= _ENOUGH
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(known, shares / widths, np.nan)
+
+
+def known_losses(strip: Strip) -> np.ndarray:
+    """The losses [cells] of a strip, NaN where noise would hide the shape of the curve.
+
+    The standard deviation of the step between two neighbours is at most a fifth of the axis.
+    """
+    if strip.noise is None or strip.few:
+        return strip.loss
+    step = math.sqrt(2) * strip.noise
+    top = _LEAST_TOP
+    for cell in np.argsort(step):
+        if step[cell] > _STEP * max(top, strip.loss[cell]):
+            break
+        top = max(top, strip.loss[cell])
+    return np.where(step <= _STEP * top, strip.loss, np.nan)
 
 
 def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -181,9 +247,12 @@ def strip_loss_panel(axes: "Axes", strip: Strip, *, label: str = "loss (search)"
         middle, widths = (strip.low + strip.high) / 2, strip.high - strip.low
         axes.bar(middle, strip.loss, 0.6 * widths, color=LOSS, alpha=0.5, label=label)
     else:
-        _steps(axes, strip, strip.loss, color=LOSS, label=label, linewidth=1)
+        loss = known_losses(strip)
+        _steps(axes, strip, loss, color=LOSS, label=label, linewidth=1)
         single = strip.single
-        axes.plot(strip.low[single], strip.loss[single], "o", color=LOSS, markersize=4)
+        axes.plot(strip.low[single], loss[single], "o", color=LOSS, markersize=4)
+        if strip.noise is not None:
+            _ribbon(axes, strip, loss)
     axes.set_ylabel("privacy loss")
 
 
@@ -228,6 +297,15 @@ def _steps(axes: "Axes", strip: Strip, height: np.ndarray, **style: Any) -> None
     gaps = np.flatnonzero(low[1:] > high[:-1] + 1e-9 * np.abs(high[:-1])) + 1
     edges = np.insert(low, gaps, high[gaps - 1])
     axes.stairs(np.insert(height, gaps, np.nan), [*edges, high[-1]], baseline=None, **style)
+
+
+def _ribbon(axes: "Axes", strip: Strip, loss: np.ndarray) -> None:
+    """Pointwise confidence of 95% around the loss of each interval."""
+    assert strip.noise is not None
+    for low, high, middle, noise in zip(strip.low, strip.high, loss, strip.noise, strict=True):
+        if high > low and np.isfinite(middle):
+            ends = max(middle - _WIDE * noise, 0.0), middle + _WIDE * noise
+            axes.fill_between([low, high], *ends, color=LOSS, alpha=0.18, linewidth=0)
 
 
 def _runs(strip: Strip) -> Sequence[tuple[float, float]]:

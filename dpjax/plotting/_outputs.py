@@ -56,24 +56,34 @@ class Marks(NamedTuple):
     claim: float | None
 
 
-def plot_outputs(
-    title: str,
-    curve: JsonObject,
-    marks: Marks | None,
-    *,
-    discrete: bool,
-    num_samples: int | None = None,
-    score: str | None = None,
-) -> "Figure":
-    """Densities on both sides (above) and the loss with its witness and bound (below).
+class Outputs(NamedTuple):
+    """What is drawn of the outputs.
 
-    Args:
-        title: Title of the figure.
+    Attributes:
         curve: Points with densities at both sides and losses.
         marks: Marks of the panel of losses; None for levels that are no loss.
         discrete: Whether points are outcomes or cells rather than reals with densities.
         num_samples: Draws a side behind the curve, if known.
         score: Name of the number that vectors became, or None.
+    """
+
+    curve: JsonObject
+    marks: Marks | None
+    discrete: bool
+    num_samples: int | None = None
+    score: str | None = None
+
+    def strips(self) -> list[Strip]:
+        """Strips of outcomes or cells; none of densities."""
+        return strips_of(self.curve, self.num_samples) if self.discrete else []
+
+
+def plot_outputs(title: str, shown: Outputs) -> "Figure":
+    """Densities on both sides (above) and the loss with its witness and bound (below).
+
+    Args:
+        title: Title of the figure.
+        shown: What is drawn.
 
     Raises:
         ModuleNotFoundError: matplotlib is missing.
@@ -81,20 +91,31 @@ def plot_outputs(
     References:
         Askin, Kutta, Dette (2022), Figure 3.
     """
-    strips = strips_of(curve, num_samples) if discrete else []
+    strips = shown.strips()
     rows = 2 * max(len(strips), 1)
     figure, axes = new_figure(rows, 1, size=(WIDTH, _PANEL * rows))
-    panels = axes.reshape(-1, 2)
-    for (above, below), strip in zip(panels, strips, strict=discrete):
+    fill_outputs(axes.reshape(-1, 2), shown, strips)
+    return titled(figure, title)
+
+
+def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) -> None:
+    """Draws outputs into panels.
+
+    Args:
+        panels: Panels [max(strips, 1), 2], of shares and of losses.
+        shown: What is drawn.
+        strips: `shown.strips()`.
+    """
+    for (above, below), strip in zip(panels, strips, strict=shown.discrete):
         draw_outcomes(above, below, strip)
-        if score is not None:
-            below.set_xlabel(fill(literal(score), LINE))
-    if not discrete:
+        if shown.score is not None:
+            below.set_xlabel(fill(literal(shown.score), LINE))
+    if not shown.discrete:
         above, below = panels[0]
-        draw_densities(above, below, curve)
+        draw_densities(above, below, shown.curve)
     for above, below in panels:
-        if marks is not None:
-            _mark(below, marks, strips)
+        if shown.marks is not None:
+            _mark(below, shown.marks, strips)
         # Both panels have the same outputs.
         ends = [*above.get_xlim(), *below.get_xlim()]
         if max(ends) - min(ends) < 1.5 and any(strip.names for strip in strips):
@@ -105,12 +126,11 @@ def plot_outputs(
             panel.set_xlim(min(ends), max(ends))
             panel.set_ylim(bottom=0)
     for column in panels.T:
-        shown = {}
+        entries = {}
         for panel in column:
             handles, labels = panel.get_legend_handles_labels()
-            shown = dict(zip(labels, handles, strict=True)) | shown
-        legend_above(column[0], shown)
-    return titled(figure, title)
+            entries = dict(zip(labels, handles, strict=True)) | entries
+        legend_above(column[0], entries)
 
 
 def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:

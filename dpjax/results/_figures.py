@@ -7,6 +7,8 @@ from dpjax.results._parts import Parts
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from dpjax.plotting import Claimed, Errors, Outputs
+
 
 def levels_figure(result: Parts) -> "Figure":
     """The bounds, the estimate and the claim on one line."""
@@ -21,25 +23,26 @@ def levels_figure(result: Parts) -> "Figure":
 
 def outputs_figure(result: Parts) -> "Figure":
     """The outputs and their loss with the witness; the levels where there is no curve."""
-    from dpjax.plotting import Marks, plot_outputs
+    from dpjax.plotting import plot_outputs
 
-    witness, observed, curve = result.witness, result.evidence, result.evidence.curve
-    if curve is None or witness is None:
-        return levels_figure(result)
-    # A level other than epsilon is no loss.
-    marks = None
-    if result.notion.takes_delta:
-        claim = result.claim if isinstance(result.claim, int | float) else None
-        marks = Marks(witness.output, result.estimate, result.lower_bound, claim)
-    title, score = f"{result.mechanism}: {result.verdict}", observed.settings.get("score")
-    return plot_outputs(
-        f"{title} ({witness.pair})",
-        curve,
-        marks,
-        discrete=witness.bandwidth is None,
-        num_samples=observed.num_samples,
-        score=score and score["words"],
-    )
+    shown = _outputs(result)
+    return levels_figure(result) if shown is None else plot_outputs(_title(result), shown)
+
+
+def trade_off_figure(result: Parts) -> "Figure":
+    """False alarms and misses of tests: the claim, the bound or band, and the witness."""
+    from dpjax.plotting import plot_trade_off
+
+    return plot_trade_off(_title(result), _errors(result))
+
+
+def figure_of(result: Parts) -> "Figure":
+    """The trade-off with the outputs at its side; the levels where neither can be drawn."""
+    from dpjax.plotting import plot_overview
+
+    if not has_trade_off(result):
+        return outputs_figure(result)
+    return plot_overview(_title(result), _errors(result), _outputs(result))
 
 
 def notions_figure(result: Parts, *, stacked: bool = False) -> "Figure | None":
@@ -65,6 +68,65 @@ def notions_figure(result: Parts, *, stacked: bool = False) -> "Figure | None":
     return plot_notions(band, title, claimed, stacked=stacked)
 
 
-def figure_of(result: Parts) -> "Figure":
-    """The figure that tells most."""
-    return notions_figure(result) or outputs_figure(result)
+def _title(result: Parts) -> str:
+    pair = "" if result.witness is None else f" ({result.witness.pair})"
+    return f"{result.mechanism}: {result.verdict}{pair}"
+
+
+def _outputs(result: Parts) -> "Outputs | None":
+    """What is drawn of outputs; None where there is no curve."""
+    from dpjax.plotting import Marks, Outputs
+
+    witness, observed, curve = result.witness, result.evidence, result.evidence.curve
+    if curve is None or witness is None:
+        return None
+    # A level other than epsilon is no loss.
+    marks = None
+    if result.notion.takes_delta:
+        claim = result.claim if isinstance(result.claim, int | float) else None
+        marks = Marks(witness.output, result.estimate, result.lower_bound, claim)
+    score, discrete = observed.settings.get("score"), witness.bandwidth is None
+    return Outputs(curve, marks, discrete, observed.num_samples, score and score["words"])
+
+
+def _errors(result: Parts) -> "Errors":
+    """What is drawn of tests that tell the two databases apart."""
+    from dpjax.plotting import Errors, Seen
+
+    stated, witness = result.statement, result.witness
+    counted = result.evidence.counted
+    claim = stated.claim
+    said = f"claim {claim:g}" if isinstance(claim, int | float) else "claimed curve"
+    seen = None
+    if witness is not None and witness.event_counts is not None:
+        sure = stated.own_confidence if counted.planned else None
+        larger = 0 if witness.larger == "database" else 1
+        words = isinstance(witness.output, str) or witness.event is None
+        event = f"the output is {witness.output}" if words else str(witness.event)
+        seen = Seen(witness.event_counts, result.evidence.trials, larger, event, sure)
+    return Errors(
+        _of_pair(result, claim),
+        _of_pair(result, stated.lower_bound if stated.curve is None else None),
+        said,
+        f"lower bound {stated.lower_bound:.3f}",
+        seen,
+        counted.simultaneous(stated.own_confidence),
+    )
+
+
+def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed":
+    """A level of one record as one of the pair; no level where that is not known."""
+    from dpjax.plotting import Claimed
+
+    notion, distance = result.notion, result.recipe["distance"]
+    if distance > 1:
+        scales = notion.name == "gdp" or (notion.name == "epsilon" and notion.delta == 0)
+        level = level * distance if scales and isinstance(level, float) else None
+    kind, order = None if level is None else notion.name, getattr(notion, "order", None)
+    return Claimed(kind, level, notion.delta, order)
+
+
+def has_trade_off(result: Parts) -> bool:
+    """Whether there is a line or a point to be drawn."""
+    shown = _errors(result)
+    return shown.seen is not None or shown.claim.kind is not None

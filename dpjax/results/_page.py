@@ -10,9 +10,16 @@ from dpjax.notions import Epsilon, Gdp, Part, Renyi, Rows, TotalVariation, Zcdp
 from dpjax.partitions import EVERYWHERE
 from dpjax.plotting import figure_svg
 from dpjax.report import Figure, Page, Section, Table, Verdict, result_text
-from dpjax.results._figures import notions_figure, outputs_figure
+from dpjax.results._figures import has_trade_off, notions_figure, outputs_figure, trade_off_figure
 from dpjax.results._parts import Parts
-from dpjax.results._words import HEADLINES, claimed, outputs_caption, pretty, witness_story
+from dpjax.results._words import (
+    HEADLINES,
+    claimed,
+    outputs_caption,
+    pretty,
+    trade_off_caption,
+    witness_story,
+)
 
 NOT_TESTED = (
     "Databases other than the pairs listed above.",
@@ -59,7 +66,7 @@ def _shown(result: Parts, drawn: bool) -> list[Section]:
     rows = counted.table(stated, result.sure)
     if (down := result.refuted_at) is not None:
         rows.append(("The claim is refuted at every error probability down to", down))
-    found = [Section("What was shown", (), figures[:1], Table([*rows]), result.notes)]
+    found = [Section("What was shown", (), figures, Table([*rows]), result.notes)]
     found += [_section(part) for part in counted.parts()]
     if witness is not None:
         found.append(Section("The witness", tuple(witness_story(result, witness))))
@@ -73,7 +80,8 @@ def _shown(result: Parts, drawn: bool) -> list[Section]:
         found[-1] = found[-1]._replace(table=event)
     if answers := _answers(result):
         every = "Lower bounds from the same counts, all with the confidence of this audit together."
-        found.append(Section("Every notion", (every,), figures[1:], Table([*answers])))
+        shown = _every_notion(result) if drawn else ()
+        found.append(Section("Every notion", (every,), shown, Table([*answers])))
     if result.evidence.num_confirm is not None:
         pairs = (
             "The search chose the first of them. What it expected of the best of many pairs is too "
@@ -142,15 +150,23 @@ def _allowance(subject: JsonObject) -> str:
 
 
 def _figures(result: Parts) -> tuple[Figure, ...]:
-    """Figures of the outputs or the levels, and of every notion."""
+    """Figures of the trade-off, and of the outputs or the levels."""
+    title, found = f"Audit of {result.mechanism}", []
+    if has_trade_off(result):
+        said = trade_off_caption(result)
+        found.append(Figure(said, figure_svg(trade_off_figure(result), "tests", title, said)))
     said = outputs_caption(result)
-    figure, title = outputs_figure(result), f"Audit of {result.mechanism}"
-    first = Figure(said, figure_svg(figure, "outputs", title, said))
+    found.append(Figure(said, figure_svg(outputs_figure(result), "outputs", title, said)))
+    return tuple(found)
+
+
+def _every_notion(result: Parts) -> tuple[Figure, ...]:
+    """The figure of every notion; none from evidence of one question."""
     every = notions_figure(result, stacked=True)
     if every is None:
-        return (first,)
+        return ()
     said = (
         "What the counts show of every notion at once: of the privacy profile, of the errors of a "
         "test that tells the two databases apart, and of Renyi divergences."
     )
-    return first, Figure(said, figure_svg(every, "notions", "Every notion", said))
+    return (Figure(said, figure_svg(every, "notions", "Every notion", said)),)

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class AuditResult(Parts, Shown):
     """What an audit found, in the parts of `Parts`: it serialises to JSON and back.
 
-    `plot` draws the profile, the trade-off curve and Renyi divergences with their bounds after a
-    chain of sets; otherwise densities and loss over the region, with the witness; and without
-    these, the bounds, the estimate and the claim alone.
+    `plot` draws the trade-off of false alarms and misses, with the region that the claim forbids,
+    the lower bound (or the band of a chain) and the witness; at its right, the outputs and their
+    loss where they were counted. Without a claim and a witness, it draws the levels alone.
     """
 
     def bound(self, notion: Notion) -> Statement:

@@ -145,3 +145,20 @@ def outputs_caption(result: Parts) -> str:
             f"{first:.4g} of fresh outputs at the database and of {second:.4g} at its neighbor."
         )
     return said
+
+
+def trade_off_caption(result: Parts) -> str:
+    """What the figure of the trade-off shows."""
+    said = (
+        "An adversary who sees one output guesses which of the two databases it came from. Each "
+        "test has a rate of false alarms and a rate of misses: the nearer to the lower left "
+        "corner, the more an output gives away."
+    )
+    if result.claim is not None:
+        said += " The claim forbids every test in the shaded region."
+    witness = result.witness
+    if witness is not None and witness.event_counts is not None:
+        said += (
+            " The point is the test that asks for the witness's event, counted on fresh outputs."
+        )
+    return said

@@ -59,8 +59,8 @@ def test_a_report_says_what_was_found(results, name, kind):
     else:
         assert result.evidence.counted.assumed in text and f"{result.upper_bound:.4f}" in text
     html = kind == ".html"
-    # The sign of the verdict and one figure; and the script of the buttons, which is ours.
-    assert text.count("<svg") == 2 * html and text.count("<script") == html
+    # The sign of the verdict and two figures; and the script of the buttons, which is ours.
+    assert text.count("<svg") == 3 * html and text.count("<script") == html
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -114,7 +114,7 @@ def test_vectors_have_a_report_with_their_score():
     boxes = dpjax.Events(2_000, 4_000, region=([-1, -1], [2, 2]))
     for method, words in ((METHODS["events"], "a vector with"), (boxes, "likelier at the data")):
         text = page(dpjax.audit(plane, pairs, method=method))
-        assert text.count("<svg") == 2 and words in text.partition("How to do it again")[0]
+        assert text.count("<svg") == 3 and words in text.partition("How to do it again")[0]
 
 
 def test_files(results, tmp_path):

@@ -393,7 +393,7 @@ def test_curves_of_a_pair_are_compared_with_claims_of_one_record(monkeypatch, di
 
 def test_pages_have_figures_where_html_shows_them(results):
     pytest.importorskip("matplotlib")
-    for kind, number in ((".html", 1), (".md", 0)):
+    for kind, number in ((".html", 2), (".md", 0)):
         page = results["events"].page(kind)
         assert sum(len(section.figures) for section in page.sections) == number
 
@@ -411,11 +411,11 @@ def test_a_figure_shows_outputs_where_there_are_some_and_else_the_level(results,
     for shown in (result, bare, dataclasses.replace(result, witness=None), gdp):
         outputs_figure(shown)
     assert [name for name, *_ in drawn] == ["plot_outputs", *["plot_levels"] * 2, "plot_outputs"]
-    title, curve, marks = drawn[0][1]
+    title, (curve, marks, *options) = drawn[0][1]
     assert title == f"laplace: {result.verdict} (pair 0)" and curve == result.evidence.curve
     assert tuple(marks) == (result.witness.output, result.estimate, result.lower_bound, 0.5)
-    assert drawn[0][2] == {"discrete": True, "num_samples": 2_000, "score": None}
-    assert drawn[3][1][2] is None
+    assert options == [True, 2_000, None]
+    assert drawn[3][1][1].marks is None
     levels = (result.lower_bound, result.upper_bound, result.estimate, 0.5, "confidence 0.999")
     assert drawn[1][1] == (f"laplace: {result.verdict}", "epsilon", *levels)
 

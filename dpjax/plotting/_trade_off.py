@@ -1,0 +1,182 @@
+"""The trade-off of a test: false alarms against misses, the claim, and the witness in between."""
+
+from textwrap import fill
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.inference import Band, clopper_pearson, trade_off
+from dpjax.plotting._canvas import (
+    CLAIM,
+    DATABASE,
+    LOSS,
+    NEIGHBOR,
+    WIDTH,
+    legend_above,
+    literal,
+    new_figure,
+    titled,
+)
+from dpjax.plotting._claimed import Claimed, errors_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_GUIDES = (0.5, 1.0, 2.0, 3.0)
+"""Levels of epsilon that are drawn as thin lines."""
+
+_ROOM = 1.5
+"""Side of the panel over the largest probability that must be seen in it."""
+
+_POINTS, _LINE = 401, 30
+"""Number of points of a curve; characters of a line beside the witness."""
+
+
+class Seen(NamedTuple):
+    """Counts of the witness's event.
+
+    Attributes:
+        counts: Fresh outputs in the event at the database and at its neighbor.
+        trials: Fresh outputs at the database and at its neighbor.
+        larger: 0 if the event is likelier at the database, 1 if at the neighbor.
+        event: The event, in words.
+        confidence: Confidence of the box around the point; None where the number of outputs
+            depends on what was seen, so that no binomial bound holds.
+    """
+
+    counts: tuple[int, int]
+    trials: tuple[int, int]
+    larger: int
+    event: str
+    confidence: float | None
+
+    def point(self) -> tuple[float, float]:
+        """Shares of false alarms and of misses of the test that asks for the event."""
+        shares = [count / number for count, number in zip(self.counts, self.trials, strict=True)]
+        return shares[1 - self.larger], 1 - shares[self.larger]
+
+    def box(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
+        """Intervals of false alarms and of misses that hold together."""
+        if self.confidence is None:
+            return None
+        # Four one-sided bounds, each with a quarter of the error.
+        own = 1 - (1 - self.confidence) / 4
+        (low, high), (few, many) = (
+            clopper_pearson(self.counts[side], self.trials[side], own)
+            for side in (1 - self.larger, self.larger)
+        )
+        return (float(low), float(high)), (1 - float(many), 1 - float(few))
+
+
+class Errors(NamedTuple):
+    """Errors of tests that tell the two databases apart, and what is claimed of them.
+
+    Attributes:
+        claim: The claim, of this pair.
+        lower: The lower bound, of this pair; left out where there is a band.
+        claimed: The claim, in words.
+        bound: The lower bound in words.
+        seen: Counts of the witness, or None.
+        band: Band of a chain, or None.
+    """
+
+    claim: Claimed
+    lower: Claimed
+    claimed: str
+    bound: str
+    seen: Seen | None
+    band: Band | None
+
+
+def plot_trade_off(title: str, shown: Errors) -> "Figure":
+    """Draws the trade-off of false alarms and misses.
+
+    Args:
+        title: Title of the figure.
+        shown: What is drawn.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing.
+    """
+    figure, axes = new_figure(size=(WIDTH, WIDTH + 0.9))
+    draw_trade_off(axes, shown)
+    return titled(figure, title)
+
+
+def draw_trade_off(axes: "Axes", shown: Errors) -> None:
+    """Draws the trade-off into a panel: claim, bound or band, witness and guide lines.
+
+    Args:
+        axes: The panel, which becomes a square.
+        shown: What is drawn.
+    """
+    (left, right), (low, high) = _window(shown.seen)
+    x = np.linspace(left, right, _POINTS)
+    for epsilon in _GUIDES:
+        axes.plot(x, errors_of(epsilon, 0.0, x), color="gray", linewidth=0.6, alpha=0.5)
+        at = 1 / (1 + np.exp(epsilon))
+        axes.text(at, at, f"ε {epsilon:g}", transform=axes.transAxes, color="gray", fontsize=7)
+    axes.plot([0, 1], [1, 0], color="gray", linewidth=0.8, linestyle=":")
+    if (errors := shown.claim.errors(x)) is not None:
+        axes.fill_between(x, low, np.maximum(errors, low), color=CLAIM, alpha=0.18, linewidth=0,
+                          label=f"forbidden by the {shown.claimed}")  # fmt: skip
+        axes.plot(x, errors, color=CLAIM, linewidth=1.2)
+    if shown.band is not None:
+        axes.plot(*_reached(shown), color=DATABASE, label="the best test is on or below this line")
+    elif (errors := shown.lower.errors(x)) is not None:
+        axes.plot(x, errors, color=DATABASE, linestyle="--", linewidth=1.2, label=shown.bound)
+    if shown.seen is not None:
+        _witness(axes, shown.seen)
+    axes.set(xlim=(left, right), ylim=(low, high), aspect="equal")
+    alarm, miss = "probability of a false alarm", "probability of a miss"
+    if shown.seen is not None:
+        sides = ("database", "neighbor")
+        alarm = f"false alarm: the event at the {sides[1 - shown.seen.larger]}"
+        miss = f"miss: no event at the {sides[shown.seen.larger]}"
+    axes.set(xlabel=alarm, ylabel=miss)
+    axes.locator_params(nbins=5)
+    legend_above(axes)
+
+
+def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The square that is shown: everything, or a corner where the event or its opposite is rare."""
+    if seen is None:
+        return (0.0, 1.0), (0.0, 1.0)
+    alarms, misses = seen.box() or ((seen.point()[0],) * 2, (seen.point()[1],) * 2)
+    rare = _ROOM * max(alarms[1], 1 - misses[0])
+    common = _ROOM * max(1 - alarms[0], misses[1])
+    if min(rare, common) >= 0.5:
+        return (0.0, 1.0), (0.0, 1.0)
+    if rare <= common:
+        return (0.0, rare), (1 - rare, 1.0)
+    return (1 - common, 1.0), (0.0, common)
+
+
+def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Misses of the best test, at most, in the direction of the witness."""
+    assert shown.band is not None
+    alarms, misses = trade_off(shown.band)
+    if shown.seen is None or shown.seen.larger == 0:
+        return alarms, misses
+    return misses, alarms
+
+
+def _witness(axes: "Axes", seen: Seen) -> None:
+    at, box = seen.point(), seen.box()
+    label = "witness" if box is None else f"witness; box: confidence {seen.confidence:g}"
+    if box is not None:
+        from matplotlib.patches import Rectangle
+
+        (left, right), (low, high) = box
+        axes.add_patch(
+            Rectangle((left, low), right - left, high - low, facecolor=NEIGHBOR, alpha=0.35,
+                      edgecolor=NEIGHBOR, linewidth=0.8, zorder=4)
+        )  # fmt: skip
+    axes.plot(*at, "o", color=NEIGHBOR, markersize=4, label=label, zorder=5, linestyle="none")
+    axes.annotate(
+        fill(literal(seen.event), _LINE), at, (0.98, 0.97), textcoords="axes fraction", ha="right",
+        va="top", fontsize=9, color=LOSS,
+        arrowprops={"arrowstyle": "-", "color": NEIGHBOR, "linewidth": 0.8, "shrinkB": 4},
+    )  # fmt: skip

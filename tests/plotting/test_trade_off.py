@@ -1,0 +1,129 @@
+"""The picture of a result: errors of tests, and curves that are no static."""
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import mechanisms
+from dpjax.plotting import Claimed, Seen
+from dpjax.plotting._outcomes import known_losses, strips_of
+
+PAIRS = [(0.0, 1.0)]
+X = np.linspace(0, 1, 21)
+
+
+def divergence(order, p, q):
+    """Of two outcomes, from the definition."""
+    total = p**order * q ** (1 - order) + (1 - p) ** order * (1 - q) ** (1 - order)
+    return np.log(total) / (order - 1)
+
+
+def allowed(claim, x, miss):
+    """Whether a test with these errors is within the claim, from the definitions."""
+    p, q = 1 - miss, x
+    if claim.kind == "epsilon":
+        factor = np.exp(claim.level)
+        within = [a <= factor * b + claim.delta for a, b in ((p, q), (q, p), (1 - p, 1 - q),
+                                                             (1 - q, 1 - p))]  # fmt: skip
+        return all(within)
+    orders = [claim.order] if claim.kind == "renyi" else [2.0, 4.0, 16.0]
+    levels = [claim.level if claim.kind == "renyi" else a * claim.level for a in orders]
+    both = [max(divergence(a, p, q), divergence(a, q, p)) for a in orders]
+    return all(value <= level for value, level in zip(both, levels, strict=True))
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        Claimed("epsilon", 1.0), Claimed("epsilon", 0.7, 0.05), Claimed("renyi", 0.5, order=4.0),
+        Claimed("zcdp", 0.3), Claimed("profile", [[0.7, 0.05]]),
+    ],
+)  # fmt: skip
+def test_the_forbidden_region_is_that_of_the_definition(claim):
+    asked = Claimed("epsilon", 0.7, 0.05) if claim.kind == "profile" else claim
+    for x, error in zip(X[1:-1], claim.errors(X)[1:-1], strict=True):
+        assert 0 <= error <= 1 - x
+        assert allowed(asked, x, min(error + 1e-6, 1 - x))
+        if claim.kind != "zcdp" and error > 0:
+            assert not allowed(asked, x, error - 1e-6)
+
+
+def test_regions_of_other_claims_have_closed_forms():
+    np.testing.assert_allclose(Claimed("total-variation", 0.3).errors(X), np.maximum(0.7 - X, 0))
+    assert Claimed(None, None).errors(X) is None
+    middle = Claimed("gdp", 1.0).errors(np.array([0.5]))
+    np.testing.assert_allclose(middle, 0.15865525393145707)  # Phi(-1)
+
+
+def test_the_box_holds_both_errors_together():
+    """The probability, enumerated, that a box of confidence 0.9 misses the point."""
+    from scipy.stats import binom
+
+    trials, truth, confidence = (30, 25), (0.2, 0.6), 0.9
+    missed = 0.0
+    for a in range(trials[0] + 1):
+        for b in range(trials[1] + 1):
+            (left, right), (low, high) = Seen((a, b), trials, 1, "", confidence).box()
+            alarm, miss = Seen((a, b), trials, 1, "", confidence).point()
+            assert left <= alarm <= right and low <= miss <= high
+            if not (left <= truth[0] <= right and low <= 1 - truth[1] <= high):
+                missed += binom.pmf(a, trials[0], truth[0]) * binom.pmf(b, trials[1], truth[1])
+    assert 0.02 < missed <= 1 - confidence
+
+
+METHODS = [
+    ({"claim": 0.3}, mechanisms.Laplace(1.0)),
+    ({"claim": 0.3, "method": dpjax.Local(2_000, 4_000)}, mechanisms.Laplace(1.0)),
+    ({"claim": 0.3, "method": dpjax.Sequential()}, mechanisms.Laplace(1.0)),
+    ({"claim": 0.3}, mechanisms.Laplace(200.0)),
+    ({"claim": 0.3, "distance": 2}, mechanisms.Laplace(1.0)),
+    ({"claim": 0.1, "notion": dpjax.Zcdp()}, mechanisms.Gaussian(1.0)),
+    ({"claim": [(0.0, 0.2)], "notion": dpjax.Profile()}, mechanisms.Gaussian(1.0)),
+    ({"claim": 0.5, "notion": dpjax.Gdp()}, mechanisms.Gaussian(1.0)),
+]
+
+
+@pytest.mark.parametrize(("options", "mechanism"), METHODS)
+def test_every_result_is_a_point_among_claims(options, mechanism):
+    pytest.importorskip("matplotlib")
+    result = dpjax.audit(mechanism, PAIRS, **options)
+    axes = result.plot().axes[0]
+    drawn = {line.get_label(): np.array(line.get_data()) for line in axes.get_lines()}
+    (point,) = [at for label, at in drawn.items() if label.startswith("witness")]
+    shares = np.array(result.witness.event_counts) / result.evidence.trials
+    likelier = 1 if result.witness.larger == "neighbor" else 0
+    np.testing.assert_allclose(point[:, 0], [shares[1 - likelier], 1 - shares[likelier]])
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    assert left <= point[0, 0] <= right and low <= point[1, 0] <= high
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert any(label.startswith("forbidden") for label in labels)
+    boxed = any("box" in label for label in labels)
+    # A sequential audit stops when it has seen enough: its counts have no binomial law.
+    assert boxed == (not isinstance(options.get("method"), dpjax.Sequential))
+
+
+def rough(values, top):
+    """Noise between neighbours in units of the axis, from second differences."""
+    return np.std(np.diff(values, 2)) / np.sqrt(6) * np.sqrt(2) / top
+
+
+@pytest.mark.parametrize(
+    "mechanism", [mechanisms.Laplace(1.0), mechanisms.Gaussian(1.0), mechanisms.Laplace(50.0)]
+)
+def test_no_curve_is_louder_than_a_fifth_of_its_range(mechanism):
+    result = dpjax.audit(mechanism, PAIRS)
+    (strip,) = strips_of(result.curve, result.num_samples)
+    with np.errstate(divide="ignore"):
+        heights = strip.shares / (strip.high - strip.low)
+    for side in heights[:, ~strip.tail]:
+        assert len(side) > 8 and rough(side, side.max()) < 0.2
+    losses = known_losses(strip)
+    known = losses[np.isfinite(losses)]
+    if mechanism == mechanisms.Laplace(50.0):
+        assert len(known) == 0  # a loss of 0.02 is not seen in 20,000 draws
+        return
+    assert len(known) > 8 and rough(known, max(known.max(), 0.5)) < 0.2
+    # The fine cells, which were drawn before, are louder.
+    (fine,) = strips_of(result.curve)
+    cells = fine.loss[np.isfinite(fine.loss)]
+    assert rough(cells, 0.5) > 2 * rough(known, 0.5)
