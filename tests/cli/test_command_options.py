@@ -58,7 +58,7 @@ def test_options_of_a_method_are_its_arguments(method):
 def test_options_of_a_source_are_its_arguments(source):
     fields = {field.name for field in SUBJECTS[source]} - OTHER_WORDS
     audits = {"pairs", "num_samples", "num_confirm", "num_draws"}
-    more = {"mechanism": {"epsilon", "param"}, "samples": {"column"}}
+    more = {"mechanism": {"epsilon", "param"}, "samples": {"column", "column_y"}}
     assert fields <= owned(source)
     assert owned(source) - fields - audits <= more.get(source, set())
     assert (audits <= owned(source)) == (source != "samples")
