@@ -75,5 +75,9 @@ def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
     calls = -(-total // subject.batch_size) if subject.batched else total
     said = f"{total:,} outputs by {calls:,} calls of {subject.name} take about {seconds} in all"
     if subject.time_limit is not None:
-        return f"{said}, within --time-limit {subject.time_limit:g}."
+        # The time of all outputs that were asked for says nothing of an audit that stops before.
+        return (
+            f"{subject.name} is called for at most {total:,} outputs, until --time-limit "
+            f"{subject.time_limit:g} (seconds) is over."
+        )
     return f"{said}; --time-limit 60 would draw as many as fit into a minute."

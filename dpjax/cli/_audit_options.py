@@ -182,7 +182,15 @@ _ROWS: Table = {
     ),
     "column": option(
         list[str],
-        "The column of the outputs, by name or number from 0; twice if Y has another than X.",
+        "The column of the outputs, by name or number from 0; several, with commas between them, "
+        "are one vector.",
+        metavar="NAME,...",
+        owners=("samples",),
+    ),
+    "column_y": option(
+        str,
+        "The column of Y, where it differs from that of X.",
+        metavar="NAME,...",
         owners=("samples",),
     ),
     "resume": option(

@@ -101,11 +101,14 @@ def _recorded(written: Given, stack: ExitStack) -> "Recorded":
     from dpjax.sources.readers import Recording, read_samples
 
     columns = written.get("column", [])
-    if len(columns) > 2:
+    if len(columns) > 1:
         raise ValueError(
-            f"--column must be given at most twice, for X and for Y, but was {len(columns)} times."
+            f"--column must be given once, but was given {len(columns)} times: give the columns of "
+            f"a vector as --column {','.join(columns)}, and another column for Y as --column-y."
         )
-    column_of_each = [columns[0], columns[-1]] if columns else [None, None]
+    column = _column(columns[0]) if columns else None
+    other = _column(written["column_y"]) if "column_y" in written else column
+    column_of_each = [column, other]
     files = list(written["samples"])
     if files.count("-") > 1:
         raise ValueError("--samples can take one side alone from standard input, but had - twice.")
@@ -114,7 +117,9 @@ def _recorded(written: Given, stack: ExitStack) -> "Recorded":
         files[files.index("-")] = str(standard_input(folder))
     places = list(zip(files, column_of_each, strict=True))
     x, y = (Recording(*place) for place in places)
-    names = [f"{side.name}:{side.column}" if len(columns) > 1 else side.name for side in (x, y)]
+    names = [x.name, y.name]
+    if column != other:
+        names = [f"{side.name}:{_column_words(side.column)}" for side in (x, y)]
     options = declared_values(DECLARED_SOURCES["samples"], written)
     recorded = Recorded(x, y, name=" / ".join(names), **options)
     if written["method"] != "local":
@@ -134,3 +139,13 @@ def _one_run(written: Given) -> "OneRun":
     scores, included = (Recording(written["one_run"], written[n]) for n in ("score", "included"))
     options = declared_values(DECLARED_SOURCES["one_run"], written)
     return OneRun(scores, included, name=scores.name, **options)
+
+
+def _column(text: str) -> str | list[str]:
+    """A column, or those of a vector, with commas between them."""
+    names = [name.strip() for name in text.split(",")]
+    return names if len(names) > 1 else text
+
+
+def _column_words(column: object) -> str:
+    return ",".join(map(str, column)) if isinstance(column, list) else str(column)

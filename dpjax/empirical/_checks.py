@@ -38,6 +38,11 @@ class IndependenceCheck:
     autocorrelation_p_value: float
     p_value: float
 
+    @property
+    def dependent(self) -> bool:
+        """Whether the databases look dependent; False where that cannot be tested."""
+        return self.p_value <= FALSE_ALARMS
+
     def __str__(self) -> str:
         """The check in one sentence."""
         if np.isnan(self.p_value):
@@ -45,7 +50,7 @@ class IndependenceCheck:
         verdict = (
             "the databases look dependent (independent ones do at most once in "
             f"{1 / FALSE_ALARMS:.0f} times), and the privacy levels rest on their independence"
-            if self.p_value <= FALSE_ALARMS
+            if self.dependent
             else f"no sign of dependence, for which p would be at most {FALSE_ALARMS:g}"
         )
         return (

@@ -82,7 +82,7 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
     settings = result_text(result.to_dict()["settings"])
     return Page(
         f"Empirical privacy of {query}",
-        Verdict("estimate", "An estimate, and no proof", f"{who}. {result.vanishing_sentence()}"),
+        verdict_of(result, f"{who}. {result.vanishing_sentence()}"),
         (
             Section("What was claimed", (asked,)),
             *_sections(result, noise, figures or {}),
@@ -97,6 +97,20 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
         f"Written on {datetime.date.today().isoformat()} by dpjax.",
         result.to_dict(),
     )
+
+
+def verdict_of(result: Estimated, sentence: str, headline: str | None = None) -> Verdict:
+    """The verdict of an analysis: doubtful where the databases look dependent.
+
+    Args:
+        result: The analysis.
+        sentence: What was found.
+        headline: What is said first; by default that it is an estimate.
+    """
+    if any(check.dependent for check in result.independence):
+        said = "The privacy levels rest on independent databases, and these look dependent. "
+        return Verdict("doubtful", "Doubtful: the databases look dependent", said + sentence)
+    return Verdict("estimate", headline or "An estimate, and no proof", sentence)
 
 
 def _sections(

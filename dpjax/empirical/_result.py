@@ -13,8 +13,8 @@ from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
 from dpjax.empirical._density import Density
 from dpjax.empirical._figures import plot_empirical
 from dpjax.empirical._parts import Bucket, Estimated
-from dpjax.empirical._report import empirical_document
-from dpjax.report import Glance, Page, Shown, Verdict
+from dpjax.empirical._report import empirical_document, verdict_of
+from dpjax.report import Glance, Page, Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,7 +102,7 @@ class EmpiricalPrivacy(Estimated, Shown):
             (f"delta at epsilon = {epsilon:.4g}", f"{delta:.3e}, total risk {risk:.3e}")
             for epsilon, delta, _, risk, _ in self.curve(5)
         ]
-        return Glance(title, Verdict("estimate", title, sentence), rows)
+        return Glance(title, verdict_of(self, sentence, title), rows)
 
     def __repr__(self) -> str:
         return neutral(

@@ -31,7 +31,7 @@ def plot_overview(title: str, errors: Errors, outputs: Outputs | None) -> "Figur
     strips = outputs.strips()
     rows = 2 * max(len(strips), 1)
     figure = blank_figure((2 * WIDTH, max(_PANEL * rows, WIDTH + 0.9)))
-    left, right = np.asarray(figure.subfigures(1, 2), object)
+    ((left, right),) = figure.subfigures(1, 2, squeeze=False)
     draw_trade_off(left.subplots(), errors)
     fill_outputs(np.reshape(right.subplots(rows, 1), (-1, 2)), outputs, strips)
     return titled(figure, title, 2 * LINE)

@@ -248,7 +248,8 @@ class _Watched:
         (self._key, self._run), self._tally = seed, tally
         self.taken: dict[tuple[int, int], tuple[int, float]] = {}
         self._seen: dict[tuple[int, int, bytes], tuple[int, int]] = {}
-        self._constant: dict[tuple[int, int], bool] = {}
+        # The only value that a side has given so far, or None where there were several.
+        self._constant: dict[tuple[int, int], complex | None] = {}
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
         """Words of the seeds of a stream."""
@@ -282,7 +283,7 @@ class _Watched:
 
     def notes(self, pair: int) -> list[str]:
         """What was seen at the chosen pair."""
-        if not all(self._constant.get((pair, side)) for side in (0, 1)):
+        if any(self._constant.get((pair, side)) is None for side in (0, 1)):
             return []
         return [
             "All outputs at each of the two databases were the same: the mechanism may draw no "
@@ -292,8 +293,9 @@ class _Watched:
     def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
         """Refuses a batch that was seen elsewhere; the same outputs may be asked for again."""
         values = outputs.values[:, 0] + 1j * outputs.labels
-        constant = self._constant.get((pair, side), True)
-        self._constant[pair, side] = constant and bool(np.all(values == values[0]))
+        # A batch may hold a single output: compare with the first one of all.
+        only = self._constant.get((pair, side), complex(values[0]))
+        self._constant[pair, side] = only if np.all(values == only) else None
         for size in _BEGINNINGS:
             counts = np.unique(values[:size], return_counts=True)[1]
             # No distribution gives these outputs a larger probability than their own frequencies.

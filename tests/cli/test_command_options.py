@@ -60,7 +60,11 @@ def test_options_of_a_method_are_its_arguments(method):
 def test_options_of_a_source_are_its_arguments(source):
     fields = {field.name for field in SUBJECTS[source]} - OTHER_WORDS
     audits = {"pairs", "num_samples", "num_confirm", "num_draws"}
-    more = {"mechanism": {"epsilon", "param"}, "samples": {"column"}, "one_run": {"score"}}
+    more = {
+        "mechanism": {"epsilon", "param"},
+        "samples": {"column", "column_y"},
+        "one_run": {"score"},
+    }
     assert fields <= owned(source)
     assert owned(source) - fields - audits <= more.get(source, set())
     assert (audits <= owned(source)) == (source not in ("samples", "one_run"))

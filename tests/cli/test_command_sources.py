@@ -100,15 +100,38 @@ def test_two_columns_of_one_table_are_the_two_sides(run, monkeypatch, tmp_path):
     np.savetxt("t.csv", sides, "%.17g", ",", header="before,after", comments="")
     table = ("audit", "--samples", "t.csv", "t.csv", "--column", "before")
     # Above 1 with a chance of 1e-5.
-    done = run(*table, "--column", "after", "--json", "--confidence", 0.99999)
+    done = run(*table, "--column-y", "after", "--json", "--confidence", 0.99999)
     found = json.loads(done.output)
     assert done.exit_code == 0 and found["provenance"]["mechanism"] == "t.csv:before / t.csv:after"
     assert 0.5 < found["statement"]["lower_bound"] <= 1
     expected = dpjax.audit(dpjax.Recorded(*sides.T), confidence=0.99999)
     assert found["statement"]["lower_bound"] == expected.lower_bound
-    for more, said in (((), "on both sides"), (("--column", 1, "--column", 0), "at most twice")):
+    for more, said in (((), "on both sides"), (("--column", "after"), "--column before,after")):
         done = run(*table, *more)
         assert done.exit_code == 2 and said in done.error
+
+
+def test_several_columns_are_one_vector(run, monkeypatch, tmp_path):
+    """The sides differ in no column alone, but in the sum of both."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    sides = rng.choice([-1.0, 1.0], size=(2, 4000, 2))
+    sides[1, :, 1] = sides[1, :, 0]
+    for name, side in zip("xy", sides, strict=True):
+        table = np.column_stack([side[:, 0], np.arange(4000), side[:, 1]])
+        np.savetxt(f"{name}.csv", table, "%.17g", ",", header="count,row,mean", comments="")
+    done = run("audit", "--samples", "x.csv", "y.csv", "--column", "count,mean", "--json")
+    bound = json.loads(done.output)["statement"]["lower_bound"]
+    assert done.exit_code == 0 and bound == dpjax.audit(dpjax.Recorded(*sides)).lower_bound > 2
+    recordings = [dpjax.Recording(f"{name}.csv", ["count", "mean"]) for name in "xy"]
+    assert dpjax.audit(dpjax.Recorded(*recordings)).lower_bound == bound
+    alone = run("audit", "--samples", "x.csv", "y.csv", "--column", "count", "--json")
+    assert json.loads(alone.output)["statement"]["lower_bound"] < 0.2
+    same = ("audit", "--samples", "x.csv", "x.csv", "--column", "count,mean")
+    done = run(*same, "--column-y", "mean,count")
+    assert done.exit_code == 2 and "on both sides" in done.error
+    done = run(*same[:3], "y.csv", "--column", "count,count")
+    assert done.exit_code == 2 and "different columns" in done.error
 
 
 def test_files_with_a_figure_and_a_report(run, tmp_path):

@@ -66,9 +66,9 @@ def test_what_is_announced():
         "draw as many as fit into a minute."
     )
     limited = dpjax.CommandMechanism("prog {database}", time_limit=90.0)
-    assert _announced("command", limited, 200, "0:01:30") == (
-        "200 outputs by 200 calls of prog {database} take about 0:01:30 in all, within "
-        "--time-limit 90."
+    assert _announced("command", limited, 200, "246:00:00") == (
+        "prog {database} is called for at most 200 outputs, until --time-limit 90 (seconds) is "
+        "over."
     )
     assert _announced("mechanism", None, 10**9, "0:01:30") == (
         "1,000,000,000 outputs take about 0:01:30 in all."

@@ -2,6 +2,7 @@
 
 import json
 from itertools import combinations, pairwise, permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -427,3 +428,13 @@ def test_coverage_in_words():
     check = check_coverage(np.array([4, 4, 1, 0]), 4)
     assert (check.fewest, check.num_everywhere, check.num_rare) == (0, 2, 2)
     assert "2 appear in fewer than half" in str(check)
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_the_headline_says_that_databases_look_dependent(dependent):
+    noise = np.random.default_rng(5).normal(size=(60, 20))
+    steps = np.cumsum(noise, axis=0) if dependent else noise
+    result = empirical_privacy(10 + steps, "mean", epsilon=[0.0, 1.0])
+    for verdict in (result._document(Path("x.md"))[0].verdict, result._glance().verdict):
+        assert (verdict.kind == "doubtful") == dependent
+        assert ("look dependent" in verdict.headline) == dependent

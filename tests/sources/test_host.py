@@ -367,3 +367,20 @@ def test_outputs_that_never_come_again_cannot_be_compared():
         ValueError, match=r"outputs of .* labels, such as 'run-.*nothing to compare"
     ):
         audit(identified, [(0, 1)], num_samples=500)
+
+
+def varied(database, rng):
+    return float(rng.integers(3))
+
+
+def fixed(database, rng):
+    return database
+
+
+def test_constancy_is_judged_over_all_batches():
+    """A function of one output a call makes batches of one, each of which is constant."""
+    limits = Events(400, 400)
+    for function, constant in ((varied, False), (fixed, True)):
+        subject = HostMechanism(function, batched=False, batch_size=1)
+        notes = dpjax.audit(subject, PAIR, method=limits).notes
+        assert any("were the same" in note for note in notes) == constant

@@ -50,17 +50,19 @@ class Recording:
             .tsv.gz or .txt.gz where it is packed. Text files have one output a line: numbers,
             several numbers for vectors, or labels.
         column: Which column holds the outputs, by name or by number from 0 (in an npz file: the
-            name of the array); None where there is one, or where the columns are a vector's.
+            name of the array), or a list of them, whose numbers are one vector a row; None where
+            there is one, or where all columns are a vector's.
         paths: The files, in order, as they were named.
 
     Raises:
         FileNotFoundError: A file does not exist.
         ModuleNotFoundError: It needs a package that is not installed.
-        ValueError: A file is a folder or of another kind, or no file fits the pattern.
+        ValueError: A file is a folder or of another kind, no file fits the pattern, or a column is
+            named twice.
     """
 
     where: str | Path | Sequence[str | Path]
-    column: str | int | None = None
+    column: str | int | Sequence[str | int] | None = None
     paths: list[Path] = field(init=False, repr=False, compare=False)
     _folder: Path = field(init=False, repr=False, compare=False)
 
@@ -68,6 +70,12 @@ class Recording:
         # Found once: what is audited may change the folder of the process.
         object.__setattr__(self, "paths", _found(self.where))
         object.__setattr__(self, "_folder", Path.cwd())
+        if isinstance(self.column, list | tuple):
+            names = [str(name) for name in self.column]
+            if not names or len(set(names)) < len(names):
+                raise BadValue(
+                    f"column must name different columns, at least one, but was {self.column!r}."
+                )
         seen: set[Path] = set()
         for path in self.paths:
             refuse_endless("samples file", path)
@@ -94,9 +102,12 @@ class Recording:
     @property
     def origins(self) -> dict[tuple[int, int, str | None], str]:
         """The files as the system knows them, whatever they are called, and the column."""
-        column = None if self.column is None else str(self.column)
-        found = ((self._at(path).stat(), path) for path in self.paths)
-        return {(entry.st_dev, entry.st_ino, column): str(path) for entry, path in found}
+        columns = self.column if isinstance(self.column, list | tuple) else [self.column]
+        names = [None if column is None else str(column) for column in columns]
+        found = [(self._at(path).stat(), path) for path in self.paths]
+        return {
+            (entry.st_dev, entry.st_ino, name): str(path) for entry, path in found for name in names
+        }
 
     @property
     def notes(self) -> list[str]:
@@ -139,11 +150,43 @@ class Recording:
 
     def _of(self, path: Path) -> Iterator[np.ndarray]:
         with _naming(path):
-            yield from _READERS[_ending(path)](self._at(path), self.column, _ROWS)
+            read, column = _READERS[_ending(path)], self.column
+            if isinstance(column, list | tuple):
+                parts = [read(self._at(path), name, _ROWS) for name in column]
+                yield from _beside(parts, [str(name) for name in column])
+            else:
+                assert column is None or isinstance(column, str | int)
+                yield from read(self._at(path), column, _ROWS)
 
     def _at(self, path: Path) -> Path:
         """Where a file lies, from whatever folder the process is in now."""
         return self._folder / path
+
+
+def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iterator[np.ndarray]:
+    """Rows [n, columns] of columns that are read apart, whose chunks may have different lengths.
+
+    Raises:
+        ValueError: A column holds something other than one number a row, or is shorter than others.
+    """
+    held: list[np.ndarray | None] = [None] * len(parts)
+    while True:
+        for place, part in enumerate(parts):
+            if held[place] is None:
+                held[place] = next((chunk for chunk in part if len(chunk)), None)
+        chunks = [chunk for chunk in held if chunk is not None]
+        if not chunks:
+            return
+        if len(chunks) < len(parts):
+            raise ValueError(f"the columns {', '.join(names)} differ in length")
+        for name, chunk in zip(names, chunks, strict=True):
+            if chunk.ndim > 1 or chunk.dtype.kind in "USO":
+                raise ValueError(
+                    f"column {name!r} holds no numbers: several columns are one vector of numbers"
+                )
+        size = min(map(len, chunks))
+        yield np.stack([chunk[:size] for chunk in chunks], axis=1)
+        held = [chunk[size:] if len(chunk) > size else None for chunk in chunks]
 
 
 @contextmanager
@@ -171,7 +214,9 @@ def _naming(path: Path) -> Iterator[None]:
         ) from error
 
 
-def read_samples(path: str | Path, column: str | int | None = None) -> np.ndarray:
+def read_samples(
+    path: str | Path, column: str | int | Sequence[str | int] | None = None
+) -> np.ndarray:
     """All outputs of a file in memory, one a row; see `Recording`.
 
     Returns:
