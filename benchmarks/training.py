@@ -1,0 +1,93 @@
+"""Trainings a second, and how often nine wrong training loops are refuted, and their right twins.
+
+Prints Markdown tables, and exits with 1 where a wrong loop was refuted in fewer than 19 of 20 seeds
+or a right one in more than chance allows.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from corpus import most_false_refutations
+from corpus.training import TRAININGS, Training
+
+from dpjax.mechanisms.training import (
+    DpSgd,
+    FullBatch,
+    Logistic,
+    Network,
+    Poisson,
+    Shuffle,
+    canary_pair,
+)
+
+RECORDS, FEATURES, NEEDED_SHARE = 200, 20, 0.95
+LOOPS = {
+    "full batch": (FullBatch(), Logistic(), 100),
+    "Poisson, rate 0.1": (Poisson(0.1), Logistic(), 100),
+    "shuffled, batches of 20": (Shuffle(20), Logistic(), 100),
+    "network 20-16-1, full batch": (FullBatch(), Network(16), 50),
+}
+
+
+def speed(name: str, trainings: int) -> str:
+    """Trainings a second by the clock and by the processor's time, as a row of a table."""
+    sampling, model, steps = LOOPS[name]
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(RECORDS - 1, FEATURES - 1))
+    records = canary_pair(features, rng.integers(0, 2, RECORDS - 1)).database[0]
+    mechanism = DpSgd(2.0, num_steps=steps, sampling=sampling, model=model)
+    drawn = jax.jit(lambda key: mechanism.sample(key, records, trainings))
+    drawn(jax.random.key(0)).block_until_ready()
+    clock, processor = time.perf_counter(), time.process_time()
+    drawn(jax.random.key(1)).block_until_ready()
+    clock, processor = time.perf_counter() - clock, time.process_time() - processor
+    return f"| {name} | {steps} | {trainings / clock:,.0f} | {trainings / processor:,.0f} |"
+
+
+def refuted(entry: Training, seeds: range) -> tuple[str, bool]:
+    """How often an entry and its twin are refuted, and whether that is as it should be."""
+    start, cells, passed = time.perf_counter(), [], True
+    for wrong in (True, False):
+        results = [entry.audit(wrong, seed) for seed in seeds]
+        count = sum(result.verdict == "violated" for result in results)
+        limit = int(np.ceil(NEEDED_SHARE * len(seeds)))
+        passed &= count >= limit if wrong else count <= most_false_refutations(len(seeds))
+        median = np.median([result.lower_bound for result in results])
+        cells.append(f"{count} of {len(seeds)} ({median:.2f})")
+    seconds = (time.perf_counter() - start) / (2 * len(seeds))
+    text = f"| {entry.name} | {entry.notion.symbol} | {entry.claim:.3f} | {entry.trainings:,} | "
+    return f"{text}{' | '.join(cells)} | {seconds:.2f} |", passed
+
+
+def main() -> int:
+    """Command line; 1 where an entry missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--only", default="", help="part of an entry's name")
+    parser.add_argument("--trainings", type=int, default=8192, help="in the measurement of speed")
+    arguments = parser.parse_args()
+    print(f"{RECORDS} records of {FEATURES} features, {jax.devices()[0].platform}\n")
+    print("| loop | steps | trainings a second | a second of the processor |\n|---|---|---|---|")
+    for name in LOOPS:
+        print(speed(name, arguments.trainings), flush=True)
+    print("\nRefuted, and the median bound, of the wrong loop and of its right twin:\n")
+    print("| loop | notion | claim | trainings a side | wrong | right | s an audit |")
+    print("|---|---|---|---|---|---|---|", flush=True)
+    all_passed = True
+    for entry in TRAININGS:
+        if arguments.only in entry.name:
+            text, passed = refuted(entry, range(arguments.seeds))
+            all_passed &= passed
+            print(text, flush=True)
+    return 0 if all_passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
