@@ -63,7 +63,13 @@ def zcdp(band: Band, nodes: ArrayLike | None = None) -> float:
 
 
 def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
-    """The divergence of an order between (p, 1 - p) and (q, 1 - q); it rises in p above q."""
+    """The divergence of an order between (p, 1 - p) and (q, 1 - q); it rises in p above q.
+
+    Args:
+        p: [...], in [0, 1].
+        q: [...], in (0, 1).
+        order: At least 1; that of Kullback and Leibler is 1.
+    """
     if order == 1:
         return scipy.special.rel_entr(p, q) + scipy.special.rel_entr(1 - p, 1 - q)
     with np.errstate(divide="ignore"):

@@ -17,8 +17,8 @@ from dpjax.partitions.outputs import Outputs
 PILOT = 2**16
 """Largest size of a pilot, in outputs a side."""
 
-_MAX_LABELS = 2**16
-"""Largest number of labels of a partition."""
+_MAX_LABELS = 2 * PILOT
+"""Largest number of labels of a partition: those of a pilot in which no label occurs twice."""
 
 _MAX_CELLS = 2**18
 """Largest number of cells of a partition."""
@@ -67,8 +67,8 @@ def lay(
     """
     if len(names) > _MAX_LABELS:
         raise ValueError(
-            f"the outputs have more than {_MAX_LABELS} distinct labels, hardly any of them twice: "
-            "return numbers, or group the labels."
+            f"the outputs have more than {_MAX_LABELS} distinct labels: return numbers, or group "
+            "the labels."
         )
     labels = np.concatenate([side.labels[~side.alone] for side in pilot])
     sides = [side.values[~side.alone] for side in pilot]

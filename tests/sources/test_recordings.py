@@ -236,6 +236,15 @@ def test_all_distinct_reals_are_no_outcomes():
             dpjax.audit(Recorded(X, Y, discrete=True), method=method)
 
 
+def test_many_labels_that_come_again_are_counted():
+    """400,000 outputs a side of 100,000 labels, of which the first half is twice as likely at x."""
+    rng = np.random.default_rng(0)
+    weight = np.where(np.arange(100_000) < 50_000, 2.0, 1.0)
+    x, y = (rng.choice(100_000, 400_000, p=w / w.sum()) for w in (weight, weight[::-1]))
+    result = dpjax.audit(Recorded(x.astype("U6"), y.astype("U6")))
+    assert 0 <= result.lower_bound < np.log(2) and not result.doubts
+
+
 def test_labels_that_are_all_different_are_refused(tmp_path):
     names = [f"run-{number}" for number in range(2000)]
     (tmp_path / "x.txt").write_text("\n".join(names[:1000]))

@@ -207,7 +207,7 @@ def test_parts_that_do_not_fit_are_refused(given, message):
         ({"mechanism": "laplace", "runs": 0}, "runs must be"),
         (
             {"mechanism": "laplace", "method": "mpl"},
-            "method .mpl. is not known; known: events, hist",
+            "method .mpl. is not known; known: events, guesses, hist",
         ),
         ({"mechanism": "laplace", "estimator": "mpl"}, "an entry has no 'estimator'"),
         ({"mechanism": "nowhere:f", "pairs": [[0, 1]]}, "would import code"),

@@ -46,8 +46,11 @@ def plain_chunks(
     Yields:
         int64 or float64 [n] or [n, width], and the bytes of its lines.
     """
-    if path.stat().st_size < _SMALL + offset:
-        return
+    # A packed file may hold any number of lines in few bytes.
+    with opened(path) as file:
+        file.seek(offset)
+        if len(file.read(_SMALL)) < _SMALL:
+            return
     try:
         import pyarrow  # noqa: F401
     except ModuleNotFoundError:

@@ -1,5 +1,6 @@
 """The fast reader of plain numbers reads what the careful one reads, and nothing else."""
 
+import gzip
 import sys
 import tracemalloc
 from fractions import Fraction
@@ -216,3 +217,15 @@ def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 4e6
+
+
+def test_a_packed_file_of_many_lines_is_read_fast(tmp_path, small, monkeypatch):
+    """Its size on disk says little: 20,000 lines take 100 bytes."""
+    monkeypatch.setattr(_plain, "_SMALL", 10_000)
+    monkeypatch.setattr(_recording, "_ROWS", 2**18)
+    for lines, fast in ((20_000, [20_000]), (100, [])):
+        small.clear()
+        with gzip.open(tmp_path / "x.csv.gz", "wt") as file:
+            file.write("1\n" * lines)
+        assert np.concatenate(list(Recording(tmp_path / "x.csv.gz").chunks())).sum() == lines
+        assert small == fast
