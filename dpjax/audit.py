@@ -14,6 +14,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Method, Sequential
+from dpjax.methods._signposts import signposted
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import AuditResult, build
 from dpjax.results._subjects import subject_from_plain
@@ -31,6 +32,7 @@ _RECIPE: JsonObject = {
 """Kinds of the entries of a recipe."""
 
 
+@signposted
 @own_floats()
 def audit(
     subject: Any,

@@ -143,9 +143,10 @@ _ROWS: Table = {
     ),
     "claim": option(
         str,
-        "The level that is claimed, in the notion's unit; of a curve, and of epsilon, also a JSON "
-        "file of its points [[epsilon, delta], ...] (trade-off: [[level, error], ...]).",
-        metavar="NUMBER|FILE",
+        "The level that is claimed, in the notion's unit; of a curve, and of epsilon, also its "
+        "points as JSON, [[epsilon, delta], ...] (trade-off: [[level, error], ...]), or a file of "
+        "such JSON.",
+        metavar="NUMBER|JSON|FILE",
         parser=number_or_text,
     ),
     "notion": option(

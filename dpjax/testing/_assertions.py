@@ -6,6 +6,7 @@ from typing import TypedDict, Unpack
 
 from dpjax.core import validate
 from dpjax.core.types import JsonObject
+from dpjax.methods._signposts import refuse_misplaced
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
 from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
 from dpjax.testing import _session
@@ -89,6 +90,7 @@ def assert_private(
         ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
     """
     __tracebackhide__ = True
+    refuse_misplaced("assert_private", options, Options.__annotations__)
     asked = _asked(subject, epsilon, pairs, options)
     result = _audit(asked)
     if result.verdict == VIOLATED:
@@ -121,6 +123,7 @@ def assert_not_private(
         ValueError, TypeError: As `assert_private`.
     """
     __tracebackhide__ = True
+    refuse_misplaced("assert_not_private", options, Options.__annotations__)
     asked = _asked(subject, epsilon, pairs, options)
     result = _audit(asked)
     if result.verdict == DOUBTFUL:
@@ -148,8 +151,10 @@ def audit_in_test(
             `seconds` and `key`, as in `assert_private`; epsilon without a claim if not given.
 
     Raises:
-        ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
+        ValueError: As `dpjax.audit`; or sizes and seconds were both given.
+        TypeError: As `dpjax.audit`; or an argument is none of these, such as `epsilon`.
     """
+    refuse_misplaced("dpjax_audit", options, AuditOptions.__annotations__)
     return _audit(Asked(subject, pairs, **options))
 
 

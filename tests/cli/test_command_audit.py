@@ -215,6 +215,9 @@ def test_a_claimed_curve_is_read_from_a_file_and_the_rest_is_counted_too(run, tm
     done = run("audit", "laplace", *options)
     assert done.exit_code == 1
     assert json.loads(done.output)["statement"]["claim"] == [[0.0, 0.2], [0.5, 0.05]]
+    inline = run("audit", "laplace", *options, "--claim", "[[0, 0.2], [0.5, 0.05]]")
+    said = [json.loads(text)["statement"] for text in (done.output, inline.output)]
+    assert inline.exit_code == 1 and said[0] == said[1]
     both = run("audit", "laplace", "--notion", "gdp", "--also", "--claim", 0.3, "--json", *SMALL)
     result = dpjax.AuditResult.from_json(both.output)
     assert both.exit_code == 1 and result.bound(dpjax.Zcdp()).lower_bound > 0.1
@@ -229,7 +232,7 @@ def test_a_claimed_curve_is_read_from_a_file_and_the_rest_is_counted_too(run, tm
         (("--notion", "renyi:1"), "order must be a number > 1"),
         (("--notion", "renyi:x"), "--notion 'renyi:x'"),
         (("--notion", "gdp", "--delta", 0.1), "--delta is for --notion epsilon"),
-        (("--claim", "none.json"), "--claim must be a number or a JSON file"),
+        (("--claim", "none.json"), "--claim must be a number, JSON [["),
         (("--notion", "profile", "--claim", 1), "claim must be a list of"),
         (("--notion", "trade-off", "--distance", 2), "distance must be 1"),
         (("--method", "local", "--notion", "gdp"), "use --method events"),
