@@ -17,12 +17,12 @@ EXAMPLES = (
     "dpjax audit laplace --epsilon 1 --claim 1 --report audit.html",
     "dpjax audit --function release.py:release --pairs '[[0, 1]]' --claim 1",
     "dpjax audit --host release.py:mean_age --pairs pairs.json --time-limit 60",
-    "dpjax audit --command 'python noise.py {database} {num_samples}' --pairs '[[0, 1]]'",
+    "dpjax audit --command './noise {database} {num_samples}' --pairs '[[0, 1]]'",
     "dpjax audit --samples x.csv.gz y.csv.gz --claim 0.5 --json",
     "ssh host cat y.csv | dpjax audit --samples x.csv -",
     "dpjax audit gaussian --notion gdp --claim 1",
-    "dpjax audit laplace --claim 1 --method sequential --seconds 60 --resume audit.json",
-    "dpjax audit truncated-laplace --param scale=2 --method histogram --lipschitz 0.64",
+    "dpjax audit laplace --method sequential --seconds 60 --resume audit.json",
+    "dpjax audit truncated-laplace --method histogram --lipschitz 1.59",
 )
 _TERMS = ("confidence", "num_claims", "distance", "key")
 

@@ -36,7 +36,7 @@ NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
 OWNERS = SOURCES, NOTIONS, METHODS
 """What options are for: name -> how it is chosen on the command line."""
 
-FUNCTION = "MODULE:NAME|FILE.py:NAME"
+FUNCTION = "FILE.py:NAME"
 _KINDS = {
     "bool": (bool, None),
     "float": (float, None),
@@ -56,8 +56,16 @@ def _in_panel(row: Row) -> Row:
     for known in OWNERS:
         of = [known[owner] for owner in known if owner in row.owners]
         if 0 < len(of) < len(known):
-            info.rich_help_panel = f"Options of {listed(of)}"
+            info.rich_help_panel = f"Options of {_together(of)}"
     return row._replace(info=info)
+
+
+def _together(options: list[str]) -> str:
+    """Options in one line, such as "--method events and local": a name is said once."""
+    flags = {option.rpartition(" ")[0] for option in options}
+    if len(flags) > 1 or "" in flags:
+        return listed(options)
+    return f"{flags.pop()} {listed([option.rpartition(' ')[2] for option in options])}"
 
 
 def _declared_row(fields: dict[str, Option]) -> Row:
@@ -133,7 +141,11 @@ _ROWS: Table = {
         metavar="NAME",
         autocompletion=mechanisms_like,
     ),
-    "function": option(str, "A JAX function (key, database) -> output.", metavar=FUNCTION),
+    "function": option(
+        str,
+        "A JAX function (key, database) -> output, as FILE.py:NAME or MODULE:NAME.",
+        metavar=FUNCTION,
+    ),
     **{name: _naming_row(*source.asked) for name, source in DECLARED_SOURCES.items()},
     "method": option(
         str,

@@ -41,14 +41,15 @@ TABLE: Table = {
 
 EXAMPLES = (
     "dpjax plan --lipschitz 0.64 --width 1 --precision 0.1 --confidence 0.9",
-    "dpjax plan --num-outputs 10 --least-probability 0.01 --num-samples 100000 --confidence 0.95",
+    "dpjax plan --lipschitz 0.64 --num-samples 1000000 --confidence 0.9 --order 2",
 )
 
 
 def command(**given: Value) -> None:
     """Plans a histogram estimate: intervals, samples, inputs and time.
 
-    Give two of --precision, --confidence and --num-samples; the third is answered.
+    Give two of --precision, --confidence and --num-samples; the third is answered. Finitely many
+    outputs have --num-outputs and --least-probability in place of --lipschitz and --width.
     """
     planned = _planned(given)
     rate = given["draws_per_second"]
