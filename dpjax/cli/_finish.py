@@ -15,6 +15,13 @@ from dpjax.core.wording import in_options
 if TYPE_CHECKING:
     from dpjax.results import AuditResult
 
+_COLORS = {
+    "violated": "bold red",
+    "assumption refuted": "bold yellow",
+    "doubtful": "bold yellow",
+}
+"""Verdict -> style of its word on a terminal; others are bold."""
+
 
 def check_places(plot: Path | None, report: Path | None) -> None:
     """Refuses files that cannot be written, before anything is drawn."""
@@ -37,7 +44,10 @@ def finish(result: "AuditResult", as_json: bool, plot: Path | None, report: Path
     from dpjax.results import NO_CLAIM, NOT_REFUTED, VIOLATED
 
     def show() -> None:
-        print(result.to_json() if as_json else _for_people(result), flush=True)
+        if as_json:
+            print(result.to_json(), flush=True)
+        else:
+            _print(_for_people(result))
 
     ways: list[tuple[str | Path, Callable[[], object]]] = [("standard output", show)]
     if plot is not None:
@@ -53,6 +63,23 @@ def finish(result: "AuditResult", as_json: bool, plot: Path | None, report: Path
             if isinstance(place, Path):
                 say_written(place)
     return {VIOLATED: 1, NOT_REFUTED: 0, NO_CLAIM: 0}.get(result.verdict, 2)
+
+
+def _print(result: "AuditResult") -> None:
+    """Prints a result; a terminal shows its verdict in color."""
+    from rich.console import Console
+    from rich.text import Text
+
+    text, verdict = str(result), f"{result.verdict.upper()}:"
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        print(text, flush=True)
+        return
+    # The verdict begins the second line; the first may hold any name.
+    start = text.index("\n  ") + 3
+    shown = Text(text)
+    shown.stylize(_COLORS.get(result.verdict, "bold"), start, start + len(verdict))
+    console.print(shown, soft_wrap=True)
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":

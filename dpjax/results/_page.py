@@ -17,6 +17,7 @@ from dpjax.results._words import (
     claimed,
     outputs_caption,
     pretty,
+    shown_rows,
     trade_off_caption,
     witness_story,
 )
@@ -63,7 +64,7 @@ def _shown(result: Parts, drawn: bool) -> list[Section]:
     """Sections on the level, the evidence and the witness, as far as there are such."""
     stated, counted, witness = result.statement, result.evidence.counted, result.witness
     figures = _figures(result) if drawn else ()
-    rows = counted.table(stated, result.sure)
+    rows = shown_rows(result, counted.table(stated, result.sure))
     if (down := result.refuted_at) is not None:
         rows.append(("The claim is refuted at every error probability down to", down))
     found = [Section("What was shown", (), figures, Table([*rows]), result.notes)]
@@ -122,7 +123,7 @@ def _again(result: Parts, name: str) -> Section:
     """How to repeat the audit: what was drawn, the command and the recipe."""
     origin, draws = result.provenance, result.evidence.draws()
     took = ", ".join(f"{what} {number}" for what, number in origin.versions.items())
-    drawn = "" if draws is None else f"Draws: {draws}; "
+    drawn = "" if draws is None else f"Draws: {draws}; region {result.evidence.region}; "
     drawn += f"{origin.seconds:.1f} s on {origin.device}. {took}."
     subject, codes = result.recipe.get("subject"), []
     said = (

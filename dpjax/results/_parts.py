@@ -119,10 +119,12 @@ class Observed:
             return None
         num_pairs, rounds = len(self.pair_scores), self.settings.get("rounds")
         first = self.num_samples if rounds is None else rounds["num_samples"]
-        text = f"{first} a side and pair to search ({num_pairs} pairs)"
+        text = f"{first} a side to search"
+        if num_pairs > 1:
+            text = f"{first} a side of {num_pairs} pairs to search"
         if rounds is not None:
-            text += f" and {rounds['num_again']} more of the best {rounds['num_kept']}"
-        return f"{text}, {self.num_confirm} a side to confirm; region {self.region}"
+            text += f", {rounds['num_again']} more of the best {rounds['num_kept']}"
+        return f"{text}, {self.num_confirm} a side to confirm"
 
 
 @dataclass(frozen=True)

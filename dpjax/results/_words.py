@@ -2,6 +2,7 @@
 
 import math
 
+from dpjax.notions import Rows
 from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
     DOUBTFUL,
@@ -38,6 +39,17 @@ def short(value: object) -> str:
     """The beginning of a text, where it is long."""
     text = pretty(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def shown_rows(result: Parts, rows: Rows) -> Rows:
+    """The rows of an evidence without an estimate that would mislead.
+
+    An event that was never seen at one of the databases has an infinite estimate. Where the bound
+    does not refute the claim, that only says that it is rare.
+    """
+    if result.verdict != NOT_REFUTED or result.estimate is not None:
+        return rows
+    return [row for row in rows if row[1] != "infinite"]
 
 
 def claimed(result: Parts) -> list[str]:

@@ -1,6 +1,7 @@
 """`dpjax audit` of mechanisms and functions: exit codes, one JSON object, nothing half-written."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -264,3 +265,15 @@ def test_json_is_all_of_standard_output_and_says_nothing_twice(run, tmp_path):
     assert [item for item in said if said.count(item) > 1] == [("num_confirm", repr(rounds))] * 2
     assert not {"predicted", "confirmed"} & found["evidence"]["settings"].keys()
     assert asked["method"]["num_samples"] == 300
+
+
+def test_a_terminal_shows_the_verdict_in_color_and_a_pipe_none(run, monkeypatch):
+    command = ("audit", "laplace", "--claim", 0.2, *SMALL)
+    piped = run(*command)
+    assert "\x1b" not in piped.output and "\n  VIOLATED: With" in piped.output
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    colored = run(*command)
+    assert "\n  \x1b[1;31mVIOLATED:\x1b[0m With" in colored.output
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored.output) == piped.output
