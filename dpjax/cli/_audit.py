@@ -3,8 +3,9 @@
 from contextlib import ExitStack
 
 from dpjax.cli._audit_options import DECLARED_METHODS, TABLE, declared_values, source_of
-from dpjax.cli._finish import check_places, finish
+from dpjax.cli._finish import Files, finish
 from dpjax.cli._notion import claim_of, notion_of
+from dpjax.cli._pipelines import place_of
 from dpjax.cli._progress import progress_bar, shown_by
 from dpjax.cli._resumed import earlier_of
 from dpjax.cli._seal import untouched
@@ -36,8 +37,7 @@ def command(**given: Value) -> int:
     """
     written = written_of(given)
     source = source_of(written)
-    plot, report = written.get("plot"), written.get("report")
-    check_places(plot, report)
+    files = Files.of(written)
     # Known only while the progress is shown, which tells of it.
     subject: Value = None
 
@@ -65,7 +65,7 @@ def command(**given: Value) -> int:
             result = resume(earlier, subject, pairs, **declared_values(kind, written))
         else:
             result = audit(subject, pairs, method=method, notion=notion, claim=claim, **terms)
-    return finish(result, written["as_json"], plot, report)
+    return finish(result, written["as_json"], files, place_of(source, written, subject))
 
 
 def _announced(source: str, subject: Value, total: int, seconds: str) -> str:

@@ -4,7 +4,16 @@ import copy
 from pathlib import Path
 
 from dpjax.cli._declared import Declared, Option, registered
-from dpjax.cli._options import AS_JSON, PLOT, QUIET, REPORT, integer_or_text, number_or_text
+from dpjax.cli._options import (
+    AS_JSON,
+    JUNIT,
+    PLOT,
+    QUIET,
+    REPORT,
+    SARIF,
+    integer_or_text,
+    number_or_text,
+)
 from dpjax.cli._table import (
     Given,
     Row,
@@ -178,6 +187,8 @@ _ROWS: Table = {
     "key": option(int, "The same key gives the same result. Default: 0."),
     "as_json": AS_JSON,
     "report": REPORT,
+    "junit": JUNIT,
+    "sarif": SARIF,
     "quiet": QUIET,
     "epsilon": option(float, "The mechanism's epsilon parameter.", owners=("mechanism",)),
     "param": option(
