@@ -97,6 +97,8 @@ def run(asked: Asked) -> AuditResult:
     if session is not None:
         session.add(
             mechanism=result.mechanism,
+            notion=_written(result.notion),
+            delta=result.delta,
             claim=result.claim,
             lower_bound=result.lower_bound,
             detectable=detectable_level(result),
@@ -108,6 +110,12 @@ def run(asked: Asked) -> AuditResult:
             fewest=budgeted and ran.is_fewest,
         )
     return result
+
+
+def _written(notion: Notion) -> str:
+    """A notion as on the command line."""
+    order = getattr(notion, "order", None)
+    return notion.name if order is None else f"{notion.name}:{order:g}"
 
 
 def _is_sequential(source: Source, asked: Asked) -> bool:
