@@ -167,7 +167,7 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
         return NO_CLAIM, f"{sure}; no claim was given to compare with."
     if isinstance(claim, float) and found.lower_bound > claim:
         return VIOLATED, f"{sure}, above the claimed {claim:g}."
-    what = f"claimed {claim:g}" if isinstance(claim, float) else "claimed curve"
+    what = f"claimed {claim:g}" if isinstance(claim, float) else "claimed curve at any point"
     return NOT_REFUTED, f"{sure}; no proof of the {what}."
 
 

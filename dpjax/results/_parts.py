@@ -66,6 +66,7 @@ class Witness:
         on_floor: Whether the search stage saw one of the densities at the floor.
         floor: tau of a density.
         bandwidth: h of the confirm stage; None for events and outcomes.
+        difference: In what the databases differ, in words, where they are too wide to be shown.
     """
 
     pair: str
@@ -79,6 +80,7 @@ class Witness:
     on_floor: bool = False
     floor: float = 0.0
     bandwidth: float | None = None
+    difference: str | None = None
 
 
 @dataclass(frozen=True)

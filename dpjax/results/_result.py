@@ -195,6 +195,8 @@ class AuditResult(Parts, Shown):
             first, second = witness.densities
             rows.append(("witness", f"{witness.pair}, output {_short(witness.output)}"))
             rows.append((kind, f"{first:.4g} at the database, {second:.4g} at the neighbor"))
+        if witness is not None and witness.difference is not None:
+            rows.append(("databases", witness.difference))
         if (draws := observed.draws()) is not None:
             rows.append(("draws", draws))
         if observed.region not in (None, EVERYWHERE):

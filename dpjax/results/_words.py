@@ -77,6 +77,8 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
     said = [
         f"The two databases ({witness.pair}) are {short(witness.database)} and, its "
         f"neighbor, {short(witness.neighbor)}."
+        if witness.difference is None
+        else f"The two databases ({witness.pair}) differ: {witness.difference}."
     ]
     if witness.bandwidth is not None and witness.densities is not None:
         at = [pretty(float(value)) for value in witness.densities]

@@ -223,6 +223,8 @@ def _witness(result: AuditResult) -> str:
     if witness is None:
         return ""
     pair = f"database {witness.database}, neighbor {witness.neighbor}"
+    if witness.difference is not None:
+        pair = witness.difference
     lines = f"  pair         {witness.pair}: {pair}\n"
     if witness.event_counts is None or not total:
         return lines
