@@ -111,21 +111,8 @@ def _inputs(given: Given) -> "int | InputInterval":
 
 
 def _text(planned: "Plan", seconds: float) -> str:
-    from dpjax.inference import FiniteOutputs
-
-    what = "LDP epsilon" if planned.order is None else f"Renyi level of order {planned.order:g}"
-    finite = isinstance(planned.assumption, FiniteOutputs)
-    rows = [
-        ("estimate of", what),
-        ("precision", f"{planned.precision:.6g}"),
-        ("confidence", f"{planned.confidence:.6g}"),
-        ("outputs" if finite else "intervals", str(planned.num_intervals)),
-        ("inputs", str(planned.num_inputs)),
-        ("samples per input", str(planned.num_samples)),
-        ("samples in all", str(planned.total_samples)),
-        ("time here, about", _duration(seconds)),
-        ("union bound", planned.bound),
-    ]
+    *rows, last = planned.rows()
+    rows = [*rows, ("time here, about", _duration(seconds)), last]
     pad = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{pad}}  {value}" for name, value in rows)
 

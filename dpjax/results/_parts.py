@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from dpjax.core.notebook import html_titled
 from dpjax.core.types import JsonObject
 from dpjax.notions import Evidence, Notion, Statement
 from dpjax.results.recipes import notion_from_plain
@@ -42,6 +43,11 @@ class Conclusion(Statement):
     num_claims: int
     verdict: str
     sentence: str
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """See `Statement`; the verdict before them."""
+        asked = [("verdict", f"{self.verdict}. {self.sentence}"), ("level", self.level)]
+        return [*asked, *super()._lines(), ("confidence", f"{self.confidence:g}")]
 
     @property
     def own_confidence(self) -> float:
@@ -81,6 +87,22 @@ class Witness:
     floor: float = 0.0
     bandwidth: float | None = None
     difference: str | None = None
+
+    def _repr_html_(self) -> str:
+        """Show the databases, the event and its counts in a notebook."""
+        sides = [("database", str(self.database)), ("neighbor", str(self.neighbor))]
+        rows = sides if self.difference is None else [("databases", self.difference)]
+        if self.output is not None:
+            rows.append(("output", str(self.output)))
+        if self.densities is not None:
+            kind = "probability" if self.bandwidth is None else "density"
+            first, second = self.densities
+            text = f"{first:.4g} at the database, {second:.4g} at the neighbor"
+            rows.append((kind, text))
+        if self.event_counts is not None:
+            first, second = self.event_counts
+            rows.append(("counted", f"{first:,} at the database, {second:,} at the neighbor"))
+        return html_titled(f"Witness: {self.pair}", rows)
 
 
 @dataclass(frozen=True)
