@@ -11,7 +11,6 @@ from dpjax.cli._pipelines import Place, junit, sarif
 from dpjax.cli._stop import say
 from dpjax.cli._table import Given, options_of
 from dpjax.core.errors import neutral
-from dpjax.core.files import refuse_unwritable, write_whole
 from dpjax.core.wording import in_options
 
 if TYPE_CHECKING:
@@ -62,6 +61,8 @@ class Files(NamedTuple):
             check_report_path(files.report)
         for name, path in (("JUnit file", files.junit), ("SARIF file", files.sarif)):
             if path is not None:
+                from dpjax.core.files import refuse_unwritable
+
                 refuse_unwritable(name, path)
         return files
 
@@ -78,6 +79,7 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
         files: To be written.
         place: Of what was audited, where that is known.
     """
+    from dpjax.core.files import write_whole
     from dpjax.results import NO_CLAIM, NOT_REFUTED, VIOLATED
 
     def show() -> None:

@@ -41,6 +41,29 @@ def short(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
+_UNITS = {
+    "epsilon": "Epsilon is the natural logarithm of a ratio of probabilities.",
+    "profile": "Delta is a probability.",
+    "trade-off": "Total variation is a difference of two probabilities.",
+    "gdp": "mu is the distance of two normal distributions in standard deviations.",
+    "total-variation": "Total variation is a difference of two probabilities.",
+    "renyi": "A Renyi divergence is in nats: the natural logarithm of a ratio of probabilities, "
+    "averaged.",
+    "zcdp": "rho is in nats, a Renyi divergence for each unit of its order.",
+}
+"""Name of a notion -> the unit of its level."""
+
+
+def unit_of(result: Parts) -> tuple[str, ...]:
+    """The unit of the numbers of a result."""
+    name = "epsilon" if "epsilon" in result.level else result.notion.name
+    if "Renyi" in result.level:
+        name = "renyi"
+    elif result.level.startswith("delta"):
+        name = "profile"
+    return (_UNITS[name],)
+
+
 def shown_rows(result: Parts, rows: Rows) -> Rows:
     """The rows of an evidence without an estimate that would mislead.
 
