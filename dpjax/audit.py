@@ -15,6 +15,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Method, Sequential, pairs_to_audit
+from dpjax.methods._signposts import signposted
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import AuditResult, build
 from dpjax.results._subjects import subject_from_plain
@@ -32,6 +33,7 @@ _RECIPE: JsonObject = {
 """Kinds of the entries of a recipe."""
 
 
+@signposted
 @own_floats()
 def audit(
     subject: Any,

@@ -75,9 +75,16 @@ def _cache_of_user() -> str:
 
 def configure(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        False,
+        "--version",
+        callback=_version,
+        is_eager=True,
+        help="Print the version and exit.",
+        metavar="",
     ),
-    x64: bool = typer.Option(False, "--x64", help="Compute in float64 instead of float32."),
+    x64: bool = typer.Option(
+        False, "--x64", help="Compute in float64 instead of float32.", metavar=""
+    ),
 ) -> None:
     """Settings of the process, made before anything is compiled."""
     settings: dict[str, bool | str | float] = {"jax_enable_x64": True} if x64 else {}

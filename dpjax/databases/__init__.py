@@ -1,5 +1,6 @@
 """Databases: pairs of neighbours to audit, and designs of pairs."""
 
+from dpjax.databases._difference import difference as difference
 from dpjax.databases._neighbours import add_remove_one as add_remove_one
 from dpjax.databases._neighbours import change_one as change_one
 from dpjax.databases._neighbours import hypercube as hypercube

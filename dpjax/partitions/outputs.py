@@ -62,6 +62,11 @@ class Encoder:
         self.dimension: int | None = None
         self.usual: Nested | None = None
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Paths of the numbers of outputs of several parts; empty for numbers and vectors."""
+        return () if self.usual is None else self.usual.entries
+
     def encode(self, raw: np.ndarray | Iterable[object]) -> Outputs:
         """Encode one batch.
 
@@ -196,6 +201,9 @@ class Encoder:
         return Outputs(labels.astype(np.int32), values, np.ones(len(labels), bool))
 
     def _label_of(self, label: Hashable, text: str | None = None) -> int:
+        if isinstance(label, np.str_ | np.bytes_):
+            # The text is the output, whatever made it.
+            label = label.item()
         if isinstance(label, str | bytes) and not label:
             return self._special_label(missing(label) or "")
         # The type is part of the key, since 1, True and 1.0 are one key of a dict.

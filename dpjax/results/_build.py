@@ -168,10 +168,7 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
     if isinstance(claim, float) and found.lower_bound > claim:
         return VIOLATED, f"{sure}, above the claimed {claim:g}."
     what = f"claimed {claim:g}" if isinstance(claim, float) else "claimed curve at any point"
-    return NOT_REFUTED, (
-        f"{sure}, which does not contradict the {what}. This is no proof of the "
-        "claim: other pairs, other outputs and events too rare for these draws were not seen."
-    )
+    return NOT_REFUTED, f"{sure}; no proof of the {what}."
 
 
 def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:

@@ -12,7 +12,7 @@ from dpjax.core.errors import nearest, text_of
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 from dpjax.core.wording import BadValue
-from dpjax.databases import Pairs
+from dpjax.databases import Pairs, difference
 from dpjax.notions import NOTIONS, Epsilon, Notion
 from dpjax.partitions import Box, Outcomes, Region
 from dpjax.sources import AnyPairs
@@ -142,6 +142,17 @@ def plain_database(database: object) -> object:
         return listed if _is_plain(listed) else text
     except RecursionError:  # a list within itself
         return text
+
+
+def compared(pairs: AnyPairs, index: int) -> JsonObject:
+    """The databases of a pair as a `Witness` takes them, with their difference in words."""
+    first, second = (side[index] for side in pairs.sides)
+    return {
+        "pair": pairs.labels[index],
+        "database": plain_database(first),
+        "neighbor": plain_database(second),
+        "difference": difference(first, second),
+    }
 
 
 def _listed(database: object) -> object:

@@ -91,8 +91,8 @@ class HostMechanism(OnHost):
     )
     kind: ClassVar[str] = "host"
     asked: ClassVar[tuple[str, str]] = (
-        "Any Python function (database, num_samples) -> outputs.",
-        "MODULE:NAME|FILE.py:NAME",
+        "Any Python function (database, num_samples) -> outputs, as FILE.py:NAME or MODULE:NAME.",
+        "FILE.py:NAME",
     )
 
     def __post_init__(self):

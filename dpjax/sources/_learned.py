@@ -1,6 +1,7 @@
 """The cells of outputs: of several numbers those of the score that tells most."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ def lay_best(
     folds: Sequence[np.ndarray],
     names: Sequence[str],
     promise: Promise,
+    parts: tuple[str, ...] = (),
     **options: Any,
 ) -> Partition:
     """Cells for the outputs of a pair.
@@ -37,6 +39,7 @@ def lay_best(
         folds: int [n], the fold of each of them.
         names: Of all labels in them.
         promise: What cells and counts promise.
+        parts: Paths of the numbers in outputs of several parts, for the words of an event.
         options: Of `dpjax.partitions.lay`.
 
     Raises:
@@ -44,7 +47,7 @@ def lay_best(
     """
     dimension = pilots[0].values.shape[1]
     if dimension == 1 or options.get("region") is not None:
-        return lay(pilots, names, **options)
+        return replace(lay(pilots, names, **options), parts=parts)
     entries = [entry_partition(pilots, names, column) for column in range(dimension)]
     others: list[Partition] = [*score_partitions(pilots, folds)]
     if dimension <= _MOST_BOXES:
@@ -62,4 +65,5 @@ def lay_best(
     best = int(np.argmax(bounds))
     found = [(entries[best], bounds[best]), *((cells, promised(cells)) for cells in others)]
     largest = max(bound for _, bound in found)
-    return next(cells for cells, bound in found if bound >= _ENOUGH * largest)
+    best_cells = next(cells for cells, bound in found if bound >= _ENOUGH * largest)
+    return replace(best_cells, parts=parts)

@@ -208,7 +208,9 @@ class _OpenedOnHost:
         pilots = [o._replace(values=_widened(o.values, width)) for o in pilots]
         refuse_labels_alone(pilots, self._encoder, f"outputs of {self._encoder.source}")
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
-        cells = lay_best(pilots, folds, self._encoder.names, self._promise, region=self._box)
+        cells = lay_best(
+            pilots, folds, self._encoder.names, self._promise, self._encoder.parts, region=self._box
+        )
         halves = count_halves(cells, [chain([p], r) for p, r in zip(pilots, rests, strict=True)])
         return Search(cells, halves[None], cells.inside(self._box))
 

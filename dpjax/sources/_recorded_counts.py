@@ -70,6 +70,7 @@ class OpenedRecorded:
             [part.folds for part in parts],
             encoder.names,
             lambda cells, halves: self._promise(cells, halves, num_confirm),
+            encoder.parts,
             discrete=self._source.discrete,
             region=self._box,
         )

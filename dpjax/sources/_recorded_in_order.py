@@ -119,6 +119,7 @@ class OpenedInOrder:
             [fold_of(np.arange(self._first))] * 2,
             self._encoder.names,
             lambda cells, halves: self._request.promise(cells, halves, self.num_confirm),
+            self._encoder.parts,
             discrete=self._source.discrete,
             region=None,
         )

@@ -39,11 +39,22 @@ def pairs_of(mechanism: Any, pairs: Any) -> Pairs:
 
 
 def _refuse_outputs(mechanism: Any) -> None:
+    """Refuses data and models, which release nothing by themselves."""
+    classes = type(mechanism).__mro__
+    if any(c.__name__ == "Module" and c.__module__.startswith("torch.") for c in classes):
+        raise BadType(
+            f"mechanism must be a mechanism or a function, but was the torch module "
+            f"{type(mechanism).__name__}: a function (database, num_samples) that trains it and "
+            f"returns what is released is audited as {ON_HOST}, and scores of canaries of one "
+            f"training as {term('dpjax.OneRun(scores, included)', '--one-run')}."
+        )
     if not (callable(mechanism) or isinstance(mechanism, Mechanism)):
         raise BadType(
             "mechanism must be a mechanism or a function, but was of the type "
             f"{type(mechanism).__name__}: outputs that were recorded at two databases are audited "
-            f"as {term('dpjax.Recorded(x, y)', '--samples X Y')}."
+            f"as {term('dpjax.Recorded(x, y)', '--samples X Y')}, and databases belong into "
+            f"{term('pairs=[(database, neighbor)]', '--pairs')}, beside the function that "
+            "releases something of them."
         )
 
 

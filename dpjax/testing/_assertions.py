@@ -8,6 +8,7 @@ from jax import Array
 
 from dpjax.core import validate
 from dpjax.core.types import JsonObject
+from dpjax.methods._signposts import refuse_misplaced
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
 from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
 from dpjax.sources import as_source
@@ -94,6 +95,7 @@ def assert_private(
         ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
     """
     __tracebackhide__ = True
+    refuse_misplaced("assert_private", options, Options.__annotations__)
     asked = _asked(subject, epsilon, pairs, options)
     result = _audit(asked)
     if result.verdict == VIOLATED:
@@ -126,6 +128,7 @@ def assert_not_private(
         ValueError, TypeError: As `assert_private`.
     """
     __tracebackhide__ = True
+    refuse_misplaced("assert_not_private", options, Options.__annotations__)
     asked = _asked(subject, epsilon, pairs, options)
     result = _audit(asked)
     if result.verdict == DOUBTFUL:
@@ -153,8 +156,10 @@ def audit_in_test(
             `seconds` and `key`, as in `assert_private`; epsilon without a claim if not given.
 
     Raises:
-        ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
+        ValueError: As `dpjax.audit`; or sizes and seconds were both given.
+        TypeError: As `dpjax.audit`; or an argument is none of these, such as `epsilon`.
     """
+    refuse_misplaced("dpjax_audit", options, AuditOptions.__annotations__)
     return _audit(Asked(subject, pairs, **options))
 
 
@@ -225,6 +230,8 @@ def _witness(result: AuditResult) -> str:
     if witness is None:
         return ""
     pair = f"database {witness.database}, neighbor {witness.neighbor}"
+    if witness.difference is not None:
+        pair = witness.difference
     lines = f"  pair         {witness.pair}: {pair}\n"
     if witness.event_counts is None or not total:
         return lines

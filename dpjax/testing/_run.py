@@ -99,6 +99,8 @@ def run(asked: Asked) -> AuditResult:
     if session is not None:
         session.add(
             mechanism=result.mechanism,
+            notion=_written(result.notion),
+            delta=result.delta,
             claim=result.claim,
             lower_bound=result.lower_bound,
             detectable=detectable_level(result),
@@ -123,6 +125,12 @@ def _pairs_of(source: Source, asked: Asked) -> object:
     if pairs is not None:
         AnyPairs.of(pairs).refuse_equal()
     return pairs
+
+
+def _written(notion: Notion) -> str:
+    """A notion as on the command line."""
+    order = getattr(notion, "order", None)
+    return notion.name if order is None else f"{notion.name}:{order:g}"
 
 
 def _is_sequential(source: Source, asked: Asked) -> bool:

@@ -15,6 +15,8 @@ class Measured(TypedDict):
 
     Attributes:
         mechanism: Its name.
+        notion: As on the command line, such as "renyi:8".
+        delta: Of epsilon; 0 for other notions.
         claim: A level, a curve, or None.
         lower_bound: Of the level.
         detectable: What it could have refuted; None where that is unknown.
@@ -26,6 +28,8 @@ class Measured(TypedDict):
     """
 
     mechanism: str
+    notion: str
+    delta: float
     claim: object
     lower_bound: float
     detectable: float | None

@@ -222,7 +222,7 @@ def test_the_help_shows_the_options_of_each_method_together(run, monkeypatch):
         "--lipschitz" in panels["--method histogram"] and "--bandwidth" in panels["--method local"]
     )
     assert "--timeout" in panels["--command"] and "--column" in panels["--samples"]
-    assert "--region" in panels["--method events and --method local"]
+    assert "--region" in panels["--method events and local"]
     # What rich would take for its own marks.
     assert "JSON such as '[[0, 1]]'" in panels["NAME, --function, --host, --command and --object"]
 
