@@ -17,7 +17,17 @@ from dpjax.core.wording import in_options
 
 _CACHE = "jax_compilation_cache_dir"
 
-COMMANDS = ("mechanisms", "audit", "rerun", "search-pairs", "plan", "empirical", "sweep", "guide")
+COMMANDS = (
+    "mechanisms",
+    "audit",
+    "rerun",
+    "search-pairs",
+    "hunt",
+    "plan",
+    "empirical",
+    "sweep",
+    "guide",
+)
 """In the order of the help; each is a module with a TABLE of options, EXAMPLES and `command`."""
 
 _EXAMPLES = (
