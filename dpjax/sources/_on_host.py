@@ -22,10 +22,10 @@ from dpjax.sources._time_limit import Pace, Quota
 from dpjax.sources.streams import CONFIRM, MEASURE, NUM_STAGES, SEARCH, SEARCH_AGAIN
 
 _BEGINNINGS = (100, 1000)
-"""Numbers of first outputs of batches that are compared."""
+"""Lengths of the beginnings of batches that are compared."""
 
 _REPEAT_NATS = 40.0
-"""What is less likely than e^-40 to happen twice by chance did not happen by chance."""
+"""Nats of a beginning from which on its repetition is not taken for chance (e^-40)."""
 
 _CUT = 1000
 """Outputs that are counted at once where each is a call: an interrupt loses no more than these."""
@@ -55,7 +55,7 @@ class OnHost(Source):
         raise NotImplementedError
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Within it, a `Draw`.
+        """Context that gives a `Draw`.
 
         With a cut, batches of a mechanism that is not batched hold so many outputs at most; the
         outputs themselves depend on the three before it alone.
@@ -99,7 +99,7 @@ class _OpenedOnHost:
             )
 
     def search(self) -> list[Search]:
-        """Draws what searches, within its share of a time limit if there is one."""
+        """Draws the search set, within its share of a time limit if there is one."""
         rounds, pairs = self._rounds, self.pairs
         self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
         if self._source.time_limit is not None:

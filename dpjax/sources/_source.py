@@ -204,7 +204,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Name for people."""
         raise NotImplementedError
 
     @property
