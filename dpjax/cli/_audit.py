@@ -55,13 +55,15 @@ def command(**given: Value) -> int:
         kind = DECLARED_METHODS[written["method"]]
         method = METHODS[kind.name](**declared_values(kind, written))
         notion, claim = notion_of(written), claim_of(written)
+        if source == "object" and not {"notion", "delta"} & written.keys():
+            notion = None
         stack.enter_context(untouched())
         subject, pairs = subject_and_pairs(source, written, stack)
         if pairs is not None:
             AnyPairs.of(pairs).refuse_equal()
         terms = {**chosen(written, _TERMS), "execution": shown_by(show)}
         if "resume" in written:
-            earlier = earlier_of(written, notion, claim)
+            earlier = earlier_of(written, notion_of(written), claim)
             result = resume(earlier, subject, pairs, **declared_values(kind, written))
         else:
             result = audit(subject, pairs, method=method, notion=notion, claim=claim, **terms)

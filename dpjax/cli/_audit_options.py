@@ -94,7 +94,7 @@ def _declared_row(fields: dict[str, Option]) -> Row:
     if defaults and "Default:" not in text:
         of = {known: name for group in OWNERS for known, name in group.items()}
         each = [f"{default} of {of[owner]}" for owner, default in defaults.items()]
-        same = len({*defaults.values()}) == 1
+        same = len({*defaults.values()}) == 1 and len(defaults) == len(fields)
         text += f" Default: {next(iter(defaults.values())) if same else ', '.join(each)}."
     # A leading blank is click's way to write an option that turns something off.
     flags = [first.flag.replace("/", " /", first.flag.startswith("/"))] if first.flag else []

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain
 from typing import Any, ClassVar
@@ -27,6 +28,9 @@ _BEGINNINGS = (100, 1000)
 _REPEAT_NATS = 40.0
 """Nats of a beginning from which on its repetition is not taken for chance (e^-40)."""
 
+_LEAST_TIME = 1e-3
+"""Seconds of a time limit that is over: the message then says how long would be needed."""
+
 _CUT = 1000
 """Outputs that are counted at once where each is a call: an interrupt loses no more than these."""
 
@@ -49,6 +53,12 @@ class OnHost(Source):
     """
 
     repeatable: ClassVar[bool] = True
+
+    def with_time_used(self: Any, seconds: float) -> Any:
+        """See `Source`."""
+        if self.time_limit is None:
+            return self
+        return replace(self, time_limit=max(self.time_limit - seconds, _LEAST_TIME))
 
     def encoder(self) -> Encoder:
         """A new encoder of its outputs."""
@@ -102,7 +112,7 @@ class _OpenedOnHost:
         """Draws the search set, within its share of a time limit if there is one."""
         rounds, pairs = self._rounds, self.pairs
         self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
-        if self._source.time_limit is not None:
+        if self._source.time_limit is not None and self._request.seconds is None:
             self._pace = Pace(self._source, self._draw)
             total = 2 * (rounds.searched(len(pairs)) + rounds.num_confirm)
             self._pace.measure(pairs.sides[0][0], self._stream.words(0, 0, MEASURE), total)
@@ -140,7 +150,10 @@ class _OpenedOnHost:
             wanted: Outputs a side of each, if there is time.
             later: Outputs a side of a round that follows.
         """
-        quota = Quota(wanted, None if self._source.batched else _CUT, None)
+        cut, seconds = None if self._source.batched else _CUT, self._request.seconds
+        if seconds is not None and not self._source.batched:
+            cut = 1
+        quota = Quota(wanted, cut, seconds)
         if self._pace is not None:
             now = num_pairs * wanted
             share = now / (now + later + self._rounds.num_confirm)
@@ -250,8 +263,8 @@ class _Watched:
         (self._key, self._run), self._tally = seed, tally
         self.taken: dict[tuple[int, int], tuple[int, float]] = {}
         self._seen: dict[tuple[int, int, bytes], tuple[int, int]] = {}
-        # The only value that a side has given so far, or None where there were several.
-        self._constant: dict[tuple[int, int], complex | None] = {}
+        # The first output of a side, or None once there was another.
+        self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
         """Words of the seeds of a stream."""
@@ -296,8 +309,10 @@ class _Watched:
         """Refuses a batch that was seen elsewhere; the same outputs may be asked for again."""
         values = outputs.values[:, 0] + 1j * outputs.labels
         # A batch may hold a single output: compare with the first one of all.
-        only = self._constant.get((pair, side), complex(values[0]))
-        self._constant[pair, side] = only if np.all(values == only) else None
+        rows = np.column_stack([outputs.labels, outputs.values])
+        only = self._constant.get((pair, side), tuple(rows[0].tolist()))
+        same = only is not None and rows.shape[1] == len(only) and bool(np.all(rows == only))
+        self._constant[pair, side] = only if same else None
         for size in _BEGINNINGS:
             counts = np.unique(values[:size], return_counts=True)[1]
             # No distribution gives these outputs a larger probability than their own frequencies.

@@ -25,6 +25,16 @@ class AnyPairs(NamedTuple):
     sides: tuple[Any, Any]
     labels: tuple[str, ...]
 
+    @property
+    def database(self) -> Any:
+        """The databases of the first side."""
+        return self.sides[0]
+
+    @property
+    def neighbor(self) -> Any:
+        """Their neighbours."""
+        return self.sides[1]
+
     def __len__(self) -> int:
         return len(self.labels)
 

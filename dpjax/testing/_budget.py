@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from jax import Array
 
 from dpjax.core import random
 from dpjax.core.numerics import MAX_BLOCK
@@ -74,8 +75,8 @@ def fewest_sizes(num_pairs: int, *, compiled: bool) -> Sizes:
 def audit_within(
     seconds: float,
     num_pairs: int,
-    audit: Callable[[Sizes, object], AuditResult],
-    key: object,
+    audit: Callable[[Sizes, int | Array], AuditResult],
+    key: int | Array,
     *,
     compiled: bool,
 ) -> AuditResult:

@@ -5,12 +5,14 @@ from collections.abc import Sized
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from jax import Array
+
 from dpjax.audit import audit
 from dpjax.core import validate
 from dpjax.core.execution import Execution
 from dpjax.core.wording import BadValue
-from dpjax.methods import METHODS, Events, Method, Sequential
-from dpjax.notions import Epsilon, Notion
+from dpjax.methods import METHODS, Events, Method, Sequential, pairs_to_audit
+from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import VIOLATED, AuditResult
 from dpjax.sources import AnyPairs, Source, as_source
 from dpjax.testing import _session
@@ -39,7 +41,7 @@ class Asked:
     num_samples: int | None = None
     num_confirm: int | None = None
     seconds: float | None = None
-    key: object = 0
+    key: int | Array = 0
 
     @property
     def has_sizes(self) -> bool:
@@ -78,15 +80,15 @@ def run(asked: Asked) -> AuditResult:
         validate.positive(seconds=asked.seconds)
     session, source = _session.CURRENT, as_source(asked.subject)
     draws = getattr(source, "takes_pairs", True)
-    if asked.pairs is not None and draws:
-        # Any mechanism would pass.
-        AnyPairs.of(asked.pairs).refuse_equal()
+    start = time.perf_counter()
+    if draws:
+        asked = replace(asked, pairs=_pairs_of(source, asked))
+        source = source.with_time_used(time.perf_counter() - start)
     timed, budgeted = asked.seconds is not None and draws, False
     if session is not None and session.budget is not None and draws:
         budgeted = not timed and not asked.has_sizes
         if budgeted:
             timed, asked = True, replace(asked, seconds=session.next_share())
-    start = time.perf_counter()
     if not timed:
         ran = _with_sizes(source, asked)
     elif _is_sequential(source, asked):
@@ -116,6 +118,19 @@ def _written(notion: Notion) -> str:
     """A notion as on the command line."""
     order = getattr(notion, "order", None)
     return notion.name if order is None else f"{notion.name}:{order:g}"
+
+
+def _pairs_of(source: Source, asked: Asked) -> object:
+    """Pairs as they were given, but of a space of neighbours the best.
+
+    Raises:
+        ValueError: All pairs are of equal databases, at which any mechanism would pass.
+    """
+    terms = Terms(asked.notion, asked.claim, asked.confidence, 1, asked.key)
+    pairs, _ = pairs_to_audit(source, asked.pairs, terms)
+    if pairs is not None:
+        AnyPairs.of(pairs).refuse_equal()
+    return pairs
 
 
 def _is_sequential(source: Source, asked: Asked) -> bool:
@@ -154,7 +169,7 @@ def _within(source: Source, asked: Asked) -> _Ran:
     num_pairs, compiled = _num_pairs(asked.subject, asked.pairs), source.sampler is not None
     drawn: list[tuple[Sizes, float]] = []
 
-    def audit_of(sizes: Sizes, key: object) -> AuditResult:
+    def audit_of(sizes: Sizes, key: int | Array) -> AuditResult:
         # Another layout would compile anew once there are many draws.
         execution = Execution(layout="gathered")
         result = _audit(source, asked, _method(source, asked, sizes), key, execution)
