@@ -18,7 +18,7 @@ from dpjax.core.wording import in_options
 _CACHE = "jax_compilation_cache_dir"
 
 COMMANDS = ("mechanisms", "audit", "rerun", "search-pairs", "plan", "empirical", "sweep", "guide")
-"""In the order of the help; each is a module with a TABLE of options, EXAMPLES and `command`."""
+"""Commands in the order of the help; each is a module with TABLE, EXAMPLES and `command`."""
 
 _EXAMPLES = (
     "dpjax mechanisms",
@@ -66,7 +66,7 @@ def _version(asked: bool) -> None:
 
 
 def _cache_of_user() -> str:
-    """A folder at home; none where the user has no home, as in some containers."""
+    """The default cache folder; empty if the user has no home, as in some containers."""
     try:
         return str(Path.home() / ".cache" / "dpjax" / "xla")
     except RuntimeError:
