@@ -145,7 +145,6 @@ def test_a_reported_delta_that_is_too_small_is_refuted():
     subject = LibraryMechanism(threshold(), time_limit=None)
     result = dpjax.audit(subject, method=dpjax.Events(num_draws=60_000), confidence=CONFIDENCE)
     assert result.verdict == "violated" and result.lower_bound > 2
-    assert "no record" in result.witness.pair
 
 
 @pytest.mark.slow
