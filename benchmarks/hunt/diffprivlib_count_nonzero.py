@@ -5,7 +5,6 @@ requires = ["scikit-learn<1.7"]
 claim = 1.0
 like = [0.0, 1.0, 2.0]
 relation, domain = "add-remove", {"bounds": (-5, 5)}
-draws = 3_000
 
 
 def draw(values):

@@ -5,7 +5,6 @@ requires = ["scikit-learn<1.7"]
 claim = 1.0
 like = [[1.0, 0.0]] * 5
 relation, domain = "change-one", {"bounds": (0, 100)}
-draws = 3_000
 reported = "IBM/differential-privacy-library issues 104 and 105"
 
 

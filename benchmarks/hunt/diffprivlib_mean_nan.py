@@ -5,7 +5,6 @@ requires = ["scikit-learn<1.7"]
 claim = 1.0
 like = [0.2, 0.5, 0.7]
 relation, domain = "change-one", {"bounds": (0, 1), "nan": True}
-draws = 3_000
 
 
 def draw(values):

@@ -28,7 +28,7 @@ COMMANDS = (
     "sweep",
     "guide",
 )
-"""In the order of the help; each is a module with a TABLE of options, EXAMPLES and `command`."""
+"""Commands in the order of the help; each is a module with TABLE, EXAMPLES and `command`."""
 
 _EXAMPLES = (
     "dpjax mechanisms",
@@ -76,7 +76,7 @@ def _version(asked: bool) -> None:
 
 
 def _cache_of_user() -> str:
-    """A folder at home; none where the user has no home, as in some containers."""
+    """The default cache folder; empty if the user has no home, as in some containers."""
     try:
         return str(Path.home() / ".cache" / "dpjax" / "xla")
     except RuntimeError:

@@ -43,7 +43,7 @@ _GIVEN = ("samples", "one_run")
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
 NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
 OWNERS = SOURCES, NOTIONS, METHODS
-"""What options are for: name -> how it is chosen on the command line."""
+"""Sources, notions and methods: name -> how the command line chooses it."""
 
 FUNCTION = "FILE.py:NAME"
 _KINDS = {
@@ -56,7 +56,7 @@ _KINDS = {
     "float | str": (str, number_or_text),
     "int | str": (str, integer_or_text),
 }
-"""Type of a field -> what typer reads, and what makes the value of that."""
+"""Type of a field -> type that typer reads, and parser of the value."""
 
 
 def _in_panel(row: Row) -> Row:
@@ -235,7 +235,7 @@ _ROWS: Table = {
     **_declared_rows(),
 }
 TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
-"""All of them."""
+"""All options."""
 
 
 def source_of(written: dict[str, Value]) -> str:
@@ -245,7 +245,7 @@ def source_of(written: dict[str, Value]) -> str:
         written: Parameter -> value, of those that were written on the command line.
 
     Raises:
-        ValueError: There is not exactly one, a method or notion is unknown, or an option is for
+        ValueError: Not one source was named, a method or notion is unknown, or an option is for
             other sources, methods or notions.
     """
     named = [source for source in SOURCES if source in written]

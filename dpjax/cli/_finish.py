@@ -47,7 +47,7 @@ class Files(NamedTuple):
             given: Parameter of the command -> value.
 
         Raises:
-            ValueError: A file ends in what is not written.
+            ValueError: The suffix of a file is not known.
             OSError: A file cannot be written.
         """
         files = cls(**{name: given.get(name) for name in cls._fields})

@@ -18,6 +18,7 @@ TABLE: Table = {
     "packages": argument(
         list[str],
         "Releases, such as opendp==0.16.0; none with --again.",
+        default=None,
         metavar="PACKAGE==VERSION...",
     ),
     "cases": option(

@@ -18,7 +18,7 @@ def notion_of(written: Given) -> "Notion":
         written: Parameter of the command -> value, of those that were given.
 
     Raises:
-        ValueError: A number is missing, is of no use to the notion, or out of range.
+        ValueError: A number is missing, is not used by the notion, or is out of range.
     """
     from dpjax.notions import NOTIONS
 

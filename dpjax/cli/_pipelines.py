@@ -45,7 +45,7 @@ def place_of(source: str, written: Value, subject: Value) -> Place | None:
         files = written[source]
         return Place(str(files if source == "one_run" else files[0]))
     code = getattr(inspect.unwrap(getattr(subject, "function", subject)), "__code__", None)
-    if source not in ("function", "host") or code is None:
+    if source not in ("function", "host", "object") or code is None:
         return None
     path = Path(code.co_filename)
     folder = Path.cwd().resolve()

@@ -12,7 +12,7 @@ from dpjax.cli._stop import say
 from dpjax.cli._table import Table, Value, argument, option
 
 _CLOSE = 1e-9
-"""By which bounds of two machines may differ in their last bits."""
+"""Largest difference of bounds that two machines compute, in their last bits."""
 
 TABLE: Table = {
     "file": argument(Path, "A JSON file of `--json`, or a report in HTML."),

@@ -14,10 +14,6 @@ _RELATIONS = {"add-remove": AddRemove, "change-one": ChangeOne, "within": Within
 _KNOWN = ("package", "claim", "draw", "like", "pairs", "relation", "domain", "delta", "requires",
           "draws", "bits", "reported", "documented")  # fmt: skip
 
-_DRAWS_OF_A_PAIR = 80
-_FEWEST, _MOST = 30, 200
-"""Pairs that are proposed."""
-
 
 @dataclass(frozen=True)
 class Case:
@@ -82,20 +78,18 @@ def read_case(path: str | Path) -> Case:
     made = {name: known.pop(name, None) for name in ("pairs", "like", "relation", "domain")}
     known["requires"] = tuple(known.get("requires", ()))
     known.setdefault("delta", 0.0)
-    # A slow function is searched by as many draws as it is audited with.
-    most = min(max(known.get("draws", Case.draws) // _DRAWS_OF_A_PAIR, _FEWEST), _MOST)
     title = (content.get("__doc__") or path.stem).strip().partition("\n")[0]
-    return Case(path.resolve(), title, pairs=_pairs_of(path, made, most), **known)
+    return Case(path.resolve(), title, pairs=_pairs_of(path, made), **known)
 
 
-def _pairs_of(path: Path, made: dict[str, Any], most: int) -> Neighbors | list[tuple[Any, Any]]:
+def _pairs_of(path: Path, made: dict[str, Any]) -> Neighbors | list[tuple[Any, Any]]:
     if made["pairs"] is not None:
         return [tuple(pair) for pair in made["pairs"]]
     if made["like"] is None:
         raise BadValue(f"cases: {path} must set pairs, or like with a relation.")
     domain = None if made["domain"] is None else Domain(**made["domain"])
     relation = _relation_of(made["relation"] or "add-remove")
-    return neighbors(made["like"], relation, domain, num_pairs=most)
+    return neighbors(made["like"], relation, domain)
 
 
 def _relation_of(written: Any) -> Relation | str:

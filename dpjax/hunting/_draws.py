@@ -4,11 +4,12 @@ import gzip
 import json
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
 from dpjax.hunting._case import Case
 from dpjax.hunting._environment import Environment
@@ -16,107 +17,132 @@ from dpjax.partitions.missing import Raised
 
 _SERVE = Path(__file__).with_name("_serve.py")
 
+_ONE_CALL = 30.0
+"""Seconds for which one output is waited, the import of the library among them."""
 
-class Draws:
-    """A function (database, num_samples) -> outputs, asked of a process.
+Draw = Callable[[Any], Any]
+"""Database -> one output."""
+
+
+class Server:
+    """Outputs of a case, asked of a process in the environment of a release.
 
     Args:
-        process: That answers.
-        record: Where requests and answers are written.
-        seconds: For which one answer is waited.
+        process: That answers each line with a line.
     """
 
-    def __init__(self, process: subprocess.Popen[str], record: Any, seconds: float):
-        self._process, self._record, self._seconds = process, record, seconds
+    def __init__(self, process: "subprocess.Popen[str]"):
+        self._process = process
         self.__name__ = "draw"
+        self.failure = ""
 
-    def __call__(self, database: Any, num_samples: int) -> list[Any]:
+    def __call__(self, database: Any) -> Any:
+        return _output(self.answer(_plain(database)))
+
+    def answer(self, database: Any) -> str:
+        """The line that answers a database; "" once the process has ended, which `failure` says."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        request = json.dumps([_plain(database), num_samples])
+        request, line = json.dumps(database), ""
         # A call that hangs ends with its process.
-        timer = threading.Timer(self._seconds, self._process.kill)
+        timer = threading.Timer(_ONE_CALL, self._process.kill)
         timer.start()
         try:
             self._process.stdin.write(request + "\n")
             self._process.stdin.flush()
-            answer = self._process.stdout.readline()
+            line = self._process.stdout.readline()
         except BrokenPipeError:
-            answer = ""
+            pass
         finally:
             timer.cancel()
-        if not answer:
-            raise BadValue(
-                f"the process of the release ended, or gave no {num_samples} outputs within "
-                f"{self._seconds:g} s, at the database {request[:80]}."
+        if not line:
+            self.failure = self.failure or (
+                f"the process of the release ended, or gave no output within {_ONE_CALL:g} s, at "
+                f"the database {request[:80]}"
             )
-        self._record.write(f"{request}\n{answer}")
-        return _outputs(answer)
-
-
-class Recorded:
-    """The same function, from a record."""
-
-    def __init__(self, lines: Iterator[str]):
-        self._lines = lines
-        self.__name__ = "draw"
-
-    def __call__(self, database: Any, num_samples: int) -> list[Any]:
-        request = json.dumps([_plain(database), num_samples])
-        asked, answer = next(self._lines, ""), next(self._lines, "")
-        if asked.rstrip("\n") != request:
-            raise BadValue(
-                "the record of draws is of another case, or of another version of dpjax: it has "
-                f"{asked[:80]!r} where {request[:80]!r} is asked for."
-            )
-        return _outputs(answer)
+            # What is audited may raise anything but this.
+            raise KeyboardInterrupt(self.failure)
+        return line
 
 
 @contextmanager
-def drawn(case: Case, environment: Environment, record: Path, seconds: float) -> Iterator[Draws]:
-    """Draws of a case, which are recorded whole or not at all.
+def serving(case: Case, environment: Environment) -> Iterator[Server]:
+    """A server of a case, which ends with the context.
 
-    Args:
-        case: Whose function draws.
-        environment: In which.
-        record: File of the draws.
-        seconds: For which one answer is waited.
+    Raises:
+        ValueError: Its process ended before, or an output took too long.
     """
     command = [str(environment.python), "-I", str(_SERVE), str(case.path)]
-    part = record.with_suffix(".part")
-    record.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        gzip.open(part, "wt") as file,
-        subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        ) as process,
-    ):
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        server = Server(process)
         try:
-            yield Draws(process, file, seconds)
+            yield server
+        except KeyboardInterrupt:
+            if server.failure:
+                raise BadValue(f"{server.failure}.") from None
+            raise
         finally:
             process.kill()
-    part.replace(record)
 
 
 @contextmanager
-def recorded(record: Path) -> Iterator[Recorded]:
-    """Draws of a record."""
-    with gzip.open(record, "rt") as file:
-        yield Recorded(iter(file))
+def recording(path: Path, head: JsonObject, server: Server) -> Iterator[Draw]:
+    """A server whose draws are written, whole or not at all.
+
+    Args:
+        path: Of the record.
+        head: What the draws are of.
+        server: That draws.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    with gzip.open(part, "wt") as file:
+        file.write(json.dumps(_plain(head)) + "\n")
+
+        def draw(database: Any) -> Any:
+            line = server.answer(_plain(database))
+            file.write(line)
+            return _output(line)
+
+        yield draw
+    part.replace(path)
 
 
-def _plain(database: Any) -> Any:
-    if hasattr(database, "tolist"):
-        database = database.tolist()
-    return [_plain(each) for each in database] if isinstance(database, list | tuple) else database
+@contextmanager
+def recorded(path: Path) -> Iterator[tuple[JsonObject, Draw]]:
+    """The head of a record, and its draws in their order.
+
+    Raises:
+        ValueError: It ends before the audit does, as that of another version of dpjax may.
+    """
+    with gzip.open(path, "rt") as file:
+        head = json.loads(file.readline())
+
+        def draw(database: Any) -> Any:
+            line = file.readline()
+            if not line:
+                raise KeyboardInterrupt(f"the record {path.name} ends before the audit does")
+            return _output(line)
+
+        yield head, draw
 
 
-def _outputs(answer: str) -> list[Any]:
-    return [Raised(f"error: {x['error']}") if _is_error(x) else x for x in json.loads(answer)]
+def _plain(value: Any) -> Any:
+    """What JSON holds, of arrays and tuples too."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _is_error(output: Any) -> bool:
-    return isinstance(output, dict) and [*output] == ["error"]
+def _output(line: str) -> Any:
+    found = json.loads(line)
+    if isinstance(found, dict) and [*found] == ["error"]:
+        return Raised(f"error: {found['error']}")
+    return found

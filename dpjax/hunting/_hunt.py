@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,22 @@ from dpjax.audit import audit
 from dpjax.core.errors import text_of
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
-from dpjax.databases import Neighbors
 from dpjax.hunting._case import Case
-from dpjax.hunting._draws import drawn, recorded
+from dpjax.hunting._draws import Draw, Server, recorded, recording, serving
 from dpjax.hunting._environment import Environment
-from dpjax.methods import Events, search_pairs
-from dpjax.notions import Epsilon
+from dpjax.methods import Events, pairs_to_audit
+from dpjax.notions import Epsilon, Terms
 from dpjax.results import AuditResult
-from dpjax.sources import HostMechanism
+from dpjax.sources import AnyPairs, HostMechanism
 
-_SEARCHED = 2
-"""Draws that search, over those at one side of the audit."""
+_PROBE, _MOST_PROBED = 0.02, 2000
+"""Share of the time, and draws, that measure the pace of the pair that was found."""
+
+_RECORD = ".jsonl.gz"
+"""End of the name of a record."""
+
+_AUDITED, _LEAST = 0.5, 60
+"""Share of the time for the audit; draws a side of the slowest."""
 
 
 @dataclass(frozen=True)
@@ -79,45 +84,84 @@ def hunt(
         again: Whether draws are read from their records, of every release that has one.
         confidence: Of each bound.
         key: Of all that is chosen here. The libraries draw from randomness of their own.
-        seconds: For which one answer of a release is waited; a call that hangs ends with it.
+        seconds: Of drawing, for a case in a release.
 
     Yields:
         What became of each, as it is done. A release that fails is a row, and no end.
     """
     for case in cases:
-        if again:
-            paths = sorted(folder.glob(f"{case.path.stem}@*.jsonl.gz"))
-            if not paths:
-                raise BadValue(f"folder must hold a record of {case.path.stem}, but had none.")
-            for path in paths:
-                spec = path.name.removesuffix(".jsonl.gz").partition("@")[2]
-                yield _audited(case, spec, recorded(path), confidence, key)
-            continue
+        for spec, run in _runs(case, environments, folder, again=again, seconds=seconds):
+            start, result, failure = time.perf_counter(), None, ""
+            try:
+                result = run(confidence, key)
+            except Exception as error:  # of code of others, whose failure is a row
+                failure = f"{type(error).__name__}: {text_of(error)}"
+            yield Caught(case, spec, result, failure, time.perf_counter() - start)
+
+
+def _runs(
+    case: Case,
+    environments: Callable[[Case], Sequence[Environment]],
+    folder: Path,
+    *,
+    again: bool,
+    seconds: float,
+) -> Iterator[tuple[str, Callable[[float, int], AuditResult]]]:
+    """Releases of a case, and what audits each."""
+    if not again:
         for environment in environments(case):
-            path = folder / f"{case.path.stem}@{environment.spec}.jsonl.gz"
-            draws = drawn(case, environment, path, seconds)
-            yield _audited(case, environment.spec, draws, confidence, key)
+            path = folder / f"{case.path.stem}@{environment.spec}{_RECORD}"
+            yield environment.spec, partial(_drawn, case, environment, path, seconds)
+        return
+    paths = sorted(folder.glob(f"{case.path.stem}@*{_RECORD}"))
+    if not paths:
+        raise BadValue(f"folder must hold a record of {case.path.stem}, but had none.")
+    for path in paths:
+        spec = path.name.removesuffix(_RECORD).partition("@")[2]
+        yield spec, partial(_replayed, case, path)
 
 
-def _audited(
-    case: Case, spec: str, draws: AbstractContextManager[Any], confidence: float, key: int
-) -> Caught:
-    start, result, failure = time.perf_counter(), None, ""
-    try:
-        with draws as draw:
-            source = HostMechanism(draw, batch_size=case.draws, bits=case.bits)
-            pairs = case.pairs
-            if isinstance(pairs, Neighbors):
-                pairs = search_pairs(source, pairs, budget=_SEARCHED * case.draws, key=key).pairs
-            result = audit(
-                source,
-                pairs,
-                method=Events(num_draws=case.draws),
-                notion=Epsilon(case.delta),
-                claim=case.claim,
-                confidence=confidence,
-                key=key,
-            )
-    except Exception as error:  # of code of others, whose failure is a row
-        failure = f"{type(error).__name__}: {text_of(error)}"
-    return Caught(case, spec, result, failure, time.perf_counter() - start)
+def _drawn(
+    case: Case, environment: Environment, path: Path, seconds: float, confidence: float, key: int
+) -> AuditResult:
+    """The search within a share of the time, then one audit of fixed size, whose draws are kept."""
+    with serving(case, environment) as server:
+        source = HostMechanism(server, batched=False, bits=case.bits, time_limit=seconds)
+        terms = Terms(Epsilon(case.delta), case.claim, confidence, 1, key)
+        found, _ = pairs_to_audit(source, case.pairs, terms)
+        pairs = AnyPairs.of(found)
+        sides = [side for pair in zip(*pairs.sides, strict=True) for side in pair]
+        pace = max(_pace(server, side, _PROBE * seconds / len(sides)) for side in sides)
+        draws = min(max(int(_AUDITED * seconds / (2 * pace)), _LEAST * len(pairs)), case.draws)
+        head = {"database": pairs.database, "neighbor": pairs.neighbor, "labels": pairs.labels}
+        with recording(path, {**head, "draws": draws}, server) as draw:
+            return _audit(case, draw, pairs, draws, confidence, key)
+
+
+def _pace(server: Server, database: Any, seconds: float) -> float:
+    """Seconds of an output at a database."""
+    began, count = time.perf_counter(), 0
+    while count == 0 or (time.perf_counter() - began < seconds and count < _MOST_PROBED):
+        server(database)
+        count += 1
+    return (time.perf_counter() - began) / count
+
+
+def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResult:
+    with recorded(path) as (head, draw):
+        pairs = AnyPairs((head["database"], head["neighbor"]), tuple(head["labels"]))
+        return _audit(case, draw, pairs, int(head["draws"]), confidence, key)
+
+
+def _audit(
+    case: Case, draw: Draw, pairs: AnyPairs, draws: int, confidence: float, key: int
+) -> AuditResult:
+    return audit(
+        HostMechanism(draw, batched=False, bits=case.bits),
+        pairs,
+        method=Events(num_draws=draws),
+        notion=Epsilon(case.delta),
+        claim=case.claim,
+        confidence=confidence,
+        key=key,
+    )

@@ -1,7 +1,7 @@
 """Draws outputs of a case, asked for by lines of JSON: all that runs beside a release.
 
-It stands alone, since in its environment there is no dpjax. A line [database, count] is answered by
-a line of `count` outputs; an exception is {"error": its type}.
+It stands alone, since in its environment there is no dpjax. The line of a database is answered by
+the line of one output; an exception is {"error": its type}.
 """
 
 import json
@@ -24,10 +24,11 @@ def plain(value):
     return repr(value)
 
 
-def one(draw, database):
-    """One output."""
+def one(draw, line):
+    """One output, at a database of its own."""
+    database = json.loads(line)
     try:
-        return plain(draw(json.loads(database)))
+        return plain(draw(database))
     except Exception as error:
         return {"error": type(error).__name__}
 
@@ -40,9 +41,7 @@ def main():
     warnings.simplefilter("ignore")
     draw = runpy.run_path(sys.argv[1], run_name="dpjax_case")["draw"]
     for line in sys.stdin:
-        database, count = json.loads(line)
-        text = json.dumps(database)
-        answers.write(json.dumps([one(draw, text) for _ in range(count)]) + "\n")
+        answers.write(json.dumps(one(draw, line)) + "\n")
         answers.flush()
 
 

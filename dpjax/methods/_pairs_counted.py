@@ -171,18 +171,17 @@ def _next(
 ) -> list[Proposed]:
     """The pairs that are kept, best first, the smallest ones, and variations of the best."""
     number, size = rung
-    best = [
-        alive[place] for place in ranked.best(max(ladder.keep, -(-len(alive) // ladder.factor)))
-    ]
+    kept = max(ladder.keep, -(-len(alive) // ladder.factor))
+    best = [alive[place] for place in ranked.best(kept)]
     if space is None:
         return best
-    more = (
-        space.varied(best[place % len(best)], (number, place)) for place in range(size - len(best))
-    )
     # What is rare shows in many draws alone, and most at databases of few records.
-    found = space.smallest(alive)
-    small = [pair for pair in found if not _places([pair], best)]
-    return best + small + [pair for pair in more if pair is not None]
+    small = [pair for pair in space.smallest(alive) if not _places([pair], best)]
+    found = [*best, *small][:size]
+    more = [
+        space.varied(best[place % len(best)], (number, place)) for place in range(size - len(found))
+    ]
+    return found + [pair for pair in more if pair is not None]
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:

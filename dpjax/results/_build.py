@@ -1,4 +1,4 @@
-"""One builder of results: what a method found, under the terms of the audit."""
+"""Build the result of an audit from the findings of a method."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
@@ -30,18 +30,18 @@ from dpjax.results.recipes import (
 from dpjax.sources import AnyPairs, Source
 
 _MOST_PAIRS = 10_000
-"""Most pairs that a recipe holds."""
+"""Largest number of pairs that a recipe stores."""
 
 
 class _Named(Protocol):
-    """A method: a recipe needs its name and its options."""
+    """The part of a method that a recipe needs: its name."""
 
     name: ClassVar[str]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a method found, before it is a result.
+    """Findings of a method, from which a result is built.
 
     Attributes:
         statement: Statement with its verdict; see `conclude`.

@@ -29,7 +29,7 @@ NOT_TESTED = (
     "Outputs outside the region.",
     "Side channels: running time, memory, errors that were not recorded as outputs.",
 )
-"""What no reader should take a page to say; rare events are in `blind_spot`."""
+"""Limits that every page names; `blind_spot` adds the one on rare events."""
 
 
 def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Page:

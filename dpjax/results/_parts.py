@@ -18,10 +18,10 @@ VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
 _Value = TypeVar("_Value", covariant=True)
 
 ASSUMPTION_REFUTED = "assumption refuted"
-"""Verdict of histograms alone: their interval says nothing then."""
+"""Verdict of the histogram method if the counts contradict its assumption."""
 
 DOUBTFUL = "doubtful"
-"""Verdict where outputs do not look like independent draws: no bound holds then."""
+"""Verdict on outputs that do not look like independent draws; the bound may then be false."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +158,7 @@ class Provenance:
     Attributes:
         mechanism: Name, function or file.
         parameters: Parameters of the mechanism.
-        versions: Versions of dpjax and what it stands on.
+        versions: Versions of dpjax and of the packages that it depends on.
         device: Where it ran.
         seconds: Wall time, compilation included.
     """
@@ -171,7 +171,7 @@ class Provenance:
 
 
 class _Short(Generic[_Value]):
-    """A short name of an entry of a part, to be read."""
+    """Read-only shortcut to an attribute of a part of a result."""
 
     def __init__(self, entry: "Callable[[Parts], _Value]"):
         self._entry = entry
@@ -182,7 +182,7 @@ class _Short(Generic[_Value]):
 
 @dataclass(frozen=True, repr=False)
 class Parts:
-    """All that an audit found; what is read most has a short name.
+    """All parts of a result, with shortcuts to the attributes that are read most.
 
     Attributes:
         statement: Bounds, estimate, claim and verdict.

@@ -1,4 +1,4 @@
-"""The result of an audit: how it is asked, shown, written, and read again."""
+"""The result of an audit: queries, display and serialization."""
 
 import copy
 import dataclasses
@@ -46,7 +46,7 @@ class AuditResult(Parts, Shown):
         Raises:
             ValueError: The evidence is of a single event, and the notion is not the one it was
                 counted for; or the method counted no events.
-            TypeError: It is no notion.
+            TypeError: `notion` is not a notion.
         """
         if not isinstance(notion, Notion):
             raise BadType(f"notion must be a notion of dpjax, but was {notion!r}.")
@@ -113,8 +113,8 @@ class AuditResult(Parts, Shown):
             path: Path of the file; a page ends in .html.
 
         Raises:
-            FileNotFoundError: There is none.
-            ValueError: It is no file, too large, or holds no result.
+            FileNotFoundError: The file does not exist.
+            ValueError: The path is not a file, or the file is too large or holds no result.
         """
         path = Path(path)
         text = read_document("result file", path)

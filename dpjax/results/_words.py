@@ -15,7 +15,7 @@ from dpjax.results._parts import (
 )
 
 _LONGEST = 160
-"""Most characters of a database in a sentence."""
+"""Largest number of characters of a database in a sentence."""
 
 _LARGEST = math.log(1e6)
 """Largest claimed epsilon that is explained as a factor."""
@@ -76,7 +76,7 @@ def shown_rows(result: Parts, rows: Rows) -> Rows:
 
 
 def claimed(result: Parts) -> list[str]:
-    """What was claimed."""
+    """The claim, in sentences."""
     claim, distance = result.claim, result.recipe["distance"]
     if claim is None:
         return ["Nothing: the audit looked for a level that is refuted, and compares it with none."]
@@ -129,7 +129,7 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
 
 
 def _allowed(result: Parts) -> list[str]:
-    """What a claimed epsilon allows, in whole factors."""
+    """The factor by which a claimed epsilon lets probabilities differ, in words."""
     claim, delta = result.claim, result.delta
     if not result.notion.takes_delta or not isinstance(claim, int | float) or claim > _LARGEST:
         return []
@@ -142,7 +142,7 @@ def _allowed(result: Parts) -> list[str]:
 
 
 def _chance(stated: Conclusion) -> str:
-    """How chance comes in."""
+    """The probability that chance alone gives such a bound, in words."""
     error = (1 - stated.confidence) / stated.num_claims
     if stated.verdict == DOUBTFUL:
         return "How likely chance gives such counts is known for independent draws alone."

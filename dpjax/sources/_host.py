@@ -112,7 +112,7 @@ class HostMechanism(OnHost):
 
     @property
     def name(self) -> str:
-        """That of the function."""
+        """Name of the function."""
         return name_of_function(self.function)
 
     @property
@@ -137,7 +137,7 @@ class HostMechanism(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Within it, batches of raw outputs are drawn."""
+        """Context in which batches of raw outputs are drawn."""
         call = partial(_draw, self.function, self.batched, self.special == "outcomes")
         if not self.workers:
             yield partial(self._batches, call, None)

@@ -1,4 +1,4 @@
-"""The cells of outputs: of several numbers those of the score that tells most."""
+"""Choice of cells; for outputs of several numbers, those of the most informative score."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,10 +12,10 @@ from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
 _ENOUGH = 0.97
-"""A simpler score is taken that promises this part of the largest bound."""
+"""Share of the largest expected bound at which a simpler score is preferred."""
 
 _MOST_BOXES = 3
-"""Numbers of an output that are cut into boxes, at most."""
+"""Largest number of entries of an output that are cut into boxes."""
 
 Promise = Callable[[Partition, NDArray[np.int64]], float]
 """(cells, counts of both halves at both sides) -> the bound to be expected of them."""

@@ -23,10 +23,10 @@ from dpjax.sources._time_limit import Pace, Quota
 from dpjax.sources.streams import CONFIRM, MEASURE, NUM_STAGES, SEARCH, SEARCH_AGAIN
 
 _BEGINNINGS = (100, 1000)
-"""Numbers of first outputs of batches that are compared."""
+"""Lengths of the beginnings of batches that are compared."""
 
 _REPEAT_NATS = 40.0
-"""What is less likely than e^-40 to happen twice by chance did not happen by chance."""
+"""Nats of a beginning from which on its repetition is not taken for chance (e^-40)."""
 
 _LEAST_TIME = 1e-3
 """Seconds of a time limit that is over: the message then says how long would be needed."""
@@ -65,7 +65,7 @@ class OnHost(Source):
         raise NotImplementedError
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Within it, a `Draw`.
+        """Context that gives a `Draw`.
 
         With a cut, batches of a mechanism that is not batched hold so many outputs at most; the
         outputs themselves depend on the three before it alone.
@@ -109,7 +109,7 @@ class _OpenedOnHost:
             )
 
     def search(self) -> list[Search]:
-        """Draws what searches, within its share of a time limit if there is one."""
+        """Draws the search set, within its share of a time limit if there is one."""
         rounds, pairs = self._rounds, self.pairs
         self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
         if self._source.time_limit is not None and self._request.seconds is None:

@@ -45,8 +45,8 @@ class AnyPairs(NamedTuple):
         What are such pairs already is returned as it is.
 
         Raises:
-            TypeError: It is neither.
-            ValueError: There is none.
+            TypeError: `pairs` has another form.
+            ValueError: `pairs` is None or empty.
         """
         if pairs is None:
             raise BadValue("pairs must be given: a list of (database, neighbor).")

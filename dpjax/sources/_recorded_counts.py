@@ -96,7 +96,7 @@ class OpenedRecorded:
         """Counts the confirm part; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: A part of it is asked for: its outputs are counted all at once.
+            ValueError: A part of the outputs is asked for, which are counted all at once.
         """
         if marked.first or marked.size is not None:
             raise ValueError("recorded outputs that confirm are counted all at once.")

@@ -46,7 +46,7 @@ class _Side:
         """The first outputs, after a look at all of them.
 
         Raises:
-            ValueError: There are fewer, or none to count.
+            ValueError: There are fewer outputs, or none is left to count.
         """
         kept, total = [], 0
         for chunk in self._recording.chunks():

@@ -208,7 +208,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Name for people."""
         raise NotImplementedError
 
     @property

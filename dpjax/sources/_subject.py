@@ -62,7 +62,7 @@ def mechanism_at(mechanism: Any, pairs: Pairs) -> Mechanism:
     """The mechanism, looked at on the first database, and on its neighbor if that has other parts.
 
     Raises:
-        ValueError: It has outputs of another kind there.
+        ValueError: The outputs at the neighbor are of another kind.
     """
     sides = [nth(side, 0) for side in (pairs.database, pairs.neighbor)]
     found = mechanism_of(mechanism, sides[0])
@@ -86,7 +86,7 @@ def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
 
 
 def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
-    """A clear sentence where the databases do not fit the mechanism, before anything compiles."""
+    """Refuses databases that do not fit the mechanism, before anything compiles."""
     expected = getattr(mechanism, "num_queries", None)
     if expected is None and not hasattr(mechanism, "standard_pairs"):
         return

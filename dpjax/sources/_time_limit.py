@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 from dpjax.core.wording import BadValue, term
 
 _MEASURE_SHARE = 0.25
-"""Of the limit, at most."""
+"""Largest share of the limit for measuring the pace."""
 
 _BATCH_SHARE = 0.01
-"""Of the limit, for a batch of what may be cut anywhere."""
+"""Share of the limit for one batch, where batches may be cut anywhere."""
 
 _PLENTY = 0.2
-"""Of the limit: an audit that takes less than that needs no better pace."""
+"""Share of the limit; an audit that takes less needs no better measurement."""
 
 _MARGIN = 0.85
-"""Of the time that is there, so that a pace which varies does not exceed it."""
+"""Share of the time left that is planned, so that a varying pace keeps the limit."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
 """Outputs a side with which an audit can still show something."""
@@ -138,7 +138,7 @@ class Pace:
             used: Seconds so far.
 
         Raises:
-            ValueError: There are too few for anything to be shown.
+            ValueError: There is time for too few outputs to show anything.
         """
         # Both sides of any pair, for the slowest of them may be chosen.
         slower = max(

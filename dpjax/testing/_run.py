@@ -141,7 +141,7 @@ def _is_sequential(source: Source, asked: Asked) -> bool:
 
 
 def _sequential(source: Source, asked: Asked) -> _Ran:
-    """Until the claim is refuted or the time is over."""
+    """Audit until the claim is refuted or the time is over."""
     arrived: list[float] = []
 
     def note(drawn: int, total: int) -> None:
@@ -155,7 +155,7 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
 
 
 def _with_sizes(source: Source, asked: Asked) -> _Ran:
-    """With the sizes that were given, and the usual ones for others."""
+    """Audit with the sizes that were given, and with the usual ones for others."""
     num_pairs = _num_pairs(asked.subject, asked.pairs)
     usual = sizes_of(DEFAULT_DRAWS, num_pairs)
     given = asked.num_samples, asked.num_confirm
@@ -165,7 +165,7 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
 
 
 def _within(source: Source, asked: Asked) -> _Ran:
-    """With as many draws as fit into a time, of a method whose sizes are fixed."""
+    """Audit with as many draws as fit into a time, by a method of fixed sizes."""
     num_pairs, compiled = _num_pairs(asked.subject, asked.pairs), source.sampler is not None
     drawn: list[tuple[Sizes, float]] = []
 
@@ -199,7 +199,7 @@ def _audit(
 
 
 def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
-    """Events, or what is usual for a source that has none.
+    """The method: `Events`, or the usual one of a source that has no events.
 
     Raises:
         ValueError: Numbers of draws or a region were given for such a source.

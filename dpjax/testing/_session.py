@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TypedDict, Unpack
 
 _LEAST_SHARE = 0.1
-"""Seconds that an audit gets where all are spent."""
+"""Seconds of an audit once the budget is spent."""
 
 
 class Measured(TypedDict):

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from dpjax.testing._session import Row
 
-_ROW = "{:<29} {:<11} {:<13} {:>7} {:>10} {:>5} {:>7} {}"
-_TEST, _MECHANISM, _CLAIM = 29, 11, 13
+_ROW = "{:<31} {:<11} {:<13} {:>7} {:>10} {:>5} {:>5} {}"
+_TEST, _MECHANISM, _CLAIM = 31, 11, 13
 """A row takes 100 columns."""
 
 _MEANING = (
@@ -35,7 +35,7 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
         "bound",
         "detectable",
         "draws",
-        "seconds",
+        "s",
         "verdict",
     )
     audits, seen = Counter(row["test"] for row in rows), Counter()

@@ -38,7 +38,7 @@ def _seconds(text: str) -> float:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the option."""
+    """Adds the option `--dpjax-budget`."""
     parser.getgroup("dpjax").addoption(
         "--dpjax-budget",
         metavar="SECONDS",

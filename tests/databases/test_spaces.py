@@ -215,3 +215,36 @@ def test_pairs_of_numbers_are_pairs_of_arrays():
 def test_refusals(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("relation", "database", "neighbor", "expected"),
+    [
+        (AddRemove(), [1, 2], [2, 1, 3], True),
+        (AddRemove(), [1, 2], [1, 3], False),
+        (AddRemove(2), [1, 2], [1, 3], True),
+        (AddRemove(), [math.nan], [math.nan, 1.0], True),
+        (AddRemove(), [0.0], [-0.0], False),
+        (AddRemove(), [1], [1.0], False),
+        (AddRemove(1, ordered=True), [1, 2], [2, 1, 3], False),
+        (AddRemove(1, ordered=True), [1, 2, 3], [1, 3], True),
+        (ChangeOne(), [1, 2], [3, 1], True),
+        (ChangeOne(), [1, 2], [3, 4], False),
+        (ChangeOne(), [1, 2], [1], False),
+        (ChangeOne(1, ordered=True), [1, 2], [2, 1], False),
+        (ChangeOne(2, ordered=True), [1, 2], [2, 1], True),
+        (Within(0.1), 0.2, 0.1, True),
+        # In binary, 0.3 - 0.2 is below 0.1 and 0.1 + 0.2 above 0.3.
+        (Within(0.1), 0.3, 0.2, True),
+        (Within(0.1), 0.2, 0.30000000000000004, False),
+        (Within(1.0, "l2"), [0.0, 0.0], [0.8, 0.6], False),
+        (Within(1.0, "l2"), [0.0, 0.0], [0.8, 0.59], True),
+        (Within(1.0, "l1"), [0.0, 0.0], [0.5, 0.5], True),
+        (Within(1.0, "l1"), [0.0, 0.0], [0.5, 0.75], False),
+        (Within(1.0, "linf"), [0.0, 0.0], [1.0, -1.0], True),
+        (Within(1.0, "linf"), [0.0, 0.0], [1.0, -1.5], False),
+        (Within(1.0), math.inf, math.inf, False),
+    ],
+)
+def test_relations(relation, database, neighbor, expected):
+    assert relation.holds(database, neighbor) == relation.holds(neighbor, database) == expected

@@ -68,7 +68,7 @@ def test_the_plugin_in_a_project(tmp_path):
         "test_project.py::test_bound",
     ]
     assert table[0].endswith("not refuted") and table[1].endswith("violated")
-    assert "lambda (test_project" in table[2] and table[2].endswith("no claim")
+    assert "lambda (tes" in table[2] and table[2].endswith("no claim")
 
 
 def test_a_bad_budget_is_an_error_of_use(tmp_path):
