@@ -46,7 +46,7 @@ def test_a_fault_is_found_and_its_record_gives_the_same_bound(case, tmp_path):
     row = json.loads(json.dumps(found.row))
     assert row["release"] == "nothing==1.0" and row["case"] == "A sum that forgets to clip."
     # A record of 8 has a level of 8, of which three thousand draws show a part.
-    assert 2 < found.result.lower_bound
+    assert 2 < found.result.lower_bound <= 8
     (again,) = hunt([case], here, tmp_path / "draws", again=True)
     assert again.spec == "nothing==1.0"
     assert again.result.lower_bound == found.result.lower_bound
