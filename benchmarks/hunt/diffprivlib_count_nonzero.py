@@ -8,6 +8,7 @@ relation, domain = "add-remove", {"bounds": (-5, 5)}
 
 
 def draw(values):
-    from diffprivlib import tools
+    from diffprivlib import BudgetAccountant, tools
 
-    return int(tools.count_nonzero(values, epsilon=1.0))
+    ledger = BudgetAccountant()
+    return int(tools.count_nonzero(values, epsilon=1.0, accountant=ledger))

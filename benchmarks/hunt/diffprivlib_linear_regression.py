@@ -9,7 +9,8 @@ reported = "IBM/differential-privacy-library issues 104 and 105"
 
 
 def draw(rows):
-    from diffprivlib.models import LinearRegression
+    from diffprivlib import BudgetAccountant, models
 
-    model = LinearRegression(epsilon=1.0, bounds_X=(0, 100), bounds_y=(0, 100), fit_intercept=False)
+    options = {"bounds_X": (0, 100), "bounds_y": (0, 100), "fit_intercept": False}
+    model = models.LinearRegression(epsilon=1.0, **options, accountant=BudgetAccountant())
     return float(model.fit([row[:1] for row in rows], [row[1] for row in rows]).coef_[0])

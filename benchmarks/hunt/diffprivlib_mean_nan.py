@@ -8,6 +8,7 @@ relation, domain = "change-one", {"bounds": (0, 1), "nan": True}
 
 
 def draw(values):
-    from diffprivlib import tools
+    from diffprivlib import BudgetAccountant, tools
 
-    return float(tools.mean(values, epsilon=1.0, bounds=(0, 1)))
+    ledger = BudgetAccountant()
+    return float(tools.mean(values, epsilon=1.0, bounds=(0, 1), accountant=ledger))

@@ -71,6 +71,7 @@ class _Tool:
 
     def __init__(self, tool: Any):
         self._tool = tool
+        self._accounts = "accountant" in inspect.signature(tool).parameters
         function = tool.func if isinstance(tool, functools.partial) else tool
         given = inspect.signature(tool).parameters
         self.epsilon = float(given["epsilon"].default)
@@ -80,13 +81,17 @@ class _Tool:
         with warnings.catch_warnings():
             # Of missing bounds, which are a matter of the claim and no outcome.
             warnings.simplefilter("ignore")
-            return self._tool(database)
+            ledger = {"accountant": _accountant()} if self._accounts else {}
+            return self._tool(database, **ledger)
 
 
 class _Fitted:
     """What a copy of a model has learned: its fitted arrays and numbers, by name."""
 
     def __init__(self, model: Any):
+        if hasattr(model, "accountant"):
+            model = copy.copy(model)
+            model.accountant = _accountant()
         self._model = model
         self.__name__ = f"diffprivlib {type(model).__name__}"
 
@@ -100,6 +105,17 @@ class _Fitted:
             for name, value in sorted(vars(fresh).items())
             if name.endswith("_") and not name.startswith(("_", "n_features")) and _is_number(value)
         }
+
+
+def _accountant() -> Any:
+    """A ledger of its own for each call.
+
+    The library's default one belongs to the whole process: it would list the draws of an audit as
+    the caller's, and sums its list at every call, so that n draws would take time n^2.
+    """
+    from diffprivlib import BudgetAccountant
+
+    return BudgetAccountant()
 
 
 def _is_number(value: Any) -> bool:

@@ -5,6 +5,8 @@ References:
 """
 
 import re
+import warnings
+from functools import partial
 from typing import Any
 
 from dpjax.core.types import JsonObject
@@ -157,10 +159,17 @@ def _pairs_of(measurement: Any, d_in: Any) -> tuple[Neighbors | None, Any]:
         nan=carrier in ("f32", "f64") and bool(atom.nan),
         infinite=carrier in ("f32", "f64") and bounds is None and relation.of_records,
         size=size if relation.of_records else None,
-        member=domain.member,
+        member=partial(_is_member, domain),
     )
     like: Any = example if kind == "VectorDomain" else example[0]
     return neighbors(like, relation, made_of), d_in
+
+
+def _is_member(domain: Any, database: Any) -> bool:
+    """Whether a database is in the domain, without the warnings about numbers out of range."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return bool(domain.member(database))
 
 
 def _relation_of(metric: str, d_in: Any) -> Relation | None:
