@@ -1,6 +1,6 @@
 """count_nonzero cuts the noisy count at the number of records, which one record more changes."""
 
-package = "diffprivlib"
+package, releases = "diffprivlib", ["0.6.6"]
 requires = ["scikit-learn<1.7"]
 claim = 1.0
 like = [0.0, 1.0, 2.0]

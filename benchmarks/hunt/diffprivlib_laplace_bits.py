@@ -1,6 +1,6 @@
 """The textbook Laplace sampler shows its input in the lowest bits of its outputs."""
 
-package = "diffprivlib"
+package, releases = "diffprivlib", ["0.6.6"]
 requires = ["scikit-learn<1.7"]
 claim = 1.0
 like = 0.0

@@ -1,6 +1,6 @@
 """LinearRegression counts no sensitivity for the diagonal."""
 
-package = "diffprivlib"
+package, releases = "diffprivlib", ["0.6.6"]
 requires = ["scikit-learn<1.7"]
 claim = 1.0
 like = [[1.0, 0.0]] * 5

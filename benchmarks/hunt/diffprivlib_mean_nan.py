@@ -1,6 +1,6 @@
 """The mean of records of which one is NaN is NaN."""
 
-package = "diffprivlib"
+package, releases = "diffprivlib", ["0.6.6"]
 requires = ["scikit-learn<1.7"]
 claim = 1.0
 like = [0.2, 0.5, 0.7]

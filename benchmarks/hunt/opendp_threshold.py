@@ -1,6 +1,6 @@
 """make_laplace_threshold reports too small a delta."""
 
-package = "opendp"
+package, releases = "opendp", ["0.14.1", "0.16.0"]
 claim, delta = 1.0, 0.004925833956035741
 like = ["a", "b", "a"]
 relation = "add-remove"

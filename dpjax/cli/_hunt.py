@@ -17,7 +17,7 @@ _FOLDER = Path("hunt")
 TABLE: Table = {
     "packages": argument(
         list[str],
-        "Releases, such as opendp==0.16.0; none with --again.",
+        "Releases, such as opendp==0.16.0; those that the cases name if none is given.",
         default=None,
         metavar="PACKAGE==VERSION...",
     ),
@@ -26,7 +26,8 @@ TABLE: Table = {
     ),
     "folder": option(Path, "Where draws are recorded, and releases installed. Default: hunt."),
     "again": option(bool, "Audit the recorded draws again; nothing is installed or run."),
-    "seconds": option(float, "For which one answer of a release is waited. Default: 60."),
+    "seconds": option(float, "Of drawing, for a case in a release. Default: 60."),
+    "table": option(Path, "Write a table in Markdown to this file."),
     "confidence": option(float, "Of each bound. Default: 0.999."),
     "key": option(int, "Of the search; libraries draw from randomness of their own. Default: 0."),
     "as_json": AS_JSON,
@@ -37,10 +38,9 @@ TABLE: Table = {
 EXAMPLES = (
     "dpjax hunt diffprivlib==0.6.6 --cases linear_regression.py",
     "dpjax hunt pure-ldp==1.1.2 pure-ldp==1.2.0 --cases unary.py",
+    "dpjax hunt --cases linear_regression.py --cases unary.py --table found.md",
     "dpjax hunt --again --cases linear_regression.py",
 )
-
-_HEADS = ("release", "case", "claim", "bound", "verdict", "seconds")
 
 
 def command(**given: Value) -> int:
@@ -52,20 +52,21 @@ def command(**given: Value) -> int:
     written: Given = {name: value for name, value in given.items() if value is not None}
     if not written.get("cases"):
         raise ValueError("hunt needs --cases, a Python file for each.")
-    if bool(written.get("packages")) == bool(written.get("again")):
-        raise ValueError("hunt needs releases such as opendp==0.16.0, or --again and none of them.")
+    if written.get("packages") and written.get("again"):
+        raise ValueError("--again audits recorded draws of every release, so no release is named.")
     from dpjax.hunting import hunt, read_case
 
     folder = written.get("folder", _FOLDER)
     cases = [read_case(path) for path in written["cases"]]
-    for case in cases:
-        _refuse_unnamed(case, written.get("packages", []), again=bool(written.get("again")))
+    named = {case.path: _named(case, written.get("packages", [])) for case in cases}
+    if not written.get("again"):
+        _refuse_unnamed(cases, named)
     options = {name: written[name] for name in ("seconds", "confidence", "key") if name in written}
     found: list[Caught] = []
     with _shown(quiet=bool(given["quiet"])) as tell:
 
         def environments(case: "Case") -> "list[Environment]":
-            return _environments(case, written["packages"], folder, tell)
+            return _environments(case, named[case.path], folder, tell)
 
         for caught in hunt(
             cases, environments, folder / "draws", again=bool(written.get("again")), **options
@@ -73,6 +74,8 @@ def command(**given: Value) -> int:
             tell(f"{caught.spec}: {caught.case.title}: {caught.row['verdict']}")
             found.append(caught)
     rows = [caught.row for caught in found]
+    if "table" in written:
+        written["table"].write_text(_markdown(rows))
     if written.get("as_json"):
         print(json.dumps(rows, indent=1))
     else:
@@ -82,9 +85,20 @@ def command(**given: Value) -> int:
     return int(any(row["verdict"] == "violated" for row in rows))
 
 
-def _refuse_unnamed(case: "Case", packages: list[str], *, again: bool) -> None:
-    if not again and not any(_is_of(spec, case) for spec in packages):
-        raise ValueError(f"no release of {case.package} is named, which {case.path.name} is about.")
+def _named(case: "Case", packages: list[str]) -> list[str]:
+    """The releases in which a case is audited."""
+    if packages:
+        return [spec for spec in packages if _is_of(spec, case)]
+    return [f"{case.package}=={version}" for version in case.releases]
+
+
+def _refuse_unnamed(cases: "list[Case]", named: dict[Path, list[str]]) -> None:
+    for case in cases:
+        if not named[case.path]:
+            raise ValueError(
+                f"no release of {case.package} is named, which {case.path.name} is about: give one "
+                f"such as {case.package}==1.0, or set releases in the case."
+            )
 
 
 def _is_of(spec: str, case: "Case") -> bool:
@@ -99,9 +113,12 @@ def _environments(
 
     found = []
     for spec in packages:
-        if _is_of(spec, case):
-            tell(f"{spec}: installing it, unless it is there")
-            found.append(environment_of(spec, case.requires, folder / "environments"))
+        tell(f"{spec}: installing it, unless it is there")
+        found.append(
+            environment_of(
+                spec, case.requires, folder / "environments", dependencies=case.dependencies
+            )
+        )
     return found
 
 
@@ -132,3 +149,20 @@ def _table(rows: list[dict[str, Value]]) -> str:
         if row["documented"]:
             lines.append("  The library documents this behaviour.")
     return "\n".join(lines)
+
+
+def _markdown(rows: list[dict[str, Value]]) -> str:
+    """A table of all rows, the pairs and reports of refuted claims among them."""
+    lines = [
+        "| release | case | claim | bound | verdict | pair | seconds | reported |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        bound = "" if row["bound"] is None else f"{row['bound']:.2f}"
+        claim = f"{row['claim']:g}" + (f" at delta {row['delta']:.2g}" if row["delta"] else "")
+        pair = row["pair"] if row["verdict"] == "violated" else ""
+        reported = row["reported"] + (" (documented)" if row["documented"] else "")
+        cells = [row["release"], row["case"], claim, bound, row["verdict"], pair,
+                 f"{row['seconds']:.0f}", reported]  # fmt: skip
+        lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"

@@ -11,8 +11,8 @@ from dpjax.databases import AddRemove, ChangeOne, Domain, Neighbors, Within, nei
 from dpjax.databases.spaces import Relation
 
 _RELATIONS = {"add-remove": AddRemove, "change-one": ChangeOne, "within": Within}
-_KNOWN = ("package", "claim", "draw", "like", "pairs", "relation", "domain", "delta", "requires",
-          "draws", "bits", "reported", "documented")  # fmt: skip
+_KNOWN = ("package", "releases", "claim", "draw", "like", "pairs", "relation", "domain", "delta",
+          "requires", "dependencies", "draws", "bits", "reported", "documented")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,9 @@ class Case:
         claim: Epsilon that the library claims.
         delta: Delta that it claims.
         pairs: A space of neighbours, or the pairs themselves.
+        releases: Versions that are audited where no release is named.
         requires: What is installed beside the package.
+        dependencies: Whether the packages that the package declares are installed too.
         draws: Draws a side in all.
         bits: As in `dpjax.HostMechanism`.
         reported: Where the fault was reported, or "".
@@ -39,7 +41,9 @@ class Case:
     claim: float
     delta: float
     pairs: Neighbors | list[tuple[Any, Any]]
+    releases: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
+    dependencies: bool = True
     draws: int = 20_000
     bits: int | str | None = "auto"
     reported: str = ""
@@ -76,7 +80,10 @@ def read_case(path: str | Path) -> Case:
     known = {name: own[name] for name in _KNOWN if name in own}
     known.pop("draw")
     made = {name: known.pop(name, None) for name in ("pairs", "like", "relation", "domain")}
-    known["requires"] = tuple(known.get("requires", ()))
+    for name in ("releases", "requires"):
+        if isinstance(known.get(name), str):
+            raise BadType(f"cases: {name} in {path} must be a list of texts, but was a text.")
+        known[name] = tuple(known.get(name, ()))
     known.setdefault("delta", 0.0)
     title = (content.get("__doc__") or path.stem).strip().partition("\n")[0]
     return Case(path.resolve(), title, pairs=_pairs_of(path, made), **known)

@@ -30,13 +30,16 @@ class Environment:
     python: Path
 
 
-def environment_of(spec: str, requires: Sequence[str], folder: Path) -> Environment:
+def environment_of(
+    spec: str, requires: Sequence[str], folder: Path, *, dependencies: bool = True
+) -> Environment:
     """The environment of a release, made if it does not exist yet.
 
     Args:
         spec: PACKAGE==VERSION.
         requires: What is installed beside it.
         folder: Of all environments.
+        dependencies: Whether packages that the release declares are installed too.
 
     Raises:
         ValueError: The release is of another form, or cannot be installed.
@@ -47,14 +50,19 @@ def environment_of(spec: str, requires: Sequence[str], folder: Path) -> Environm
             raise BadValue(f"packages must be PACKAGE==VERSION, but one was {each!r}.")
     if not _SPEC.fullmatch(spec):
         raise BadValue(f"packages must be PACKAGE==VERSION, but one was {spec!r}.")
-    wanted = [spec, *sorted(requires)]
+    wanted = [spec, *sorted(requires), *([] if dependencies else ["alone"])]
     mark = blake2b(json.dumps([wanted, sys.version]).encode(), digest_size=6).hexdigest()
     home = folder / f"{re.sub('[^A-Za-z0-9.]+', '-', spec)}-{mark}"
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not (home / _DONE).exists():
         _run([sys.executable, "-m", "venv", "--clear", str(home)], spec)
         quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run([str(python), *quiet, *wanted], spec)
+        if dependencies:
+            _run([str(python), *quiet, spec, *requires], spec)
+        else:
+            _run([str(python), *quiet, "--no-deps", spec], spec)
+            if requires:
+                _run([str(python), *quiet, *requires], spec)
         (home / _DONE).write_text(json.dumps(wanted))
     return Environment(spec, python)
 

@@ -57,7 +57,7 @@ class CommandMechanism(OnHost):
     command: str
     workers: int = option("", default=1)
     batch_size: int = 50_000
-    timeout: float | None = option("Seconds that one run of the program may take.", default=600.0)
+    timeout: float | None = option("", default=600.0)
     special: str = option("", default="outcomes")
     bits: int | str | None = option("", default=None)
     time_limit: float | None = option("", default=None)

@@ -2,7 +2,6 @@
 
 import inspect
 import multiprocessing
-import os
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -14,23 +13,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dpjax.core import validate
-from dpjax.core.errors import name_of_function, text_of
-from dpjax.core.floats import callers_floats
+from dpjax.core.errors import name_of_function
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import NO_WORKERS, ONE_BY_ONE, OUTCOMES, BadType, BadValue, term
+from dpjax.core.wording import NO_WORKERS, ONE_BY_ONE, BadType, BadValue, term
 from dpjax.mechanisms.named import imported, path_of
-from dpjax.partitions._nested import rows_of
-from dpjax.partitions.missing import Raised, as_array
-from dpjax.partitions.outputs import Encoder, check_bits, preview, preview_database
-from dpjax.sources._copies import copier
+from dpjax.partitions.outputs import Encoder, check_bits
+from dpjax.sources._calls import draw_batch, seed_argument
+from dpjax.sources._deadline import Deadline
 from dpjax.sources._on_host import Draw, OnHost
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._process import end_with_parent
 from dpjax.sources._schedule import in_order, seed_of_batch
 from dpjax.sources._source import Trust
-
-_SEEDS = ("seed", "rng")
 
 
 @dataclass(frozen=True)
@@ -60,6 +55,9 @@ class HostMechanism(OnHost):
             -0.0 is then told from 0.0.
         time_limit: Seconds of drawing in one audit; the numbers of draws become smaller to keep
             it, by a pace that is measured first, on draws that are not used. None for no limit.
+        timeout: Seconds of one call, after which it is ended; of single outputs that is an outcome
+            of its own. Without one, a call that is still running when the time limit is over is an
+            error. Code in C that never returns to Python cannot be ended. None for no limit.
 
     Raises:
         TypeError: The function is not callable, takes other arguments, or cannot be sent to
@@ -89,6 +87,10 @@ class HostMechanism(OnHost):
     time_limit: float | None = option(
         "Seconds of drawing in all; fewer draws to keep it.", default=None
     )
+    timeout: float | None = option(
+        "Seconds that one call, or run of a program, may take; more is an outcome.",
+        default=None,
+    )
     kind: ClassVar[str] = "host"
     asked: ClassVar[tuple[str, str]] = (
         "Any Python function (database, num_samples) -> outputs, as FILE.py:NAME or MODULE:NAME.",
@@ -104,8 +106,9 @@ class HostMechanism(OnHost):
         validate.positive_int(at_least=0, workers=self.workers)
         validate.one_of(("outcomes", "error"), special=self.special)
         check_bits(self.bits)
-        if self.time_limit is not None:
-            validate.positive(time_limit=self.time_limit)
+        for name in ("time_limit", "timeout"):
+            if getattr(self, name) is not None:
+                validate.positive(**{name: getattr(self, name)})
         _check_arguments(self.function, self.name, self.batched)
         if self.workers:
             _check_picklable(self.function, self.name)
@@ -118,7 +121,7 @@ class HostMechanism(OnHost):
     @property
     def replayable(self) -> bool:
         """Whether it takes its seed from dpjax."""
-        return _seed_argument(self.function) is not None
+        return seed_argument(self.function) is not None
 
     def to_plain(self) -> JsonObject | None:
         """MODULE:NAME of the function, and its options; see `Source`."""
@@ -138,10 +141,13 @@ class HostMechanism(OnHost):
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
         """Context in which batches of raw outputs are drawn."""
-        call = partial(_draw, self.function, self.batched, self.special == "outcomes")
+        call = partial(draw_batch, self.function, self.batched, self.special == "outcomes")
         if not self.workers:
-            yield partial(self._batches, call, None)
+            deadline = Deadline.of(self.timeout, self.time_limit)
+            yield partial(self._batches, partial(call, deadline), None)
             return
+        # Workers have main threads of their own, and the same clock.
+        call = partial(call, Deadline.of_workers(self.timeout, self.time_limit))
         # Fresh interpreters: a fork would copy JAX's threads, and one state of NumPy's global
         # generator into every worker.
         context = multiprocessing.get_context("spawn")
@@ -215,121 +221,12 @@ def seeds_of_calls(
             yield len(part), part
 
 
-def _draw(
-    function: Callable[..., Any],
-    batched: bool,
-    catch: bool,
-    saw: Callable[[int], None] | None,
-    database: Any,
-    num_samples: int,
-    seed: Any,
-) -> Any:
-    """One batch of raw outputs, with its length checked; seeds of all of them if one by one."""
-    kind, name = _seed_argument(function), name_of_function(function)
-    fresh = copier(database)
-    if not batched:
-        batch = []
-        for number in seed:
-            batch.append(_draw_one(function, name, kind, catch, fresh, number))
-            if saw is not None:
-                saw(1)
-        return batch
-    asked = f"{num_samples} outputs at the database {preview_database(database)}"
-    given = fresh()
-    try:
-        batch = _called(function, given, num_samples, **_seed_given(kind, seed))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # sys.exit() among them, which must end no audit
-        raise BadValue(
-            f"the function {name} raised {type(error).__name__} when asked for {asked}: {error}. "
-            f"In a batch it is not known which output failed: with {ONE_BY_ONE} each exception is "
-            "an outcome of its own."
-        ) from error
-    if isinstance(batch, dict):
-        try:
-            batch = rows_of(batch)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"the function {name} was asked for {asked} but returned a dict whose values are "
-                f"not {num_samples} each: {error}."
-            ) from None
-    if not isinstance(batch, np.ndarray | list | tuple):
-        # Arrays of other libraries (JAX, PyTorch, pandas) become NumPy's.
-        if isinstance(batch, str | bytes) or not hasattr(batch, "__array__"):
-            raise BadValue(
-                f"the function {name} was asked for {asked} but returned {preview(batch)}: it must "
-                f"return an array or a list, or be used with {ONE_BY_ONE}."
-            )
-        try:
-            batch = as_array(batch)
-        except Exception as error:  # of code of others
-            raise BadValue(
-                f"the function {name} was asked for {asked} but returned {preview(batch)}, which "
-                f"is no array for NumPy: {text_of(error)}."
-            ) from None
-    if (isinstance(batch, np.ndarray) and batch.ndim == 0) or len(batch) != num_samples:
-        raise ValueError(
-            f"the function {name} was asked for {asked} but returned {preview(batch)}."
-        )
-    return batch
-
-
-def _draw_one(
-    function: Callable[..., Any],
-    name: str,
-    kind: str | None,
-    catch: bool,
-    fresh: Callable[[], Any],
-    seed: Any,
-) -> Any:
-    database = fresh()
-    try:
-        return _called(function, database, **_seed_given(kind, int(seed)))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # sys.exit() among them, which must end no audit
-        if catch:
-            # Only its type: a message may hold what no label should, and may not be picklable.
-            return Raised(f"error: {type(error).__name__}")
-        raise BadValue(
-            f"the function {name} raised {type(error).__name__} at the database "
-            f"{preview_database(fresh())}: {error}. With {OUTCOMES} an exception is an "
-            "outcome."
-        ) from error
-
-
-def _called(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """What a function returns; a process that it forks ends here, or there would be two audits."""
-    process = os.getpid()
-    try:
-        with callers_floats():
-            return function(*arguments, **options)
-    finally:
-        if os.getpid() != process:
-            os._exit(1)
-
-
-def _seed_given(kind: str | None, seed: int) -> JsonObject:
-    if kind is None:
-        return {}
-    return {kind: seed if kind == "seed" else np.random.default_rng(seed)}
-
-
-def _seed_argument(function: Callable[..., Any]) -> str | None:
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return None
-    return next((name for name in _SEEDS if name in parameters), None)
-
-
 def _check_arguments(function: Callable[..., Any], name: str, batched: bool) -> None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return  # Written in C: only a call can tell.
-    seed = _seed_argument(function)
+    seed = seed_argument(function)
     given = (None, 1) if batched else (None,)
     try:
         signature.bind(*given, **({} if seed is None else {seed: 0}))

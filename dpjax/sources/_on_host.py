@@ -34,7 +34,7 @@ _LEAST_TIME = 1e-3
 _CUT = 1000
 """Outputs that are counted at once where each is a call: an interrupt loses no more than these."""
 
-_OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit")
+_OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
 Draw = Callable[[Any, range, tuple[int, ...], int | None, Callable[[int], None]], Iterator[Any]]
 """(database, outputs, seed words, cut, told how many more came) -> batches of raw outputs."""

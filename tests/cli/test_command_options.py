@@ -200,7 +200,10 @@ def test_a_new_method_appears_without_an_edit(tmp_path, monkeypatch):
         (("laplace", "--workers", 2), "is for --host, --command and --object, not for NAME"),
         (("laplace", "--num-outcomes", 2), "--num-outcomes is for --function, not for NAME"),
         (("--function", "math:sin", "--epsilon", 1), "--epsilon is for NAME, not for --function"),
-        (("--host", "math:sin", "--timeout", 1), "--timeout is for --command, not for --host"),
+        (
+            ("--samples", "x.npy", "y.npy", "--timeout", 1),
+            "--timeout is for --host, --command and --object, not for --samples",
+        ),
         (("--command", "a", "--one-by-one"), "--one-by-one is for --host, not for --command"),
         (("--samples", "x.npy", "y.npy", "--num-samples", 9), "and --object, not for --samples"),
         (
@@ -221,7 +224,10 @@ def test_the_help_shows_the_options_of_each_method_together(run, monkeypatch):
     assert (
         "--lipschitz" in panels["--method histogram"] and "--bandwidth" in panels["--method local"]
     )
-    assert "--timeout" in panels["--command"] and "--column" in panels["--samples"]
+    assert (
+        "--timeout" in panels["--host, --command and --object"]
+        and "--column" in panels["--samples"]
+    )
     assert "--region" in panels["--method events and local"]
     # What rich would take for its own marks.
     assert "JSON such as '[[0, 1]]'" in panels["NAME, --function, --host, --command and --object"]

@@ -35,6 +35,7 @@ class LibraryMechanism(OnHost):
             are single reals.
         workers: As in `HostMechanism`.
         time_limit: Seconds of drawing in one audit; None for no limit.
+        timeout: As in `HostMechanism`.
         special: As in `HostMechanism`.
 
     Raises:
@@ -51,6 +52,7 @@ class LibraryMechanism(OnHost):
     bits: int | str | None = option("", default="auto")
     workers: int = option("", default=0)
     time_limit: float | None = option("", default=60.0)
+    timeout: float | None = option("", default=None)
     special: str = option("", default="outcomes")
     kind: ClassVar[str] = "object"
     asked: ClassVar[tuple[str, str]] = (
@@ -123,4 +125,5 @@ class LibraryMechanism(OnHost):
             special=self.special,
             bits=self.bits,
             time_limit=self.time_limit,
+            timeout=self.timeout,
         )

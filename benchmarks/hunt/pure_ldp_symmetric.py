@@ -1,6 +1,6 @@
-"""Unary encoding keeps a bit with too large a probability."""
+"""Symmetric unary encoding keeps a bit with too large a probability."""
 
-package = "pure-ldp"
+package, releases = "pure-ldp", ["1.1.2", "1.2.0"]
 requires = ["bitarray", "bitstring", "numpy", "scipy", "scikit-learn", "statsmodels", "xxhash"]
 claim = 1.0
 like = 1

@@ -1,0 +1,169 @@
+"""Calls of a function of a user: each at a database of its own, ended at its deadline."""
+
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpjax.core.errors import name_of_function, text_of
+from dpjax.core.floats import callers_floats
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import ONE_BY_ONE, OUTCOMES, BadValue
+from dpjax.partitions._nested import rows_of
+from dpjax.partitions.missing import Raised, as_array
+from dpjax.partitions.outputs import preview, preview_database
+from dpjax.sources._copies import copier
+from dpjax.sources._deadline import Deadline, TookTooLong
+
+_SEEDS = ("seed", "rng")
+
+
+def draw_batch(
+    function: Callable[..., Any],
+    batched: bool,
+    catch: bool,
+    deadline: Deadline | None,
+    saw: Callable[[int], None] | None,
+    database: Any,
+    num_samples: int,
+    seed: Any,
+) -> Any:
+    """One batch of raw outputs, with its length checked.
+
+    Args:
+        function: That is called.
+        batched: Whether it returns all of them at once.
+        catch: Whether an exception and a timeout are outcomes.
+        deadline: Of each call, or None.
+        saw: Told of every single output, or None.
+        database: At which to draw.
+        num_samples: Outputs.
+        seed: Of the batch, or of each output where they are drawn one by one.
+
+    Raises:
+        ValueError: The function failed, returned something else, or took too long.
+    """
+    kind, name = seed_argument(function), name_of_function(function)
+    fresh = copier(database)
+    if not batched:
+        batch = []
+        for number in seed:
+            batch.append(_draw_one(function, name, kind, catch, deadline, fresh, number))
+            if saw is not None:
+                saw(1)
+        return batch
+    asked = f"{num_samples} outputs at the database {preview_database(database)}"
+    given = fresh()
+    try:
+        batch = _called(deadline, function, given, num_samples, **_seed_given(kind, seed))
+    except KeyboardInterrupt:
+        raise
+    except TookTooLong:
+        raise BadValue(
+            f"the function {name} took too long when asked for {asked}: ask for fewer with a "
+            f"smaller batch_size, or allow more time; with {ONE_BY_ONE} each call that its timeout "
+            "ends is an outcome."
+        ) from None
+    except BaseException as error:  # sys.exit() among them, which must end no audit
+        raise BadValue(
+            f"the function {name} raised {type(error).__name__} when asked for {asked}: {error}. "
+            f"In a batch it is not known which output failed: with {ONE_BY_ONE} each exception is "
+            "an outcome of its own."
+        ) from error
+    if isinstance(batch, dict):
+        try:
+            batch = rows_of(batch)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"the function {name} was asked for {asked} but returned a dict whose values are "
+                f"not {num_samples} each: {error}."
+            ) from None
+    if not isinstance(batch, np.ndarray | list | tuple):
+        # Arrays of other libraries (JAX, PyTorch, pandas) become NumPy's.
+        if isinstance(batch, str | bytes) or not hasattr(batch, "__array__"):
+            raise BadValue(
+                f"the function {name} was asked for {asked} but returned {preview(batch)}: it must "
+                f"return an array or a list, or be used with {ONE_BY_ONE}."
+            )
+        try:
+            batch = as_array(batch)
+        except Exception as error:  # of code of others
+            raise BadValue(
+                f"the function {name} was asked for {asked} but returned {preview(batch)}, which "
+                f"is no array for NumPy: {text_of(error)}."
+            ) from None
+    if (isinstance(batch, np.ndarray) and batch.ndim == 0) or len(batch) != num_samples:
+        raise ValueError(
+            f"the function {name} was asked for {asked} but returned {preview(batch)}."
+        )
+    return batch
+
+
+def _draw_one(
+    function: Callable[..., Any],
+    name: str,
+    kind: str | None,
+    catch: bool,
+    deadline: Deadline | None,
+    fresh: Callable[[], Any],
+    seed: Any,
+) -> Any:
+    database = fresh()
+    try:
+        return _called(deadline, function, database, **_seed_given(kind, int(seed)))
+    except KeyboardInterrupt:
+        raise
+    except TookTooLong:
+        assert deadline is not None
+        where = f"the function {name} at the database {preview_database(fresh())}"
+        if deadline.passed:
+            raise BadValue(
+                f"{where} was still running when the time limit was over: with a timeout, the "
+                "seconds of one call, such calls are ended and are an outcome."
+            ) from None
+        if catch:
+            return Raised("error: timeout")
+        raise BadValue(
+            f"{where} took longer than {deadline.timeout:g} s. With {OUTCOMES} that is an outcome."
+        ) from None
+    except BaseException as error:  # sys.exit() among them, which must end no audit
+        if catch:
+            # Only its type: a message may hold what no label should, and may not be picklable.
+            return Raised(f"error: {type(error).__name__}")
+        raise BadValue(
+            f"the function {name} raised {type(error).__name__} at the database "
+            f"{preview_database(fresh())}: {error}. With {OUTCOMES} an exception is an "
+            "outcome."
+        ) from error
+
+
+def _called(
+    deadline: Deadline | None, function: Callable[..., Any], *arguments: Any, **options: Any
+) -> Any:
+    """What a function returns; a process that it forks ends here, or there would be two audits."""
+    process = os.getpid()
+    try:
+        with callers_floats():
+            if deadline is None:
+                return function(*arguments, **options)
+            return deadline.call(function, *arguments, **options)
+    finally:
+        if os.getpid() != process:
+            os._exit(1)
+
+
+def _seed_given(kind: str | None, seed: int) -> JsonObject:
+    if kind is None:
+        return {}
+    return {kind: seed if kind == "seed" else np.random.default_rng(seed)}
+
+
+def seed_argument(function: Callable[..., Any]) -> str | None:
+    """The parameter by which a function takes randomness, "seed" or "rng", or None."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+    return next((name for name in _SEEDS if name in parameters), None)

@@ -1,0 +1,95 @@
+"""Calls that hang: an outcome with a timeout, an error that names the database without one."""
+
+import signal
+import threading
+import time
+
+import pytest
+
+import dpjax
+from dpjax import Events, HostMechanism
+from dpjax.sources._deadline import Deadline, TookTooLong
+
+FEW = Events(8, 8)
+
+
+def hangs_at_one(database):
+    if database == 1:
+        time.sleep(600)
+    return 0
+
+
+def retries(database):
+    while database == 1:
+        try:
+            time.sleep(600)
+        except Exception:
+            pass
+    return 0
+
+
+@pytest.mark.parametrize(("function", "workers"), [(hangs_at_one, 0), (retries, 0), (retries, 2)])
+def test_a_call_that_hangs_is_an_outcome(function, workers):
+    """Sixteen calls hang, and each is ended after a hundredth of a second."""
+    subject = HostMechanism(function, batched=False, timeout=0.01, workers=workers)
+    result = dpjax.audit(subject, [(0, 1)], method=FEW, claim=0.1, confidence=0.9)
+    assert result.verdict == "violated"
+    assert "error: timeout" in result.witness.event or "number" in result.witness.event
+    assert result.witness.event_counts in ((0, 8), (8, 0))
+
+
+def test_a_call_beyond_the_time_limit_is_an_error():
+    subject = HostMechanism(hangs_at_one, batched=False, time_limit=1.0)
+    start = time.monotonic()
+    with pytest.raises(ValueError, match=r"hangs_at_one at the database 1 was still running when"):
+        dpjax.audit(subject, [(0, 1)], method=Events(50, 50))
+    assert time.monotonic() - start < 10
+
+
+def test_batches_say_what_to_do():
+    def slow(database, num_samples):
+        time.sleep(600)
+
+    subject = HostMechanism(slow, timeout=0.05)
+    with pytest.raises(
+        ValueError, match="took too long when asked for 8 outputs at the database 0"
+    ):
+        dpjax.audit(subject, [(0, 1)], method=FEW)
+
+
+def test_refused_outcomes_and_values():
+    subject = HostMechanism(hangs_at_one, batched=False, timeout=0.01, special="error")
+    with pytest.raises(ValueError, match=r"at the database 1 took longer than 0.01 s"):
+        dpjax.audit(subject, [(0, 1)], method=FEW)
+    with pytest.raises(ValueError, match="timeout must be"):
+        HostMechanism(hangs_at_one, batched=False, timeout=0)
+
+
+def test_other_threads_have_no_alarm():
+    said = []
+
+    def run():
+        try:
+            dpjax.audit(HostMechanism(hangs_at_one, batched=False, timeout=1.0), [(0, 1)])
+        except ValueError as error:
+            said.append(str(error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert len(said) == 1 and said[0].startswith("timeout needs the main thread")
+
+
+def test_the_alarm_of_a_caller_goes_on():
+    rang = []
+    before = signal.signal(signal.SIGALRM, lambda number, frame: rang.append(number))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(TookTooLong):
+            Deadline(0.01, None).call(time.sleep, 600)
+        assert not rang
+        time.sleep(0.2)
+        assert rang == [signal.SIGALRM]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
