@@ -1,6 +1,7 @@
 """Counts of recorded outputs, which are checked on the way."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ LABEL = "recorded pair"
 
 class OpenedRecorded:
     """Recorded outputs during one audit; see `dpjax.sources.Opened`."""
+
+    shares: ClassVar[bool] = False
 
     def __init__(self, source: Sides, request: Request):
         self._source, self._box = source, as_box(request.region)

@@ -5,6 +5,7 @@ longer recordings therefore counts what is new alone.
 """
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +86,8 @@ class _Side:
 
 class OpenedInOrder:
     """Recorded outputs during a sequential audit; see `dpjax.sources.Opened`."""
+
+    shares: ClassVar[bool] = False
 
     def __init__(self, source: Sides, request: Request):
         if source.blocks is not None:

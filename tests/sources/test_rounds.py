@@ -49,6 +49,8 @@ def test_an_audit_says_how_it_searched():
     }  # fmt: skip
     assert (result.num_samples, result.num_confirm) == (3_200, 11_200)
     assert result.witness.pair == result.pair_scores[0][0] == "pair 2"
-    said = "800 a side and pair to search (5 pairs) and 2400 more of the best 2, 11200 a side"
-    assert said in str(result)
+    first, second = result.evidence.trials
+    assert first + second == 22_400
+    said = "800 a side and pair to search (5 pairs) and 2400 more of the best 2, "
+    assert f"{said}{first} at the database and {second} at the neighbor" in str(result)
     assert dpjax.rerun(result, Laplace(3.0)).lower_bound == result.lower_bound
