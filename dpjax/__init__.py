@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from dpjax.audit import rerun as rerun
     from dpjax.audit import resume as resume
     from dpjax.core.execution import Execution as Execution
+    from dpjax.databases import Domain as Domain
     from dpjax.databases import Pairs as Pairs
+    from dpjax.databases import neighbors as neighbors
     from dpjax.densities import truncated_frequencies as truncated_frequencies
     from dpjax.densities import truncated_kde as truncated_kde
     from dpjax.empirical import EmpiricalPrivacy as EmpiricalPrivacy
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from dpjax.results import Witness as Witness
     from dpjax.sources import CommandMechanism as CommandMechanism
     from dpjax.sources import HostMechanism as HostMechanism
+    from dpjax.sources import LibraryMechanism as LibraryMechanism
     from dpjax.sources import OneRun as OneRun
     from dpjax.sources import Recorded as Recorded
     from dpjax.sources.readers import Recording as Recording
@@ -70,7 +73,7 @@ else:
         {
             "dpjax.core.execution": ["Execution"],
             "dpjax.audit": ["audit", "rerun", "resume"],
-            "dpjax.databases": ["Pairs"],
+            "dpjax.databases": ["Domain", "Pairs", "neighbors"],
             "dpjax.densities": ["truncated_frequencies", "truncated_kde"],
             "dpjax.empirical": [
                 "EmpiricalPrivacy",
@@ -111,7 +114,13 @@ else:
             ],
             "dpjax.partitions": ["Box"],
             "dpjax.results": ["AuditResult", "Witness"],
-            "dpjax.sources": ["CommandMechanism", "HostMechanism", "OneRun", "Recorded"],
+            "dpjax.sources": [
+                "CommandMechanism",
+                "HostMechanism",
+                "LibraryMechanism",
+                "OneRun",
+                "Recorded",
+            ],
             "dpjax.sources.readers": ["Recording"],
         },
         "databases densities empirical inference mechanisms methods sources testing".split(),

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from dpjax.core.floats import own_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Pairs
-from dpjax.methods import METHODS, Method, Sequential
+from dpjax.methods import METHODS, Method, Sequential, pairs_to_audit
+from dpjax.methods._signposts import signposted
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import AuditResult, build
 from dpjax.results._subjects import subject_from_plain
@@ -31,13 +33,14 @@ _RECIPE: JsonObject = {
 """Kinds of the entries of a recipe."""
 
 
+@signposted
 @own_floats()
 def audit(
     subject: Any,
     pairs: Any = None,
     *,
     method: Method | None = None,
-    notion: Notion = Epsilon(),  # noqa: B008 (frozen)
+    notion: Notion | None = None,
     claim: Any = None,
     confidence: float = 0.999,
     num_claims: int = 1,
@@ -50,19 +53,23 @@ def audit(
     Args:
         subject: What is audited: a mechanism of `dpjax.mechanisms`, a JAX function
             (key, database) -> output that draws one output, a `dpjax.HostMechanism`, a
-            `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, or `dpjax.OneRun`, the scores of
-            canaries in a single run.
-        pairs: `dpjax.Pairs` or a list of (database, neighbor); a built-in mechanism's standard
-            pairs if None. Recorded outputs have none.
+            `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, `dpjax.OneRun`, the scores of
+            canaries in a single run; or a measurement of OpenDP or a mechanism of diffprivlib,
+            which state their claim and their neighbours themselves (`dpjax.LibraryMechanism`).
+        pairs: `dpjax.Pairs` or a list of (database, neighbor); or `dpjax.neighbors(...)`, a space
+            that is searched for its best three pairs first. If None, a built-in mechanism's
+            standard pairs, or what an object of a library states. Recorded outputs have none.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`
             for densities; `dpjax.Histogram(...)` for an interval under an assumption; or
             `dpjax.Guesses()` for one run. If None, `Guesses()` for `OneRun`, else `Events()`.
         notion: What is bounded: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`, for which
             all draws count one event, or `Profile()`, `TradeOff()`, `Renyi(order)` or `Zcdp()`, for
             which they count a chain of sets. After a chain, `AuditResult.bound` answers for all.
+            If None, that of the object's own claim, or epsilon.
         claim: A level to compare with, in the notion's unit; of curves, and of epsilon at a delta,
             also a curve: pairs of numbers, a function, a privacy loss distribution of
-            dp_accounting, or a privacy curve of OpenDP.
+            dp_accounting, or a privacy curve of OpenDP. If neither it nor a notion is given, what
+            an object of a library states.
         confidence: Of the bounds of `num_claims` audits together. With 0.999, a gate fails a right
             mechanism at most once in a thousand keys.
         num_claims: Audits whose bounds shall hold together with the confidence; each is made with
@@ -93,22 +100,28 @@ def audit(
             f"method must state a bound, but {type(method).__name__} estimates alone: run it in a "
             "sweep, or use dpjax.Events(), Local() or Histogram()."
         )
+    with contained("what is audited"):
+        source = as_source(subject)
+    if notion is None:
+        stated = source.stated or (Epsilon(), None)
+        notion, claim = stated[0], stated[1] if claim is None else claim
     terms = Terms(notion, claim, confidence, num_claims, key, execution, distance)
-    return _audited(subject, pairs, method, terms, start)
+    return _audited(source, pairs, method, terms, start)
 
 
 def _audited(
-    subject: object, pairs: object, method: Method | None, terms: Terms, start: float
+    source: Source, pairs: object, method: Method | None, terms: Terms, start: float
 ) -> AuditResult:
     # Validate the key before drawing.
     _ = terms.root
-    with contained("what is audited"):
-        source = as_source(subject)
     method = METHODS[source.usual_method]() if method is None else method
     if reason := source.refuses(method.name) or method.accepts(source):
         raise BadType(reason)
     with contained(source.name):
-        finding = method.run(source, pairs, terms, ONE_RUN).finding(0)
+        pairs, searched = pairs_to_audit(source, pairs, terms)
+        timed = source.with_time_used(time.perf_counter() - start) if searched else source
+        finding = method.run(timed, pairs, terms, ONE_RUN).finding(0)
+    finding = replace(finding, notes=[*finding.notes, *searched])
     return build(finding, source, method, terms, time.perf_counter() - start)
 
 

@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _run() -> tuple[int, bool]:
-    """The exit code, and whether the process is left without an end of its own."""
+    """Run the command; return the exit code, and whether the process must end at once."""
     try:
         from dpjax.cli._app import run
 
@@ -51,7 +51,7 @@ def _run() -> tuple[int, bool]:
 
 
 def _leave(number: int, frame: object) -> None:
-    """An interrupt before a command has begun, and after its end: within it, it has its own."""
+    """Handle an interrupt before a command begins and after it ends."""
     if sys.stderr is not None:
         os.write(2, b"Stopped before anything was done.\n")
     os._exit(128 + number)

@@ -17,8 +17,18 @@ from dpjax.core.wording import in_options
 
 _CACHE = "jax_compilation_cache_dir"
 
-COMMANDS = ("mechanisms", "audit", "rerun", "search-pairs", "plan", "empirical", "sweep", "guide")
-"""In the order of the help; each is a module with a TABLE of options, EXAMPLES and `command`."""
+COMMANDS = (
+    "mechanisms",
+    "audit",
+    "rerun",
+    "search-pairs",
+    "hunt",
+    "plan",
+    "empirical",
+    "sweep",
+    "guide",
+)
+"""Commands in the order of the help; each is a module with TABLE, EXAMPLES and `command`."""
 
 _EXAMPLES = (
     "dpjax mechanisms",
@@ -66,7 +76,7 @@ def _version(asked: bool) -> None:
 
 
 def _cache_of_user() -> str:
-    """A folder at home; none where the user has no home, as in some containers."""
+    """The default cache folder; empty if the user has no home, as in some containers."""
     try:
         return str(Path.home() / ".cache" / "dpjax" / "xla")
     except RuntimeError:
@@ -75,9 +85,16 @@ def _cache_of_user() -> str:
 
 def configure(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        False,
+        "--version",
+        callback=_version,
+        is_eager=True,
+        help="Print the version and exit.",
+        metavar="",
     ),
-    x64: bool = typer.Option(False, "--x64", help="Compute in float64 instead of float32."),
+    x64: bool = typer.Option(
+        False, "--x64", help="Compute in float64 instead of float32.", metavar=""
+    ),
 ) -> None:
     """Settings of the process, made before anything is compiled."""
     settings: dict[str, bool | str | float] = {"jax_enable_x64": True} if x64 else {}

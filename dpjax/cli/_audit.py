@@ -3,8 +3,9 @@
 from contextlib import ExitStack
 
 from dpjax.cli._audit_options import DECLARED_METHODS, TABLE, declared_values, source_of
-from dpjax.cli._finish import check_places, finish
+from dpjax.cli._finish import Files, finish
 from dpjax.cli._notion import claim_of, notion_of
+from dpjax.cli._pipelines import place_of
 from dpjax.cli._progress import progress_bar, shown_by
 from dpjax.cli._resumed import earlier_of
 from dpjax.cli._seal import untouched
@@ -17,12 +18,12 @@ EXAMPLES = (
     "dpjax audit laplace --epsilon 1 --claim 1 --report audit.html",
     "dpjax audit --function release.py:release --pairs '[[0, 1]]' --claim 1",
     "dpjax audit --host release.py:mean_age --pairs pairs.json --time-limit 60",
-    "dpjax audit --command 'python noise.py {database} {num_samples}' --pairs '[[0, 1]]'",
+    "dpjax audit --command './noise {database} {num_samples}' --pairs '[[0, 1]]'",
     "dpjax audit --samples x.csv.gz y.csv.gz --claim 0.5 --json",
     "ssh host cat y.csv | dpjax audit --samples x.csv -",
     "dpjax audit gaussian --notion gdp --claim 1",
-    "dpjax audit laplace --claim 1 --method sequential --seconds 60 --resume audit.json",
-    "dpjax audit truncated-laplace --param scale=2 --method histogram --lipschitz 0.64",
+    "dpjax audit laplace --method sequential --seconds 60 --resume audit.json",
+    "dpjax audit truncated-laplace --method histogram --lipschitz 1.59",
 )
 _TERMS = ("confidence", "num_claims", "distance", "key")
 
@@ -36,8 +37,7 @@ def command(**given: Value) -> int:
     """
     written = written_of(given)
     source = source_of(written)
-    plot, report = written.get("plot"), written.get("report")
-    check_places(plot, report)
+    files = Files.of(written)
     # Known only while the progress is shown, which tells of it.
     subject: Value = None
 
@@ -55,17 +55,19 @@ def command(**given: Value) -> int:
         kind = DECLARED_METHODS[written["method"]]
         method = METHODS[kind.name](**declared_values(kind, written))
         notion, claim = notion_of(written), claim_of(written)
+        if source == "object" and not {"notion", "delta"} & written.keys():
+            notion = None
         stack.enter_context(untouched())
         subject, pairs = subject_and_pairs(source, written, stack)
         if pairs is not None:
             AnyPairs.of(pairs).refuse_equal()
         terms = {**chosen(written, _TERMS), "execution": shown_by(show)}
         if "resume" in written:
-            earlier = earlier_of(written, notion, claim)
+            earlier = earlier_of(written, notion_of(written), claim)
             result = resume(earlier, subject, pairs, **declared_values(kind, written))
         else:
             result = audit(subject, pairs, method=method, notion=notion, claim=claim, **terms)
-    return finish(result, written["as_json"], plot, report)
+    return finish(result, written["as_json"], files, place_of(source, written, subject))
 
 
 def _announced(source: str, subject: Value, total: int, seconds: str) -> str:

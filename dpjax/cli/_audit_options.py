@@ -4,7 +4,16 @@ import copy
 from pathlib import Path
 
 from dpjax.cli._declared import Declared, Option, registered
-from dpjax.cli._options import AS_JSON, PLOT, QUIET, REPORT, integer_or_text, number_or_text
+from dpjax.cli._options import (
+    AS_JSON,
+    JUNIT,
+    PLOT,
+    QUIET,
+    REPORT,
+    SARIF,
+    integer_or_text,
+    number_or_text,
+)
 from dpjax.cli._table import (
     Given,
     Row,
@@ -34,9 +43,9 @@ _GIVEN = ("samples", "one_run")
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
 NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
 OWNERS = SOURCES, NOTIONS, METHODS
-"""What options are for: name -> how it is chosen on the command line."""
+"""Sources, notions and methods: name -> how the command line chooses it."""
 
-FUNCTION = "MODULE:NAME|FILE.py:NAME"
+FUNCTION = "FILE.py:NAME"
 _KINDS = {
     "bool": (bool, None),
     "float": (float, None),
@@ -47,7 +56,7 @@ _KINDS = {
     "float | str": (str, number_or_text),
     "int | str": (str, integer_or_text),
 }
-"""Type of a field -> what typer reads, and what makes the value of that."""
+"""Type of a field -> type that typer reads, and parser of the value."""
 
 
 def _in_panel(row: Row) -> Row:
@@ -56,8 +65,16 @@ def _in_panel(row: Row) -> Row:
     for known in OWNERS:
         of = [known[owner] for owner in known if owner in row.owners]
         if 0 < len(of) < len(known):
-            info.rich_help_panel = f"Options of {listed(of)}"
+            info.rich_help_panel = f"Options of {_together(of)}"
     return row._replace(info=info)
+
+
+def _together(options: list[str]) -> str:
+    """Options in one line, such as "--method events and local": a name is said once."""
+    flags = {option.rpartition(" ")[0] for option in options}
+    if len(flags) > 1 or "" in flags:
+        return listed(options)
+    return f"{flags.pop()} {listed([option.rpartition(' ')[2] for option in options])}"
 
 
 def _declared_row(fields: dict[str, Option]) -> Row:
@@ -77,7 +94,7 @@ def _declared_row(fields: dict[str, Option]) -> Row:
     if defaults and "Default:" not in text:
         of = {known: name for group in OWNERS for known, name in group.items()}
         each = [f"{default} of {of[owner]}" for owner, default in defaults.items()]
-        same = len({*defaults.values()}) == 1
+        same = len({*defaults.values()}) == 1 and len(defaults) == len(fields)
         text += f" Default: {next(iter(defaults.values())) if same else ', '.join(each)}."
     # A leading blank is click's way to write an option that turns something off.
     flags = [first.flag.replace("/", " /", first.flag.startswith("/"))] if first.flag else []
@@ -133,7 +150,11 @@ _ROWS: Table = {
         metavar="NAME",
         autocompletion=mechanisms_like,
     ),
-    "function": option(str, "A JAX function (key, database) -> output.", metavar=FUNCTION),
+    "function": option(
+        str,
+        "A JAX function (key, database) -> output, as FILE.py:NAME or MODULE:NAME.",
+        metavar=FUNCTION,
+    ),
     **{name: _naming_row(*source.asked) for name, source in DECLARED_SOURCES.items()},
     "method": option(
         str,
@@ -143,9 +164,10 @@ _ROWS: Table = {
     ),
     "claim": option(
         str,
-        "The level that is claimed, in the notion's unit; of a curve, and of epsilon, also a JSON "
-        "file of its points [[epsilon, delta], ...] (trade-off: [[level, error], ...]).",
-        metavar="NUMBER|FILE",
+        "The level that is claimed, in the notion's unit; of a curve, and of epsilon, also its "
+        "points as JSON, [[epsilon, delta], ...] (trade-off: [[level, error], ...]), or a file of "
+        "such JSON.",
+        metavar="NUMBER|JSON|FILE",
         parser=number_or_text,
     ),
     "notion": option(
@@ -165,6 +187,8 @@ _ROWS: Table = {
     "key": option(int, "The same key gives the same result. Default: 0."),
     "as_json": AS_JSON,
     "report": REPORT,
+    "junit": JUNIT,
+    "sarif": SARIF,
     "quiet": QUIET,
     "epsilon": option(float, "The mechanism's epsilon parameter.", owners=("mechanism",)),
     "param": option(
@@ -211,7 +235,7 @@ _ROWS: Table = {
     **_declared_rows(),
 }
 TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
-"""All of them."""
+"""All options."""
 
 
 def source_of(written: dict[str, Value]) -> str:
@@ -221,7 +245,7 @@ def source_of(written: dict[str, Value]) -> str:
         written: Parameter -> value, of those that were written on the command line.
 
     Raises:
-        ValueError: There is not exactly one, a method or notion is unknown, or an option is for
+        ValueError: Not one source was named, a method or notion is unknown, or an option is for
             other sources, methods or notions.
     """
     named = [source for source in SOURCES if source in written]

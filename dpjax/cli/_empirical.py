@@ -74,7 +74,7 @@ TABLE: Table = {
 
 EXAMPLES = (
     "dpjax empirical firms.csv --database year --individual firm --value profit",
-    "dpjax empirical firms.csv.gz --query mean:profit --epsilon 0:3:31 --report firms.html",
+    "dpjax empirical firms.csv.gz --query mean:profit --report firms.html",
     "dpjax empirical firms.parquet --query median --noise 0.5",
 )
 

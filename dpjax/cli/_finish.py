@@ -4,55 +4,126 @@ import dataclasses
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dpjax.cli._options import say_written
+from dpjax.cli._pipelines import Place, junit, sarif
 from dpjax.cli._stop import say
-from dpjax.cli._table import options_of
+from dpjax.cli._table import Given, options_of
 from dpjax.core.errors import neutral
 from dpjax.core.wording import in_options
 
 if TYPE_CHECKING:
     from dpjax.results import AuditResult
 
-
-def check_places(plot: Path | None, report: Path | None) -> None:
-    """Refuses files that cannot be written, before anything is drawn."""
-    if plot is not None:
-        from dpjax.plotting import check_figure_path
-
-        check_figure_path(plot)
-    if report is not None:
-        from dpjax.report import check_report_path
-
-        check_report_path(report)
+_COLORS = {
+    "violated": "bold red",
+    "assumption refuted": "bold yellow",
+    "doubtful": "bold yellow",
+}
+"""Verdict -> style of its word on a terminal; others are bold."""
 
 
-def finish(result: "AuditResult", as_json: bool, plot: Path | None, report: Path | None) -> int:
-    """Prints the result and writes figure and report, and returns the verdict's exit code.
+class Files(NamedTuple):
+    """Files that a command writes besides what it prints, or None.
+
+    Attributes:
+        plot: A figure.
+        report: A report.
+        junit: The verdict as JUnit XML.
+        sarif: The verdict as SARIF.
+    """
+
+    plot: Path | None = None
+    report: Path | None = None
+    junit: Path | None = None
+    sarif: Path | None = None
+
+    @classmethod
+    def of(cls, given: Given) -> "Files":
+        """Those that were named, checked before anything is drawn.
+
+        Args:
+            given: Parameter of the command -> value.
+
+        Raises:
+            ValueError: The suffix of a file is not known.
+            OSError: A file cannot be written.
+        """
+        files = cls(**{name: given.get(name) for name in cls._fields})
+        if files.plot is not None:
+            from dpjax.plotting import check_figure_path
+
+            check_figure_path(files.plot)
+        if files.report is not None:
+            from dpjax.report import check_report_path
+
+            check_report_path(files.report)
+        for name, path in (("JUnit file", files.junit), ("SARIF file", files.sarif)):
+            if path is not None:
+                from dpjax.core.files import refuse_unwritable
+
+                refuse_unwritable(name, path)
+        return files
+
+
+def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | None = None) -> int:
+    """Prints the result and writes its files, and returns the verdict's exit code.
 
     What cannot be written is said: the verdict is known by then, and must not be lost to a folder,
     nor changed by it.
+
+    Args:
+        result: Of an audit.
+        as_json: Whether it is printed as JSON.
+        files: To be written.
+        place: Of what was audited, where that is known.
     """
+    from dpjax.core.files import write_whole
     from dpjax.results import NO_CLAIM, NOT_REFUTED, VIOLATED
 
     def show() -> None:
-        print(result.to_json() if as_json else _for_people(result), flush=True)
+        if as_json:
+            print(result.to_json(), flush=True)
+        else:
+            _print(said)
 
     ways: list[tuple[str | Path, Callable[[], object]]] = [("standard output", show)]
-    if plot is not None:
-        ways.append((plot, partial(result.plot, plot)))
-    if report is not None:
-        ways.append((report, partial(result.report, report)))
-    for place, write in ways:
+    if files.plot is not None:
+        ways.append((files.plot, partial(result.plot, files.plot)))
+    if files.report is not None:
+        ways.append((files.report, partial(result.report, files.report)))
+    said = _for_people(result)
+    if files.junit is not None:
+        ways.append((files.junit, lambda path=files.junit: write_whole({path: junit(said)})))
+    if files.sarif is not None:
+        ways.append((files.sarif, lambda path=files.sarif: write_whole({path: sarif(said, place)})))
+    for target, write in ways:
         try:
             write()
         except Exception as error:
-            say(f"error: {place} was not written: {type(error).__name__}: {error}")
+            say(f"error: {target} was not written: {type(error).__name__}: {error}")
         else:
-            if isinstance(place, Path):
-                say_written(place)
+            if isinstance(target, Path):
+                say_written(target)
     return {VIOLATED: 1, NOT_REFUTED: 0, NO_CLAIM: 0}.get(result.verdict, 2)
+
+
+def _print(result: "AuditResult") -> None:
+    """Prints a result; a terminal shows its verdict in color."""
+    from rich.console import Console
+    from rich.text import Text
+
+    text, verdict = str(result), f"{result.verdict.upper()}:"
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        print(text, flush=True)
+        return
+    # The verdict begins the second line; the first may hold any name.
+    start = text.index("\n  ") + 3
+    shown = Text(text)
+    shown.stylize(_COLORS.get(result.verdict, "bold"), start, start + len(verdict))
+    console.print(shown, soft_wrap=True)
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":

@@ -8,7 +8,7 @@ from pathlib import Path
 from dpjax.cli._table import Value
 
 _BEGINNINGS = {b"\x93NUMPY": ".npy", b"PK\x03\x04": ".npz", b"PAR1": ".parquet"}
-"""Of a file's bytes -> the ending of its kind."""
+"""First bytes of a file -> suffix of its format."""
 
 _PART = 2**20
 """Bytes of standard input that are read at once."""
@@ -22,7 +22,7 @@ def function_of(path: str, option: str) -> Value:
         option: For messages.
 
     Raises:
-        ValueError: It is not of that form, or cannot be imported.
+        ValueError: The path has another form, or the module cannot be imported.
     """
     from dpjax.core.errors import nearest
 
@@ -66,7 +66,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
             they are stacked numbers.
 
     Raises:
-        ValueError: They are no pairs.
+        ValueError: The text or the file holds no pairs.
     """
     from dpjax.core.files import read_document, refuse_endless
     from dpjax.databases import Pairs
@@ -103,12 +103,12 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
 
 
 def standard_input(folder: str) -> Path:
-    """What comes from standard input as a file in a folder, for it is read more than once.
+    """Save standard input to a file in a folder, since it is read more than once.
 
     Its kind follows from its first bytes.
 
     Raises:
-        ValueError: Nothing comes, or more than the limit.
+        ValueError: Standard input is empty, or larger than the limit.
     """
     from dpjax.core.validate import within_limit
 

@@ -18,7 +18,7 @@ def notion_of(written: Given) -> "Notion":
         written: Parameter of the command -> value, of those that were given.
 
     Raises:
-        ValueError: A number is missing, is of no use to the notion, or out of range.
+        ValueError: A number is missing, is not used by the notion, or is out of range.
     """
     from dpjax.notions import NOTIONS
 
@@ -39,20 +39,23 @@ def notion_of(written: Given) -> "Notion":
 
 
 def claim_of(written: Given) -> Value:
-    """The claim: a number, or points of a curve from a file; None where there is none.
+    """The claim: a number, or points of a curve as JSON; None where there is none.
 
     Raises:
-        ValueError: It is no number, and no file with points.
+        ValueError: It is no number, no JSON, and no file of JSON.
     """
     claim = written.get("claim")
     if not isinstance(claim, str):
         return claim
     from dpjax.core.files import read_document
+    from dpjax.partitions.outputs import shortened
 
-    form = "a number or a JSON file [[epsilon, delta], ...]"
-    if not Path(claim).exists():
+    form = "a number, JSON [[epsilon, delta], ...] or a file of such JSON"
+    inline = claim.lstrip().startswith("[")
+    if not inline and not Path(claim).exists():
         raise ValueError(f"--claim must be {form}, but was {claim!r}, and there is no such file.")
     try:
-        return json.loads(read_document("--claim", Path(claim)))
+        return json.loads(claim if inline else read_document("--claim", Path(claim)))
     except json.JSONDecodeError as error:
-        raise ValueError(f"--claim must be {form}, but {claim} is no JSON: {error}.") from None
+        shown = shortened(claim)
+        raise ValueError(f"--claim must be {form}, but {shown} is no JSON: {error}.") from None

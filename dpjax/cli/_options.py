@@ -8,8 +8,10 @@ from dpjax.cli._table import option
 AS_JSON = option(bool, "Print one JSON object instead.", "--json", default=False)
 REPORT = option(Path, "Write a report (html or md).")
 PLOT = option(Path, "Write a figure (png, svg, pdf).")
+JUNIT = option(Path, "Write the verdict as JUnit XML, which CI services show as a test.")
+SARIF = option(Path, "Write the verdict as SARIF, which code scanning shows as an alert.")
 QUIET = option(bool, "Show no progress on standard error.", "--quiet", default=False)
-"""Of every command that may take long."""
+"""Options of every command that may take long."""
 
 
 def number_or_text(text: str) -> float | str:

@@ -41,14 +41,15 @@ TABLE: Table = {
 
 EXAMPLES = (
     "dpjax plan --lipschitz 0.64 --width 1 --precision 0.1 --confidence 0.9",
-    "dpjax plan --num-outputs 10 --least-probability 0.01 --num-samples 100000 --confidence 0.95",
+    "dpjax plan --lipschitz 0.64 --num-samples 1000000 --confidence 0.9 --order 2",
 )
 
 
 def command(**given: Value) -> None:
     """Plans a histogram estimate: intervals, samples, inputs and time.
 
-    Give two of --precision, --confidence and --num-samples; the third is answered.
+    Give two of --precision, --confidence and --num-samples; the third is answered. Finitely many
+    outputs have --num-outputs and --least-probability in place of --lipschitz and --width.
     """
     planned = _planned(given)
     rate = given["draws_per_second"]
@@ -110,21 +111,8 @@ def _inputs(given: Given) -> "int | InputInterval":
 
 
 def _text(planned: "Plan", seconds: float) -> str:
-    from dpjax.inference import FiniteOutputs
-
-    what = "LDP epsilon" if planned.order is None else f"Renyi level of order {planned.order:g}"
-    finite = isinstance(planned.assumption, FiniteOutputs)
-    rows = [
-        ("estimate of", what),
-        ("precision", f"{planned.precision:.6g}"),
-        ("confidence", f"{planned.confidence:.6g}"),
-        ("outputs" if finite else "intervals", str(planned.num_intervals)),
-        ("inputs", str(planned.num_inputs)),
-        ("samples per input", str(planned.num_samples)),
-        ("samples in all", str(planned.total_samples)),
-        ("time here, about", _duration(seconds)),
-        ("union bound", planned.bound),
-    ]
+    *rows, last = planned.rows()
+    rows = [*rows, ("time here, about", _duration(seconds)), last]
     pad = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{pad}}  {value}" for name, value in rows)
 

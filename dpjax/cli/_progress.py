@@ -38,12 +38,12 @@ class _State:
 
     @property
     def seconds(self) -> float:
-        """Since the first that was told."""
+        """Seconds since the first report."""
         return time.monotonic() - self._begun
 
     @property
     def now(self) -> int:
-        """What was done since this began."""
+        """Units of work that were done since this began."""
         return self.done - (self.before or 0)
 
     @property
@@ -139,7 +139,7 @@ def _shown(state: _State) -> Iterator[None]:
 
 @contextmanager
 def _lines(state: _State) -> Iterator[None]:
-    """A thread of its own: also while a slow call says nothing."""
+    """Print lines from a thread, so that they also appear during a slow call."""
     ended = threading.Event()
 
     def tell() -> None:

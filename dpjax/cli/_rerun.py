@@ -3,15 +3,16 @@
 import sys
 from pathlib import Path
 
-from dpjax.cli._finish import check_places, finish
-from dpjax.cli._options import AS_JSON, PLOT, QUIET, REPORT
+from dpjax.cli._finish import Files, finish
+from dpjax.cli._options import AS_JSON, JUNIT, PLOT, QUIET, REPORT, SARIF
+from dpjax.cli._pipelines import Place
 from dpjax.cli._progress import progress_bar
 from dpjax.cli._seal import untouched
 from dpjax.cli._stop import say
 from dpjax.cli._table import Table, Value, argument, option
 
 _CLOSE = 1e-9
-"""By which bounds of two machines may differ in their last bits."""
+"""Largest difference of bounds that two machines compute, in their last bits."""
 
 TABLE: Table = {
     "file": argument(Path, "A JSON file of `--json`, or a report in HTML."),
@@ -27,6 +28,8 @@ TABLE: Table = {
     "as_json": AS_JSON,
     "report": REPORT,
     "plot": PLOT,
+    "junit": JUNIT,
+    "sarif": SARIF,
     "quiet": QUIET,
 }
 """The options."""
@@ -41,7 +44,7 @@ def command(**given: Value) -> int:
     Nothing that the file names is imported or run unless an option allows it. Exits as `dpjax
     audit` does.
     """
-    check_places(given["plot"], given["report"])
+    files = Files.of(given)
     from dpjax.core.errors import signals_wait
 
     with signals_wait():
@@ -61,4 +64,4 @@ def command(**given: Value) -> int:
             f"Another bound than in {given['file']}: {new.lower_bound:.6g}, and not "
             f"{old.lower_bound:.6g}."
         )
-    return finish(new, given["as_json"], given["plot"], given["report"])
+    return finish(new, given["as_json"], files, Place(str(given["file"])))

@@ -35,8 +35,7 @@ TABLE: Table = {
 
 EXAMPLES = (
     "dpjax search-pairs noisy-histogram-2 --epsilon 0.5 --keep 2",
-    "dpjax search-pairs --function release.py:release --pairs many.npz --region -5 5 "
-    "--out best.json",
+    "dpjax search-pairs --function release.py:release --pairs p.npz --out best.json",
     "dpjax audit --function release.py:release --pairs best.json",
 )
 

@@ -59,7 +59,7 @@ def stopping_on_signals() -> Iterator[Stop]:
 
 
 class Left(BaseException):
-    """The end of a stopped process, which must not wait for what may be computing.
+    """Raised to end a stopped process without waiting for a computation.
 
     Attributes:
         exit_code: With which it ends.
@@ -189,7 +189,7 @@ class _UntilClosed:
 
 @contextmanager
 def lasting_streams() -> Iterator[None]:
-    """Within it a closed standard stream is an empty one, and a closed pipe ends nothing.
+    """Context in which a closed standard stream is empty, and a closed pipe ends nothing.
 
     After it no stream holds anything that could fail, for that would change the exit code.
     """

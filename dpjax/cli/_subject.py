@@ -32,7 +32,8 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
         return _one_run(written), None
     on_host = source in DECLARED_SOURCES
     path = written.get("pairs")
-    if path is None and source != "mechanism" and "input_interval" not in written:
+    own = source in ("mechanism", "object") or "input_interval" in written
+    if path is None and not own:
         raise ValueError(
             f"--{source} needs --pairs, such as --pairs '[[0, 1]]', or a file of them."
         )
@@ -44,7 +45,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
     from dpjax.sources import SOURCES
 
     named, kind = written[source], DECLARED_SOURCES[source]
-    if "function" in kind.required:
+    if {"function", "subject"} & {*kind.required}:
         named = function_of(named, f"--{source}")
     make: Value = SOURCES[source]
     return make(named, **declared_values(kind, written)), pairs

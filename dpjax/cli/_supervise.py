@@ -25,7 +25,7 @@ from dpjax.cli._stop import ARRIVED, handled, say
 if TYPE_CHECKING:
     from subprocess import Popen
 
-FOREIGN = ("audit", "rerun", "search-pairs", "sweep")
+FOREIGN = ("audit", "rerun", "search-pairs", "hunt", "sweep")
 """Commands that import or run what their user names."""
 
 Report = Callable[[int], None]

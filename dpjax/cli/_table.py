@@ -1,6 +1,7 @@
 """Options of a command as a table: typer reads its signature, and no function has as many."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -57,8 +58,9 @@ def option(
     info = typer.Option(
         default,
         *flags,
-        help=text,
-        metavar=metavar,
+        help=help_text(text),
+        # A flag has no value; without this, the help shows one.
+        metavar="" if kind is bool else metavar,
         autocompletion=completing(choices) if choices else None,
         parser=parser,
     )
@@ -67,7 +69,7 @@ def option(
 
 def argument(kind: object, text: str, **more: Value) -> Row:
     """The row of an argument; more are arguments of `typer.Argument`, such as its default."""
-    return Row(kind, typer.Argument(help=text, **more))
+    return Row(kind, typer.Argument(help=help_text(text), **more))
 
 
 def add_command(
@@ -89,12 +91,23 @@ def add_command(
     ]
     vars(command)["__signature__"] = inspect.Signature(parameters)
     command.__annotations__ = {n: row.kind for n, row in table.items()}
-    app.command(name, epilog=examples_text(examples))(command)
+    said = help_text(command.__doc__ or "")
+    app.command(name, help=said, epilog=examples_text(examples))(command)
+
+
+def help_text(text: str) -> str:
+    """A text as typer shows it whole.
+
+    Typer keeps the ends of lines within a paragraph, which then break at other places than the
+    terminal's, and takes a word in brackets for markup.
+    """
+    paragraphs = (" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
+    return re.sub(r"\[(?=[a-zA-Z/@#])", r"\[", "\n\n".join(paragraphs))
 
 
 def examples_text(examples: Iterable[str]) -> str:
     """The end of a command's help, one line an example."""
-    return "\n\n".join(["Examples:", *examples])
+    return help_text("\n\n".join(["Examples:", *examples]))
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:

@@ -6,6 +6,7 @@ them.
 """
 
 import re
+import textwrap
 from collections.abc import Mapping
 from typing import Self
 
@@ -66,6 +67,31 @@ class Sentence(str):
             return option if option.partition(" ")[0] in known else python
 
         return _TERM.sub(said, self.marked)
+
+
+COLUMNS = 100
+"""Width of printed results."""
+
+_HANGING = 15
+"""Columns before the text of a printed row."""
+
+
+def printed_row(name: str, text: str, *, padded: bool = True) -> str:
+    """A row of a printed result, whose further lines are indented.
+
+    Args:
+        name: Name of the row.
+        text: The text; without its own ends of lines.
+        padded: Whether the text begins in the column of the texts, or right after the name.
+    """
+    return textwrap.fill(
+        text,
+        COLUMNS,
+        initial_indent=f"  {name:<12} " if padded else f"  {name} ",
+        subsequent_indent=" " * _HANGING,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 class Doubt(Sentence):

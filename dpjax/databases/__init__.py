@@ -1,5 +1,6 @@
 """Databases: pairs of neighbours to audit, and designs of pairs."""
 
+from dpjax.databases._difference import difference as difference
 from dpjax.databases._neighbours import add_remove_one as add_remove_one
 from dpjax.databases._neighbours import change_one as change_one
 from dpjax.databases._neighbours import hypercube as hypercube
@@ -10,3 +11,10 @@ from dpjax.databases._pairs import rows_of as rows_of
 from dpjax.databases._patterns import all_pairs as all_pairs
 from dpjax.databases._patterns import query_patterns as query_patterns
 from dpjax.databases._patterns import shifts as shifts
+from dpjax.databases.spaces import AddRemove as AddRemove
+from dpjax.databases.spaces import AnyTwo as AnyTwo
+from dpjax.databases.spaces import ChangeOne as ChangeOne
+from dpjax.databases.spaces import Domain as Domain
+from dpjax.databases.spaces import Neighbors as Neighbors
+from dpjax.databases.spaces import Within as Within
+from dpjax.databases.spaces import neighbors as neighbors

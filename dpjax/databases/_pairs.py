@@ -14,6 +14,9 @@ from dpjax.core.types import Database
 from dpjax.core.wording import ON_HOST, BadType, BadValue
 from dpjax.databases.trees import as_tree, length, nth, shape_of, stack
 
+_NO_ROWS = (str, bytes, dict, set, frozenset)
+"""Types that can be iterated over, but hold no pairs in order."""
+
 _DISTANCE_ERROR = 1e-3
 """Largest relative error of the distance of two sides in a narrower float type."""
 
@@ -106,24 +109,48 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
         TypeError: An entry is not a pair; the message names the first such entry.
     """
     accepted = "pairs must be dpjax.Pairs or a list of (database, neighbor)"
-    if isinstance(pairs, str | dict):
+    if isinstance(pairs, _NO_ROWS) or _is_frame(pairs):
         raise BadType(f"{accepted}, but was {type(pairs).__name__}.")
     try:
         items = list(pairs)
     except TypeError:
         raise BadType(f"{accepted}, but was {type(pairs).__name__}.") from None
+    if isinstance(pairs, tuple) and len(items) == 2 and all(map(_is_row_of_two, items)):
+        raise BadType(
+            f"{accepted}, but was a tuple of two rows of two numbers, which is one pair or two: "
+            "write one pair as [(database, neighbor)], and two as a list of two tuples."
+        )
     rows = []
     for number, item in enumerate(items):
         try:
-            if isinstance(item, str | dict):
+            if isinstance(item, _NO_ROWS) or _is_frame(item):
                 raise TypeError  # It can be unpacked, but is no pair.
             database, neighbor = item
         except (TypeError, ValueError):
-            text = repr(item)
-            shown = text if len(text) <= 80 else f"{text[:80]}..."
-            raise BadType(f"{accepted}, but entry {number} was {shown}.") from None
+            bare = "; one pair is written as [(database, neighbor)]" if len(items) == 2 else ""
+            raise BadType(f"{accepted}, but entry {number} was {_shown(item)}{bare}.") from None
         rows.append((database, neighbor))
     return rows
+
+
+def _is_frame(value: object) -> bool:
+    """Whether it is a table of another library, which iterates over the names of its columns."""
+    return hasattr(value, "columns") and hasattr(value, "__array__")
+
+
+def _is_row_of_two(value: object) -> bool:
+    """Whether it may be a database of two numbers as well as a pair of numbers."""
+    if not isinstance(value, list | np.ndarray | jax.Array):
+        return False
+    return len(np.shape(value)) == 1 and len(value) == 2
+
+
+def _shown(item: object) -> str:
+    """The text of an entry, shortened; a table by its type."""
+    if _is_frame(item):
+        return f"a {type(item).__name__}"
+    text = repr(item)
+    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:

@@ -8,6 +8,7 @@ NAMES = (
     "first-audit",
     "any-language",
     "recorded-outputs",
+    "libraries",
     "in-ci",
     "verdict",
     "how-many-samples",

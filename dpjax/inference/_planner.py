@@ -31,6 +31,7 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from dpjax.core import validate
+from dpjax.core.notebook import html_titled
 from dpjax.core.wording import BadValue, term
 from dpjax.inference._assumptions import (
     FiniteOutputs,
@@ -86,6 +87,25 @@ class Plan:
         """Duration of the whole plan in seconds, at a measured rate of drawing and counting."""
         validate.positive(draws_per_second=draws_per_second)
         return self.total_samples / draws_per_second
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Names and texts of the numbers, for people."""
+        what = "LDP epsilon" if self.order is None else f"Renyi level of order {self.order:g}"
+        finite = isinstance(self.assumption, FiniteOutputs)
+        return [
+            ("estimate of", what),
+            ("precision", f"{self.precision:.6g}"),
+            ("confidence", f"{self.confidence:.6g}"),
+            ("outputs" if finite else "intervals", str(self.num_intervals)),
+            ("inputs", str(self.num_inputs)),
+            ("samples per input", str(self.num_samples)),
+            ("samples in all", str(self.total_samples)),
+            ("union bound", self.bound),
+        ]
+
+    def _repr_html_(self) -> str:
+        """Show the numbers in a notebook."""
+        return html_titled("Plan of a histogram estimate", self.rows())
 
     def to_dict(self) -> dict[str, object]:
         """Plain numbers and strings, one entry per field; the assumption is nested."""

@@ -17,9 +17,10 @@ from dpjax.core.types import (
     OutputSpace,
     VectorSpace,
 )
-from dpjax.core.wording import ON_HOST, BadType
+from dpjax.core.wording import BadType, BadValue
 from dpjax.databases.trees import as_tree, shape_of
 from dpjax.mechanisms._base import Mechanism
+from dpjax.mechanisms._host_form import ANY_FUNCTION, host_form
 from dpjax.mechanisms._traces import same_program
 
 _LOOK = 256
@@ -61,12 +62,14 @@ def trace(
         raise BadType(
             f"{label} cannot be traced by JAX ({type(error).__name__}: {first_line}). "
             "It must be written with jax.numpy and jax.random, without Python branches on drawn "
-            f"values; otherwise wrap a function (database, num_samples) as {ON_HOST}."
+            f"values; {host_form(function) or ANY_FUNCTION}."
         ) from error
     except Exception as error:
-        raise TypeError(
+        form = host_form(function)
+        raise BadType(
             f"{label} failed for (key, database of shape {shape_of(database)}): "
             f"{type(error).__name__}: {error}"
+            f"{'' if form is None else f'; if it draws by itself, {form}.'}"
         ) from error
 
 
@@ -94,9 +97,10 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
     if first.shape != again.shape or not np.allclose(
         first, again, rtol=1e-4, atol=1e-6, equal_nan=True
     ):
-        raise ValueError(
+        raise BadValue(
             f"{label} gave different outputs or shapes for the same key: it must draw "
-            "all of its randomness from the key (jax.random), not from NumPy or Python."
+            "all of its randomness from the key (jax.random), not from NumPy or Python; "
+            f"{ANY_FUNCTION}."
         )
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dpjax.methods._events import Events as Events
 from dpjax.methods._guesses import Guesses as Guesses
 from dpjax.methods._pairs import FoundPairs as FoundPairs
+from dpjax.methods._pairs import pairs_to_audit as pairs_to_audit
 from dpjax.methods._pairs import search_pairs as search_pairs
 from dpjax.methods._sequential import Sequential as Sequential
 from dpjax.methods.histogram import Histogram as Histogram

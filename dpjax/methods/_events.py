@@ -77,12 +77,12 @@ class Events:
     num_samples: int | None = option(
         "n, draws a side and pair to search. Default: 20000.",
         default=None,
-        only=("mechanism", "function", "host", "command"),
+        only=("mechanism", "function", "host", "command", "object"),
     )
     num_confirm: int | None = option(
         "N, fresh draws a side to confirm. Default: 50000.",
         default=None,
-        only=("mechanism", "function", "host", "command"),
+        only=("mechanism", "function", "host", "command", "object"),
     )
     region: Any = option(
         "Where outputs are compared.",
@@ -93,7 +93,7 @@ class Events:
     num_draws: int | None = option(
         "Draws a side in all, to search and to confirm, in place of both numbers.",
         default=None,
-        only=("mechanism", "function", "host", "command"),
+        only=("mechanism", "function", "host", "command", "object"),
     )
     also: bool = option(
         "Count a chain of sets too, with half of the error, so that the result answers for every "

@@ -6,7 +6,7 @@ from dpjax.methods._candidates import Candidate
 from dpjax.notions import Terms
 from dpjax.partitions import Search
 from dpjax.partitions._curve import curve_of, ranked_bounds
-from dpjax.results import Finding, Observed, Witness, conclude, plain_database
+from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import Opened, Rounds
 
 
@@ -65,9 +65,7 @@ def finding_of(
         ),
         notes=notes,
         witness=Witness(
-            pair=pairs.labels[best],
-            database=plain_database(pairs.sides[0][best]),
-            neighbor=plain_database(pairs.sides[1][best]),
+            **compared(pairs, best),
             output=text.removeprefix("the output is "),
             densities=(float(inside[0] / trials[0]), float(inside[1] / trials[1])),
             larger=("database", "neighbor")[int(event.larger)],

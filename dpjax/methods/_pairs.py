@@ -11,21 +11,30 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax import Array
 
 from dpjax.core import random, validate
 from dpjax.core.execution import Execution, default_execution
 from dpjax.core.types import MixedSpace
 from dpjax.core.wording import BadValue
-from dpjax.databases import Pairs
+from dpjax.databases import Neighbors, Pairs
 from dpjax.databases.trees import nth
+from dpjax.methods._pairs_counted import Ladder, search_counted
 from dpjax.methods.local import Local, dpl_runs
+from dpjax.notions import Epsilon, Terms
 from dpjax.partitions import as_region
-from dpjax.sources import ONE_RUN
-from dpjax.sources._subject import check_shape, mechanism_at
+from dpjax.sources import ONE_RUN, AnyPairs, Source, as_source
+from dpjax.sources._subject import check_shape, mechanism_at, pairs_of
 from dpjax.sources.streams import DrawnStreams
 
-_STAGE = "search of pairs"
+_STAGE, _BEFORE = "search of pairs", "pairs of an audit"
 _FEWEST = 128
+_BUDGET = 1_000_000
+"""Draws of a mechanism that JAX draws, where no budget is given."""
+
+_CONFIDENCE = 0.999
+_TIME_SHARE = 0.35
+"""Of a source's time limit, for the search of its pairs."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +43,12 @@ class FoundPairs:
 
     Attributes:
         pairs: The best few, best first; what `dpjax.audit` takes.
-        estimates: Their estimated losses in the last rung.
+        estimates: Their estimated losses in the last rung; of a source of the host, the bounds
+            that an audit of each may be expected to state.
         rungs: (pairs, draws at each side of a pair) of every rung.
     """
 
-    pairs: Pairs
+    pairs: Pairs | AnyPairs
     estimates: tuple[float, ...]
     rungs: tuple[tuple[int, int], ...]
 
@@ -49,10 +59,10 @@ class FoundPairs:
 
 
 def search_pairs(
-    mechanism: Any,
-    pairs: Any,
+    subject: Any,
+    pairs: Any = None,
     *,
-    budget: int,
+    budget: int | None = None,
     keep: int = 3,
     factor: int = 4,
     region: Any = None,
@@ -61,12 +71,16 @@ def search_pairs(
 ) -> FoundPairs:
     """The pairs with the largest estimated loss, by successive halving.
 
+    Mechanisms that JAX draws are ranked by the local approach, others by the event that each pair
+    promises; of a space of `dpjax.neighbors` the best pairs are also varied.
+
     Args:
-        mechanism: As in `dpjax.audit`.
-        pairs: `dpjax.Pairs` or a list of (database, neighbor), as many as one likes; see
-            `dpjax.databases` for designs.
+        subject: As in `dpjax.audit`, a source of the host or an object of a library among them.
+        pairs: `dpjax.Pairs` or a list of (database, neighbor), as many as one likes, see
+            `dpjax.databases` for designs; or `dpjax.neighbors`. If None, those of a built-in
+            mechanism or of an object of a library.
         budget: Most draws that may be spent, on both sides of all pairs together; every rung gets
-            an equal part.
+            an equal part. If None, a million for what JAX draws, else about 12,000 a rung.
         keep: How many pairs are wanted.
         factor: Each rung but the last keeps one pair in `factor`, at least `keep`.
         region: As in `dpjax.audit`, but without a pilot: it must be given for a function whose
@@ -86,11 +100,20 @@ def search_pairs(
         Jamieson, Talwalkar (2016), Algorithm 1 (successive halving); Askin, Kutta, Dette (2022),
         Algorithm 3, in every rung.
     """
-    validate.positive_int(budget=budget, keep=keep)
+    validate.positive_int(keep=keep)
+    if budget is not None:
+        validate.positive_int(budget=budget)
     validate.positive_int(at_least=2, factor=factor)
     root = random.fold_in(random.as_key(key), random.stable_hash(_STAGE))
-    pairs = Pairs.of(pairs)
-    mechanism = mechanism_at(mechanism, pairs)
+    source = as_source(subject)
+    pairs = source.usual_pairs if pairs is None else pairs
+    if source.sampler is None:
+        terms = Terms(Epsilon(), None, _CONFIDENCE, 1, key, execution)
+        ladder = Ladder(budget, None, keep, factor)
+        return _counted(source, pairs, ladder, terms, region, root)
+    budget = _BUDGET if budget is None else budget
+    pairs = pairs_of(source.sampler, pairs)
+    mechanism = mechanism_at(source.sampler, pairs)
     check_shape(mechanism, pairs)
     if isinstance(mechanism.output_space, MixedSpace):
         raise ValueError(
@@ -135,6 +158,42 @@ def search_pairs(
         estimates=tuple(float(loss) for loss in losses),
         rungs=tuple(rungs),
     )
+
+
+def pairs_to_audit(source: Source, pairs: Any, terms: Terms) -> tuple[Any, list[str]]:
+    """Pairs as they are; of a space of neighbours the best of a search, and a note that says so.
+
+    Args:
+        source: That is audited.
+        pairs: As a person writes them, a space of `dpjax.neighbors`, or None.
+        terms: Of the audit, whose draws the search does not touch.
+
+    Raises:
+        ValueError: No pair of the space is allowed.
+    """
+    pairs = source.usual_pairs if pairs is None else pairs
+    if not isinstance(pairs, Neighbors):
+        return pairs, []
+    root = random.fold_in(terms.root, random.stable_hash(_BEFORE))
+    limit = getattr(source, "time_limit", None)
+    ladder = Ladder(None, None if limit is None else _TIME_SHARE * limit, keep=4, factor=4)
+    if source.sampler is not None:
+        found = search_pairs(source, [*pairs], key=root, execution=terms.layout)
+    else:
+        found = _counted(source, pairs, ladder, terms, None, root)
+    return found.pairs, [
+        f"The best {len(found.pairs)} of {found.rungs[0][0]} proposed pairs and their variations "
+        f"were audited, found by {found.num_draws} other draws."
+    ]
+
+
+def _counted(
+    source: Source, pairs: Any, ladder: Ladder, terms: Terms, region: Any, root: Array
+) -> FoundPairs:
+    best, estimates, rungs = search_counted(source, pairs, ladder, terms, region, root)
+    sides = [pair.database for pair in best], [pair.neighbor for pair in best]
+    labels = tuple(pair.label for pair in best)
+    return FoundPairs(AnyPairs(sides, labels), tuple(estimates), tuple(rungs))
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:

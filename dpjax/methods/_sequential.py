@@ -40,7 +40,7 @@ from dpjax.inference import (
 from dpjax.methods._candidates import promised
 from dpjax.methods._stopped import saying_so_far
 from dpjax.notions import BetWealth, Terms
-from dpjax.results import Finding, Findings, Observed, Witness, conclude, plain_database
+from dpjax.results import Finding, Findings, Observed, Witness, compared, conclude
 from dpjax.sources import ONE_RUN, Marked, Opened, Request, Rounds, Source
 
 _DRAWS = 250_000
@@ -330,9 +330,7 @@ class _Walk:
                 f"{len(self._path)} blocks: {self.ended}.",
             ],
             witness=Witness(
-                pair=pairs.labels[pair],
-                database=plain_database(pairs.sides[0][pair]),
-                neighbor=plain_database(pairs.sides[1][pair]),
+                **compared(pairs, pair),
                 output=text.removeprefix("the output is "),
                 densities=(shown[0] / max(draws, 1), shown[1] / max(draws, 1)),
                 larger=("database", "neighbor")[int(event.larger)],

@@ -41,6 +41,20 @@ def number(claim: object) -> float:
     return np.asarray(claim, np.float64).item()
 
 
+def refuse_text(claim: object) -> None:
+    """Refuses a text, such as a number in quotes.
+
+    Raises:
+        TypeError: The claim is a text.
+    """
+    if isinstance(claim, str | bytes):
+        try:
+            written = f": write claim={float(claim):g}"
+        except ValueError:
+            written = ""
+        raise BadType(f"claim must be a number or a curve, but was the text {claim!r}{written}.")
+
+
 def is_number(claim: object) -> bool:
     """Whether the claim is a single number."""
     if isinstance(claim, bool | np.bool_):

@@ -88,4 +88,5 @@ class Epsilon(Notion):
         """A number, or epsilon at this delta of a curve of deltas."""
         if _claims.is_number(claim):
             return _claims.number(claim)
+        _claims.refuse_text(claim)
         return _claims.epsilon_at(claim, self.delta)

@@ -100,6 +100,7 @@ class Notion:
         Raises:
             TypeError, ValueError: It is of another form, or out of range.
         """
+        _claims.refuse_text(claim)
         if not _claims.is_number(claim):
             raise BadType(f"claim must be a number for {self.symbol}, but was {claim!r}.")
         return _claims.number(claim)

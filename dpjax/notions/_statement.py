@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from dpjax.core.notebook import html_titled
+
 _LEAST_ERROR = 1e-12
 """Smallest error of a refutation that is told apart from smaller ones."""
 
@@ -43,6 +45,29 @@ class Statement:
     smallest_error: float | None = None
     curve: dict[str, list[float]] | None = None
     crossing: Crossing | None = None
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """Names and texts of the numbers that there are."""
+        rows = [("lower bound", f"{self.lower_bound:.4f} ({self.basis})")]
+        if self.upper_bound is not None:
+            rows.append(("upper bound", f"{self.upper_bound:.4f}, under the assumption"))
+        if self.estimate is not None:
+            rows.append(("estimate", f"{self.estimate:.4f}"))
+        if self.standard_error is not None:
+            rows.append(("standard error", f"{self.standard_error:.4f}"))
+        if self.smallest_error is not None:
+            rows.append(("refuted", f"at every error down to {self.smallest_error:.2g}"))
+        if self.crossing is not None:
+            place, shown, claimed = self.crossing
+            rows.append(("exceeded", f"at {place:g}: {shown:.4g}, and {claimed:.4g} was claimed"))
+        if self.curve is not None:
+            points = len(next(iter(self.curve.values()), []))
+            rows.append(("curve", f"{' and '.join(self.curve)}, {points} points"))
+        return rows
+
+    def _repr_html_(self) -> str:
+        """Show the numbers in a notebook."""
+        return html_titled(type(self).__name__, self._lines())
 
 
 def smallest_error(bound: Callable[[float], float], claim: float) -> float | None:

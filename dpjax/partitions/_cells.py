@@ -21,6 +21,8 @@ class Cells:
         boxed: Numbers of the labels that came with numbers in the pilot.
         whole: Whether all numbers are integers by their type.
         ordered: Whether neighbouring numbers have similar probabilities; codes do not.
+        parts: Path of each number in an output of several parts, such as "['count']"; empty for
+            vectors.
     """
 
     names: tuple[str, ...]
@@ -29,6 +31,7 @@ class Cells:
     boxed: np.ndarray
     whole: bool = False
     ordered: bool = True
+    parts: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -60,6 +63,18 @@ class Cells:
         """The entries of [size] for cells with numbers, as [labels with numbers, *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
+    def entry(self, column: int) -> str:
+        """What a number of an output is called, such as "entry 0" or "entry 'count'"."""
+        return f"entry {entry_name(column, self.parts)}"
+
     def kind(self, whole: bool) -> str:
         """Describe an output with numbers."""
         return "a number" if len(self.shape) == 1 else "a vector with"
+
+
+def entry_name(column: int, parts: tuple[str, ...]) -> str:
+    """The place of a number in an output: its index, or its key where it has a single one."""
+    if column >= len(parts):
+        return str(column)
+    path = parts[column]
+    return path[1:-1] if path.count("[") == path.count("]") == 1 else path

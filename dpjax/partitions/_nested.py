@@ -60,7 +60,7 @@ class Nested(NamedTuple):
             if isinstance(part, Raised):
                 return str(part)
             hash(part)
-            return repr(part)
+            return repr(part.item() if isinstance(part, np.str_ | np.bytes_) else part)
 
         whole = text(item, "")
         return cls(whole, tuple(numbers), tuple(paths), not labels)

@@ -41,7 +41,7 @@ class Network:
     columns: Columns
     weights: _Weights
 
-    def words(self, whole: bool) -> str:
+    def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Name of the score, with a digest of all weights."""
         return f"the score of a network ({self.digest})"
 

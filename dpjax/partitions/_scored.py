@@ -38,11 +38,11 @@ class OneEntry(Partition):
 
     def kind(self, whole: bool) -> str:
         """Describe an output with numbers."""
-        return f"a vector with entry {self.column}"
+        return f"a vector with {self.entry(self.column)}"
 
     def plain(self) -> Plain:
         """The number, for a recipe."""
-        return {"words": f"entry {self.column}", "kind": "entry", "entry": self.column}
+        return {"words": self.entry(self.column), "kind": "entry", "entry": self.column}
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class Scored(Partition):
 
     def kind(self, whole: bool) -> str:
         """Describe an output with numbers."""
-        return f"a vector with {self.score.words(whole)}"
+        return f"a vector with {self.score.words(whole, self.parts)}"
 
     def plain(self) -> Plain:
         """The score, for a recipe."""
-        return {"words": self.score.words(False), **self.score.plain()}
+        return {"words": self.score.words(False, self.parts), **self.score.plain()}
 
 
 def _column(outputs: Outputs, column: int) -> Outputs:

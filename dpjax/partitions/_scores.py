@@ -17,6 +17,7 @@ import numpy as np
 import scipy
 
 from dpjax.core.types import Plain
+from dpjax.partitions._cells import entry_name
 from dpjax.partitions._features import Features
 from dpjax.partitions.outputs import Outputs
 
@@ -36,8 +37,13 @@ _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05
 class Score(Protocol):
     """A number for each output, fitted on folds."""
 
-    def words(self, whole: bool) -> str:
-        """Describe the score, such as "0.8 x0 - 0.2 x3", completely (`whole`) or shortened."""
+    def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
+        """Describe the score, such as "0.8 x0 - 0.2 x3".
+
+        Args:
+            whole: Whether the description is complete, or shortened.
+            parts: Paths of the numbers in an output, as in `Cells`.
+        """
         ...
 
     def plain(self) -> Plain:
@@ -61,8 +67,8 @@ class Weighted:
     weights: np.ndarray
     mean: np.ndarray
 
-    def words(self, whole: bool) -> str:
-        """The sum, where x0 is the first number, or its largest terms."""
+    def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
+        """The sum, where x is the output and x0 its first number, or its largest terms."""
         (columns,) = np.nonzero(self.mean)
         if not whole and len(columns) > _TERMS:
             largest = np.argsort(-np.abs(self.mean[columns]), kind="stable")[: _TERMS - 1]
@@ -71,7 +77,8 @@ class Weighted:
         for column in columns:
             weight = self.mean[column]
             size = "" if abs(weight) == 1 else f"{abs(weight):g} "
-            text += f" {'-' if weight < 0 else '+'} {size}x{column}"
+            name = parts[column] if column < len(parts) else column
+            text += f" {'-' if weight < 0 else '+'} {size}x{name}"
         text = text[3:] if text.startswith(" + ") else text.replace(" - ", "-", 1)
         left_out = np.count_nonzero(self.mean) - len(columns)
         return text + (f" and {left_out} more terms" if left_out else "")
@@ -100,11 +107,12 @@ class Combination:
     weights: np.ndarray
     entries: tuple[int, ...]
 
-    def words(self, whole: bool) -> str:
+    def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """The kind, and the most important entries."""
         name = {"linear": "linear", "additive": "additive", "products": "quadratic"}
         more = len(self.features.columns.centre) - len(self.entries)
-        shown = ", ".join(map(str, self.entries)) + (f" and {more} more" if more else "")
+        names = (entry_name(entry, parts) for entry in self.entries)
+        shown = ", ".join(names) + (f" and {more} more" if more else "")
         return f"the {name[self.features.kind]} score of the entries {shown}"
 
     def plain(self) -> Plain:

@@ -75,7 +75,7 @@ class _Words:
         """Describe the numbers beside one label, for vectors entry by entry."""
         shape = self.cells.shape
         axis = len(shape) - chosen.ndim
-        entry = "" if len(shape) == 1 else f"entry {axis} "
+        entry = "" if len(shape) == 1 else f"{self.cells.entry(axis)} "
         if chosen.ndim == 1:
             return _Part(entry + self.listed(self._runs(axis, chosen)), int(chosen.sum()))
         # Groups bins of the first entry by the boxes of the other entries.

@@ -45,7 +45,8 @@ class Encoder:
         source: Origin of the outputs, for messages.
         special: "outcomes", or "error" to refuse NaN, infinities, missing values and exceptions.
         bits: "lowest" to label reals by the position of their lowest set bit, a number k to label
-            them by the k lowest bits of their mantissa, or None.
+            them by the k lowest bits of their mantissa, None for neither; "auto" is "lowest" for
+            outputs that are single reals, and None for others.
 
     Raises:
         ValueError: An option is not known.
@@ -60,6 +61,11 @@ class Encoder:
         self.names: list[str] = ["a number"]
         self.dimension: int | None = None
         self.usual: Nested | None = None
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Paths of the numbers of outputs of several parts; empty for numbers and vectors."""
+        return () if self.usual is None else self.usual.entries
 
     def encode(self, raw: np.ndarray | Iterable[object]) -> Outputs:
         """Encode one batch.
@@ -113,7 +119,8 @@ class Encoder:
         for row in np.flatnonzero(strange):
             labels[row] = self._special_label(special_text(values[row]))
         values[strange], alone[strange] = 0.0, True
-        if self._bits is not None:
+        single = raw.dtype.kind == "f" and rows.shape[1] == 1
+        if self._bits is not None and (single or self._bits != "auto"):
             self._look_at_bits(rows, labels, values, alone)
         return Outputs(labels, values, alone)
 
@@ -194,6 +201,9 @@ class Encoder:
         return Outputs(labels.astype(np.int32), values, np.ones(len(labels), bool))
 
     def _label_of(self, label: Hashable, text: str | None = None) -> int:
+        if isinstance(label, np.str_ | np.bytes_):
+            # The text is the output, whatever made it.
+            label = label.item()
         if isinstance(label, str | bytes) and not label:
             return self._special_label(missing(label) or "")
         # The type is part of the key, since 1, True and 1.0 are one key of a dict.
@@ -238,7 +248,7 @@ class Encoder:
             if rows.any():
                 labels[rows] = self._label_of(_Special(text), text)
         rest = finite & ~zero
-        if self._bits == "lowest":
+        if self._bits in ("lowest", "auto"):
             places, text = lowest_set_bit(values[rest, 0]), "lowest set bit 2^{}"
         else:
             width = int(self._bits or 0)
@@ -262,7 +272,7 @@ class _Special(str):
 def check_bits(bits: int | str | None) -> None:
     """Validate the option `bits` of `Encoder`; raises as `Encoder`."""
     if isinstance(bits, str):
-        validate.one_of(("lowest",), bits=bits)
+        validate.one_of(("lowest", "auto"), bits=bits)
     elif bits is not None:
         validate.positive_int(bits=bits)
         if bits > 8:

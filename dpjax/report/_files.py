@@ -1,4 +1,4 @@
-"""How a report reaches its file: a path that can be written, and a page filled in."""
+"""Writing of reports: validation of paths, and rendering of pages."""
 
 import re
 from pathlib import Path
@@ -12,10 +12,10 @@ KINDS = (".html", ".md")
 
 
 def check_report_path(path: str | Path) -> Path:
-    """The path, if a report can be written to it; to be asked before a long computation.
+    """Check that a report can be written to a path, before a long computation.
 
     Raises:
-        ValueError: It ends in neither .html nor .md.
+        ValueError: The path ends in neither .html nor .md.
         OSError: Its folder does not exist, or no file can be written there.
         ModuleNotFoundError: jinja2 is missing; the message says how to get it.
     """
@@ -60,23 +60,23 @@ def render(page: Page, kind: str) -> str:
 
 
 class _Code(str):
-    """JSON or a command, which may have lines."""
+    """JSON or a command, which may have several lines."""
 
     __slots__ = ()
 
 
 def _code(text: str) -> _Code:
-    """No line of it can be a fence, and what could be a tag is written in JSON's other way."""
+    """Escape `<` as JSON allows, so that no tag remains; no line of JSON is a fence."""
     return _Code(text.replace("<", r"\u003c"))
 
 
 def _in_html(value: Any) -> Any:
-    """A text without control characters, which is escaped after this."""
+    """Escape control characters; jinja2 escapes the rest."""
     return neutral(value) if type(value) is str else value
 
 
 def _in_markdown(value: Any) -> Any:
-    """A text that is nothing but text: one line, without tags, links, formulas or cells."""
+    """Escape a text for Markdown: one line, without tags, links, formulas or cells."""
     if not isinstance(value, str) or isinstance(value, _Code):
         return value
     text = " ".join(value.replace("|", "/").split())

@@ -1,8 +1,6 @@
 """Results in a notebook: the verdict, the numbers and a small figure, without an extra."""
 
-from html import escape
-
-from dpjax.core.errors import neutral
+from dpjax.core.notebook import html_rows, html_text
 
 _TONES = {"violated": "#c4362b", "assumption refuted": "#b86a00", "doubtful": "#b86a00"}
 """Verdict -> color of its edge; any other has that of the text."""
@@ -22,17 +20,8 @@ def notebook_html(
     """
     line = "solid" if kind in _TONES else "dashed"
     edge = f"border-left: .4em {line} {_TONES.get(kind, 'currentColor')}; padding-left: .8em"
-    cells = "".join(
-        f'<tr><th scope="row" style="text-align: left">{_text(name)}</th>'
-        f'<td style="text-align: left">{_text(text)}</td></tr>'
-        for name, text in rows
-    )
     return (
-        f'<div style="max-width: 50em"><div style="{edge}"><strong>{_text(headline)}.</strong> '
-        f"{_text(sentence)}</div><table>{cells}</table>"
+        f'<div style="max-width: 50em"><div style="{edge}"><strong>{html_text(headline)}.</strong> '
+        f"{html_text(sentence)}</div>{html_rows(rows)}"
         f"{'' if svg is None else f'<div style=max-width:26em>{svg}</div>'}</div>"
     )
-
-
-def _text(text: str) -> str:
-    return escape(neutral(text))

@@ -1,4 +1,4 @@
-"""What every report consists of, whatever it is about."""
+"""The structure of a report of any kind."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from html import unescape
 from typing import Any, NamedTuple
 
 OPENING, CLOSING = '<pre id="dpjax-result" data-copy>', "</pre>"
-"""Where a page holds its result."""
+"""Tags around the JSON of the result in a page."""
 
 
 class Table(NamedTuple):
@@ -99,7 +99,7 @@ def result_of_page(text: str) -> str:
         text: The page.
 
     Raises:
-        ValueError: There is none, or there are several.
+        ValueError: The page holds no result, or several.
     """
     if text.count(OPENING) != 1:
         raise ValueError("the page is no report of dpjax: it holds no result.")

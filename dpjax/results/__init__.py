@@ -17,4 +17,5 @@ from dpjax.results._parts import Observed as Observed
 from dpjax.results._parts import Provenance as Provenance
 from dpjax.results._parts import Witness as Witness
 from dpjax.results._result import AuditResult as AuditResult
+from dpjax.results.recipes import compared as compared
 from dpjax.results.recipes import plain_database as plain_database

@@ -1,4 +1,4 @@
-"""One builder of results: what a method found, under the terms of the audit."""
+"""Build the result of an audit from the findings of a method."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
@@ -30,18 +30,18 @@ from dpjax.results.recipes import (
 from dpjax.sources import AnyPairs, Source
 
 _MOST_PAIRS = 10_000
-"""Most pairs that a recipe holds."""
+"""Largest number of pairs that a recipe stores."""
 
 
 class _Named(Protocol):
-    """A method: a recipe needs its name and its options."""
+    """The part of a method that a recipe needs: its name."""
 
     name: ClassVar[str]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a method found, before it is a result.
+    """Findings of a method, from which a result is built.
 
     Attributes:
         statement: Statement with its verdict; see `conclude`.
@@ -168,10 +168,7 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
     if isinstance(claim, float) and found.lower_bound > claim:
         return VIOLATED, f"{sure}, above the claimed {claim:g}."
     what = f"claimed {claim:g}" if isinstance(claim, float) else "claimed curve at any point"
-    return NOT_REFUTED, (
-        f"{sure}, which does not contradict the {what}. This is no proof of the "
-        "claim: other pairs, other outputs and events too rare for these draws were not seen."
-    )
+    return NOT_REFUTED, f"{sure}; no proof of the {what}."
 
 
 def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:

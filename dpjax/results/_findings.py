@@ -1,4 +1,4 @@
-"""What a method found in a batch of runs: a finding of each, and what a sweep keeps of it."""
+"""Findings of a method in a batch of runs, and the rows that a sweep keeps of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -11,13 +11,16 @@ from dpjax.partitions import EVERYWHERE
 from dpjax.plotting import figure_svg
 from dpjax.report import Figure, Page, Section, Table, Verdict, result_text
 from dpjax.results._figures import has_trade_off, notions_figure, outputs_figure, trade_off_figure
+from dpjax.results._meaning import meaning
 from dpjax.results._parts import Parts
 from dpjax.results._words import (
     HEADLINES,
     claimed,
     outputs_caption,
     pretty,
+    shown_rows,
     trade_off_caption,
+    unit_of,
     witness_story,
 )
 
@@ -26,7 +29,7 @@ NOT_TESTED = (
     "Outputs outside the region.",
     "Side channels: running time, memory, errors that were not recorded as outputs.",
 )
-"""What no reader should take a page to say; rare events are in `blind_spot`."""
+"""Limits that every page names; `blind_spot` adds the one on rare events."""
 
 
 def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Page:
@@ -43,6 +46,7 @@ def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Pa
         verdict=Verdict(result.verdict, HEADLINES[result.verdict], result.sentence),
         sections=(
             *([Section("Why it is doubtful", result.doubts)] if result.doubts else ()),
+            *([Section("What this means", tuple(means))] if (means := meaning(result)) else ()),
             Section("What was claimed", tuple(claimed(result)), table=_subject(result)),
             *_shown(result, drawn),
             _not_tested(result),
@@ -63,10 +67,10 @@ def _shown(result: Parts, drawn: bool) -> list[Section]:
     """Sections on the level, the evidence and the witness, as far as there are such."""
     stated, counted, witness = result.statement, result.evidence.counted, result.witness
     figures = _figures(result) if drawn else ()
-    rows = counted.table(stated, result.sure)
+    rows = shown_rows(result, counted.table(stated, result.sure))
     if (down := result.refuted_at) is not None:
         rows.append(("The claim is refuted at every error probability down to", down))
-    found = [Section("What was shown", (), figures, Table([*rows]), result.notes)]
+    found = [Section("What was shown", unit_of(result), figures, Table([*rows]), result.notes)]
     found += [_section(part) for part in counted.parts()]
     if witness is not None:
         found.append(Section("The witness", tuple(witness_story(result, witness))))
@@ -122,7 +126,7 @@ def _again(result: Parts, name: str) -> Section:
     """How to repeat the audit: what was drawn, the command and the recipe."""
     origin, draws = result.provenance, result.evidence.draws()
     took = ", ".join(f"{what} {number}" for what, number in origin.versions.items())
-    drawn = "" if draws is None else f"Draws: {draws}; "
+    drawn = "" if draws is None else f"Draws: {draws}; region {result.evidence.region}; "
     drawn += f"{origin.seconds:.1f} s on {origin.device}. {took}."
     subject, codes = result.recipe.get("subject"), []
     said = (

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from dpjax.core.notebook import html_titled
 from dpjax.core.types import JsonObject
 from dpjax.notions import Evidence, Notion, Statement
 from dpjax.results.recipes import notion_from_plain
@@ -17,10 +18,10 @@ VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
 _Value = TypeVar("_Value", covariant=True)
 
 ASSUMPTION_REFUTED = "assumption refuted"
-"""Verdict of histograms alone: their interval says nothing then."""
+"""Verdict of the histogram method if the counts contradict its assumption."""
 
 DOUBTFUL = "doubtful"
-"""Verdict where outputs do not look like independent draws: no bound holds then."""
+"""Verdict on outputs that do not look like independent draws; the bound may then be false."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,11 @@ class Conclusion(Statement):
     num_claims: int
     verdict: str
     sentence: str
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """See `Statement`; the verdict before them."""
+        asked = [("verdict", f"{self.verdict}. {self.sentence}"), ("level", self.level)]
+        return [*asked, *super()._lines(), ("confidence", f"{self.confidence:g}")]
 
     @property
     def own_confidence(self) -> float:
@@ -66,6 +72,7 @@ class Witness:
         on_floor: Whether the search stage saw one of the densities at the floor.
         floor: tau of a density.
         bandwidth: h of the confirm stage; None for events and outcomes.
+        difference: In what the databases differ, in words, where they are too wide to be shown.
     """
 
     pair: str
@@ -79,6 +86,23 @@ class Witness:
     on_floor: bool = False
     floor: float = 0.0
     bandwidth: float | None = None
+    difference: str | None = None
+
+    def _repr_html_(self) -> str:
+        """Show the databases, the event and its counts in a notebook."""
+        sides = [("database", str(self.database)), ("neighbor", str(self.neighbor))]
+        rows = sides if self.difference is None else [("databases", self.difference)]
+        if self.output is not None:
+            rows.append(("output", str(self.output)))
+        if self.densities is not None:
+            kind = "probability" if self.bandwidth is None else "density"
+            first, second = self.densities
+            text = f"{first:.4g} at the database, {second:.4g} at the neighbor"
+            rows.append((kind, text))
+        if self.event_counts is not None:
+            first, second = self.event_counts
+            rows.append(("counted", f"{first:,} at the database, {second:,} at the neighbor"))
+        return html_titled(f"Witness: {self.pair}", rows)
 
 
 @dataclass(frozen=True)
@@ -120,14 +144,16 @@ class Observed:
             return None
         num_pairs, rounds = len(self.pair_scores), self.settings.get("rounds")
         first = self.num_samples if rounds is None else rounds["num_samples"]
-        text = f"{first} a side and pair to search ({num_pairs} pairs)"
+        text = f"{first} a side to search"
+        if num_pairs > 1:
+            text = f"{first} a side of {num_pairs} pairs to search"
         if rounds is not None:
-            text += f" and {rounds['num_again']} more of the best {rounds['num_kept']}"
+            text += f", {rounds['num_again']} more of the best {rounds['num_kept']}"
         first, second = self.trials
         confirm = f"{self.num_confirm} a side"
         if first != second:
             confirm = f"{first} at the database and {second} at the neighbor"
-        return f"{text}, {confirm} to confirm; region {self.region}"
+        return f"{text}, {confirm} to confirm"
 
 
 @dataclass(frozen=True)
@@ -137,7 +163,7 @@ class Provenance:
     Attributes:
         mechanism: Name, function or file.
         parameters: Parameters of the mechanism.
-        versions: Versions of dpjax and what it stands on.
+        versions: Versions of dpjax and of the packages that it depends on.
         device: Where it ran.
         seconds: Wall time, compilation included.
     """
@@ -150,7 +176,7 @@ class Provenance:
 
 
 class _Short(Generic[_Value]):
-    """A short name of an entry of a part, to be read."""
+    """Read-only shortcut to an attribute of a part of a result."""
 
     def __init__(self, entry: "Callable[[Parts], _Value]"):
         self._entry = entry
@@ -161,7 +187,7 @@ class _Short(Generic[_Value]):
 
 @dataclass(frozen=True, repr=False)
 class Parts:
-    """All that an audit found; what is read most has a short name.
+    """All parts of a result, with shortcuts to the attributes that are read most.
 
     Attributes:
         statement: Bounds, estimate, claim and verdict.

@@ -1,4 +1,4 @@
-"""The result of an audit: how it is asked, shown, written, and read again."""
+"""The result of an audit: queries, display and serialization."""
 
 import copy
 import dataclasses
@@ -11,12 +11,13 @@ from dpjax.core.conform import refuse_misfits
 from dpjax.core.errors import neutral
 from dpjax.core.files import read_document
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import BadType
+from dpjax.core.wording import BadType, printed_row
 from dpjax.notions import Notion, Rows, Statement, evidence_from_plain
+from dpjax.partitions import EVERYWHERE
 from dpjax.report import Glance, Page, Shown, Verdict
 from dpjax.results._figures import figure_of, levels_figure
 from dpjax.results._parts import Conclusion, Observed, Parts, Provenance, Witness
-from dpjax.results._words import HEADLINES
+from dpjax.results._words import HEADLINES, shown_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +46,7 @@ class AuditResult(Parts, Shown):
         Raises:
             ValueError: The evidence is of a single event, and the notion is not the one it was
                 counted for; or the method counted no events.
-            TypeError: It is no notion.
+            TypeError: `notion` is not a notion.
         """
         if not isinstance(notion, Notion):
             raise BadType(f"notion must be a notion of dpjax, but was {notion!r}.")
@@ -112,8 +113,8 @@ class AuditResult(Parts, Shown):
             path: Path of the file; a page ends in .html.
 
         Raises:
-            FileNotFoundError: There is none.
-            ValueError: It is no file, too large, or holds no result.
+            FileNotFoundError: The file does not exist.
+            ValueError: The path is not a file, or the file is too large or holds no result.
         """
         path = Path(path)
         text = read_document("result file", path)
@@ -173,33 +174,33 @@ class AuditResult(Parts, Shown):
         )
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.mechanism}{parameters_text(self.parameters)}",
-            f"  {self.verdict.upper()}: {self.sentence}",
-            *(f"  {name:<12} {text}" for name, text in self._rows()),
-        ]
-        lines += [f"  doubt        {doubt}" for doubt in self.doubts]
-        lines += [f"  note         {note}" for note in self.notes]
+        rows = self._rows()
+        rows += [("doubt", doubt) for doubt in self.doubts]
+        rows += [("note", note) for note in self.notes]
         # Names, labels and columns are foreign texts.
-        return "\n".join(map(neutral, lines))
+        title = neutral(f"{self.mechanism}{parameters_text(self.parameters)}")
+        verdict = printed_row(f"{self.verdict.upper()}:", neutral(self.sentence), padded=False)
+        lines = [printed_row(name, neutral(text)) for name, text in rows]
+        return "\n".join([title, verdict, *lines])
 
     def _rows(self) -> Rows:
         """Names and texts of the numbers."""
         witness, observed = self.witness, self.evidence
         sure = self.sure
-        rows = observed.counted.rows(self.statement, sure)
+        rows = shown_rows(self, observed.counted.rows(self.statement, sure))
         if (down := self.refuted_at) is not None:
             rows.insert(1, ("refuted", f"the claim, at every error probability down to {down}"))
         if witness is not None and witness.densities is not None:
             kind = "density" if witness.bandwidth is not None else "probability"
             first, second = witness.densities
-            text = (
-                f"{witness.pair}, output {_short(witness.output)}: {kind} {first:.4g} at the "
-                f"database, {second:.4g} at the neighbor"
-            )
-            rows.append(("witness", text))
+            rows.append(("witness", f"{witness.pair}, output {_short(witness.output)}"))
+            rows.append((kind, f"{first:.4g} at the database, {second:.4g} at the neighbor"))
+        if witness is not None and witness.difference is not None:
+            rows.append(("databases", witness.difference))
         if (draws := observed.draws()) is not None:
             rows.append(("draws", draws))
+        if observed.region not in (None, EVERYWHERE):
+            rows.append(("region", observed.region))
         return rows
 
 

@@ -1,4 +1,4 @@
-"""What was audited, as a recipe names it, and made again from there if a person allows it."""
+"""Subjects of recipes: how a source is named, and made again if the caller allows it."""
 
 from collections.abc import Mapping
 
@@ -25,8 +25,8 @@ def subject_from_plain(content: object, database: object, trust: Trust) -> Sourc
         trust: What may be imported or run.
 
     Raises:
-        ValueError: It is not allowed, not known, or cannot be made.
-        TypeError: It is of another form.
+        ValueError: The subject is not allowed, not known, or cannot be made.
+        TypeError: The content has another form.
     """
     if not isinstance(content, Mapping):
         raise TypeError(f"the recipe's subject must be a table, but was {content!r}.")

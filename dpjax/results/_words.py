@@ -2,6 +2,7 @@
 
 import math
 
+from dpjax.notions import Rows
 from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
     DOUBTFUL,
@@ -14,7 +15,7 @@ from dpjax.results._parts import (
 )
 
 _LONGEST = 160
-"""Most characters of a database in a sentence."""
+"""Largest number of characters of a database in a sentence."""
 
 _LARGEST = math.log(1e6)
 """Largest claimed epsilon that is explained as a factor."""
@@ -40,8 +41,42 @@ def short(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
+_UNITS = {
+    "epsilon": "Epsilon is the natural logarithm of a ratio of probabilities.",
+    "profile": "Delta is a probability.",
+    "trade-off": "Total variation is a difference of two probabilities.",
+    "gdp": "mu is the distance of two normal distributions in standard deviations.",
+    "total-variation": "Total variation is a difference of two probabilities.",
+    "renyi": "A Renyi divergence is in nats: the natural logarithm of a ratio of probabilities, "
+    "averaged.",
+    "zcdp": "rho is in nats, a Renyi divergence for each unit of its order.",
+}
+"""Name of a notion -> the unit of its level."""
+
+
+def unit_of(result: Parts) -> tuple[str, ...]:
+    """The unit of the numbers of a result."""
+    name = "epsilon" if "epsilon" in result.level else result.notion.name
+    if "Renyi" in result.level:
+        name = "renyi"
+    elif result.level.startswith("delta"):
+        name = "profile"
+    return (_UNITS[name],)
+
+
+def shown_rows(result: Parts, rows: Rows) -> Rows:
+    """The rows of an evidence without an estimate that would mislead.
+
+    An event that was never seen at one of the databases has an infinite estimate. Where the bound
+    does not refute the claim, that only says that it is rare.
+    """
+    if result.verdict != NOT_REFUTED or result.estimate is not None:
+        return rows
+    return [row for row in rows if row[1] != "infinite"]
+
+
 def claimed(result: Parts) -> list[str]:
-    """What was claimed."""
+    """The claim, in sentences."""
     claim, distance = result.claim, result.recipe["distance"]
     if claim is None:
         return ["Nothing: the audit looked for a level that is refuted, and compares it with none."]
@@ -65,6 +100,8 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
     said = [
         f"The two databases ({witness.pair}) are {short(witness.database)} and, its "
         f"neighbor, {short(witness.neighbor)}."
+        if witness.difference is None
+        else f"The two databases ({witness.pair}) differ: {witness.difference}."
     ]
     if witness.bandwidth is not None and witness.densities is not None:
         at = [pretty(float(value)) for value in witness.densities]
@@ -92,7 +129,7 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
 
 
 def _allowed(result: Parts) -> list[str]:
-    """What a claimed epsilon allows, in whole factors."""
+    """The factor by which a claimed epsilon lets probabilities differ, in words."""
     claim, delta = result.claim, result.delta
     if not result.notion.takes_delta or not isinstance(claim, int | float) or claim > _LARGEST:
         return []
@@ -105,7 +142,7 @@ def _allowed(result: Parts) -> list[str]:
 
 
 def _chance(stated: Conclusion) -> str:
-    """How chance comes in."""
+    """The probability that chance alone gives such a bound, in words."""
     error = (1 - stated.confidence) / stated.num_claims
     if stated.verdict == DOUBTFUL:
         return "How likely chance gives such counts is known for independent draws alone."

@@ -36,14 +36,14 @@ def seed_of(key: Key) -> int | list[int]:
 
 
 def key_of(seed: int | list[int]) -> Key:
-    """What `seed_of` was given: an integer seed, or a typed key of the words."""
+    """The inverse of `seed_of`: an integer seed, or a typed key made of the words."""
     if isinstance(seed, int):
         return seed
     return jax.random.wrap_key_data(jnp.array(seed, jnp.uint32), impl="threefry2x32")
 
 
 def versions() -> dict[str, str]:
-    """Versions of dpjax and what it stands on."""
+    """Versions of dpjax and of the packages that it depends on."""
     return {
         "dpjax": __version__,
         "jax": jax.__version__,

@@ -12,13 +12,13 @@ from dpjax.core.errors import nearest, text_of
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 from dpjax.core.wording import BadValue
-from dpjax.databases import Pairs
+from dpjax.databases import Pairs, difference
 from dpjax.notions import NOTIONS, Epsilon, Notion
 from dpjax.partitions import Box, Outcomes, Region
 from dpjax.sources import AnyPairs
 
 _SHOWN = 2000
-"""Most characters of a database that is written as a text."""
+"""Largest number of characters of a database that is written as a text."""
 
 STANDARD = "standard"
 """Name of the pairs that a built-in mechanism brings along."""
@@ -52,7 +52,7 @@ def _plain_side(stacked: object) -> object:
 
 
 def pairs_from_plain(content: Any, stacked: bool = True) -> Pairs | AnyPairs:
-    """What `pairs_to_plain` wrote, or a list of (database, neighbor).
+    """Pairs from the content of `pairs_to_plain`, or from a list of (database, neighbor).
 
     Args:
         content: Plain lists and numbers.
@@ -75,7 +75,7 @@ def _region_to_plain(region: Region) -> JsonObject:
 
 
 def _region_from_plain(content: Any) -> Any:
-    """What `_region_to_plain` wrote, or what `as_region` takes."""
+    """A region from the content of `_region_to_plain`; other content is left to `as_region`."""
     if not isinstance(content, Mapping):
         return content
     if "outcomes" in content:
@@ -110,7 +110,7 @@ def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
 
 
 def notion_from_plain(content: Mapping[str, Any]) -> Notion:
-    """What `notion_to_plain` wrote, or a person."""
+    """The notion that `notion_to_plain` or a person wrote."""
     options = dict(content)
     validate.one_of(NOTIONS, notion=(name := options.pop("name", Epsilon.name)))
     return options_from_plain(NOTIONS[name], options)
@@ -142,6 +142,17 @@ def plain_database(database: object) -> object:
         return listed if _is_plain(listed) else text
     except RecursionError:  # a list within itself
         return text
+
+
+def compared(pairs: AnyPairs, index: int) -> JsonObject:
+    """The databases of a pair as a `Witness` takes them, with their difference in words."""
+    first, second = (side[index] for side in pairs.sides)
+    return {
+        "pair": pairs.labels[index],
+        "database": plain_database(first),
+        "neighbor": plain_database(second),
+        "difference": difference(first, second),
+    }
 
 
 def _listed(database: object) -> object:

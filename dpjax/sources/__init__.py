@@ -20,12 +20,19 @@ from dpjax.sources._source import Request as Request
 from dpjax.sources._source import Smoothing as Smoothing
 from dpjax.sources._source import Source as Source
 from dpjax.sources._source import Trust as Trust
+from dpjax.sources.libraries import LibraryMechanism as LibraryMechanism
+from dpjax.sources.libraries import knows
 
 
 def as_source(subject: object) -> Source:
-    """A source as it is, and a mechanism or a function as one."""
-    return subject if isinstance(subject, Source) else Drawn(subject)
+    """A source as it is, and a mechanism, a function or an object of a library as one."""
+    if isinstance(subject, Source):
+        return subject
+    return LibraryMechanism(subject) if knows(subject) else Drawn(subject)
 
 
-SOURCES = {kind.kind: kind for kind in (Drawn, HostMechanism, CommandMechanism, Recorded, OneRun)}
+SOURCES = {
+    kind.kind: kind
+    for kind in (Drawn, HostMechanism, CommandMechanism, Recorded, OneRun, LibraryMechanism)
+}
 """Kind in a recipe -> class of sources."""

@@ -129,7 +129,7 @@ class CommandMechanism(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Within it, batches of raw outputs are drawn."""
+        """Context in which batches of raw outputs are drawn."""
         # Threads: each waits for a process of its own.
         programs = Programs()
         with ThreadPoolExecutor(self.workers) as pool:

@@ -23,7 +23,7 @@ from dpjax.core.wording import Doubt, Sentence
 from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
-"""Of a refusal of independent outputs, and of a note where distributions differ by `_RATIO`."""
+"""Largest probability of refusing independent outputs, and of a note, given `_RATIO`."""
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
 """Numbers of copies that are looked for; their multiples are found with them."""
@@ -42,7 +42,8 @@ def refuse_copies(name: str, side: SideValues) -> None:
         side: Its values.
 
     Raises:
-        ValueError: It does. Independent outputs are refused with a probability below 1e-9.
+        ValueError: The side repeats itself. Independent outputs are refused with a probability
+            below 1e-9.
     """
     if side.again is not None:
         raise ValueError(

@@ -58,7 +58,7 @@ class Drawn(Source):
         """The mechanism, looked at on a database if it is new, and pairs that fit it.
 
         Raises:
-            TypeError, ValueError: They do not fit, or the mechanism is none.
+            TypeError, ValueError: The pairs do not fit, or the subject is not a mechanism.
         """
         pairs = pairs_of(self.mechanism, pairs)
         mechanism = mechanism_at(self.mechanism, pairs)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,9 +78,8 @@ class OpenedDrawn:
     one compiled program counts all of them.
     """
 
-    shares: ClassVar[bool] = True
-
     def __init__(self, mechanism: Mechanism, pairs: Pairs, request: Request):
+        self.shares = True
         self._mechanism, self._stacked, self._request = mechanism, pairs, request
         self._streams = DrawnStreams(mechanism, pairs.database, pairs.neighbor, request.key)
         self._words = random.words_of(request.key)

@@ -22,7 +22,7 @@ class Chunked(Protocol):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Name for people."""
         ...
 
     @property

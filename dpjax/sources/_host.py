@@ -91,8 +91,8 @@ class HostMechanism(OnHost):
     )
     kind: ClassVar[str] = "host"
     asked: ClassVar[tuple[str, str]] = (
-        "Any Python function (database, num_samples) -> outputs.",
-        "MODULE:NAME|FILE.py:NAME",
+        "Any Python function (database, num_samples) -> outputs, as FILE.py:NAME or MODULE:NAME.",
+        "FILE.py:NAME",
     )
 
     def __post_init__(self):
@@ -112,7 +112,7 @@ class HostMechanism(OnHost):
 
     @property
     def name(self) -> str:
-        """That of the function."""
+        """Name of the function."""
         return name_of_function(self.function)
 
     @property
@@ -137,7 +137,7 @@ class HostMechanism(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Within it, batches of raw outputs are drawn."""
+        """Context in which batches of raw outputs are drawn."""
         call = partial(_draw, self.function, self.batched, self.special == "outcomes")
         if not self.workers:
             yield partial(self._batches, call, None)

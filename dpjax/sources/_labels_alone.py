@@ -1,4 +1,4 @@
-"""Labels of which hardly any comes again: nothing can be compared."""
+"""Refusal of labels that hardly ever repeat, of which nothing can be compared."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _ALONE_SHARE, _RARE = 0.99, 3
 """Share of outputs whose label occurs once, and occurrences of one label that can be compared."""
 
 _LEAST_LOOKED_AT = 200
-"""Of fewer outputs none may come again although some outcomes are common."""
+"""Fewest outputs that are checked: among fewer, common outcomes may occur once each."""
 
 
 def refuse_labels_alone(
@@ -25,7 +25,7 @@ def refuse_labels_alone(
         num_outputs: How many there are, if the pilots are not all.
 
     Raises:
-        ValueError: They are.
+        ValueError: Hardly any label occurs twice.
     """
     labels = np.concatenate([pilot.labels for pilot in pilots])
     if len(labels) >= _LEAST_LOOKED_AT and all(pilot.alone.all() for pilot in pilots):

@@ -1,6 +1,7 @@
-"""The cells of outputs: of several numbers those of the score that tells most."""
+"""Choice of cells; for outputs of several numbers, those of the most informative score."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
 _ENOUGH = 0.97
-"""A simpler score is taken that promises this part of the largest bound."""
+"""Share of the largest expected bound at which a simpler score is preferred."""
 
 _MOST_BOXES = 3
-"""Numbers of an output that are cut into boxes, at most."""
+"""Largest number of entries of an output that are cut into boxes."""
 
 Promise = Callable[[Partition, NDArray[np.int64]], float]
 """(cells, counts of both halves at both sides) -> the bound to be expected of them."""
@@ -25,6 +26,7 @@ def lay_best(
     folds: Sequence[np.ndarray],
     names: Sequence[str],
     promise: Promise,
+    parts: tuple[str, ...] = (),
     **options: Any,
 ) -> Partition:
     """Cells for the outputs of a pair.
@@ -37,6 +39,7 @@ def lay_best(
         folds: int [n], the fold of each of them.
         names: Of all labels in them.
         promise: What cells and counts promise.
+        parts: Paths of the numbers in outputs of several parts, for the words of an event.
         options: Of `dpjax.partitions.lay`.
 
     Raises:
@@ -44,7 +47,7 @@ def lay_best(
     """
     dimension = pilots[0].values.shape[1]
     if dimension == 1 or options.get("region") is not None:
-        return lay(pilots, names, **options)
+        return replace(lay(pilots, names, **options), parts=parts)
     entries = [entry_partition(pilots, names, column) for column in range(dimension)]
     others: list[Partition] = [*score_partitions(pilots, folds)]
     if dimension <= _MOST_BOXES:
@@ -62,4 +65,5 @@ def lay_best(
     best = int(np.argmax(bounds))
     found = [(entries[best], bounds[best]), *((cells, promised(cells)) for cells in others)]
     largest = max(bound for _, bound in found)
-    return next(cells for cells, bound in found if bound >= _ENOUGH * largest)
+    best_cells = next(cells for cells, bound in found if bound >= _ENOUGH * largest)
+    return replace(best_cells, parts=parts)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain, zip_longest
 from typing import Any, ClassVar
@@ -22,10 +23,13 @@ from dpjax.sources._time_limit import Pace, Quota
 from dpjax.sources.streams import CONFIRM, MEASURE, NUM_STAGES, SEARCH, SEARCH_AGAIN
 
 _BEGINNINGS = (100, 1000)
-"""Numbers of first outputs of batches that are compared."""
+"""Lengths of the beginnings of batches that are compared."""
 
 _REPEAT_NATS = 40.0
-"""What is less likely than e^-40 to happen twice by chance did not happen by chance."""
+"""Nats of a beginning from which on its repetition is not taken for chance (e^-40)."""
+
+_LEAST_TIME = 1e-3
+"""Seconds of a time limit that is over: the message then says how long would be needed."""
 
 _CUT = 1000
 """Outputs that are counted at once where each is a call: an interrupt loses no more than these."""
@@ -50,12 +54,18 @@ class OnHost(Source):
 
     repeatable: ClassVar[bool] = True
 
+    def with_time_used(self: Any, seconds: float) -> Any:
+        """See `Source`."""
+        if self.time_limit is None:
+            return self
+        return replace(self, time_limit=max(self.time_limit - seconds, _LEAST_TIME))
+
     def encoder(self) -> Encoder:
         """A new encoder of its outputs."""
         raise NotImplementedError
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Within it, a `Draw`.
+        """Context that gives a `Draw`.
 
         With a cut, batches of a mechanism that is not batched hold so many outputs at most; the
         outputs themselves depend on the three before it alone.
@@ -73,8 +83,6 @@ class OnHost(Source):
 class _OpenedOnHost:
     """Draws of one audit; see `dpjax.sources.Opened`."""
 
-    shares: ClassVar[bool] = True
-
     def __init__(self, source: Any, draw: Draw, pairs: AnyPairs, request: Request):
         self._start = time.perf_counter()
         self._source, self._draw = source, draw
@@ -89,6 +97,7 @@ class _OpenedOnHost:
         self.num_confirm = self._rounds.num_confirm
         self._laid: list[Partition] = []
         self._pace: Pace | None = None
+        self.shares = True
         self.region = region_text(self._box)
         self.settings = {name: getattr(source, name) for name in _OPTIONS if hasattr(source, name)}
         self.settings["generator"] = "seeds by NumPy's SeedSequence"
@@ -101,10 +110,10 @@ class _OpenedOnHost:
             )
 
     def search(self) -> list[Search]:
-        """Draws what searches, within its share of a time limit if there is one."""
+        """Draws the search set, within its share of a time limit if there is one."""
         rounds, pairs = self._rounds, self.pairs
         self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
-        if self._source.time_limit is not None:
+        if self._source.time_limit is not None and self._request.seconds is None:
             self._pace = Pace(self._source, self._draw)
             total = 2 * (rounds.searched(len(pairs)) + rounds.num_confirm)
             self._pace.measure(pairs.sides[0][0], self._stream.words(0, 0, MEASURE), total)
@@ -142,7 +151,10 @@ class _OpenedOnHost:
             wanted: Outputs a side of each, if there is time.
             later: Outputs a side of a round that follows.
         """
-        quota = Quota(wanted, None if self._source.batched else _CUT, None)
+        cut, seconds = None if self._source.batched else _CUT, self._request.seconds
+        if seconds is not None and not self._source.batched:
+            cut = 1
+        quota = Quota(wanted, cut, seconds)
         if self._pace is not None:
             now = num_pairs * wanted
             share = now / (now + later + self._rounds.num_confirm)
@@ -157,7 +169,9 @@ class _OpenedOnHost:
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm
-        self.num_confirm = self._pace.confirm(self._stream.streams(), wanted, self._used())
+        streams = self._stream.streams()
+        self.shares = self._pace.alike(streams)
+        self.num_confirm = self._pace.confirm(streams, wanted, self._used())
         self.notes += _said_fewer(self._pace, self.num_confirm, wanted, "confirmed")
         self.tally.expect(2 * self.num_confirm)
 
@@ -203,7 +217,9 @@ class _OpenedOnHost:
         pilots = [o._replace(values=_widened(o.values, width)) for o in pilots]
         refuse_labels_alone(pilots, self._encoder, f"outputs of {self._encoder.source}")
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
-        cells = lay_best(pilots, folds, self._encoder.names, self._promise, region=self._box)
+        cells = lay_best(
+            pilots, folds, self._encoder.names, self._promise, self._encoder.parts, region=self._box
+        )
         halves = count_halves(cells, [chain([p], r) for p, r in zip(pilots, rests, strict=True)])
         return Search(cells, halves[None], cells.inside(self._box))
 
@@ -256,8 +272,8 @@ class _Watched:
         (self._key, self._run), self._tally = seed, tally
         self.taken: dict[tuple[int, int], tuple[int, float]] = {}
         self._seen: dict[tuple[int, int, bytes], tuple[int, int]] = {}
-        # The only value that a side has given so far, or None where there were several.
-        self._constant: dict[tuple[int, int], complex | None] = {}
+        # The first output of a side, or None once there was another.
+        self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
         """Words of the seeds of a stream."""
@@ -302,8 +318,10 @@ class _Watched:
         """Refuses a batch that was seen elsewhere; the same outputs may be asked for again."""
         values = outputs.values[:, 0] + 1j * outputs.labels
         # A batch may hold a single output: compare with the first one of all.
-        only = self._constant.get((pair, side), complex(values[0]))
-        self._constant[pair, side] = only if np.all(values == only) else None
+        rows = np.column_stack([outputs.labels, outputs.values])
+        only = self._constant.get((pair, side), tuple(rows[0].tolist()))
+        same = only is not None and rows.shape[1] == len(only) and bool(np.all(rows == only))
+        self._constant[pair, side] = only if same else None
         for size in _BEGINNINGS:
             counts = np.unique(values[:size], return_counts=True)[1]
             # No distribution gives these outputs a larger probability than their own frequencies.

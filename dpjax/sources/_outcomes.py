@@ -9,10 +9,10 @@ from dpjax.sources._labels_alone import refuse_alone
 from dpjax.sources._source import Smoothing
 
 MIN_REAL = 200
-"""Outputs a side that a bandwidth and two parts need."""
+"""Fewest outputs a side, for a bandwidth and two parts."""
 
 _ATOM_SHARE = 0.05
-"""So frequent a number has no density."""
+"""Share of outputs from which on a number is an atom, which has no density."""
 
 _SEEN = 20
 """Times that an outcome must be expected in the search for its ratio to be known by itself."""
@@ -128,7 +128,7 @@ def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Integers of both sides in one type that holds them exactly; all else as it is.
 
     Raises:
-        ValueError: No type does.
+        ValueError: No type holds all integers.
     """
     if {x.dtype.kind, y.dtype.kind} != {"i", "u"}:
         return x, y

@@ -25,6 +25,16 @@ class AnyPairs(NamedTuple):
     sides: tuple[Any, Any]
     labels: tuple[str, ...]
 
+    @property
+    def database(self) -> Any:
+        """The databases of the first side."""
+        return self.sides[0]
+
+    @property
+    def neighbor(self) -> Any:
+        """Their neighbours."""
+        return self.sides[1]
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -35,8 +45,8 @@ class AnyPairs(NamedTuple):
         What are such pairs already is returned as it is.
 
         Raises:
-            TypeError: It is neither.
-            ValueError: There is none.
+            TypeError: `pairs` has another form.
+            ValueError: `pairs` is None or empty.
         """
         if pairs is None:
             raise BadValue("pairs must be given: a list of (database, neighbor).")

@@ -11,7 +11,7 @@ from dpjax.sources.readers._recording import Recording
 WHERE = "the recipe's subject"
 """Place of the names, for messages."""
 
-_OF_MACHINE = ("function", "command", "workers", "x", "y", "scores", "included")
+_OF_MACHINE = ("function", "command", "subject", "workers", "x", "y", "scores", "included")
 """Options that are no part of a recipe, or have a form of their own in it."""
 
 

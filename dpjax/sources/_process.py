@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from dpjax.core import validate
 
 _PDEATHSIG = 1
-"""Of prctl: the signal that a process gets when its parent ends."""
+"""Option of prctl that sets the signal which a process gets when its parent ends."""
 
 _LAST_LINES, _LAST_BYTES = 5, 10_000
 _GRACE = 0.5
@@ -62,7 +62,7 @@ def end_with_parent() -> None:
 
 
 class Ended(NamedTuple):
-    """What a run left.
+    """Output and status of a run that ended.
 
     Attributes:
         lines: Of its standard output, one more than asked at most.
@@ -133,8 +133,8 @@ class Programs:
             timeout: Seconds that it may take, or None.
 
         Raises:
-            OSError: It cannot be started.
-            ValueError: It printed more than the limit.
+            OSError: The program cannot be started.
+            ValueError: The program printed more than the limit.
         """
         with _Tail() as errors:
             with self._lock:

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self
 from jax import Array
 
 from dpjax.core import validate
+from dpjax.core.notebook import html_titled
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import EVENTS, BadValue
-from dpjax.partitions.outputs import check_bits
+from dpjax.partitions.outputs import check_bits, preview
 from dpjax.sources._plain import files_of, known_options, place_of, stated_options
 from dpjax.sources._recorded_arrays import RecordedArrays, recorded_arrays
 from dpjax.sources._recorded_counts import OpenedRecorded
@@ -128,6 +129,13 @@ class Recorded(Source):
                 )
         return recorded_arrays(self, region, key, smoothing)
 
+    def _repr_html_(self) -> str:
+        """Show what was recorded in a notebook; files are not read."""
+        sides = [(name, _told(side)) for name, side in (("x", self.x), ("y", self.y))]
+        stated = stated_options(self).items()
+        options = [(name, str(value)) for name, value in stated if name != "name"]
+        return html_titled(f"Recorded outputs: {self.name}", [*sides, *options])
+
     def to_plain(self) -> JsonObject | None:
         """Files and columns of both sides, and the options; see `Source`."""
         sides = {name: files_of(side) for name, side in (("x", self.x), ("y", self.y))}
@@ -138,3 +146,11 @@ class Recorded(Source):
         """The recorded files; see `Source`."""
         x, y = (Recording(*place_of(content.pop(name, None))) for name in ("x", "y"))
         return cls(x, y, **known_options(cls, content))
+
+
+def _told(side: object) -> str:
+    """One side in words."""
+    if isinstance(side, Recording):
+        column = "" if side.column is None else f", column {side.column}"
+        return f"file {side.name}{column}"
+    return preview(side)

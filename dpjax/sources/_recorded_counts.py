@@ -1,7 +1,6 @@
 """Counts of recorded outputs, which are checked on the way."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,8 @@ LABEL = "recorded pair"
 class OpenedRecorded:
     """Recorded outputs during one audit; see `dpjax.sources.Opened`."""
 
-    shares: ClassVar[bool] = False
-
     def __init__(self, source: Sides, request: Request):
+        self.shares = False
         self._source, self._box = source, as_box(request.region)
         self._promise = request.promise
         sides = (held("x", source.x), held("y", source.y))
@@ -73,6 +71,7 @@ class OpenedRecorded:
             [part.folds for part in parts],
             encoder.names,
             lambda cells, halves: self._promise(cells, halves, num_confirm),
+            encoder.parts,
             discrete=self._source.discrete,
             region=self._box,
         )
@@ -98,7 +97,7 @@ class OpenedRecorded:
         """Counts the confirm part; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: A part of it is asked for: its outputs are counted all at once.
+            ValueError: A part of the outputs is asked for, which are counted all at once.
         """
         if marked.first or marked.size is not None:
             raise ValueError("recorded outputs that confirm are counted all at once.")

@@ -5,7 +5,6 @@ longer recordings therefore counts what is new alone.
 """
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +46,7 @@ class _Side:
         """The first outputs, after a look at all of them.
 
         Raises:
-            ValueError: There are fewer, or none to count.
+            ValueError: There are fewer outputs, or none is left to count.
         """
         kept, total = [], 0
         for chunk in self._recording.chunks():
@@ -87,9 +86,8 @@ class _Side:
 class OpenedInOrder:
     """Recorded outputs during a sequential audit; see `dpjax.sources.Opened`."""
 
-    shares: ClassVar[bool] = False
-
     def __init__(self, source: Sides, request: Request):
+        self.shares = False
         if source.blocks is not None:
             raise BadValue("blocks must be left out where outputs are counted in their order.")
         self._source, self._request = source, request
@@ -122,6 +120,7 @@ class OpenedInOrder:
             [fold_of(np.arange(self._first))] * 2,
             self._encoder.names,
             lambda cells, halves: self._request.promise(cells, halves, self.num_confirm),
+            self._encoder.parts,
             discrete=self._source.discrete,
             region=None,
         )

@@ -22,10 +22,10 @@ import numpy as np
 from dpjax.core.wording import Doubt, term
 
 _DISTANCES = (1, 2, 4, 8, 16, 32, 64)
-"""At which a dependence is looked for."""
+"""Distances at which a dependence is looked for."""
 
 _CHANCE = 1e-6
-"""Of a note about one of two sides of independent outputs."""
+"""Probability of a note on one of two sides of independent outputs."""
 
 _FARTHEST = 2**16
 """Largest distance of a correlation that is added up; first outputs whose ranks are compared."""
@@ -110,7 +110,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 
 def _chance_of_ranks(ranks: np.ndarray, distance: int) -> float:
-    """That products of ranks at a distance come out as large by chance, nearly."""
+    """Approximate probability that products of ranks at a distance are as large by chance."""
     centred = ranks - ranks.mean()
     size, pairs, variance = len(ranks), len(ranks) - distance, centred.var()
     products = float(centred[:-distance] @ centred[distance:])
@@ -123,7 +123,7 @@ def _num_runs(happened: np.ndarray) -> int:
 
 
 def _chance_of_runs(happened: np.ndarray, distance: int) -> float:
-    """That so few runs of 1s come by chance, where outputs at a distance are neighbours."""
+    """Probability of so few runs of 1s, where outputs at a distance are put side by side."""
     size = happened.size // distance * distance
     ordered = happened[:size].reshape(-1, distance).T.ravel()
     ones = int(ordered.sum())

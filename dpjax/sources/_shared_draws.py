@@ -27,7 +27,7 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import ORDER_NATS, SideValues, log_evidence, order_nats
 
 _CHANCE = 1e-9
-"""Of a refusal by values, of two sides that were drawn independently."""
+"""Largest probability of refusing two sides that were drawn independently."""
 
 _ANEW = "Draw the outputs at the neighbor anew, with randomness of their own."
 
@@ -36,7 +36,7 @@ def refuse_same_origin(x: Any, y: Any) -> None:
     """Refuses one object, or recordings that have a file in common, for the two sides.
 
     Raises:
-        ValueError: They do.
+        ValueError: Both sides are one object, or share a file.
     """
     if x is y:
         raise ValueError(f"x and y must be drawn apart, but were the same object. {_ANEW}")
@@ -52,8 +52,8 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
     """Refuses two sides that share draws; see the head of this file.
 
     Raises:
-        ValueError: They do. Two sides that were drawn independently are refused with a probability
-            below 1e-9, whatever their distributions are.
+        ValueError: Both sides share draws. Two sides that were drawn independently are refused
+            with a probability below 1e-9, whatever their distributions are.
     """
     hashes = np.union1d(x.hashes, y.hashes)
     hashes = hashes[hashes <= min(x.limit, y.limit)]

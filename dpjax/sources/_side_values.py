@@ -107,7 +107,7 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
 
 
 def order_nats(hashes: np.ndarray) -> float:
-    """Of a sequence, under the Markov chain that makes it most likely.
+    """Surprise of a sequence in nats, under the Markov chain that makes it most likely.
 
     Such chains also go from block to block of sorted outputs, and in circles.
     """

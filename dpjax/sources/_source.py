@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpjax.core.execution import Execution
 from dpjax.core.types import JsonObject
+from dpjax.notions import Notion
 from dpjax.partitions import Partition, Region, Search
 from dpjax.sources._counting import Tally
 from dpjax.sources._pairs import AnyPairs
@@ -39,6 +40,8 @@ class Request:
         block: Draws of a block, a power of 2; 0 where the numbers of draws decide.
         in_order: Whether recorded outputs are counted one after the other as they were recorded,
             rather than split at random.
+        seconds: Of drawing for each side of each pair that is searched, after which a source of
+            the host stops; None for no limit. It replaces the source's own limit.
     """
 
     rounds: Callable[[int], Rounds]
@@ -50,6 +53,7 @@ class Request:
     kept: dict[Any, Any] = field(default_factory=dict)
     block: int = 0
     in_order: bool = False
+    seconds: float | None = None
 
 
 class Marked(NamedTuple):
@@ -88,7 +92,7 @@ class Opened(Protocol):
         tally: What was counted so far.
         pairs: The pairs that are compared.
         num_confirm: N, which may be smaller than asked for once the search is over.
-        shares: Whether the two sides may have other numbers of fresh outputs, 2 N in all.
+        shares: Whether the two sides may have different numbers of fresh outputs, 2 N in all.
         region: In words.
         settings: Options of the source that change the answer.
         notes: What a reader should know besides.
@@ -97,7 +101,7 @@ class Opened(Protocol):
     tally: Tally
     pairs: AnyPairs
     num_confirm: int
-    shares: ClassVar[bool]
+    shares: bool
     region: str
     settings: JsonObject
     notes: list[str]
@@ -216,13 +220,27 @@ class Source:
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Name for people."""
         raise NotImplementedError
 
     @property
     def parameters(self) -> JsonObject:
         """Parameters of what is audited, as plain numbers and lists."""
         return {}
+
+    @property
+    def stated(self) -> tuple[Notion, Any] | None:
+        """The notion and the claim that it states of itself; None for most sources."""
+        return None
+
+    @property
+    def usual_pairs(self) -> Any:
+        """Pairs where none are given; None where they must be, or the source has its own."""
+        return None
+
+    def with_time_used(self, seconds: float) -> Self:
+        """The source with so many seconds of its time limit gone, if it has one."""
+        return self
 
     def refuses(self, method: str) -> str | None:
         """Why a method of this name cannot audit it, whatever it asks for; None if it may."""

@@ -25,16 +25,16 @@ _APART = 5.0
 """How much likelier a cloud may be on one side than on the other."""
 
 _FEWEST = 20
-"""Pairs of spacings that show whether values lie on a lattice."""
+"""Fewest pairs of spacings that show whether values lie on a lattice."""
 
 _ULPS = 16
-"""Units in the last place between values that are one."""
+"""Largest distance of equal values, in units in the last place."""
 
 _KEPT, _WINDOWS = 2**15, 2**10
 """Values of a column that are kept, and parts of the line of which they are chosen."""
 
 _COLUMNS = 8
-"""Columns that are looked at."""
+"""Largest number of columns that are looked at."""
 
 
 class NearCopies(NamedTuple):

@@ -169,7 +169,7 @@ class Split:
 
 
 def _fold(words: np.ndarray) -> np.ndarray:
-    """By bits that decide nothing else; those of a block are in one fold."""
+    """The fold of each output, by bits of its word that decide nothing else."""
     return fold_of((words >> np.uint64(32)).astype(np.int64))
 
 

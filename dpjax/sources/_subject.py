@@ -39,11 +39,22 @@ def pairs_of(mechanism: Any, pairs: Any) -> Pairs:
 
 
 def _refuse_outputs(mechanism: Any) -> None:
+    """Refuses data and models, which release nothing by themselves."""
+    classes = type(mechanism).__mro__
+    if any(c.__name__ == "Module" and c.__module__.startswith("torch.") for c in classes):
+        raise BadType(
+            f"mechanism must be a mechanism or a function, but was the torch module "
+            f"{type(mechanism).__name__}: a function (database, num_samples) that trains it and "
+            f"returns what is released is audited as {ON_HOST}, and scores of canaries of one "
+            f"training as {term('dpjax.OneRun(scores, included)', '--one-run')}."
+        )
     if not (callable(mechanism) or isinstance(mechanism, Mechanism)):
         raise BadType(
             "mechanism must be a mechanism or a function, but was of the type "
             f"{type(mechanism).__name__}: outputs that were recorded at two databases are audited "
-            f"as {term('dpjax.Recorded(x, y)', '--samples X Y')}."
+            f"as {term('dpjax.Recorded(x, y)', '--samples X Y')}, and databases belong into "
+            f"{term('pairs=[(database, neighbor)]', '--pairs')}, beside the function that "
+            "releases something of them."
         )
 
 
@@ -51,7 +62,7 @@ def mechanism_at(mechanism: Any, pairs: Pairs) -> Mechanism:
     """The mechanism, looked at on the first database, and on its neighbor if that has other parts.
 
     Raises:
-        ValueError: It has outputs of another kind there.
+        ValueError: The outputs at the neighbor are of another kind.
     """
     sides = [nth(side, 0) for side in (pairs.database, pairs.neighbor)]
     found = mechanism_of(mechanism, sides[0])
@@ -75,7 +86,7 @@ def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
 
 
 def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
-    """A clear sentence where the databases do not fit the mechanism, before anything compiles."""
+    """Refuses databases that do not fit the mechanism, before anything compiles."""
     expected = getattr(mechanism, "num_queries", None)
     if expected is None and not hasattr(mechanism, "standard_pairs"):
         return

@@ -25,6 +25,7 @@ from dpjax.core.wording import BadValue, term
 from dpjax.results import provenance
 from dpjax.sweeps._binding import FORMAT, difference, read_binding
 from dpjax.sweeps._blocks import UNREPEATABLE
+from dpjax.sweeps._shown import store_html
 from dpjax.sweeps._spec import Block, SweepSpec
 from dpjax.sweeps._summary import SweepSummary
 
@@ -142,6 +143,10 @@ class Store:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{folder / _MANIFEST} holds no sweep: {error}") from error
         return store
+
+    def _repr_html_(self) -> str:
+        """Show how far the sweep is in a notebook."""
+        return store_html(self)
 
     def contents(self) -> Contents:
         """Looks at everything among the blocks, and into every block.

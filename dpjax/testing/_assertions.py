@@ -4,10 +4,14 @@ import shlex
 from contextlib import nullcontext
 from typing import TypedDict, Unpack
 
+from jax import Array
+
 from dpjax.core import validate
 from dpjax.core.types import JsonObject
+from dpjax.methods._signposts import refuse_misplaced
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
 from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
+from dpjax.sources import as_source
 from dpjax.testing import _session
 from dpjax.testing._replay import replay_lines, running_test
 from dpjax.testing._run import Asked, detectable_level, run
@@ -40,7 +44,7 @@ class AuditOptions(TypedDict, total=False):
     num_samples: int | None
     num_confirm: int | None
     seconds: float | None
-    key: object
+    key: int | Array
     notion: Notion
     claim: object
 
@@ -74,8 +78,10 @@ def assert_private(
 
     Args:
         subject: Anything that `dpjax.audit` takes.
-        epsilon: The claim, where it is of (epsilon, delta)-differential privacy.
-        pairs: Neighbouring databases; a built-in mechanism's standard pairs if None.
+        epsilon: The claim, where it is of (epsilon, delta)-differential privacy. With no claim at
+            all, that which an object of a library states.
+        pairs: Neighbouring databases, or a space of `dpjax.neighbors`; a built-in mechanism's
+            standard pairs, or those that an object of a library states, if None.
         **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `seconds`, `key`,
             or a claim of another kind in place of epsilon: one of `gdp`, `zcdp` and
             `total_variation` with its number, or `notion` and `claim` as in `dpjax.audit`.
@@ -89,6 +95,7 @@ def assert_private(
         ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
     """
     __tracebackhide__ = True
+    refuse_misplaced("assert_private", options, Options.__annotations__)
     asked = _asked(subject, epsilon, pairs, options)
     result = _audit(asked)
     if result.verdict == VIOLATED:
@@ -121,6 +128,7 @@ def assert_not_private(
         ValueError, TypeError: As `assert_private`.
     """
     __tracebackhide__ = True
+    refuse_misplaced("assert_not_private", options, Options.__annotations__)
     asked = _asked(subject, epsilon, pairs, options)
     result = _audit(asked)
     if result.verdict == DOUBTFUL:
@@ -148,8 +156,10 @@ def audit_in_test(
             `seconds` and `key`, as in `assert_private`; epsilon without a claim if not given.
 
     Raises:
-        ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
+        ValueError: As `dpjax.audit`; or sizes and seconds were both given.
+        TypeError: As `dpjax.audit`; or an argument is none of these, such as `epsilon`.
     """
+    refuse_misplaced("dpjax_audit", options, AuditOptions.__annotations__)
     return _audit(Asked(subject, pairs, **options))
 
 
@@ -164,6 +174,8 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
         rest |= {"notion": Epsilon(delta), "claim": epsilon}
     elif len(given) == 1 and given[0] in _NAMED:
         rest |= {"notion": _NAMED[given[0]], "claim": rest.pop(given[0])}
+    elif not given and (stated := as_source(subject).stated) is not None:
+        rest |= {"notion": stated[0], "claim": stated[1]}
     elif sorted(given) != ["claim", "notion"]:
         raise TypeError(
             f"one claim must be given: epsilon, {', '.join(_NAMED)}, or notion with claim, but "
@@ -218,6 +230,8 @@ def _witness(result: AuditResult) -> str:
     if witness is None:
         return ""
     pair = f"database {witness.database}, neighbor {witness.neighbor}"
+    if witness.difference is not None:
+        pair = witness.difference
     lines = f"  pair         {witness.pair}: {pair}\n"
     if witness.event_counts is None or not total:
         return lines

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from jax import Array
 
 from dpjax.core import random
 from dpjax.core.numerics import MAX_BLOCK
@@ -12,10 +13,10 @@ from dpjax.inference import Ratio
 from dpjax.results import AuditResult
 
 _SEARCH_SHARE = 0.4
-"""Part of the draws that searches: most confirm, where they count at one pair."""
+"""Share of the draws for the search; most confirm, since they count at one pair."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
-"""Draws a side; and the most that a budget of time may choose."""
+"""Fewest draws a side of both stages, and the most that a budget of time may choose."""
 
 _FEWEST_DRAWS, _PILOT_DRAWS = 20_000, 2_000
 """Draws in all of a host's audit, however short its time is, and of its first pilot."""
@@ -24,13 +25,13 @@ _GROWTH, _USED = 20, 0.85
 """Most growth from a pilot to the audit, and the part of the time left that is planned."""
 
 _WARM_SHARE = 0.25
-"""Most of a compiled audit's first time that its second takes, where the first compiled it."""
+"""Largest share of an audit's first time that a second one takes, once it is compiled."""
 
 _LEAST_SLOPE = 0.2
-"""Part of a pilot's time that is taken for draws at least: two times differ by chance, too."""
+"""Least share of a pilot's time that counts as drawing, since measured times vary."""
 
 _PILOT_KEY = random.stable_hash("dpjax.testing: pilots of a time")
-"""Folded into an audit's key for its pilots."""
+"""Number that is folded into an audit's key for its pilots."""
 
 
 class Sizes(NamedTuple):
@@ -74,8 +75,8 @@ def fewest_sizes(num_pairs: int, *, compiled: bool) -> Sizes:
 def audit_within(
     seconds: float,
     num_pairs: int,
-    audit: Callable[[Sizes, object], AuditResult],
-    key: object,
+    audit: Callable[[Sizes, int | Array], AuditResult],
+    key: int | Array,
     *,
     compiled: bool,
 ) -> AuditResult:

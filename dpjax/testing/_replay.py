@@ -11,10 +11,10 @@ from dpjax.results import AuditResult
 from dpjax.sources import as_source
 
 _MOST_PAIRS_SHOWN = 12
-"""Most pairs that are written out."""
+"""Largest number of pairs that are written out."""
 
 _LONGEST = 2000
-"""Characters of an argument that is written out."""
+"""Largest number of characters of an argument that is written out."""
 
 
 def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[str]:

@@ -5,12 +5,14 @@ from collections.abc import Sized
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from jax import Array
+
 from dpjax.audit import audit
 from dpjax.core import validate
 from dpjax.core.execution import Execution
 from dpjax.core.wording import BadValue
-from dpjax.methods import METHODS, Events, Method, Sequential
-from dpjax.notions import Epsilon, Notion
+from dpjax.methods import METHODS, Events, Method, Sequential, pairs_to_audit
+from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import VIOLATED, AuditResult
 from dpjax.sources import AnyPairs, Source, as_source
 from dpjax.testing import _session
@@ -39,7 +41,7 @@ class Asked:
     num_samples: int | None = None
     num_confirm: int | None = None
     seconds: float | None = None
-    key: object = 0
+    key: int | Array = 0
 
     @property
     def has_sizes(self) -> bool:
@@ -78,15 +80,15 @@ def run(asked: Asked) -> AuditResult:
         validate.positive(seconds=asked.seconds)
     session, source = _session.CURRENT, as_source(asked.subject)
     draws = getattr(source, "takes_pairs", True)
-    if asked.pairs is not None and draws:
-        # Any mechanism would pass.
-        AnyPairs.of(asked.pairs).refuse_equal()
+    start = time.perf_counter()
+    if draws:
+        asked = replace(asked, pairs=_pairs_of(source, asked))
+        source = source.with_time_used(time.perf_counter() - start)
     timed, budgeted = asked.seconds is not None and draws, False
     if session is not None and session.budget is not None and draws:
         budgeted = not timed and not asked.has_sizes
         if budgeted:
             timed, asked = True, replace(asked, seconds=session.next_share())
-    start = time.perf_counter()
     if not timed:
         ran = _with_sizes(source, asked)
     elif _is_sequential(source, asked):
@@ -97,6 +99,8 @@ def run(asked: Asked) -> AuditResult:
     if session is not None:
         session.add(
             mechanism=result.mechanism,
+            notion=_written(result.notion),
+            delta=result.delta,
             claim=result.claim,
             lower_bound=result.lower_bound,
             detectable=detectable_level(result),
@@ -110,6 +114,25 @@ def run(asked: Asked) -> AuditResult:
     return result
 
 
+def _pairs_of(source: Source, asked: Asked) -> object:
+    """Pairs as they were given, but of a space of neighbours the best.
+
+    Raises:
+        ValueError: All pairs are of equal databases, at which any mechanism would pass.
+    """
+    terms = Terms(asked.notion, asked.claim, asked.confidence, 1, asked.key)
+    pairs, _ = pairs_to_audit(source, asked.pairs, terms)
+    if pairs is not None:
+        AnyPairs.of(pairs).refuse_equal()
+    return pairs
+
+
+def _written(notion: Notion) -> str:
+    """A notion as on the command line."""
+    order = getattr(notion, "order", None)
+    return notion.name if order is None else f"{notion.name}:{order:g}"
+
+
 def _is_sequential(source: Source, asked: Asked) -> bool:
     """Whether bets can be made: on one event of all outputs, by draws without a limit of time."""
     has_limit = getattr(source, "time_limit", None) is not None
@@ -118,7 +141,7 @@ def _is_sequential(source: Source, asked: Asked) -> bool:
 
 
 def _sequential(source: Source, asked: Asked) -> _Ran:
-    """Until the claim is refuted or the time is over."""
+    """Audit until the claim is refuted or the time is over."""
     arrived: list[float] = []
 
     def note(drawn: int, total: int) -> None:
@@ -132,7 +155,7 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
 
 
 def _with_sizes(source: Source, asked: Asked) -> _Ran:
-    """With the sizes that were given, and the usual ones for others."""
+    """Audit with the sizes that were given, and with the usual ones for others."""
     num_pairs = _num_pairs(asked.subject, asked.pairs)
     usual = sizes_of(DEFAULT_DRAWS, num_pairs)
     given = asked.num_samples, asked.num_confirm
@@ -142,11 +165,11 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
 
 
 def _within(source: Source, asked: Asked) -> _Ran:
-    """With as many draws as fit into a time, of a method whose sizes are fixed."""
+    """Audit with as many draws as fit into a time, by a method of fixed sizes."""
     num_pairs, compiled = _num_pairs(asked.subject, asked.pairs), source.sampler is not None
     drawn: list[tuple[Sizes, float]] = []
 
-    def audit_of(sizes: Sizes, key: object) -> AuditResult:
+    def audit_of(sizes: Sizes, key: int | Array) -> AuditResult:
         # Another layout would compile anew once there are many draws.
         execution = Execution(layout="gathered")
         result = _audit(source, asked, _method(source, asked, sizes), key, execution)
@@ -176,7 +199,7 @@ def _audit(
 
 
 def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
-    """Events, or what is usual for a source that has none.
+    """The method: `Events`, or the usual one of a source that has no events.
 
     Raises:
         ValueError: Numbers of draws or a region were given for such a source.

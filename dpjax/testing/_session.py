@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TypedDict, Unpack
 
 _LEAST_SHARE = 0.1
-"""Seconds that an audit gets where all are spent."""
+"""Seconds of an audit once the budget is spent."""
 
 
 class Measured(TypedDict):
@@ -15,6 +15,8 @@ class Measured(TypedDict):
 
     Attributes:
         mechanism: Its name.
+        notion: As on the command line, such as "renyi:8".
+        delta: Of epsilon; 0 for other notions.
         claim: A level, a curve, or None.
         lower_bound: Of the level.
         detectable: What it could have refuted; None where that is unknown.
@@ -26,6 +28,8 @@ class Measured(TypedDict):
     """
 
     mechanism: str
+    notion: str
+    delta: float
     claim: object
     lower_bound: float
     detectable: float | None

@@ -5,13 +5,19 @@ from collections.abc import Iterator
 
 from dpjax.testing._session import Row
 
-_ROW = "{:<36} {:<20} {:>7} {:>11} {:>10} {:>8} {:>7}  {}"
-_TEST, _MECHANISM = 36, 20
+_ROW = "{:<31} {:<11} {:<13} {:>7} {:>10} {:>5} {:>5} {}"
+_TEST, _MECHANISM, _CLAIM = 31, 11, 13
+"""A row takes 100 columns."""
 
 _MEANING = (
     "detectable: likely to be refuted from there on, at the event that was counted only; other "
-    "events,\nand ones rarer than about 1 / draws, were not looked at"
+    "events,\nand ones rarer than about 1 / draws, were not looked at; bound: a lower bound"
 )
+
+_NAMES = {"total-variation": "TV"}
+"""Notion -> its name in a narrow column."""
+
+_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]:
@@ -26,10 +32,10 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
         "test",
         "mechanism",
         "claim",
-        "lower bound",
+        "bound",
         "detectable",
         "draws",
-        "seconds",
+        "s",
         "verdict",
     )
     audits, seen = Counter(row["test"] for row in rows), Counter()
@@ -39,10 +45,10 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
         yield _ROW.format(
             _short(test, f" #{seen[test]}" if audits[test] > 1 else ""),
             row["mechanism"][:_MECHANISM],
-            _claim(row["claim"]),
+            _claim(row)[:_CLAIM],
             f"{row['lower_bound']:.4f}",
             "-" if row["detectable"] is None else f"{row['detectable']:.3g}",
-            f"{row['draws']:.3g}",
+            _number(row["draws"]),
             f"{row['seconds']:.1f}",
             row["verdict"],
         )
@@ -57,10 +63,18 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
         yield f"{head}: {idle} new tests had a share but no audit; the next run leaves them out"
 
 
-def _claim(claim: object) -> str:
-    if claim is None:
-        return "-"
-    return f"{claim:g}" if isinstance(claim, float) else "curve"
+def _claim(row: Row) -> str:
+    """The notion and the claimed level, such as "gdp 0.5" or "(1, 1e-05)" of epsilon and delta."""
+    claim, name = row["claim"], _NAMES.get(row["notion"], row["notion"])
+    if not isinstance(claim, float):
+        return name if claim is None else f"{name} curve"
+    return f"({claim:g}, {row['delta']:g})" if row["delta"] else f"{name} {claim:g}"
+
+
+def _number(draws: float) -> str:
+    """A number of draws in at most five characters."""
+    size, unit = next(((size, unit) for size, unit in _UNITS if draws >= size), (1.0, ""))
+    return f"{draws / size:.3g}{unit}"
 
 
 def _short(test: str, number: str) -> str:

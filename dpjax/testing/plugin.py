@@ -3,9 +3,10 @@
 pytest loads plugins at every start, so nothing here imports jax or numpy.
 """
 
+import json
 import time
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from dpjax.results import AuditResult
 
 PROPERTY = "dpjax_audit"
+"""Name of a test's properties with its audits as JSON, which `--junitxml` writes."""
+
 CACHE = "dpjax/shares"
 """Key of pytest's cache for the number of audits of each test, and their least seconds."""
 
@@ -35,7 +38,7 @@ def _seconds(text: str) -> float:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the option."""
+    """Adds the option `--dpjax-budget`."""
     parser.getgroup("dpjax").addoption(
         "--dpjax-budget",
         metavar="SECONDS",
@@ -108,7 +111,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, object, obje
     """Hands the rows of a test to its reports, which also travel between processes."""
     if _session.CURRENT is not None:
         rows, _session.CURRENT.pending = _session.CURRENT.pending, []
-        item.user_properties.extend((PROPERTY, row) for row in rows)
+        item.user_properties.extend((PROPERTY, json.dumps(row)) for row in rows)
     return (yield)
 
 
@@ -118,7 +121,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if session is not None and report.when == "call" and not report.skipped:
         session.ran.add(report.nodeid)
     if session is not None and report.when == "teardown":
-        rows = [cast(Measured, row) for name, row in report.user_properties if name == PROPERTY]
+        texts = [str(text) for name, text in report.user_properties if name == PROPERTY]
+        rows: list[Measured] = [json.loads(text) for text in texts]
         session.end(report.nodeid, rows)
 
 

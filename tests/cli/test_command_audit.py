@@ -1,6 +1,7 @@
 """`dpjax audit` of mechanisms and functions: exit codes, one JSON object, nothing half-written."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -215,6 +216,9 @@ def test_a_claimed_curve_is_read_from_a_file_and_the_rest_is_counted_too(run, tm
     done = run("audit", "laplace", *options)
     assert done.exit_code == 1
     assert json.loads(done.output)["statement"]["claim"] == [[0.0, 0.2], [0.5, 0.05]]
+    inline = run("audit", "laplace", *options, "--claim", "[[0, 0.2], [0.5, 0.05]]")
+    said = [json.loads(text)["statement"] for text in (done.output, inline.output)]
+    assert inline.exit_code == 1 and said[0] == said[1]
     both = run("audit", "laplace", "--notion", "gdp", "--also", "--claim", 0.3, "--json", *SMALL)
     result = dpjax.AuditResult.from_json(both.output)
     assert both.exit_code == 1 and result.bound(dpjax.Zcdp()).lower_bound > 0.1
@@ -229,7 +233,7 @@ def test_a_claimed_curve_is_read_from_a_file_and_the_rest_is_counted_too(run, tm
         (("--notion", "renyi:1"), "order must be a number > 1"),
         (("--notion", "renyi:x"), "--notion 'renyi:x'"),
         (("--notion", "gdp", "--delta", 0.1), "--delta is for --notion epsilon"),
-        (("--claim", "none.json"), "--claim must be a number or a JSON file"),
+        (("--claim", "none.json"), "--claim must be a number, JSON [["),
         (("--notion", "profile", "--claim", 1), "claim must be a list of"),
         (("--notion", "trade-off", "--distance", 2), "distance must be 1"),
         (("--method", "local", "--notion", "gdp"), "use --method events"),
@@ -261,3 +265,15 @@ def test_json_is_all_of_standard_output_and_says_nothing_twice(run, tmp_path):
     assert [item for item in said if said.count(item) > 1] == [("num_confirm", repr(rounds))] * 2
     assert not {"predicted", "confirmed"} & found["evidence"]["settings"].keys()
     assert asked["method"]["num_samples"] == 300
+
+
+def test_a_terminal_shows_the_verdict_in_color_and_a_pipe_none(run, monkeypatch):
+    command = ("audit", "laplace", "--claim", 0.2, *SMALL)
+    piped = run(*command)
+    assert "\x1b" not in piped.output and "\n  VIOLATED: With" in piped.output
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    colored = run(*command)
+    assert "\n  \x1b[1;31mVIOLATED:\x1b[0m With" in colored.output
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored.output) == piped.output

@@ -35,6 +35,7 @@ SUBJECTS = {
     "command": dataclasses.fields(dpjax.CommandMechanism)[1:],
     "samples": dataclasses.fields(dpjax.Recorded)[2:],
     "one_run": dataclasses.fields(dpjax.OneRun)[1:],
+    "object": dataclasses.fields(dpjax.LibraryMechanism)[1:],
 }
 OBJECTS = {
     "events": (dpjax.Events, dpjax.Epsilon),
@@ -119,6 +120,7 @@ def test_options_are_read_from_the_source_as_dataclasses_have_them():
     kinds = [*zip(DECLARED_METHODS.values(), bounded.values(), strict=True)]
     kinds += zip(DECLARED_NOTIONS.values(), dpjax.notions.NOTIONS.values(), strict=True)
     own = (dpjax.HostMechanism, dpjax.CommandMechanism, dpjax.Recorded, dpjax.OneRun)
+    own += (dpjax.LibraryMechanism,)
     kinds += zip(DECLARED_SOURCES.values(), own, strict=True)
     assert list(DECLARED_METHODS) == list(bounded)
     assert list(DECLARED_NOTIONS) == list(dpjax.notions.NOTIONS)
@@ -195,12 +197,12 @@ def test_a_new_method_appears_without_an_edit(tmp_path, monkeypatch):
         (("laplace", "--method", "histogram", "--num-confirm", 9), "--num-confirm is for --method"),
         (("laplace", "--continuous"), "--discrete is for --samples, not for NAME"),
         (("laplace", "--one-by-one"), "--one-by-one is for --host, not for NAME"),
-        (("laplace", "--workers", 2), "--workers is for --host and --command, not for NAME"),
+        (("laplace", "--workers", 2), "is for --host, --command and --object, not for NAME"),
         (("laplace", "--num-outcomes", 2), "--num-outcomes is for --function, not for NAME"),
         (("--function", "math:sin", "--epsilon", 1), "--epsilon is for NAME, not for --function"),
         (("--host", "math:sin", "--timeout", 1), "--timeout is for --command, not for --host"),
         (("--command", "a", "--one-by-one"), "--one-by-one is for --host, not for --command"),
-        (("--samples", "x.npy", "y.npy", "--num-samples", 9), "--command, not for --samples"),
+        (("--samples", "x.npy", "y.npy", "--num-samples", 9), "and --object, not for --samples"),
         (
             ("--samples", "x.npy", "y.npy", "--pairs", "p"),
             "--pairs is for NAME, --function, --host",
@@ -220,9 +222,9 @@ def test_the_help_shows_the_options_of_each_method_together(run, monkeypatch):
         "--lipschitz" in panels["--method histogram"] and "--bandwidth" in panels["--method local"]
     )
     assert "--timeout" in panels["--command"] and "--column" in panels["--samples"]
-    assert "--region" in panels["--method events and --method local"]
+    assert "--region" in panels["--method events and local"]
     # What rich would take for its own marks.
-    assert "JSON such as '[[0, 1]]'" in panels["NAME, --function, --host and --command"]
+    assert "JSON such as '[[0, 1]]'" in panels["NAME, --function, --host, --command and --object"]
 
 
 def test_no_function_of_the_command_line_has_many_arguments():

@@ -64,8 +64,13 @@ SAID = [
     ((*HOST, "--pairs", "none.json"), "--pairs none.json does not exist."),
     (
         (*LAPLACE, "--claim", "curve.json"),
-        "--claim must be a number or a JSON file [[epsilon, delta], ...], but was 'curve.json', "
-        "and there is no such file.",
+        "--claim must be a number, JSON [[epsilon, delta], ...] or a file of such JSON, but was "
+        "'curve.json', and there is no such file.",
+    ),
+    (
+        (*LAPLACE, "--claim", "[[0, 1], [1"),
+        "--claim must be a number, JSON [[epsilon, delta], ...] or a file of such JSON, but "
+        "[[0, 1], [1 is no JSON: Expecting ',' delimiter: line 1 column 12 (char 11).",
     ),
     (
         ("audit", "t.csv"),

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -123,3 +124,67 @@ def test_a_summary_of_bounds_of_0_shows_them_and_not_the_estimates():
     assert [entry.bounds for entry in summary.entries] == [(0, 0, 0), (1, 2), (0.1, 0.3), ()]
     assert summary.entries[0].quantiles() == (0, 0, 0)
     assert summary.sentence == "7 of 12 runs have a bound."
+
+
+def rows_of(shown):
+    """Names and texts of the table of an object, read as XML."""
+    table = ElementTree.fromstring(shown._repr_html_()).find("table")
+    return {row.find("th").text: row.find("td").text for row in table}
+
+
+def test_statement_and_witness_show_their_numbers(results):
+    audited = results["audit"]
+    said = rows_of(audited.statement)
+    assert said["lower bound"] == f"{audited.lower_bound:.4f} (exact binomial)"
+    assert said["verdict"].startswith("violated. With confidence 0.999, epsilon is at least")
+    first, second = audited.witness.event_counts
+    seen = rows_of(audited.witness)
+    assert seen["counted"] == f"{first:,} at the database, {second:,} at the neighbor"
+    assert (seen["database"], seen["neighbor"]) == ("0.0", "1.0")
+    bound = audited.bound(dpjax.Epsilon())
+    assert "verdict" not in rows_of(bound) and rows_of(bound)["estimate"] == f"{bound.estimate:.4f}"
+    wide = audited.witness.__class__("p", [0.0] * 50, [1.0] * 50, difference="entry 3: 0 and 1")
+    assert rows_of(wide) == {"databases": "entry 3: 0 and 1"}
+
+
+def test_a_curve_shows_where_it_is_exceeded():
+    claim = [(0.0, 0.1), (1.0, 0.05)]
+    few = dpjax.Events(2000, 4000)
+    result = dpjax.audit(
+        Laplace(1.0), [(0.0, 1.0)], notion=dpjax.Profile(), claim=claim, method=few
+    )
+    place, shown, claimed = result.statement.crossing
+    assert rows_of(result.statement)["exceeded"] == (
+        f"at {place:g}: {shown:.4g}, and {claimed:.4g} was claimed"
+    )
+
+
+def test_a_plan_shows_what_the_command_line_prints():
+    planned = dpjax.plan(lipschitz=0.64, precision=0.1, confidence=0.9)
+    shown = rows_of(planned)
+    assert shown == dict(planned.rows())
+    assert int(shown["samples in all"]) == planned.num_inputs * planned.num_samples
+
+
+def test_recorded_outputs_are_shown_without_being_read(tmp_path):
+    (tmp_path / "y.csv").write_text("")
+    recorded = dpjax.Recorded(
+        np.zeros((70, 2)), dpjax.Recording(tmp_path / "y.csv", "<a>"), name="<b>", blocks=3
+    )
+    assert rows_of(recorded) == {
+        "x": "an array of float64 of the shape [70, 2]", "y": "file y.csv, column <a>",
+        "blocks": "3",
+    }  # fmt: skip
+    assert "<b>" not in recorded._repr_html_()
+
+
+def test_a_store_shows_how_far_its_sweep_is(tmp_path):
+    pytest.importorskip("pyarrow")
+    entry = Entry(Laplace(1.0), dpjax.Events(300, 700), [(0.0, 1.0)], num_runs=4, label="one")
+    store = Store.create(tmp_path / "s", SweepSpec("levels", (entry,), block_runs=2))
+    assert rows_of(store)["runs stored"] == "0 of 4"
+    run_sweep(store)
+    (tmp_path / "s" / "blocks" / "odd").write_text("")
+    shown = rows_of(store)
+    assert shown["runs stored"] == "4 of 4" and shown["entries"] == "1"
+    assert any(text.startswith("not used: its name") for text in shown.values())

@@ -137,7 +137,11 @@ def test_a_result_says_where_it_comes_from(results, name):
 @pytest.mark.parametrize("name", AUDITS)
 def test_what_a_result_prints(results, name):
     result = results[name]
-    text, row = str(result), result.row()
+    printed, row = str(result), result.row()
+    # A row that is longer than a line goes on under its text.
+    text = re.sub(r"\n {15}(?=\S)", " ", printed)
+    assert all(re.match(r"  \S| {15}\S", line) for line in printed.split("\n")[1:])
+    assert all(len(line) <= 100 or " " not in line.strip() for line in printed.split("\n"))
     assert result.mechanism in text and result.verdict.upper() in text and result.sentence in text
     assert f"{result.lower_bound:.4f}" in text and all(note in text for note in result.notes)
     assert row["lower_bound"] == result.lower_bound and row["pair"] == result.witness.pair
@@ -293,8 +297,35 @@ def test_a_witness_of_several_numbers_is_printed_with_all_of_them(results):
     witness = dataclasses.replace(results["local"].witness, output=[0.25, -1.5])
     text = str(dataclasses.replace(results["local"], witness=witness))
     assert re.search(
-        r"^  witness .*, output \[0.25, -1.5\]: density [\d.]+ at the database", text, re.M
+        r"^  witness .*, output \[0.25, -1.5\]\n  density      [\d.]+ at the database", text, re.M
     )
+
+
+def test_no_proof_is_one_short_line(results):
+    claim = results["events"].lower_bound + 0.5
+    result = dpjax.audit(Laplace(1.0), [(0.0, 1.0)], method=dpjax.Events(2000, 5000), claim=claim)
+    assert str(result).split("\n")[1] == (
+        f"  NOT REFUTED: With confidence 0.999, epsilon is at least {result.lower_bound:.4f}; no "
+        f"proof of the claimed {claim:g}."
+    )
+
+
+def test_an_infinite_estimate_is_said_of_a_refuted_claim_alone():
+    """One output that only the neighbor has, 0.02 of them: ln 0.02 / 0 refutes 0.5, and not 20."""
+
+    def leaky(key, side):
+        return (jax.random.uniform(key) < 0.02 * side).astype(float)
+
+    audits = [
+        dpjax.audit(leaky, [(0.0, 1.0)], method=dpjax.Events(4000, 9000), claim=claim)
+        for claim in (0.5, 20.0)
+    ]
+    assert [result.verdict for result in audits] == ["violated", "not refuted"]
+    assert all(result.estimate is None for result in audits)
+    assert ["infinite" in str(result) for result in audits] == [True, False]
+    sections = [section for result in audits for section in result.page(".md").sections]
+    rows = [dict(part.table.rows) for part in sections if part.title == "What was shown"]
+    assert ["infinite" in row.values() for row in rows] == [True, False]
 
 
 def test_a_figure_is_written_where_a_path_is_given(results, tmp_path):

@@ -51,6 +51,9 @@ def test_an_audit_says_how_it_searched():
     assert result.witness.pair == result.pair_scores[0][0] == "pair 2"
     first, second = result.evidence.trials
     assert first + second == 22_400
-    said = "800 a side and pair to search (5 pairs) and 2400 more of the best 2, "
-    assert f"{said}{first} at the database and {second} at the neighbor" in str(result)
+    said = (
+        "800 a side of 5 pairs to search, 2400 more of the best 2, "
+        f"{first} at the database and {second} at the neighbor to confirm"
+    )
+    assert f"  draws        {said}\n" in f"{result}\n"
     assert dpjax.rerun(result, Laplace(3.0)).lower_bound == result.lower_bound

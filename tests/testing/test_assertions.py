@@ -11,6 +11,7 @@ from dpjax import HostMechanism, testing
 from dpjax.inference import Ratio, event_lower_bound
 from dpjax.mechanisms import Gaussian, Laplace
 from dpjax.testing import _run, _session
+from dpjax.testing._assertions import audit_in_test
 from dpjax.testing._budget import fewest_sizes
 
 PAIRS = [(0.0, 1.0)]
@@ -204,9 +205,31 @@ def test_claims_of_other_kinds(level):
     assert "notion=dpjax." in message
 
 
-@pytest.mark.parametrize(
-    "level", [{}, {"gdp": 1.0, "zcdp": 1.0}, {"notion": dpjax.Gdp()}, {"rho": 1.0}]
-)
+@pytest.mark.parametrize("level", [{}, {"gdp": 1.0, "zcdp": 1.0}, {"notion": dpjax.Gdp()}])
 def test_one_claim_must_be_given(level):
     with pytest.raises(TypeError, match="one claim must be given"):
         testing.assert_private(Gaussian(1.0), pairs=PAIRS, **level)
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "says"),
+    [
+        ("assert_private", {"rho": 1.0}, "'rho': write notion=dpjax.Zcdp(), claim=..."),
+        ("assert_not_private", {"seed": 1}, "'seed': write key=..., an integer."),
+        (
+            "assert_private",
+            {"time_limit": 9},
+            "'time_limit': write dpjax.HostMechanism(..., time_limit=...) or "
+            "dpjax.CommandMechanism(..., time_limit=...) as the subject.",
+        ),
+        ("dpjax_audit", {"epsilon": 1.0}, "'epsilon': write claim=... with the claimed level."),
+        ("dpjax_audit", {"delta": 1e-5}, "'delta': write notion=dpjax.Epsilon(delta=...)."),
+        ("dpjax_audit", {"num_sample": 9}, "'num_sample': did you mean 'num_samples'"),
+    ],
+)
+def test_a_misplaced_argument_is_told_where_it_goes(call, options, says):
+    function = {"dpjax_audit": audit_in_test}.get(call) or getattr(testing, call)
+    level = {} if call == "dpjax_audit" else {"epsilon": 1.0}
+    with pytest.raises(TypeError) as caught:
+        function(Gaussian(1.0), pairs=PAIRS, **level, **options)
+    assert str(caught.value).startswith(f"{call}() has no argument {says}")

@@ -1,11 +1,13 @@
 """The pytest plugin: its shares and its table, mostly in suites whose audits take no time."""
 
+import json
 import os
 import subprocess
 import sys
 import textwrap
 import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -66,7 +68,7 @@ def test_the_plugin_in_a_project(tmp_path):
         "test_project.py::test_bound",
     ]
     assert table[0].endswith("not refuted") and table[1].endswith("violated")
-    assert "lambda (test_project" in table[2] and table[2].endswith("no claim")
+    assert "lambda (tes" in table[2] and table[2].endswith("no claim")
 
 
 def test_a_bad_budget_is_an_error_of_use(tmp_path):
@@ -103,7 +105,8 @@ def assert_private(spend=None, fewest=False):
     session = _session.CURRENT
     share = session.next_share() if session.budget else 1.0
     session.add(
-        mechanism="release", claim=1.0, lower_bound=0.9, detectable=1.1, draws=1e6,
+        mechanism="release", notion="epsilon", delta=0.0, claim=1.0, lower_bound=0.9,
+        detectable=1.1, draws=1e6,
         seconds=share if spend is None else spend, verdict="not refuted", fewest=fewest, least=0.0,
     )
 """
@@ -171,6 +174,29 @@ def test_every_audit_of_a_second_run_has_an_equal_share(tmp_path):
     # What goes on around an audit is paid as well, here next to nothing.
     assert all(9.8 < seconds <= 10.0 for _, seconds in rows)
     assert rest[0].startswith("detectable: ") and not any("budget" in line for line in rest)
+
+
+def test_junit_has_every_audit_as_json(tmp_path):
+    """Two of one test, in their order; a test without audits has none."""
+    code = """
+    def test_two():
+        assert_private(1.0)
+        assert_private(2.0)
+
+    def test_none():
+        pass
+    """
+    run_suite(tmp_path, code, "--junitxml", "audits.xml")
+    cases = ElementTree.parse(tmp_path / "audits.xml").getroot()[0]
+    found = {
+        case.get("name"): [
+            json.loads(row.get("value")) for row in case.iter("property")
+            if row.get("name") == "dpjax_audit"
+        ]
+        for case in cases
+    }  # fmt: skip
+    assert [row["seconds"] for row in found["test_two"]] == [1.0, 2.0]
+    assert found["test_two"][0]["notion"] == "epsilon" and found["test_none"] == []
 
 
 def test_without_a_cache_every_run_is_a_first_one(tmp_path):

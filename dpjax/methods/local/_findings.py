@@ -17,7 +17,7 @@ from dpjax.methods.local._options import LocalOptions
 from dpjax.methods.local._search import Curves
 from dpjax.notions import LocalSums, Terms
 from dpjax.partitions import Box, Region
-from dpjax.results import Finding, Observed, Witness, conclude, plain_database
+from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import AnyPairs
 
 _CURVE_POINTS = 400
@@ -165,9 +165,7 @@ def _witness(
         event = f"the output is within {bandwidth:.4g} of {output} and inside the region"
     counts = confirmation.events.as_int()
     return Witness(
-        pair=pairs.labels[index],
-        database=plain_database(pairs.sides[0][index]),
-        neighbor=plain_database(pairs.sides[1][index]),
+        **compared(pairs, index),
         output=output,
         densities=(float(bounds.densities[0]), float(bounds.densities[1])),
         larger="database" if found.densities[0] >= found.densities[1] else "neighbor",

@@ -12,7 +12,7 @@ LOOKED_AT = 100
 _ENOUGH = 10
 _INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}
 _PERHAPS_INDEX_NAMES = {"index", "id"}
-"""Such a column may also be an output, whose values then come again."""
+"""Names of columns that may be an index, or an output whose values repeat."""
 
 
 def refuse_index(names: Sequence[str], columns: Sequence[Sequence[Any]], *, header: bool) -> None:
@@ -50,7 +50,7 @@ def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
         rows: The first ones, in a file with commas between the entries.
 
     Raises:
-        ValueError: They are.
+        ValueError: The entries are such pairs.
     """
     if not all(len(row) == 2 and is_integer(row[0]) and row[1].isdecimal() for row in rows):
         return

@@ -191,7 +191,7 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Within it, what is wrong with a file is said with its name."""
+    """Context that adds the name of a file to its errors."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -240,7 +240,7 @@ def read_samples(
 
 
 def _ending(path: Path) -> str:
-    """By which its reader is known."""
+    """The suffix of a file, which selects its reader."""
     return "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else [path.suffix]).lower()
 
 

@@ -1,0 +1,151 @@
+"""Verdicts in the formats of other tools: JUnit XML for CI services, SARIF for code scanning."""
+
+import hashlib
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from dpjax.cli._table import Value
+from dpjax.core.errors import neutral
+
+if TYPE_CHECKING:
+    from dpjax.results import AuditResult
+
+_RULE = "privacy-claim"
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_NO_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+"""Characters that XML does not hold; a text of several lines keeps its line feeds."""
+
+
+class Place(NamedTuple):
+    """Where the code or the file lies that was audited.
+
+    Attributes:
+        file: Path from the folder of the command, or from the root.
+        line: Number from 1.
+    """
+
+    file: str
+    line: int = 1
+
+
+def place_of(source: str, written: Value, subject: Value) -> Place | None:
+    """The place of what `dpjax audit` names; None for a mechanism or a program.
+
+    Args:
+        source: Parameter that names it.
+        written: Parameter of the command -> value.
+        subject: What is audited.
+    """
+    if source in ("samples", "one_run"):
+        files = written[source]
+        return Place(str(files if source == "one_run" else files[0]))
+    code = getattr(inspect.unwrap(getattr(subject, "function", subject)), "__code__", None)
+    if source not in ("function", "host", "object") or code is None:
+        return None
+    path = Path(code.co_filename)
+    folder = Path.cwd().resolve()
+    path = path.relative_to(folder) if path.is_relative_to(folder) else path
+    return Place(path.as_posix(), code.co_firstlineno)
+
+
+def junit(result: "AuditResult") -> str:
+    """One test case of JUnit XML: a failure if the claim is violated, an error if no bound holds.
+
+    Args:
+        result: Of an audit.
+    """
+    from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, VIOLATED
+
+    kind = {VIOLATED: "failure", DOUBTFUL: "error", ASSUMPTION_REFUTED: "error"}
+    found = kind.get(result.verdict)
+    seconds = f"{result.seconds:.3f}"
+    counts = {"tests": 1, "failures": found == "failure", "errors": found == "error", "skipped": 0}
+    suites = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(suites, "testsuite", name="dpjax", time=seconds)
+    suite.attrib.update({name: str(int(number)) for name, number in counts.items()})
+    name = _xml(f"{result.mechanism}: {_asked(result)}")
+    case = ElementTree.SubElement(suite, "testcase", classname="dpjax", name=name, time=seconds)
+    properties = ElementTree.SubElement(case, "properties")
+    for key, value in _row(result).items():
+        text = _xml(value if isinstance(value, str) else json.dumps(value))
+        ElementTree.SubElement(properties, "property", name=key, value=text)
+    if found is not None:
+        sentence = _xml(result.sentence)
+        failed = ElementTree.SubElement(case, found, type=result.verdict, message=sentence)
+        failed.text = _xml(str(result))
+    ElementTree.SubElement(case, "system-out").text = _xml(str(result))
+    ElementTree.indent(suites)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(suites, "unicode")}\n'
+
+
+def sarif(result: "AuditResult", place: Place | None) -> str:
+    """A log of SARIF 2.1.0, with a result if the claim is violated or no bound holds.
+
+    Another verdict is no result: services show every result as an alert, whatever its kind.
+
+    Args:
+        result: Of an audit.
+        place: What was audited, where that is known.
+    """
+    from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, VIOLATED
+
+    level = {VIOLATED: "error", DOUBTFUL: "warning", ASSUMPTION_REFUTED: "warning"}
+    found = []
+    if result.verdict in level:
+        what = f"{result.mechanism}\n{result.level}".encode("utf-8", "backslashreplace")
+        found.append(
+            {
+                "ruleId": _RULE,
+                "ruleIndex": 0,
+                "level": level[result.verdict],
+                "message": {"text": neutral(f"{result.mechanism}: {result.sentence}")},
+                "locations": [] if place is None else [_location(place)],
+                "partialFingerprints": {"dpjax/v1": hashlib.sha256(what).hexdigest()},
+            }
+        )
+    rule = {
+        "id": _RULE,
+        "shortDescription": {"text": "A mechanism keeps its claimed level of privacy."},
+        "fullDescription": {
+            "text": "Outputs at two neighboring databases give a lower confidence bound on the "
+            "privacy level. A claim below the bound is violated."
+        },
+        "properties": {"tags": ["privacy", "security"]},
+    }
+    version = result.versions.get("dpjax", "")
+    run = {
+        "tool": {"driver": {"name": "dpjax", "version": version, "rules": [rule]}},
+        "results": found,
+        "properties": {"verdict": result.verdict, **_row(result)},
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, indent=2) + "\n"
+
+
+def _asked(result: "AuditResult") -> str:
+    """What was claimed, as the name of a test."""
+    if result.claim is None:
+        return f"{result.level} without a claim"
+    if isinstance(result.claim, list):
+        return f"{result.notion.claimable} within the claimed curve"
+    return f"{result.level} at most {result.claim:g}"
+
+
+def _row(result: "AuditResult") -> dict[str, Value]:
+    """The numbers of the result, and what they are of."""
+    return {"notion": result.notion.name, "delta": result.delta, **result.row()}
+
+
+def _location(place: Place) -> dict[str, Value]:
+    region = {"startLine": place.line}
+    return {"physicalLocation": {"artifactLocation": {"uri": quote(place.file)}, "region": region}}
+
+
+def _xml(text: str) -> str:
+    """A text without characters that XML does not hold."""
+    return _NO_XML.sub(lambda found: repr(found[0])[1:-1], text)

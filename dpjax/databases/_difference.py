@@ -1,0 +1,157 @@
+"""In what two neighbouring databases differ, in words, where they are too wide to be shown."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dpjax.core.errors import text_of
+
+_WIDE = 60
+"""Characters of a database that is shown whole."""
+
+_MOST = 2**20
+"""Entries that are compared, at most."""
+
+_SHOWN, _LONGEST = 3, 60
+"""Places that are named, and characters of a value."""
+
+
+def difference(database: object, neighbor: object) -> str | None:
+    """The places in which two databases differ.
+
+    Args:
+        database: An array, a list, a dict of such, or a frame of pandas or Polars.
+        neighbor: Its neighbor.
+
+    Returns:
+        Such as "entry 49: 0.0 and 1.0" or "row 2 is missing in the neighbor"; None where both are
+        short, of other kinds, or too large to be compared.
+    """
+    try:
+        if all(len(text_of(_plain(side))) <= _WIDE for side in (database, neighbor)):
+            return None
+        found = _places(database, neighbor)
+    except Exception:
+        return None  # Of other libraries, or a list within itself.
+    if not found:
+        return None
+    more = len(found) - _SHOWN
+    return "; ".join([*found[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
+
+
+def _places(first: object, second: object) -> list[str]:
+    """Descriptions of all places in which two databases differ; none where that is not known."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return _of_dicts(first, second)
+    if _is_frame(first) and _is_frame(second):
+        return _of_frames(first, second)
+    rows = [_rows(side) for side in (first, second)]
+    if rows[0] is None or rows[1] is None:
+        return []
+    return _of_rows(rows[0], rows[1])
+
+
+def _of_dicts(first: dict, second: dict) -> list[str]:
+    found = []
+    for name in {**first, **second}:
+        if name not in first or name not in second:
+            side = "database" if name not in first else "neighbor"
+            found.append(f"{name!r} is missing in the {side}")
+        elif not _same(first[name], second[name]):
+            inside = _places(first[name], second[name])
+            shown = f"{_short(first[name])} and {_short(second[name])}"
+            found += [f"{name!r}, {place}" for place in inside] or [f"{name!r}: {shown}"]
+    return found
+
+
+def _of_frames(first: Any, second: Any) -> list[str]:
+    """Of frames with the same columns: the rows, and the columns of those that changed."""
+    columns = [str(name) for name in first.columns]
+    if columns != [str(name) for name in second.columns]:
+        return []
+    sides = [np.asarray(side, object) for side in (first, second)]
+    if sum(side.size for side in sides) > _MOST:
+        return []
+    if sides[0].shape == sides[1].shape:
+        return [
+            f"row {row}, {columns[column]}: {_short(a)} and {_short(b)}"
+            for (row, column), (a, b) in _changed(*sides)
+        ]
+    rows = [list(map(tuple, side.tolist())) for side in sides]
+    return _missing(rows[0], rows[1], "row")
+
+
+def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
+    """Of arrays, by the entry where they have one shape, else by the entry or row that is left out.
+
+    An entry of a matrix is named by its row and column.
+    """
+    if first.size + second.size > _MOST or first.ndim != second.ndim:
+        return []
+    if first.shape == second.shape:
+        return [
+            f"entry {', '.join(map(str, place))}: {_short(a)} and {_short(b)}"
+            for place, (a, b) in _changed(first, second)
+        ]
+    if first.shape[1:] != second.shape[1:]:
+        return []
+    sides = [
+        list(map(_key, side.reshape(len(side), -1).tolist() if side.ndim > 1 else side.tolist()))
+        for side in (first, second)
+    ]
+    return _missing(sides[0], sides[1], "row" if first.ndim > 1 else "entry")
+
+
+def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...], tuple]]:
+    """Places and both values where two arrays of one shape differ; two NaN do not."""
+    differs = first != second
+    differs &= ~((first != first) & (second != second))
+    places = [tuple(map(int, place)) for place in np.argwhere(differs)]
+    return [(place, (_plain(first[place]), _plain(second[place]))) for place in places]
+
+
+def _missing(first: Sequence[object], second: Sequence[object], what: str) -> list[str]:
+    """What the longer side has besides the shorter one; nothing where that is not all."""
+    side = "neighbor" if len(first) > len(second) else "database"
+    longer, shorter = (first, second) if side == "neighbor" else (second, first)
+    found, at = [], 0
+    for number, row in enumerate(longer):
+        if at < len(shorter) and row == shorter[at]:
+            at += 1
+        else:
+            found.append(f"{what} {number} is missing in the {side}: {_short(row)}")
+    return found if at == len(shorter) else []
+
+
+def _rows(side: object) -> np.ndarray | None:
+    """A list or an array of numbers or texts as an array; None for others."""
+    if not isinstance(side, list | tuple | np.ndarray) and not hasattr(side, "__array__"):
+        return None
+    array = np.asarray(side)
+    return array if array.ndim and array.dtype.kind in "biufcUS" else None
+
+
+def _is_frame(side: object) -> bool:
+    return hasattr(side, "columns") and hasattr(side, "__array__")
+
+
+def _same(first: object, second: object) -> bool:
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
+        return np.array_equal(np.asarray(first), np.asarray(second))
+    return bool(first == second)
+
+
+def _key(row: object) -> object:
+    return tuple(row) if isinstance(row, list) else row
+
+
+def _plain(value: object) -> object:
+    """A value of NumPy as one of Python."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _short(value: object) -> str:
+    """The beginning of the text of a value."""
+    text = text_of(_plain(value))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -1,0 +1,89 @@
+"""Databases around an example at which algorithms break: empty, constant, at a bound, doubled."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from dpjax.databases.spaces._domain import Domain
+from dpjax.databases.spaces._forms import Record, fields_of, key_of, with_fields
+
+_MOST_RECORDS = 150
+"""Records that are tried as the one that is added or changed."""
+
+
+class Base(NamedTuple):
+    """A database that neighbours are made of.
+
+    Attributes:
+        name: In words.
+        records: Its records.
+    """
+
+    name: str
+    records: list[Record]
+
+
+def records_worth_trying(
+    seen: Sequence[Record], domain: Domain, rng: np.random.Generator
+) -> list[Record]:
+    """Records that differ from one of the example in one field, or in all of them at once.
+
+    Args:
+        seen: Records of the example.
+        domain: What a record may hold.
+        rng: Draws the combinations of several fields.
+    """
+    if not seen:
+        return []
+    columns = list(zip(*(fields_of(record) for record in seen), strict=True))
+    values = [domain.values(column, field) for field, column in enumerate(columns)]
+    found = list(seen[:3])
+    for record in (seen[0], seen[-1]):
+        for field, options in enumerate(values):
+            rest = fields_of(record)
+            found += [with_fields(record, [*rest[:field], v, *rest[field + 1 :]]) for v in options]
+    if len(columns) > 1 and all(values):
+        for place in range(max(map(len, values))):
+            found.append(
+                with_fields(seen[0], [options[place % len(options)] for options in values])
+            )
+        for _ in range(4 * max(map(len, values))):
+            drawn = [options[rng.integers(len(options))] for options in values]
+            found.append(with_fields(seen[0], drawn))
+    distinct = {key_of(record): record for record in found}
+    return list(distinct.values())[:_MOST_RECORDS]
+
+
+def bases_of(
+    seen: list[Record], records: Sequence[Record], domain: Domain, fixed: bool
+) -> list[Base]:
+    """Databases to begin with; the example is the first.
+
+    Args:
+        seen: Records of the example.
+        records: Records worth trying.
+        domain: What a record may hold, and how many there are.
+        fixed: Whether the number of records is that of the example.
+    """
+    size = domain.size or len(seen)
+    found = [Base("the example", seen)] if len(seen) == size else []
+    if not records:
+        return found
+    found.append(Base("the example, reversed", seen[::-1]))
+    if not fixed:
+        found.append(Base("no record", []))
+        found += [Base("one record", [record]) for record in records[:3]]
+        found.append(Base("the example twice", seen + seen))
+    found += [Base(f"all {short(record)}", [record] * size) for record in records]
+    for one, other in pairwise(records):
+        name = f"half {short(one)}, half {short(other)}"
+        found.append(Base(name, [one] * (size // 2) + [other] * (size - size // 2)))
+    return [base for base in found if not domain.size or len(base.records) == domain.size]
+
+
+def short(record: Record) -> str:
+    """A record in a label."""
+    text = repr(record)
+    return text if len(text) <= 30 else f"{text[:27]}..."

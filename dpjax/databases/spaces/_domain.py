@@ -1,0 +1,144 @@
+"""What a record may be: bounds, categories, NaN; and the values at which libraries break."""
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpjax.core import validate
+from dpjax.core.wording import BadType, BadValue
+from dpjax.databases.spaces._forms import fields_of
+
+_REALS = (0.0, -0.0, 1.0, -1.0, 5e-324, 1e-9, sys.float_info.max, -sys.float_info.max)
+_WHOLE = (0, 1, -1, 2**31 - 1, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63))
+_TEXTS = ("", "new", "a" * 1000, "\u00e9", "0")
+"""Values that break samplers, casts, sums and parsers."""
+
+_MOST_SEEN = 20
+"""Values of an example that are tried in other places."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What a record may hold.
+
+    Attributes:
+        bounds: (low, high) of every number, or a list of such, one for each field; None for any
+            finite number.
+        categories: Values that a field without bounds may take; None for any of its kind.
+        nan: Whether a real number may be NaN.
+        infinite: Whether a real number may be infinite.
+        size: Number of records, where it is fixed.
+        member: Database -> whether it may be given; what it raises is a no.
+
+    Raises:
+        TypeError, ValueError: Bounds are not increasing, there is no category, or the size is no
+            integer of at least 1.
+    """
+
+    bounds: tuple[float, float] | Sequence[tuple[float, float] | None] | None = None
+    categories: Sequence[Any] | None = None
+    nan: bool = False
+    infinite: bool = False
+    size: int | None = None
+    member: Callable[[Any], bool] | None = None
+
+    def __post_init__(self):
+        if self.bounds is not None:
+            for place in self._each_bounds():
+                if place is not None:
+                    validate.increasing(place[0], place[1], name="bounds")
+        if self.categories is not None and not len(self.categories):
+            raise BadValue("categories must hold at least one value, but was empty.")
+        if self.size is not None:
+            validate.positive_int(size=self.size)
+        if self.member is not None and not callable(self.member):
+            raise BadType(f"member must be a function, but was {self.member!r}.")
+
+    def bounds_of(self, field: int) -> tuple[float, float] | None:
+        """Bounds of the numbers of one field."""
+        if self.bounds is None:
+            return None
+        places = self._each_bounds()
+        return places[0] if len(places) == 1 else places[min(field, len(places) - 1)]
+
+    def holds(self, database: Any) -> bool:
+        """Whether a database may be given, by `member`."""
+        try:
+            return self.member is None or bool(self.member(database))
+        except Exception:  # of code of others, which raises for what is outside of its domain
+            return False
+
+    def has(self, value: Any, field: int = 0) -> bool:
+        """Whether a field may have a value."""
+        if isinstance(value, bool | np.bool_) or not isinstance(value, int | float):
+            return self.categories is None or value in self.categories or _is_nan(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            return self.nan if math.isnan(value) else self.infinite
+        bounds = self.bounds_of(field)
+        if bounds is None:
+            return self.categories is None or value in self.categories
+        return bounds[0] <= value <= bounds[1]
+
+    def values(self, seen: Sequence[Any], field: int = 0) -> list[Any]:
+        """Values of one field that are worth trying, none twice.
+
+        Args:
+            seen: Values of the field in the example, whose kind they share.
+            field: Number of the field.
+        """
+        kind, bounds = _kind_of(seen), self.bounds_of(field)
+        found: list[Any] = list(self.categories or ()) if bounds is None else []
+        if kind is bool:
+            found += [False, True]
+        elif kind is float:
+            found += _reals(bounds)
+            found += [math.nan] * self.nan + [math.inf, -math.inf] * self.infinite
+        elif kind is int:
+            found += _integers(bounds)
+        elif kind is str:
+            found += _TEXTS
+        found += seen[:_MOST_SEEN]
+        distinct = {(type(value), repr(value)): value for value in found}
+        return [value for value in distinct.values() if self.has(value, field)]
+
+    def _each_bounds(self) -> list[tuple[float, float] | None]:
+        given: Any = self.bounds
+        one = len(given) == 2 and all(isinstance(v, int | float | np.number) for v in given)
+        return [tuple(given)] if one else [None if b is None else tuple(b) for b in given]
+
+
+def domain_like(records: Sequence[Any]) -> Domain:
+    """The domain of an example: any finite values, and NaN and infinities if it holds some."""
+    reals = [v for record in records for v in fields_of(record) if isinstance(v, float)]
+    return Domain(nan=any(map(math.isnan, reals)), infinite=any(map(math.isinf, reals)))
+
+
+def _kind_of(seen: Sequence[Any]) -> type | None:
+    """Kind of the values of a field; None for several, or for one of which nothing is known."""
+    kinds = {bool if isinstance(v, np.bool_) else type(v) for v in seen if v is not None}
+    if kinds == {int, float}:
+        return float
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _reals(bounds: tuple[float, float] | None) -> list[float]:
+    if bounds is None:
+        return list(_REALS)
+    low, high = map(float, bounds)
+    beside = [math.nextafter(low, high), math.nextafter(high, low), (low + high) / 2]
+    return [low, high, *beside, *_REALS]
+
+
+def _integers(bounds: tuple[float, float] | None) -> list[int]:
+    if bounds is None:
+        return list(_WHOLE)
+    low, high = math.ceil(bounds[0]), math.floor(bounds[1])
+    return [low, high, low + 1, high - 1, (low + high) // 2, *_WHOLE]
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)

@@ -1,0 +1,364 @@
+"""Pairs of neighbouring databases that are worth trying, and variations of those that promise."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpjax.core import validate
+from dpjax.core.wording import BadType, BadValue
+from dpjax.databases.spaces._bases import bases_of, records_worth_trying, short
+from dpjax.databases.spaces._domain import Domain, domain_like
+from dpjax.databases.spaces._forms import Form, Record, fields_of, form_of, key_of, with_fields
+from dpjax.databases.spaces._relations import AddRemove, Relation, Within, relation_of
+
+_MOST_HELD = 4_000_000
+"""Records of all proposed databases together."""
+
+_SMALLEST = 3
+"""Pairs of small databases that a search goes on with whatever they promise."""
+
+_AS = ", varied"
+"""Of the label of a pair whose records are no longer those that it names."""
+
+_TRIES = 20
+"""Attempts at a variation that is a neighbour and a member of the domain."""
+
+
+class Proposed(NamedTuple):
+    """One pair.
+
+    Attributes:
+        database: The database.
+        neighbor: Its neighbour.
+        label: What was done, in words.
+    """
+
+    database: Any
+    neighbor: Any
+    label: str
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """A space of neighbouring databases, searched before the best of its pairs are audited.
+
+    `dpjax.audit` takes it where it takes pairs. No pair outside of the relation or of the domain is
+    ever proposed.
+
+    Attributes:
+        like: A database, of whose form the others are; a number or a vector for `Within`.
+        relation: Which databases are neighbours.
+        domain: What a record may hold; that of the example if None.
+        num_pairs: Pairs of the first proposal, at most.
+        seed: Of the choice among all proposals.
+    """
+
+    like: Any
+    relation: Relation
+    domain: Domain | None = None
+    num_pairs: int = 200
+    seed: int = 0
+
+    def __post_init__(self):
+        validate.positive_int(num_pairs=self.num_pairs)
+        validate.positive_int(at_least=0, seed=self.seed)
+        if self.domain is not None and not isinstance(self.domain, Domain):
+            raise BadType(
+                f"domain must be dpjax.databases.Domain or None, but was {self.domain!r}."
+            )
+        _ = self._form
+
+    def proposed(self) -> list[Proposed]:
+        """The pairs to begin with, none twice.
+
+        Raises:
+            ValueError: There is none.
+        """
+        rng = np.random.default_rng(self.seed)
+        every = self._of_records(rng) if self.relation.of_records else self._of_values()
+        limit = min(self.num_pairs, max(_MOST_HELD // max(2 * self._size, 1), 8))
+        # Some of the first, which are closest to the example, and others from everywhere; before
+        # them the smallest databases, where one record counts most.
+        order = sorted(range(len(every)), key=lambda place: self._records_of(every[place]))
+        order = [*order[:_SMALLEST], *range(min(limit // 4, len(every)))]
+        order += rng.permutation(len(every)).tolist()
+        found: dict[Any, Proposed] = {}
+        for place in order:
+            pair = self._pair(*every[place])
+            if pair is not None:
+                found.setdefault(tuple(map(self._identity, pair[:2])), pair)
+            if len(found) == limit:
+                break
+        if not found:
+            raise BadValue(
+                "like must have neighbours in the domain, but of all databases that were tried "
+                f"none was a neighbour of {self.like!r} and a member."
+            )
+        return list(found.values())
+
+    def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
+        """A variation of a pair: other common records, or another record that differs.
+
+        Args:
+            pair: That was proposed.
+            seed: Words of the seed.
+
+        Returns:
+            The pair, or None if none of several attempts is in the relation and the domain.
+        """
+        rng = np.random.default_rng([self.seed, *seed])
+        vary = self._varied_records if self.relation.of_records else self._varied_values
+        for _ in range(_TRIES):
+            database, neighbor = vary(pair, rng)
+            found = self._pair(database, neighbor, f"{pair.label.removesuffix(_AS)}{_AS}")
+            if found is not None:
+                return found
+        return None
+
+    def allows(self, database: Any, neighbor: Any) -> bool:
+        """Whether two databases are neighbours in the domain."""
+        sides, domain = (database, neighbor), self._domain
+        if not all(map(domain.holds, sides)):
+            return False
+        if not self.relation.of_records:
+            parts = [_entries(side) for side in sides]
+            inside = all(domain.has(v, i) for part in parts for i, v in enumerate(part))
+            return inside and self.relation.holds(database, neighbor)
+        records = [self._form.records(side) for side in sides]
+        if domain.size is not None and any(len(rows) != domain.size for rows in records):
+            return False
+        inside = all(
+            domain.has(value, place)
+            for rows in records
+            for row in {key_of(row): row for row in rows}.values()
+            for place, value in enumerate(fields_of(row))
+        )
+        return inside and self.relation.holds(*records)
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return iter([(pair.database, pair.neighbor) for pair in self.proposed()])
+
+    def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
+        """A few of some pairs whose databases hold the fewest records; none of single values."""
+        if not self.relation.of_records:
+            return []
+        sized = [(sum(len(self._form.records(side)) for side in pair[:2]), pair) for pair in pairs]
+        return [pair for _, pair in sorted(sized, key=lambda entry: entry[0])[:_SMALLEST]]
+
+    def _records_of(self, candidate: tuple[Any, Any, str]) -> int:
+        return len(candidate[0]) + len(candidate[1]) if self.relation.of_records else 0
+
+    @cached_property
+    def _form(self) -> Form:
+        if self.relation.of_records:
+            return form_of(self.like)
+        return Form("a value", lambda given: [given], lambda rows: rows[0])
+
+    @cached_property
+    def _domain(self) -> Domain:
+        return self.domain or domain_like(self._form.records(self.like))
+
+    @cached_property
+    def _tried(self) -> list[Record]:
+        return self._worth_trying(np.random.default_rng(self.seed))
+
+    @property
+    def _size(self) -> int:
+        return len(self._form.records(self.like))
+
+    def _pair(self, database: Any, neighbor: Any, label: str) -> Proposed | None:
+        """Records as databases of the form, if they differ and are allowed."""
+        if self.relation.of_records:
+            try:
+                database, neighbor = map(self._form.database, (database, neighbor))
+            except (TypeError, ValueError, OverflowError):
+                return None  # A value that an array or a frame of this type cannot hold.
+        same = self._identity(database) == self._identity(neighbor)
+        if same or not self.allows(database, neighbor):
+            return None
+        return Proposed(database, neighbor, label)
+
+    def _identity(self, database: Any) -> Any:
+        """What tells databases apart, -0.0 from 0.0 among them."""
+        records = self._form.records(database) if self.relation.of_records else _entries(database)
+        return tuple(map(key_of, records))
+
+    def _worth_trying(self, rng: np.random.Generator) -> list[Record]:
+        if self._form.alphabet is not None:
+            return list(self._form.alphabet)
+        return records_worth_trying(self._form.records(self.like), self._domain, rng)
+
+    def _of_records(self, rng: np.random.Generator) -> list[tuple[Any, Any, str]]:
+        """Every base with every move, in turns: many kinds of pairs come early."""
+        seen, grows = self._form.records(self.like), isinstance(self.relation, AddRemove)
+        tried = self._worth_trying(rng)
+        # Of a fixed size, records can only be changed: one goes and one comes.
+        fixed = self._domain.size is not None or not grows
+        count = getattr(self.relation, "distance", 1)
+        count = count // 2 if grows and fixed else count
+        found = []
+        for number, base in enumerate(bases_of(seen, tried, self._domain, fixed)):
+            rows, moves = base.records, []
+            for record in tried:
+                if not fixed:
+                    more = rows + [record] * count
+                    moves.append((rows, more, f"{base.name}; {short(record)} is added"))
+                elif rows and count:
+                    kept = rows[: len(rows) - count]
+                    other = [*kept, *[record] * (len(rows) - len(kept))]
+                    moves.append((rows, other, f"{base.name}; the last becomes {short(record)}"))
+            if not fixed and rows:
+                moves.append((rows, rows[count:], f"{base.name}; the first is removed"))
+                moves.append((rows, rows[::-1] + tried[:count], f"{base.name}; in another order"))
+            found += [(place, number, move) for place, move in enumerate(moves)]
+        ordered = sorted(found, key=lambda entry: (entry[1] > 0, entry[0] + entry[1], entry[1]))
+        return [move for _, _, move in ordered]
+
+    def _varied_records(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Common records changed, doubled or dropped in both; or another record that differs."""
+        sides = [self._form.records(side) for side in (pair.database, pair.neighbor)]
+        tried = self._tried
+        record = self._near(tried[rng.integers(len(tried))], rng)
+        start = 0
+        while start < min(map(len, sides)) and key_of(sides[0][start]) == key_of(sides[1][start]):
+            start += 1
+        common, ends = sides[0][:start], [side[start:] for side in sides]
+        what = rng.integers(4)
+        if what == 0 and ends[1]:
+            ends[1] = [record, *ends[1][1:]]
+        elif what == 1 and common:
+            common = [*common]
+            for _ in range(int(rng.integers(1, 1 + max(len(common) // 2, 1)))):
+                common[rng.integers(len(common))] = record
+        elif what == 2:
+            common = [*common, *[record] * int(2 ** rng.integers(0, 6))]
+        elif common:
+            common = common[: int(rng.integers(len(common)))]
+        return common + ends[0], common + ends[1]
+
+    def _near(self, record: Record, rng: np.random.Generator) -> Record:
+        """A record as it is, or with a number between the bounds or scaled by a power of two."""
+        if self._form.alphabet is not None:
+            return record
+        fields = fields_of(record)
+        place = int(rng.integers(len(fields)))
+        value, bounds = fields[place], self._domain.bounds_of(place)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and math.isfinite(value) and rng.integers(2):
+            between = bounds is not None
+            value = rng.uniform(*bounds) if between else value * 2.0 ** int(rng.integers(-8, 9))
+            if isinstance(fields[place], int):
+                value = int(value) if math.isfinite(value) else fields[place]
+            fields[place] = value
+        return with_fields(record, fields)
+
+    def _of_values(self) -> list[tuple[Any, Any, str]]:
+        values = self._values()
+        if isinstance(self.relation, Within):
+            both = [(x, y) for x in values for y in _moved(x, self.relation)]
+        else:
+            both = [(x, y) for i, x in enumerate(values) for y in values[i + 1 :]]
+        return [(x, y, f"{short(x)} and {short(y)}") for x, y in both]
+
+    def _values(self) -> list[Any]:
+        like, domain = self.like, self._domain
+        if not isinstance(like, list | tuple | np.ndarray):
+            return domain.values([like])
+        entries = _entries(like)
+        each = [domain.values(entries, place) for place in range(len(entries))]
+        rows = [entries]
+        for place in range(max(map(len, each), default=0)):
+            rows.append([options[place % len(options)] for options in each])
+            rows.append([options[(place + i) % len(options)] for i, options in enumerate(each)])
+        return [_vector(like, row) for row in rows]
+
+    def _varied_values(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
+        one = [self._near(value, rng) for value in _entries(pair.database)]
+        alone = not isinstance(self.like, list | tuple | np.ndarray)
+        value = one[0] if alone else _vector(self.like, one)
+        if isinstance(self.relation, Within):
+            moved = _moved(value, self.relation)
+            return (value, moved[rng.integers(len(moved))]) if moved else (value, value)
+        values = self._values()
+        return value, values[rng.integers(len(values))]
+
+
+def neighbors(
+    like: Any,
+    relation: Relation | str = "add-remove",
+    domain: Domain | None = None,
+    *,
+    num_pairs: int = 200,
+    seed: int = 0,
+) -> Neighbors:
+    """Neighbouring databases at which libraries break, for `pairs` of `dpjax.audit`.
+
+    Proposes databases that are empty, constant, at a bound, doubled or in another order, and as the
+    record that differs a value at a bound, beside it, huge, tiny, -0.0, NaN or infinite where the
+    domain allows, a new category, an empty text. A search ranks the pairs with few draws each, and
+    varies the best of them.
+
+    Args:
+        like: A database that the algorithm accepts: a list of records, an array [records] or
+            [records, fields], a data frame, (X, y), a text, bytes; or a number or a vector for
+            `Within` and `AnyTwo`.
+        relation: "add-remove", "change-one", "any", or `AddRemove`, `ChangeOne`, `Within` or
+            `AnyTwo` of `dpjax.databases` with a distance.
+        domain: What records may hold: bounds, categories, NaN, size, and a test of membership. If
+            None, any finite values of the kinds of the example.
+        num_pairs: Pairs of the first proposal, at most.
+        seed: Of the choice among all proposals.
+
+    Returns:
+        The space of pairs.
+
+    Raises:
+        TypeError: `like` is of no form that is known, or an argument of another kind.
+        ValueError: A relation is not known, or a number out of range.
+    """
+    return Neighbors(like, relation_of(relation), domain, num_pairs, seed)
+
+
+def _entries(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
+
+
+def _vector(like: Any, entries: Sequence[Any]) -> Any:
+    return np.array(entries, like.dtype) if isinstance(like, np.ndarray) else type(like)(entries)
+
+
+def _moved(value: Any, relation: Within) -> list[Any]:
+    """Values at the whole distance from one: each entry alone, all, or in turns up and down."""
+    entries = [v.item() if isinstance(v, np.generic) else v for v in _entries(value)]
+    whole = all(isinstance(v, int) for v in entries)
+    size, distance = len(entries), relation.distance
+    spread = {"l1": distance / size, "l2": distance / math.sqrt(size)}.get(relation.norm, distance)
+    steps = []
+    for sign in (1, -1):
+        for place in range(min(size, 8)):
+            steps.append([sign * distance * (i == place) for i in range(size)])
+        if size > 1:
+            steps.append([sign * spread] * size)
+            steps.append([sign * spread * (-1) ** i for i in range(size)])
+    found = []
+    for step in steps:
+        moved = [_added(v, d, whole) for v, d in zip(entries, step, strict=True)]
+        scalar = not isinstance(value, list | tuple | np.ndarray)
+        found.append(moved[0] if scalar else _vector(value, moved))
+    return found
+
+
+def _added(value: float, step: float, whole: bool) -> float:
+    """The number at a step, rounded towards the value where it cannot be met."""
+    if whole:
+        return value + int(step)
+    moved = value + step
+    exact = Fraction(step)
+    if math.isfinite(moved) and abs(Fraction(moved) - Fraction(value)) > abs(exact):
+        moved = math.nextafter(moved, value)
+    return moved

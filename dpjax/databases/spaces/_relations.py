@@ -1,0 +1,170 @@
+"""Which databases are neighbours."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpjax.core import validate
+from dpjax.core.wording import BadType
+from dpjax.databases.spaces._forms import Record, key_of
+
+_NORMS = ("absolute", "l1", "l2", "linf")
+
+
+class Relation:
+    """A relation between databases; its options are the fields of a frozen dataclass.
+
+    Attributes:
+        of_records: Whether it compares records; else numbers, or whole values.
+    """
+
+    of_records: bool = True
+
+    def holds(self, database: Any, neighbor: Any) -> bool:
+        """Whether two databases, as lists of records or as they are, are neighbours."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class AddRemove(Relation):
+    """One record more or less; the symmetric distance of the multisets is at most `distance`.
+
+    Attributes:
+        distance: Records that are added and removed, at most.
+        ordered: Whether the other records keep their order.
+    """
+
+    distance: int = 1
+    ordered: bool = False
+
+    def __post_init__(self):
+        validate.positive_int(distance=self.distance)
+
+    def holds(self, database: Sequence[Record], neighbor: Sequence[Record]) -> bool:
+        """See `Relation`."""
+        one, other = [[key_of(record) for record in side] for side in (database, neighbor)]
+        counts = Counter(one)
+        counts.subtract(Counter(other))
+        if sum(map(abs, counts.values())) > self.distance:
+            return False
+        return not self.ordered or _edits(one, other) <= self.distance
+
+
+@dataclass(frozen=True)
+class ChangeOne(Relation):
+    """The same number of records, `distance` of which differ at most.
+
+    Attributes:
+        distance: Records that differ, at most.
+        ordered: Whether records are compared place by place (the Hamming distance).
+    """
+
+    distance: int = 1
+    ordered: bool = False
+
+    def __post_init__(self):
+        validate.positive_int(distance=self.distance)
+
+    def holds(self, database: Sequence[Record], neighbor: Sequence[Record]) -> bool:
+        """See `Relation`."""
+        if len(database) != len(neighbor):
+            return False
+        one, other = [[key_of(record) for record in side] for side in (database, neighbor)]
+        if self.ordered:
+            return sum(map(lambda x, y: x != y, one, other)) <= self.distance
+        counts = Counter(one)
+        counts.subtract(Counter(other))
+        return sum(map(abs, counts.values())) <= 2 * self.distance
+
+
+@dataclass(frozen=True)
+class Within(Relation):
+    """Numbers, or vectors of numbers of one length, within a distance of each other.
+
+    Distances are compared exactly, as fractions of the floating-point numbers.
+
+    Attributes:
+        distance: At most so far apart, in the norm.
+        norm: "absolute" for numbers; "l1", "l2" or "linf" for vectors.
+    """
+
+    distance: float = 1.0
+    norm: str = "absolute"
+    of_records = False
+
+    def __post_init__(self):
+        validate.positive(distance=self.distance)
+        validate.one_of(_NORMS, norm=self.norm)
+
+    def holds(self, database: Any, neighbor: Any) -> bool:
+        """See `Relation`."""
+        one, other = (np.atleast_1d(np.asarray(side)).tolist() for side in (database, neighbor))
+        if len(one) != len(other):
+            return False
+        if not all(math.isfinite(value) for value in (*one, *other)):
+            return False
+        gaps = [abs(Fraction(a) - Fraction(b)) for a, b in zip(one, other, strict=True)]
+        limit = Fraction(self.distance)
+        if self.norm == "l2":
+            return sum(gap * gap for gap in gaps) <= limit * limit
+        return (sum(gaps) if self.norm == "l1" else max(gaps, default=0)) <= limit
+
+
+@dataclass(frozen=True)
+class AnyTwo(Relation):
+    """Any two values, as in the local model."""
+
+    of_records = False
+
+    def holds(self, database: Any, neighbor: Any) -> bool:
+        """See `Relation`."""
+        return True
+
+
+_NAMED: dict[str, Relation] = {
+    "add-remove": AddRemove(),
+    "change-one": ChangeOne(),
+    "any": AnyTwo(),
+}
+
+
+def relation_of(relation: Relation | str) -> Relation:
+    """A relation, or one by its name.
+
+    Raises:
+        TypeError: It is neither.
+        ValueError: The name is not known.
+    """
+    if isinstance(relation, Relation):
+        return relation
+    if not isinstance(relation, str):
+        raise BadType(
+            f"relation must be {', '.join(map(repr, _NAMED))}, or AddRemove, ChangeOne, Within or "
+            f"AnyTwo of dpjax.databases, but was {relation!r}."
+        )
+    validate.one_of(tuple(_NAMED), relation=relation)
+    return _NAMED[relation]
+
+
+def _edits(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """Insertions and deletions that turn one sequence into the other, at least."""
+    start = 0
+    while start < min(len(one), len(other)) and one[start] == other[start]:
+        start += 1
+    one, other = one[start:], other[start:]
+    while one and other and one[-1] == other[-1]:
+        one, other = one[:-1], other[:-1]
+    # Length of the longest common subsequence, row by row.
+    row = [0] * (len(other) + 1)
+    for x in one:
+        before = row
+        row = [0]
+        for place, y in enumerate(other):
+            best = before[place] + 1 if x == y else max(before[place + 1], row[place])
+            row.append(best)
+    return len(one) + len(other) - 2 * row[-1]

@@ -1,0 +1,100 @@
+"""A case: a function of a library, its claim, and which of its databases are neighbours."""
+
+import runpy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpjax.core import validate
+from dpjax.core.wording import BadType, BadValue
+from dpjax.databases import AddRemove, ChangeOne, Domain, Neighbors, Within, neighbors
+from dpjax.databases.spaces import Relation
+
+_RELATIONS = {"add-remove": AddRemove, "change-one": ChangeOne, "within": Within}
+_KNOWN = ("package", "claim", "draw", "like", "pairs", "relation", "domain", "delta", "requires",
+          "draws", "bits", "reported", "documented")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """One file of a hunt.
+
+    Attributes:
+        path: The file.
+        title: First line of its docstring.
+        package: Name of the package on the index, without a version.
+        claim: Epsilon that the library claims.
+        delta: Delta that it claims.
+        pairs: A space of neighbours, or the pairs themselves.
+        requires: What is installed beside the package.
+        draws: Draws a side in all.
+        bits: As in `dpjax.HostMechanism`.
+        reported: Where the fault was reported, or "".
+        documented: Whether the library documents the behaviour.
+    """
+
+    path: Path
+    title: str
+    package: str
+    claim: float
+    delta: float
+    pairs: Neighbors | list[tuple[Any, Any]]
+    requires: tuple[str, ...] = ()
+    draws: int = 20_000
+    bits: int | str | None = "auto"
+    reported: str = ""
+    documented: bool = False
+
+
+def read_case(path: str | Path) -> Case:
+    """The case of a Python file, which is run; its function `draw` is not called.
+
+    The file sets `package` and `claim`, and either `pairs`, a list of (database, neighbor), or
+    `like` with a `relation` ("add-remove", "change-one", or such with a distance, ("add-remove",
+    2), or ("within", 1.0)) and a `domain`, the arguments of `dpjax.Domain`. Its function
+    `draw(database)` returns one output; it imports the library inside. Databases are what JSON can
+    hold.
+
+    Raises:
+        ValueError: The file cannot be run, or a value is missing, unknown or out of range.
+        TypeError: A value is of the wrong kind.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise BadValue(f"cases must be Python files, but there is no file {str(path)!r}.")
+    try:
+        content = runpy.run_path(str(path), run_name="dpjax_case")
+    except Exception as error:  # of code of others
+        raise BadValue(f"cases: {path} cannot be run: {error!r}.") from error
+    own = {name: value for name, value in content.items() if not name.startswith("_")}
+    for name in ("package", "claim", "draw"):
+        if name not in own:
+            raise BadValue(f"cases: {path} must set {name}.")
+    if not callable(own["draw"]):
+        raise BadType(f"cases: {path} must have a function draw(database).")
+    validate.non_negative(claim=own["claim"])
+    known = {name: own[name] for name in _KNOWN if name in own}
+    known.pop("draw")
+    made = {name: known.pop(name, None) for name in ("pairs", "like", "relation", "domain")}
+    known["requires"] = tuple(known.get("requires", ()))
+    known.setdefault("delta", 0.0)
+    title = (content.get("__doc__") or path.stem).strip().partition("\n")[0]
+    return Case(path.resolve(), title, pairs=_pairs_of(path, made), **known)
+
+
+def _pairs_of(path: Path, made: dict[str, Any]) -> Neighbors | list[tuple[Any, Any]]:
+    if made["pairs"] is not None:
+        return [tuple(pair) for pair in made["pairs"]]
+    if made["like"] is None:
+        raise BadValue(f"cases: {path} must set pairs, or like with a relation.")
+    domain = None if made["domain"] is None else Domain(**made["domain"])
+    relation = _relation_of(made["relation"] or "add-remove")
+    return neighbors(made["like"], relation, domain)
+
+
+def _relation_of(written: Any) -> Relation | str:
+    if isinstance(written, str):
+        return written
+    name, distance = written
+    validate.one_of(tuple(_RELATIONS), relation=name)
+    return _RELATIONS[name](distance)

@@ -1,0 +1,148 @@
+"""Draws of a case in its environment, and the same draws again from a record of them."""
+
+import gzip
+import json
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadValue
+from dpjax.hunting._case import Case
+from dpjax.hunting._environment import Environment
+from dpjax.partitions.missing import Raised
+
+_SERVE = Path(__file__).with_name("_serve.py")
+
+_ONE_CALL = 30.0
+"""Seconds for which one output is waited, the import of the library among them."""
+
+Draw = Callable[[Any], Any]
+"""Database -> one output."""
+
+
+class Server:
+    """Outputs of a case, asked of a process in the environment of a release.
+
+    Args:
+        process: That answers each line with a line.
+    """
+
+    def __init__(self, process: "subprocess.Popen[str]"):
+        self._process = process
+        self.__name__ = "draw"
+        self.failure = ""
+
+    def __call__(self, database: Any) -> Any:
+        return _output(self.answer(_plain(database)))
+
+    def answer(self, database: Any) -> str:
+        """The line that answers a database; "" once the process has ended, which `failure` says."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        request, line = json.dumps(database), ""
+        # A call that hangs ends with its process.
+        timer = threading.Timer(_ONE_CALL, self._process.kill)
+        timer.start()
+        try:
+            self._process.stdin.write(request + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            pass
+        finally:
+            timer.cancel()
+        if not line:
+            self.failure = self.failure or (
+                f"the process of the release ended, or gave no output within {_ONE_CALL:g} s, at "
+                f"the database {request[:80]}"
+            )
+            # What is audited may raise anything but this.
+            raise KeyboardInterrupt(self.failure)
+        return line
+
+
+@contextmanager
+def serving(case: Case, environment: Environment) -> Iterator[Server]:
+    """A server of a case, which ends with the context.
+
+    Raises:
+        ValueError: Its process ended before, or an output took too long.
+    """
+    command = [str(environment.python), "-I", str(_SERVE), str(case.path)]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        server = Server(process)
+        try:
+            yield server
+        except KeyboardInterrupt:
+            if server.failure:
+                raise BadValue(f"{server.failure}.") from None
+            raise
+        finally:
+            process.kill()
+
+
+@contextmanager
+def recording(path: Path, head: JsonObject, server: Server) -> Iterator[Draw]:
+    """A server whose draws are written, whole or not at all.
+
+    Args:
+        path: Of the record.
+        head: What the draws are of.
+        server: That draws.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    with gzip.open(part, "wt") as file:
+        file.write(json.dumps(_plain(head)) + "\n")
+
+        def draw(database: Any) -> Any:
+            line = server.answer(_plain(database))
+            file.write(line)
+            return _output(line)
+
+        yield draw
+    part.replace(path)
+
+
+@contextmanager
+def recorded(path: Path) -> Iterator[tuple[JsonObject, Draw]]:
+    """The head of a record, and its draws in their order.
+
+    Raises:
+        ValueError: It ends before the audit does, as that of another version of dpjax may.
+    """
+    with gzip.open(path, "rt") as file:
+        head = json.loads(file.readline())
+
+        def draw(database: Any) -> Any:
+            line = file.readline()
+            if not line:
+                raise KeyboardInterrupt(f"the record {path.name} ends before the audit does")
+            return _output(line)
+
+        yield head, draw
+
+
+def _plain(value: Any) -> Any:
+    """What JSON holds, of arrays and tuples too."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _output(line: str) -> Any:
+    found = json.loads(line)
+    if isinstance(found, dict) and [*found] == ["error"]:
+        return Raised(f"error: {found['error']}")
+    return found

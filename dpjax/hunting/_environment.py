@@ -1,0 +1,66 @@
+"""An environment of its own for each release, since releases conflict with one another."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from dpjax.core.wording import BadValue
+
+_SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?(==[A-Za-z0-9.+!-]+)?")
+_DONE = "dpjax-ready.json"
+_LAST_LINES = 3
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An installed release.
+
+    Attributes:
+        spec: Such as "opendp==0.16.0".
+        python: Its interpreter.
+    """
+
+    spec: str
+    python: Path
+
+
+def environment_of(spec: str, requires: Sequence[str], folder: Path) -> Environment:
+    """The environment of a release, made if it does not exist yet.
+
+    Args:
+        spec: PACKAGE==VERSION.
+        requires: What is installed beside it.
+        folder: Of all environments.
+
+    Raises:
+        ValueError: The release is of another form, or cannot be installed.
+    """
+    for each in (spec, *requires):
+        # Options of pip, addresses and paths are refused.
+        if not re.match(r"[A-Za-z0-9]", each) or "/" in each or "@" in each:
+            raise BadValue(f"packages must be PACKAGE==VERSION, but one was {each!r}.")
+    if not _SPEC.fullmatch(spec):
+        raise BadValue(f"packages must be PACKAGE==VERSION, but one was {spec!r}.")
+    wanted = [spec, *sorted(requires)]
+    mark = blake2b(json.dumps([wanted, sys.version]).encode(), digest_size=6).hexdigest()
+    home = folder / f"{re.sub('[^A-Za-z0-9.]+', '-', spec)}-{mark}"
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not (home / _DONE).exists():
+        _run([sys.executable, "-m", "venv", "--clear", str(home)], spec)
+        quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _run([str(python), *quiet, *wanted], spec)
+        (home / _DONE).write_text(json.dumps(wanted))
+    return Environment(spec, python)
+
+
+def _run(command: list[str], spec: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        last = "; ".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
+        raise BadValue(f"packages: {spec} cannot be installed: {last}")

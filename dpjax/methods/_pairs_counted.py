@@ -1,0 +1,270 @@
+"""Search of many pairs of a source on the host: few draws each, the best varied and drawn again.
+
+The first rung draws some tens of outputs at every pair. Each further rung keeps one pair in
+`factor`, adds variations of the best where the space of pairs is known, and draws more of each, so
+that all rungs cost about the same. Draws of a rung serve no other purpose: what is chosen is
+audited with fresh ones.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from dpjax.core import random
+from dpjax.core.wording import BadValue
+from dpjax.databases import Neighbors
+from dpjax.databases.spaces import Proposed
+from dpjax.methods._candidates import promised
+from dpjax.notions import Terms
+from dpjax.partitions import Budget, Search
+from dpjax.sources import AnyPairs, Request, Rounds, Source
+
+_FEWEST = 24
+"""Draws a side of every pair in the first rung, at least."""
+
+_RUNG_DRAWS = 12_000
+"""Draws of a rung, both sides of all pairs together, where no budget is given."""
+
+_WITHOUT_SMALL = 2
+"""Pairs that are wanted, up to which none is kept for being small."""
+
+_VARIED = 0.5
+"""Variations in a further rung, over the pairs that it keeps."""
+
+_PLANNED, _LEAST_PLANNED = 20_000, 50
+"""Fresh draws a side for which a bound is predicted, fewer where there is no time for them."""
+
+_AUDIT_SHARE = 1.5
+"""Time of the audit, over that of the search before it."""
+
+_PARTS = 4
+"""Parts of a rung under a limit of time, where workers draw."""
+
+_WORTH = 300
+"""Draws a side of each pair that an audit should have the time for."""
+
+_SLOWER = 4.0
+"""Times that a pair may be slower than the best to be audited with it."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """How a search goes on.
+
+    Attributes:
+        budget: Draws on both sides of all pairs in all rungs; None for the usual number.
+        seconds: Time of all rungs; None for no limit.
+        keep: Pairs that are wanted.
+        factor: A rung keeps one pair in so many.
+    """
+
+    budget: int | None
+    seconds: float | None
+    keep: int
+    factor: int
+
+    def rungs(self, num_pairs: int) -> list[tuple[int, int]]:
+        """(pairs, draws a side) of every rung.
+
+        Raises:
+            ValueError: The budget is too small.
+        """
+        sizes = [num_pairs]
+        while sizes[-1] > self.keep * self.factor:
+            kept = max(self.keep, -(-sizes[-1] // self.factor))
+            sizes.append(kept + round(_VARIED * kept))
+        each = _RUNG_DRAWS if self.budget is None else self.budget // len(sizes)
+        rungs = [(size, each // (2 * size)) for size in sizes]
+        if self.budget is None:
+            return [(size, max(draws, _FEWEST)) for size, draws in rungs]
+        if rungs[0][1] < _FEWEST:
+            raise BadValue(
+                f"budget must be at least {2 * _FEWEST * len(sizes) * num_pairs} draws for "
+                f"{num_pairs} pairs in {len(sizes)} rungs, but was {self.budget}."
+            )
+        return rungs
+
+
+class _Ranked(NamedTuple):
+    """The pairs of a rung.
+
+    Attributes:
+        scores: float64 [pairs], bounds to be expected; -infinity of pairs that were not reached.
+        paces: float64 [pairs], seconds of an output; 0 where there is no limit of time.
+        drawn: Outputs on both sides of all pairs.
+    """
+
+    scores: NDArray[np.float64]
+    paces: NDArray[np.float64]
+    drawn: int
+
+    def best(self, count: int) -> list[int]:
+        """Places of the pairs that promise most, best first, of those that were reached."""
+        order = np.argsort(-self.scores, kind="stable")[:count].tolist()
+        # Where every pair is too slow the audit of the first one says so.
+        return [place for place in order if self.scores[place] > -np.inf] or [0]
+
+
+def search_counted(
+    source: Source, pairs: Any, ladder: Ladder, terms: Terms, region: Any, root: Array
+) -> tuple[list[Proposed], list[float], list[tuple[int, int]]]:
+    """The pairs with the largest bound to be expected.
+
+    Args:
+        source: Whose outputs are counted.
+        pairs: As a person writes them, or a space of neighbours.
+        ladder: How the search goes on.
+        terms: Of the audit that follows.
+        region: Outputs that events may hold, or None.
+        root: Typed key of all rungs.
+
+    Returns:
+        The best pairs, best first; their expected bounds; (pairs, draws a side) of every rung.
+    """
+    space = pairs if isinstance(pairs, Neighbors) else None
+    alive = _proposed(pairs)
+    rungs = ladder.rungs(len(alive))
+    spent, total = 0, sum(2 * size * draws for size, draws in rungs)
+    tell, done, ranked = terms.layout.progress, [], _Ranked(np.zeros(0), np.zeros(0), 0)
+    for number, (size, draws) in enumerate(rungs):
+        if number:
+            alive = _next(alive, ranked, ladder, space, (number, size))
+        rung = _Rung(source, alive, draws, terms, region, random.fold_in(root, number))
+        if ladder.seconds is None:
+            ranked = rung.ranked(None)
+        else:
+            ranked = rung.ranked(ladder.seconds / len(rungs), ladder.seconds)
+        done.append((len(alive), ranked.drawn // (2 * len(alive))))
+        spent += ranked.drawn
+        if tell is not None:
+            tell(spent, total)
+    best = ranked.best(ladder.keep)
+    small = [] if space is None else _places(space.smallest(alive), alive)
+    if small and ladder.keep > _WITHOUT_SMALL and not set(small) & set(best):
+        best[-1] = max(small, key=lambda place: ranked.scores[place])
+    # The slowest pair decides how many draws an audit of several has time for.
+    pace = ranked.paces[best[0]]
+    best = [place for place in best if ranked.paces[place] <= _SLOWER * pace]
+    if ladder.seconds is not None:
+        best = best[: max(int(ladder.seconds / (2 * pace * _WORTH)), 1)]
+    return [alive[place] for place in best], [float(ranked.scores[p]) for p in best], done
+
+
+def _proposed(pairs: Any) -> list[Proposed]:
+    if isinstance(pairs, Neighbors):
+        return pairs.proposed()
+    stacked = AnyPairs.of(pairs)
+    return [Proposed(*row) for row in zip(*stacked.sides, stacked.labels, strict=True)]
+
+
+def _next(
+    alive: list[Proposed],
+    ranked: _Ranked,
+    ladder: Ladder,
+    space: Neighbors | None,
+    rung: tuple[int, int],
+) -> list[Proposed]:
+    """The pairs that are kept, best first, the smallest ones, and variations of the best."""
+    number, size = rung
+    kept = max(ladder.keep, -(-len(alive) // ladder.factor))
+    best = [alive[place] for place in ranked.best(kept)]
+    if space is None:
+        return best
+    # What is rare shows in many draws alone, and most at databases of few records.
+    small = [pair for pair in space.smallest(alive) if not _places([pair], best)]
+    found = [*best, *small][:size]
+    more = [
+        space.varied(best[place % len(best)], (number, place)) for place in range(size - len(found))
+    ]
+    return found + [pair for pair in more if pair is not None]
+
+
+def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:
+    """Places of some pairs; databases of other libraries are not compared."""
+    wanted = set(map(id, some))
+    return [place for place, pair in enumerate(pairs) if id(pair) in wanted]
+
+
+@dataclass(frozen=True)
+class _Rung:
+    """Draws at every pair that is still in.
+
+    Attributes:
+        source: Whose outputs are counted.
+        alive: The pairs.
+        draws: Draws a side of each.
+        terms: Of the audit that follows.
+        region: Outputs that events may hold, or None.
+        key: Typed key of this rung alone.
+    """
+
+    source: Source
+    alive: list[Proposed]
+    draws: int
+    terms: Terms
+    region: Any
+    key: Array
+
+    def ranked(self, seconds: float | None, whole: float = 0.0) -> _Ranked:
+        """The bounds to be expected of the pairs.
+
+        Args:
+            seconds: Of the rung. Pairs are drawn one after the other then, each within its share of
+                the time that is left. Those that are not reached are out, and those that are too
+                slow to be audited.
+            whole: Seconds of all rungs.
+        """
+        count = len(self.alive)
+        if seconds is None:
+            searches = self._searches(range(count), None)
+            scores = self._promised(searches, _PLANNED)
+            return _Ranked(scores, np.zeros(count), _drawn(searches))
+        scores, paces, total = np.full(count, -np.inf), np.zeros(count), 0
+        # Workers are started for every part.
+        size = -(-count // _PARTS) if getattr(self.source, "workers", 0) else 1
+        start = time.perf_counter()
+        for first in range(0, count, size):
+            part = range(first, min(first + size, count))
+            began = time.perf_counter()
+            left = seconds - (began - start)
+            if left <= 0:
+                break
+            searches = self._searches(part, left / (2 * (count - first)))
+            drawn = _drawn(searches)
+            total += drawn
+            pace = (time.perf_counter() - began) / drawn
+            paces[part.start : part.stop] = pace
+            # As many draws as a slow pair could be confirmed with, after as many that search.
+            planned = min(int(_AUDIT_SHARE * whole / (4 * pace)), _PLANNED)
+            if planned >= _LEAST_PLANNED:
+                scores[part.start : part.stop] = self._promised(searches, planned)
+        return _Ranked(scores, paces, total)
+
+    def _promised(self, searches: list[Search], planned: int) -> NDArray[np.float64]:
+        budget = Budget(planned, self.terms.own_confidence, len(self.alive))
+        notion = self.terms.notion
+        return np.array([float(notion.promise(search.at(0), budget)) for search in searches])
+
+    def _searches(self, part: range, each: float | None) -> list[Search]:
+        """Counts of some pairs, with so many seconds for each side of each."""
+        pairs = [self.alive[place] for place in part]
+        sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
+        request = Request(
+            lambda num_pairs: Rounds(self.draws, 0, 0, _PLANNED),
+            self.region,
+            partial(promised, self.terms),
+            random.fold_in(self.key, part.start),
+            replace(self.terms.layout, progress=None),
+            seconds=each,
+        )
+        with self.source.opened(AnyPairs(sides, tuple(p.label for p in pairs)), request) as opened:
+            return opened.search()
+
+
+def _drawn(searches: list[Search]) -> int:
+    return sum(int(search.halves.sum()) for search in searches)

@@ -1,0 +1,88 @@
+"""Arguments in the wrong place: a message that says where each of them goes."""
+
+import functools
+import inspect
+from collections.abc import Callable, Collection
+from dataclasses import fields
+from typing import ParamSpec, TypeVar
+
+from dpjax.core.errors import nearest
+from dpjax.methods._events import Events
+from dpjax.methods._guesses import Guesses
+from dpjax.methods._sequential import Sequential
+from dpjax.methods.histogram import Histogram
+from dpjax.methods.local import Local
+from dpjax.notions import Epsilon, Gdp, Renyi, TotalVariation, Zcdp
+from dpjax.sources import CommandMechanism, HostMechanism, OneRun, Recorded
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_MOST = 3
+"""Most places that a message names."""
+
+_OTHER_WORDS = {
+    "epsilon": "write claim=... with the claimed level",
+    "gdp": "write notion=dpjax.Gdp(), claim=... with the level",
+    "zcdp": "write notion=dpjax.Zcdp(), claim=... with the level",
+    "total_variation": "write notion=dpjax.TotalVariation(), claim=... with the level",
+    "mu": "write notion=dpjax.Gdp(), claim=... with the level",
+    "rho": "write notion=dpjax.Zcdp(), claim=... with the level",
+    "seed": "write key=..., an integer",
+    "rng": "write key=..., an integer",
+    "alpha": "write confidence=1 - alpha",
+}
+"""Names that people expect -> what takes their place in `dpjax.audit`."""
+
+_PLACES = (
+    ("method=", "", (Events, Sequential, Local, Histogram, Guesses)),
+    ("notion=", "", (Epsilon, Renyi, Gdp, Zcdp, TotalVariation)),
+    ("", " as the subject", (HostMechanism, CommandMechanism, Recorded, OneRun)),
+)
+"""What stands before and after a class -> the classes that may have the option."""
+
+
+def refuse_misplaced(function: str, given: Collection[str], accepted: Collection[str]) -> None:
+    """Refuses arguments that a function does not have.
+
+    Args:
+        function: Its name, for the message.
+        given: Names that a caller wrote.
+        accepted: Names that it has.
+
+    Raises:
+        TypeError: One is not accepted; the message says where it goes, or offers the nearest name.
+    """
+    for name in given:
+        if name not in accepted:
+            raise TypeError(f"{function}() has no argument {name!r}: {_place_of(name, accepted)}")
+
+
+def signposted(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorates a function that refuses unknown arguments by `refuse_misplaced`."""
+    accepted = [*inspect.signature(function).parameters]
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        refuse_misplaced(getattr(function, "__name__", "function"), [*kwargs], accepted)
+        return function(*args, **kwargs)
+
+    return called
+
+
+def _place_of(name: str, accepted: Collection[str]) -> str:
+    """Where an argument goes, as the end of a sentence."""
+    if name in _OTHER_WORDS and "claim" in accepted:
+        return f"{_OTHER_WORDS[name]}."
+    places = []
+    for before, after, kinds in _PLACES:
+        if before and before.rstrip("=") not in accepted:
+            continue
+        owners = [kind.__name__ for kind in kinds if name in {f.name for f in fields(kind)}]
+        calls = [
+            f"{before}dpjax.{owner}({'' if before else '..., '}{name}=...)" for owner in owners
+        ]
+        places += [f"{' or '.join(calls[:_MOST])}{after}"] * bool(calls)
+    if not places:
+        return nearest(name, accepted)
+    return f"write {', or '.join(places)}."

@@ -1,0 +1,86 @@
+"""What a result means for somebody who has never heard of epsilon: how well a guess does."""
+
+import math
+
+from dpjax.results._parts import (
+    ASSUMPTION_REFUTED,
+    DOUBTFUL,
+    NO_CLAIM,
+    NOT_REFUTED,
+    VIOLATED,
+    Parts,
+)
+
+
+def meaning(result: Parts) -> list[str]:
+    """Two sentences on how well a guess does; none where the result says nothing of guesses.
+
+    Somebody sees one output and guesses from which of two equally likely databases it came. By
+    Bayes' rule, epsilon-differential privacy is the same as a probability of at most
+    e^epsilon / (1 + e^epsilon) that the guess is right after any output. For other notions the
+    guess goes by the witness's event.
+    """
+    if result.notion.name == "epsilon" and not result.delta and "epsilon" in result.level:
+        return [_promised(result), _shown(result)]
+    return _by_event(result)
+
+
+def right_at(epsilon: float) -> float:
+    """Largest probability that a guess between two databases is right, e^eps / (1 + e^eps)."""
+    return 1 / (1 + math.exp(-epsilon))
+
+
+def _promised(result: Parts) -> str:
+    distance, claim = result.recipe["distance"], result.claim
+    who = "one person" if distance == 1 else f"{distance} people"
+    said = (
+        f"Take two databases that differ in {who}: somebody who guesses which of them was used is "
+        "right with a probability of 50 % before seeing an output"
+    )
+    if not isinstance(claim, int | float):
+        return f"{said}."
+    allowed = f"{100 * right_at(distance * claim):.1f}"
+    return f"{said}, and the claim promises at most {allowed} % after any output."
+
+
+def _shown(result: Parts) -> str:
+    if result.verdict in (DOUBTFUL, ASSUMPTION_REFUTED):
+        return "This audit cannot say how well such a guess does."
+    bound = result.lower_bound * result.recipe["distance"]
+    # Rounded down, for it is a lower bound.
+    least = math.floor(1000 * right_at(bound)) / 10
+    if least <= 50:
+        said = "This audit found no output after which the guess is better than that"
+    else:
+        said = (
+            f"This audit shows, with confidence {result.confidence:g}, that there are outputs "
+            f"after which the guess is right with a probability of at least {least:.1f} %"
+        )
+    ends = {
+        VIOLATED: ", which breaks the promise.",
+        NOT_REFUTED: "; that keeps the promise so far, and does not prove it.",
+        NO_CLAIM: ".",
+    }
+    return said + ends[result.verdict]
+
+
+def _by_event(result: Parts) -> list[str]:
+    """How well one guesses by whether the witness's event happened, as the counts show."""
+    witness, trials = result.witness, result.evidence.trials
+    if witness is None or witness.event_counts is None or not all(trials):
+        return []
+    first, second = (
+        count / number for count, number in zip(witness.event_counts, trials, strict=True)
+    )
+    right = 50 * (1 + abs(first - second))
+    said = (
+        "Somebody who sees one output, and guesses by the witness's event which of the two "
+        f"databases it came from, is right in about {right:.1f} % of cases, where a coin is right "
+        "in 50 %."
+    )
+    ends = {
+        VIOLATED: ["The claim does not allow an event that tells the two apart so well."],
+        NOT_REFUTED: ["The claim allows that; whether it allows all other events is not known."],
+        NO_CLAIM: [],
+    }
+    return [said, *ends.get(result.verdict, ["This audit cannot say how far to trust that."])]

@@ -1,0 +1,170 @@
+"""Mechanisms, tools and models of diffprivlib.
+
+Mechanisms state their epsilon, delta and sensitivity. Tools and models state epsilon alone: their
+documentation says for which neighbours, so pairs are given with them.
+"""
+
+import copy
+import functools
+import inspect
+import numbers
+import warnings
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadType
+from dpjax.databases import AnyTwo, Domain, Neighbors, Within, neighbors
+from dpjax.notions import Epsilon
+from dpjax.sources.libraries._handed import Handed
+
+_PLAIN = (bool, int, float, str, type(None))
+
+
+def read(subject: Any, d_in: Any) -> Handed:
+    """An object, as `dpjax.sources.libraries._read.read` returns it."""
+    if isinstance(subject, type):
+        raise BadType(
+            f"subject must be an instance, but was the class {subject.__name__}: write "
+            f"{subject.__name__}(...) with its parameters."
+        )
+    if hasattr(subject, "randomise"):
+        return _mechanism(subject, d_in)
+    if hasattr(subject, "fit"):
+        call = _Fitted(subject)
+        return Handed(call.__name__, call, Epsilon(), float(subject.epsilon), None, None)
+    if callable(subject):
+        call = _Tool(subject)
+        return Handed(call.__name__, call, Epsilon(), call.epsilon, None, None)
+    raise BadType(
+        "an object of diffprivlib must be a mechanism, a model or a tool to be audited, but was of "
+        f"the type {type(subject).__name__}."
+    )
+
+
+def made(plain: JsonObject) -> Any:
+    """A mechanism from its class and parameters."""
+    mechanisms = import_module("diffprivlib.mechanisms")
+    kind = getattr(mechanisms, str(plain["class"]))
+    return kind(**dict(plain["parameters"]))
+
+
+class _Randomise:
+    """One output of a mechanism; of one that takes utilities, at these utilities."""
+
+    def __init__(self, mechanism: Any):
+        self._mechanism = mechanism
+        self._by_utility = hasattr(mechanism, "utility")
+        self.__name__ = f"diffprivlib {type(mechanism).__name__}"
+
+    def __call__(self, database: Any) -> Any:
+        if not self._by_utility:
+            return self._mechanism.randomise(database)
+        parameters = _parameters(self._mechanism) | {"utility": list(database)}
+        return type(self._mechanism)(**parameters).randomise()
+
+
+class _Tool:
+    """One output of a tool with its arguments bound."""
+
+    def __init__(self, tool: Any):
+        self._tool = tool
+        self._accounts = "accountant" in inspect.signature(tool).parameters
+        function = tool.func if isinstance(tool, functools.partial) else tool
+        given = inspect.signature(tool).parameters
+        self.epsilon = float(given["epsilon"].default)
+        self.__name__ = f"diffprivlib {function.__name__}"
+
+    def __call__(self, database: Any) -> Any:
+        with warnings.catch_warnings():
+            # Of missing bounds, which are a matter of the claim and no outcome.
+            warnings.simplefilter("ignore")
+            ledger = {"accountant": _accountant()} if self._accounts else {}
+            return self._tool(database, **ledger)
+
+
+class _Fitted:
+    """What a copy of a model has learned: its fitted arrays and numbers, by name."""
+
+    def __init__(self, model: Any):
+        if hasattr(model, "accountant"):
+            model = copy.copy(model)
+            model.accountant = _accountant()
+        self._model = model
+        self.__name__ = f"diffprivlib {type(model).__name__}"
+
+    def __call__(self, database: Any) -> Any:
+        fresh = copy.deepcopy(self._model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fresh.fit(*database) if isinstance(database, tuple) else fresh.fit(database)
+        return {
+            name: np.asarray(value, float).ravel()
+            for name, value in sorted(vars(fresh).items())
+            if name.endswith("_") and not name.startswith(("_", "n_features")) and _is_number(value)
+        }
+
+
+def _accountant() -> Any:
+    """A ledger of its own for each call.
+
+    The library's default one belongs to the whole process: it would list the draws of an audit as
+    the caller's, and sums its list at every call, so that n draws would take time n^2.
+    """
+    from diffprivlib import BudgetAccountant
+
+    return BudgetAccountant()
+
+
+def _is_number(value: Any) -> bool:
+    array = value if isinstance(value, np.ndarray) else np.asarray(value, object)
+    return isinstance(value, numbers.Real) or array.dtype.kind in "iuf"
+
+
+def _mechanism(mechanism: Any, d_in: Any) -> Handed:
+    parameters, call = _parameters(mechanism), _Randomise(mechanism)
+    plain: JsonObject | None = None
+    if all(_is_plain(value) for value in parameters.values()):
+        # The generator is left out: a fixed one would make all outputs the same.
+        kept = {name: v for name, v in parameters.items() if name != "random_state"}
+        plain = {"class": type(mechanism).__name__, "parameters": kept}
+    notion = Epsilon(float(mechanism.delta or 0.0))
+    return Handed(
+        call.__name__, call, notion, float(mechanism.epsilon), _pairs_of(mechanism, d_in), plain
+    )
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, _PLAIN)
+
+
+def _parameters(mechanism: Any) -> dict[str, Any]:
+    names = list(inspect.signature(type(mechanism).__init__).parameters)[1:]
+    return {name: getattr(mechanism, name) for name in names if hasattr(mechanism, name)}
+
+
+def _pairs_of(mechanism: Any, d_in: Any) -> Neighbors | None:
+    """Inputs within the sensitivity; any two of the values that it knows."""
+    if hasattr(mechanism, "value0"):
+        values = [mechanism.value0, mechanism.value1]
+        return neighbors(values[0], AnyTwo(), Domain(categories=values))
+    if hasattr(mechanism, "utility_list"):
+        values = sorted({name for row in mechanism.utility_list for name in row[:2]})
+        return neighbors(values[0], AnyTwo(), Domain(categories=values))
+    sensitivity = d_in or getattr(mechanism, "sensitivity", None)
+    if not isinstance(sensitivity, int | float | np.number) or not sensitivity > 0:
+        return None
+    sensitivity = float(sensitivity)
+    if hasattr(mechanism, "utility"):
+        return neighbors([float(v) for v in mechanism.utility], Within(sensitivity, "linf"))
+    whole = type(mechanism).__name__.startswith(("Geometric", "GaussianDiscrete"))
+    bounds = None
+    if hasattr(mechanism, "lower"):
+        bounds = (mechanism.lower, mechanism.upper)
+    middle = 0 if bounds is None else (bounds[0] + bounds[1]) / 2
+    like = int(middle) if whole else float(middle)
+    return neighbors(like, Within(sensitivity), Domain(bounds=bounds))

@@ -1,0 +1,126 @@
+"""A mechanism of another library as a source, with the claim and the neighbours it states."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from dpjax.core.options import option
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadType, BadValue
+from dpjax.databases import Neighbors
+from dpjax.notions import Notion
+from dpjax.partitions.outputs import Encoder
+from dpjax.sources._host import HostMechanism
+from dpjax.sources._on_host import Draw, OnHost
+from dpjax.sources._plain import known_options, stated_options
+from dpjax.sources._source import Trust
+from dpjax.sources.libraries._handed import Handed
+from dpjax.sources.libraries._read import library_of, made, read
+
+
+@dataclass(frozen=True)
+class LibraryMechanism(OnHost):
+    """A measurement of OpenDP, or a mechanism, tool or model of diffprivlib.
+
+    `dpjax.audit` makes one of every such object; make it yourself to choose `d_in` or another
+    option. The claim, the domain and the relation of neighbours are read off the object.
+
+    Attributes:
+        subject: The object. A tool of diffprivlib with its arguments bound is a
+            `functools.partial`.
+        d_in: Distance of neighbouring databases, in the units of the measurement's input metric; 1
+            if None, and 2 for the symmetric distance of databases of a fixed size.
+        bits: As in `HostMechanism`; by default the lowest set bit is looked at, too, where outputs
+            are single reals.
+        workers: As in `HostMechanism`.
+        time_limit: Seconds of drawing in one audit; None for no limit.
+        special: As in `HostMechanism`.
+
+    Raises:
+        TypeError: The object is of no library that is known, or of a kind that cannot be audited.
+        ValueError: It states what no notion of dpjax is about.
+    """
+
+    subject: Any
+    d_in: Any = option(
+        "Distance of neighbouring databases, in units of the input metric.",
+        default=None,
+        kind="float",
+    )
+    bits: int | str | None = option("", default="auto")
+    workers: int = option("", default=0)
+    time_limit: float | None = option("", default=60.0)
+    special: str = option("", default="outcomes")
+    kind: ClassVar[str] = "object"
+    asked: ClassVar[tuple[str, str]] = (
+        "An object of OpenDP or diffprivlib, with the claim that it states.",
+        "MODULE:NAME|FILE.py:NAME",
+    )
+    batched: ClassVar[bool] = False
+    batch_size: ClassVar[int] = 1000
+    replayable: ClassVar[bool] = False
+
+    def __post_init__(self):
+        if library_of(self.subject) is None:
+            raise BadType(
+                "subject must be an object of OpenDP or diffprivlib, whose library is imported, "
+                f"but was of the type {type(self.subject).__name__}."
+            )
+        _ = self._host
+
+    @property
+    def name(self) -> str:
+        """What the object is."""
+        return self._handed.name
+
+    @property
+    def usual_pairs(self) -> Neighbors | None:
+        """The space of its neighbours, as far as it tells."""
+        return self._handed.pairs
+
+    @property
+    def stated(self) -> tuple[Notion, Any] | None:
+        """The notion and the claim that the object states."""
+        return None if self._handed.notion is None else (self._handed.notion, self._handed.claim)
+
+    def encoder(self) -> Encoder:
+        """A new encoder of its outputs."""
+        return Encoder(self.name, special=self.special, bits=self.bits)
+
+    def drawing(self) -> AbstractContextManager[Draw]:
+        """Within it, batches of raw outputs are drawn."""
+        return self._host.drawing()
+
+    def to_plain(self) -> JsonObject | None:
+        """The library, the object as the library writes it, and options; see `Source`."""
+        plain = self._handed.plain
+        if plain is None or not isinstance(self.d_in, int | float | None):
+            return None
+        return {"library": library_of(self.subject), "object": plain, **stated_options(self)}
+
+    @classmethod
+    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
+        """The object again, if its library may be imported; see `Source`."""
+        library, plain = str(content.pop("library", "")), content.pop("object", None)
+        if library not in trust.imports:
+            raise BadValue(
+                f"subject must be given, or its library be allowed: allow_import={[library]!r}."
+            )
+        return cls(made(library, plain), **known_options(cls, content))
+
+    @cached_property
+    def _handed(self) -> Handed:
+        return read(self.subject, self.d_in)
+
+    @cached_property
+    def _host(self) -> HostMechanism:
+        return HostMechanism(
+            self._handed.call,
+            batched=False,
+            workers=self.workers,
+            batch_size=self.batch_size,
+            special=self.special,
+            bits=self.bits,
+            time_limit=self.time_limit,
+        )

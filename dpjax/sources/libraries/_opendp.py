@@ -1,0 +1,214 @@
+"""Measurements of OpenDP: claim by the output measure, domain, and relation by the input metric.
+
+References:
+    The OpenDP library, user guide on measurements, domains and metrics.
+"""
+
+import re
+import warnings
+from functools import partial
+from typing import Any
+
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadType, BadValue
+from dpjax.databases import AddRemove, AnyTwo, ChangeOne, Domain, Neighbors, Within, neighbors
+from dpjax.databases.spaces import Relation
+from dpjax.notions import Epsilon, Notion, Profile, Renyi, Zcdp
+from dpjax.sources.libraries._handed import Handed
+
+_EXAMPLES = {
+    "bool": [True, False, True, False, True],
+    "String": ["a", "b", "a", "c", "a"],
+    "f32": [0.0, 1.0, 2.0, 3.0, 4.0],
+    "f64": [0.0, 1.0, 2.0, 3.0, 4.0],
+}
+"""Carrier type of an atom -> values of an example; integers for all others."""
+
+_ORDER = 2.0
+"""Order at which a curve of Renyi divergences is audited."""
+
+_BOUNDED = {"AbsoluteDistance": "absolute", "L1Distance": "l1", "L2Distance": "l2",
+            "LInfDistance": "linf"}  # fmt: skip
+"""Metric -> norm."""
+
+_FIXED_SIZE_DISTANCE = 2
+"""Symmetric distance of databases of one size that differ in one record."""
+
+
+class _Measurement:
+    """A call of a measurement, which travels to workers as the library's own text."""
+
+    def __init__(self, measurement: Any):
+        self._measurement: Any = measurement
+        self.__name__ = _name_of(measurement)
+
+    def __call__(self, database: Any) -> Any:
+        return self._measurement(database)
+
+    def __getstate__(self) -> str:
+        from opendp.mod import serialize
+
+        return serialize(self._measurement)
+
+    def __setstate__(self, text: str) -> None:
+        self.__init__(made({"text": text}))
+
+
+def read(measurement: Any, d_in: Any) -> Handed:
+    """A measurement, as `dpjax.sources.libraries._read.read` returns it."""
+    from opendp.mod import Measurement
+
+    if not isinstance(measurement, Measurement):
+        raise BadType(
+            "an object of OpenDP must be a Measurement to be audited, but was of the type "
+            f"{type(measurement).__name__}: chain a transformation with a measurement first."
+        )
+    pairs, d_in = _pairs_of(measurement, d_in)
+    notion, claim = _claim_of(measurement, d_in)
+    call = _Measurement(measurement)
+    return Handed(call.__name__, call, notion, claim, pairs, _plain(call))
+
+
+def made(plain: JsonObject) -> Any:
+    """A measurement from the library's own text."""
+    from opendp.mod import deserialize, enable_features
+
+    # Constructors refuse without the features with which the measurement was made.
+    enable_features("contrib", "honest-but-curious")
+    return deserialize(str(plain["text"]))
+
+
+def _plain(call: _Measurement) -> JsonObject | None:
+    try:
+        return {"text": call.__getstate__()}
+    except Exception:  # Functions of users do not serialise.
+        return None
+
+
+def _name_of(measurement: Any) -> str:
+    """Names of the constructors, in their order, such as "make_sum >> make_laplace"."""
+    names: list[str] = []
+
+    def walk(node: Any) -> None:
+        made_by = getattr(node, "__opendp_dict__", None)
+        if made_by is None:
+            return
+        given = made_by["__kwargs__"]
+        parts = [given[key] for key in ("transformation0", "transformation1") if key in given]
+        parts = [given[key] for key in ("transformation0", "measurement1") if key in given] or parts
+        for part in parts:
+            walk(part)
+        if not parts and made_by["__function__"].startswith("make_"):
+            names.append(made_by["__function__"])
+
+    walk(measurement)
+    return " >> ".join(names) or "OpenDP measurement"
+
+
+def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, Any]:
+    """What the privacy map states at a distance, compared with as it is returned."""
+    measure, stated = str(measurement.output_measure), measurement.map(d_in)
+    if measure == "MaxDivergence":
+        return Epsilon(), _finite(stated, measure, d_in)
+    if measure == "Approximate(MaxDivergence)":
+        epsilon, delta = stated
+        return Epsilon(float(delta)), _finite(epsilon, measure, d_in)
+    if measure == "ZeroConcentratedDivergence":
+        return Zcdp(), _finite(stated, measure, d_in)
+    if measure == "SmoothedMaxDivergence":
+        return Profile(), stated
+    if measure == "Approximate(ZeroConcentratedDivergence)" and not stated[1]:
+        return Zcdp(), _finite(stated[0], measure, d_in)
+    if measure.startswith("RenyiDivergence"):
+        return Renyi(_ORDER), _finite(stated(_ORDER), measure, d_in)
+    raise BadValue(
+        f"subject must state its privacy by a measure that dpjax has a notion for, but has "
+        f"{measure}: wrap it by a combinator of OpenDP, such as make_zCDP_to_approxDP, or audit "
+        "dpjax.HostMechanism(subject, batched=False) with a notion and a claim."
+    )
+
+
+def _finite(level: float, measure: str, d_in: Any) -> float:
+    if not level < float("inf"):
+        raise BadValue(
+            f"subject must state a finite {measure} at d_in = {d_in!r}, but states {level!r}: "
+            "nothing could refute that."
+        )
+    return float(level)
+
+
+def _pairs_of(measurement: Any, d_in: Any) -> tuple[Neighbors | None, Any]:
+    """The space of neighbours, and the distance; no space for domains that are not read."""
+    domain, metric = measurement.input_domain, str(measurement.input_metric)
+    kind, atom, size = type(domain).__name__, domain, None
+    if kind == "VectorDomain":
+        atom, size = domain.element_domain, domain.size
+    of_records = metric.partition("(")[0]
+    counts = of_records in ("SymmetricDistance", "InsertDeleteDistance")
+    if d_in is None:
+        d_in = _FIXED_SIZE_DISTANCE if counts and size is not None else 1
+    relation = _relation_of(of_records, d_in)
+    if relation is None or type(atom).__name__ != "AtomDomain":
+        return None, d_in
+    carrier = str(atom.carrier_type)
+    bounds, categories = _bounds_of(atom), _categories_of(measurement)
+    example = categories or _example(carrier, bounds, size)
+    made_of = Domain(
+        bounds=bounds,
+        categories=categories,
+        nan=carrier in ("f32", "f64") and bool(atom.nan),
+        infinite=carrier in ("f32", "f64") and bounds is None and relation.of_records,
+        size=size if relation.of_records else None,
+        member=partial(_is_member, domain),
+    )
+    like: Any = example if kind == "VectorDomain" else example[0]
+    return neighbors(like, relation, made_of), d_in
+
+
+def _is_member(domain: Any, database: Any) -> bool:
+    """Whether a database is in the domain, without the warnings about numbers out of range."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return bool(domain.member(database))
+
+
+def _relation_of(metric: str, d_in: Any) -> Relation | None:
+    if metric == "SymmetricDistance":
+        return AddRemove(int(d_in))
+    if metric == "InsertDeleteDistance":
+        return AddRemove(int(d_in), ordered=True)
+    if metric == "ChangeOneDistance":
+        return ChangeOne(int(d_in))
+    if metric == "HammingDistance":
+        return ChangeOne(int(d_in), ordered=True)
+    if metric == "DiscreteDistance":
+        return AnyTwo()
+    if metric in _BOUNDED:
+        return Within(float(d_in), _BOUNDED[metric])
+    return None
+
+
+def _bounds_of(atom: Any) -> tuple[float, float] | None:
+    try:
+        return atom.bounds
+    except Exception:  # The library raises where an atom has none.
+        return None
+
+
+def _categories_of(measurement: Any) -> list[Any] | None:
+    """Categories of randomised response, which its domain does not hold."""
+    made_by = getattr(measurement, "__opendp_dict__", {"__kwargs__": {}})["__kwargs__"]
+    found = made_by.get("categories")
+    return list(found) if found else None
+
+
+def _example(carrier: str, bounds: tuple[float, float] | None, size: int | None) -> list[Any]:
+    """Values of the carrier type, within the bounds."""
+    values: list[Any] = _EXAMPLES.get(carrier, [0, 1, 2, 3, 4])
+    if bounds is not None:
+        low, high = bounds
+        values = [low + (high - low) * step / 4 for step in range(5)]
+        if not re.match("f", carrier):
+            values = [int(value) for value in values]
+    count = len(values) if size is None else size
+    return [values[place % len(values)] for place in range(count)]

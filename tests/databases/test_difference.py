@@ -1,0 +1,94 @@
+"""In what two wide databases differ, in words."""
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.databases import difference
+
+ZEROS = np.zeros(50)
+NO_SEVEN = [n for n in range(40) if n != 7]
+
+
+def changed(array, place, value):
+    array = np.array(array)
+    array[place] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    ("database", "neighbor", "said"),
+    [
+        (ZEROS, changed(ZEROS, 49, 1.0), "entry 49: 0.0 and 1.0"),
+        ([0] * 50, [0] * 49 + [1], "entry 49: 0 and 1"),
+        (ZEROS, ZEROS + 1,
+         "entry 0: 0.0 and 1.0; entry 1: 0.0 and 1.0; entry 2: 0.0 and 1.0; 47 more"),
+        (np.arange(60.0).reshape(20, 3), changed(np.arange(60.0).reshape(20, 3), (4, 1), -1.0),
+         "entry 4, 1: 13.0 and -1.0"),
+        (list(range(40)), NO_SEVEN, "entry 7 is missing in the neighbor: 7"),
+        (NO_SEVEN, list(range(40)), "entry 7 is missing in the database: 7"),
+        (np.arange(60.0).reshape(20, 3), np.delete(np.arange(60.0).reshape(20, 3), 2, axis=0),
+         "row 2 is missing in the neighbor: (6.0, 7.0, 8.0)"),
+        ({"ages": ZEROS, "k": 3}, {"ages": changed(ZEROS, 3, 9.0), "k": 3},
+         "'ages', entry 3: 0.0 and 9.0"),
+        ({"ages": ZEROS, "k": 3}, {"ages": ZEROS, "k": 4}, "'k': 3 and 4"),
+        ({"ages": ZEROS, "k": 3}, {"ages": ZEROS}, "'k' is missing in the neighbor"),
+        (["yes"] * 30, ["yes"] * 29 + ["no"], "entry 29: 'yes' and 'no'"),
+        # NaN in both is no difference.
+        (changed(ZEROS, 2, np.nan), changed(changed(ZEROS, 2, np.nan), 3, 1.0),
+         "entry 3: 0.0 and 1.0"),
+    ],
+)  # fmt: skip
+def test_places_by_hand(database, neighbor, said):
+    assert difference(database, neighbor) == said
+
+
+def test_short_and_strange_databases_are_shown_whole():
+    class Odd:
+        def __repr__(self):
+            return "odd" * 50
+
+        def __eq__(self, other):
+            raise RuntimeError("not compared")
+
+    cyclic = [0.0] * 50
+    cyclic.append(cyclic)
+    for database, neighbor in (
+        (0.0, 1.0), ([1.0, 2.0], [1.0, 3.0]), (Odd(), Odd()), (cyclic, [0.0] * 50),
+        (ZEROS, ZEROS), (ZEROS, ZEROS[:, None]), ("a" * 99, "b" * 99),
+        # What is left is no part of the other.
+        (list(range(40)), list(range(100, 139))),
+    ):  # fmt: skip
+        assert difference(database, neighbor) is None
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library):
+    frames = pytest.importorskip(library)
+    age, name = list(range(30, 60)), [f"person {n}" for n in range(30)]
+    whole = frames.DataFrame({"age": age, "name": name})
+    less = frames.DataFrame({"age": age[:2] + age[3:], "name": name[:2] + name[3:]})
+    other = frames.DataFrame({"age": [*age[:-1], 99], "name": name})
+    assert difference(whole, less) == "row 2 is missing in the neighbor: (32, 'person 2')"
+    assert difference(whole, other) == "row 29, age: 59 and 99"
+    assert difference(whole, frames.DataFrame({"age": age})) is None
+
+
+def test_a_result_shows_the_difference(tmp_path):
+    neighbor = changed(ZEROS, 49, 1.0)
+
+    def total(rows, num_samples, rng):
+        return rows.sum() + rng.laplace(0.0, 0.5, num_samples)
+
+    pairs, few = [(ZEROS, neighbor)], dpjax.Events(2000, 5000)
+    result = dpjax.audit(dpjax.HostMechanism(total), pairs, method=few, claim=1.0)
+    assert "  databases    entry 49: 0.0 and 1.0\n" in str(result)
+    (story,) = (s for s in result.page(".md").sections if s.title == "The witness")
+    assert story.paragraphs[0] == "The two databases (pair 0) differ: entry 49: 0.0 and 1.0."
+    assert dpjax.AuditResult.from_json(result.to_json()).witness == result.witness
+    with pytest.raises(AssertionError, match=r"pair         pair 0: entry 49: 0\.0 and 1\.0\n"):
+        dpjax.testing.assert_private(
+            dpjax.HostMechanism(total), 1.0, pairs=pairs, num_samples=4000, num_confirm=9000
+        )
+    # The whole is kept as it is.
+    assert result.witness.neighbor == neighbor.tolist()

@@ -1,0 +1,250 @@
+"""Spaces of neighbours: every pair that is proposed or varied is checked by a naive twin."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpjax import Domain, neighbors
+from dpjax.databases import AddRemove, AnyTwo, ChangeOne, Pairs, Within
+from dpjax.databases.spaces._forms import form_of
+
+pd = pytest.importorskip("pandas")
+
+BOUNDED = Domain(bounds=(0.0, 10.0))
+
+
+def rows_of(database):
+    """The records of any database of these tests, written apart from the library."""
+    if isinstance(database, pd.DataFrame):
+        return [tuple(row) for row in database.to_numpy(object)]
+    if isinstance(database, dict):
+        return list(zip(*(np.asarray(c).tolist() for c in database.values()), strict=True))
+    if isinstance(database, tuple) and database and isinstance(database[0], np.ndarray):
+        return [(*np.atleast_1d(x).tolist(), y) for x, y in zip(*database, strict=True)]
+    if isinstance(database, np.ndarray):
+        return [tuple(row) if isinstance(row, list) else row for row in database.tolist()]
+    return list(database)
+
+
+def values_of(database):
+    rows = [row if isinstance(row, tuple) else (row,) for row in rows_of(database)]
+    return [v for row in rows for v in (row[0].values() if isinstance(row[0], dict) else row)]
+
+
+def multiset_distance(one, other):
+    """Records in one and not in the other, by counting; NaN is itself and -0.0 is not 0.0."""
+    counts = [Counter(map(repr, rows_of(side))) for side in (one, other)]
+    return sum(((counts[0] - counts[1]) + (counts[1] - counts[0])).values())
+
+
+EXAMPLES = [
+    [1.0, 2.0, 3.0],
+    [1, 2, 3],
+    (0.5, 0.25),
+    ["a", "b"],
+    [True, False],
+    [{"age": 3, "town": "x"}, {"age": 5, "town": "y"}],
+    np.array([1.0, 2.0]),
+    np.array([[1.0, 2.0], [3.0, 4.0]]),
+    np.array([1, 2, 3], np.int32),
+    (np.ones((3, 2)), np.array([0, 1, 0])),
+    {"x": np.arange(3.0), "y": ["a", "b", "a"]},
+    pd.DataFrame({"age": [3, 5], "town": ["x", "y"], "pay": [1.5, 2.5]}),
+    "text",
+    b"\x01\x02",
+]
+
+
+def every_pair(space):
+    """The first proposal, and variations of variations."""
+    found = space.proposed()
+    for number, pair in enumerate(found[:40]):
+        varied = space.varied(pair, (1, number))
+        if varied is not None:
+            found.append(varied)
+            again = space.varied(varied, (2, number))
+            found += [] if again is None else [again]
+    return found
+
+
+@pytest.mark.parametrize("like", EXAMPLES, ids=lambda like: type(like).__name__)
+@pytest.mark.parametrize("relation", ["add-remove", "change-one"])
+def test_no_pair_outside_of_the_relation(like, relation):
+    pairs = every_pair(neighbors(like, relation))
+    # A dozen at least, of one form, none of equal databases.
+    assert len(pairs) >= 12
+    for pair in pairs:
+        assert type(pair.database) is type(pair.neighbor) is type(like)
+        sizes = [len(rows_of(side)) for side in pair[:2]]
+        distance = multiset_distance(*pair[:2])
+        if relation == "add-remove":
+            assert distance <= 1 and abs(sizes[0] - sizes[1]) <= 1
+        else:
+            assert distance <= 2 and sizes[0] == sizes[1]
+        assert repr(rows_of(pair.database)) != repr(rows_of(pair.neighbor))
+
+
+def test_bounds_nan_and_size():
+    for domain in (BOUNDED, Domain(bounds=(0.0, 10.0), nan=True), Domain(bounds=(0, 10), size=3)):
+        pairs = every_pair(neighbors([1.0, 2.0, 3.0], AddRemove(2), domain))
+        values = [v for pair in pairs for side in pair[:2] for v in side]
+        finite = [v for v in values if not math.isnan(v)]
+        assert all(0 <= v <= 10 for v in finite)
+        assert (len(finite) < len(values)) == domain.nan
+        if domain.size is not None:
+            assert {len(side) for pair in pairs for side in pair[:2]} == {3}
+        # The extreme values, and those beside them, are among what is tried.
+        tried = set(map(repr, finite))
+        assert {"0.0", "-0.0", "10.0", repr(math.nextafter(10.0, 0.0)), "5e-324"} <= tried
+
+
+def test_what_is_tried():
+    pairs = neighbors([1.0, 2.0, 3.0], domain=BOUNDED, num_pairs=1000).proposed()
+    held = [(pair.database, pair.neighbor) for pair in pairs]
+    assert ([], [10.0]) in held and ([10.0] * 3, [10.0] * 4) in held
+    assert any(sorted(x) == sorted(y[:-1]) and x != y[:-1] for x, y in held)  # in another order
+    assert ([1.0, 2.0, 3.0], [2.0, 3.0]) in held  # one record less
+    flips = {y[-1] for x, y in neighbors(b"\x05", "change-one", num_pairs=1000) if x == b"\x05"}
+    assert {5 ^ 1 << bit for bit in range(8)} <= flips  # each bit alone
+
+
+def test_ordered_relations_keep_the_order():
+    def is_subsequence(short, long):
+        rest = iter(long)
+        return all(any(a == b for b in rest) for a in short)
+
+    for pair in every_pair(neighbors([1, 2, 3], AddRemove(1, ordered=True))):
+        short, long = sorted(pair[:2], key=len)
+        assert len(long) - len(short) == 1 and is_subsequence(short, long)
+    for pair in every_pair(neighbors([1, 2, 3], ChangeOne(1, ordered=True))):
+        assert sum(a != b for a, b in zip(*pair[:2], strict=True)) == 1
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+@pytest.mark.parametrize("like", [[0.0, 0.0, 0.0], np.zeros(2), [0, 0]], ids=repr)
+def test_vectors_within_a_distance(norm, like):
+    distance = 1.0
+    reached = []
+    for pair in every_pair(neighbors(like, Within(distance, norm))):
+        sides = [np.asarray(side, object).tolist() for side in pair[:2]]
+        gaps = [abs(Fraction(a) - Fraction(b)) for a, b in zip(*sides, strict=True)]
+        total = {"l1": sum(gaps), "linf": max(gaps), "l2": sum(g * g for g in gaps)}[norm]
+        # Vectors that differ by the sign of a zero alone are neighbours of one another, too.
+        assert total <= 1 and repr(pair.database) != repr(pair.neighbor)
+        reached.append(float(total))
+    # Most pairs are at the whole distance, but for rounding; of integers the largest there is.
+    assert sum(value > 0.99 for value in reached) > len(reached) / 2
+
+
+def test_numbers_and_any_two():
+    for x, y in neighbors(2.0, Within(0.5), Domain(bounds=(0, 3))):
+        assert 0 <= x <= 3 and 0 <= y <= 3 and 0 < abs(Fraction(x) - Fraction(y)) <= 0.5
+    for x, y in neighbors(7, Within(2.0)):
+        assert isinstance(x, int) and isinstance(y, int) and 0 < abs(x - y) <= 2
+    space = neighbors("a", AnyTwo(), Domain(categories=["a", "b", "c"]))
+    assert {frozenset(pair) for pair in space} == {
+        frozenset("ab"), frozenset("ac"), frozenset("bc")
+    }  # fmt: skip
+
+
+def test_members_alone():
+    """What a domain's own test refuses, or raises at, is not proposed."""
+
+    def member(database):
+        if 0.0 in database:
+            raise ValueError("no zeros")
+        return len(database) < 4
+
+    pairs = every_pair(neighbors([1.0, 2.0, 3.0], domain=Domain(member=member)))
+    assert all(0.0 not in side and len(side) < 4 for pair in pairs for side in pair[:2])
+
+
+def test_the_same_seed_gives_the_same_pairs():
+    first, again, other = (
+        [repr(pair) for pair in neighbors([1.0, 2.0], num_pairs=50, seed=seed).proposed()]
+        for seed in (3, 3, 4)
+    )
+    assert first == again and len(first) == len(set(first)) == 50 and first != other
+
+
+@pytest.mark.parametrize("like", EXAMPLES, ids=lambda like: type(like).__name__)
+def test_forms_are_taken_apart_and_put_together(like):
+    form = form_of(like)
+    again = form.database(form.records(like))
+    assert type(again) is type(like)
+    if isinstance(like, pd.DataFrame):
+        pd.testing.assert_frame_equal(again, like)
+    else:
+        assert repr(again) == repr(like)
+    assert len(form.records(form.database(form.records(like)[:1]))) == 1
+
+
+def test_pairs_of_numbers_are_pairs_of_arrays():
+    stacked = Pairs.of([*neighbors(np.zeros(2), Within(1.0, "l1"), Domain(bounds=(-2, 2)))])
+    assert stacked.database.shape[1:] == (2,)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: neighbors(3.0), TypeError, "like must be a list or tuple of records"),
+        (
+            lambda: neighbors([1], "hamming"),
+            ValueError,
+            "relation 'hamming' is not known; did you mean",
+        ),
+        (lambda: neighbors([1], 3), TypeError, "relation must be 'add-remove', 'change-one'"),
+        (lambda: neighbors([1], domain=(0, 1)), TypeError, "domain must be dpjax.databases.Domain"),
+        (lambda: neighbors([1], num_pairs=0), ValueError, "num_pairs must be an integer >= 1"),
+        (lambda: Domain(bounds=(1, 0)), ValueError, "bounds must have low < high"),
+        (lambda: Domain(categories=[]), ValueError, "categories must hold at least one value"),
+        (lambda: Domain(size=0), ValueError, "size must be an integer >= 1"),
+        (lambda: Domain(member=3), TypeError, "member must be a function, but was 3"),
+        (lambda: Within(0.0), ValueError, "distance must be"),
+        (lambda: Within(1.0, "l3"), ValueError, "norm 'l3' is not known; did you mean"),
+        (
+            lambda: neighbors([1.0], domain=Domain(member=lambda x: False)).proposed(),
+            ValueError,
+            "like must have neighbours in the domain",
+        ),
+    ],
+)
+def test_refusals(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("relation", "database", "neighbor", "expected"),
+    [
+        (AddRemove(), [1, 2], [2, 1, 3], True),
+        (AddRemove(), [1, 2], [1, 3], False),
+        (AddRemove(2), [1, 2], [1, 3], True),
+        (AddRemove(), [math.nan], [math.nan, 1.0], True),
+        (AddRemove(), [0.0], [-0.0], False),
+        (AddRemove(), [1], [1.0], False),
+        (AddRemove(1, ordered=True), [1, 2], [2, 1, 3], False),
+        (AddRemove(1, ordered=True), [1, 2, 3], [1, 3], True),
+        (ChangeOne(), [1, 2], [3, 1], True),
+        (ChangeOne(), [1, 2], [3, 4], False),
+        (ChangeOne(), [1, 2], [1], False),
+        (ChangeOne(1, ordered=True), [1, 2], [2, 1], False),
+        (ChangeOne(2, ordered=True), [1, 2], [2, 1], True),
+        (Within(0.1), 0.2, 0.1, True),
+        # In binary, 0.3 - 0.2 is below 0.1 and 0.1 + 0.2 above 0.3.
+        (Within(0.1), 0.3, 0.2, True),
+        (Within(0.1), 0.2, 0.30000000000000004, False),
+        (Within(1.0, "l2"), [0.0, 0.0], [0.8, 0.6], False),
+        (Within(1.0, "l2"), [0.0, 0.0], [0.8, 0.59], True),
+        (Within(1.0, "l1"), [0.0, 0.0], [0.5, 0.5], True),
+        (Within(1.0, "l1"), [0.0, 0.0], [0.5, 0.75], False),
+        (Within(1.0, "linf"), [0.0, 0.0], [1.0, -1.0], True),
+        (Within(1.0, "linf"), [0.0, 0.0], [1.0, -1.5], False),
+        (Within(1.0), math.inf, math.inf, False),
+    ],
+)
+def test_relations(relation, database, neighbor, expected):
+    assert relation.holds(database, neighbor) == relation.holds(neighbor, database) == expected

@@ -1,0 +1,106 @@
+"""A hunt: cases are read, draws come from another process, and records give the same bound."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpjax.databases import ChangeOne, Domain
+from dpjax.hunting import Environment, environment_of, hunt, read_case
+
+LEAK = '''
+"""A sum that forgets to clip."""
+
+package = "nothing"
+claim = 1.0
+pairs = [([0.5, 0.25], [0.5]), ([0.5, 0.25], [0.5, 0.25, 8.0])]
+draws = 3_000
+
+
+def draw(values):
+    import random
+
+    print("what a library prints is no answer")
+    if len(values) == 3 and values[0] < 0.1:
+        raise ArithmeticError
+    return sum(values) + random.expovariate(1.0) - random.expovariate(1.0)
+'''
+
+
+@pytest.fixture
+def case(tmp_path):
+    path = tmp_path / "leak.py"
+    path.write_text(LEAK)
+    return read_case(path)
+
+
+def here(case):
+    """This interpreter, as the environment of a release."""
+    return [Environment("nothing==1.0", Path(sys.executable))]
+
+
+def test_a_fault_is_found_and_its_record_gives_the_same_bound(case, tmp_path):
+    (found,) = hunt([case], here, tmp_path / "draws", seconds=60.0)
+    assert found.failure == "" and found.result.verdict == "violated"
+    row = json.loads(json.dumps(found.row))
+    assert row["release"] == "nothing==1.0" and row["case"] == "A sum that forgets to clip."
+    # A record of 8 has a level of 8, of which three thousand draws show a part.
+    assert 2 < found.result.lower_bound <= 8
+    (again,) = hunt([case], here, tmp_path / "draws", again=True)
+    assert again.spec == "nothing==1.0"
+    assert again.result.lower_bound == found.result.lower_bound
+    assert again.result.witness == found.result.witness
+
+
+def test_a_space_of_neighbours(tmp_path):
+    path = tmp_path / "space.py"
+    text = LEAK.replace("pairs = [", "unused = [") + "\nlike = [0.5, 0.25]\n"
+    path.write_text(text + "relation, domain = ('change-one', 2), {'bounds': (0.0, 8.0)}\n")
+    space = read_case(path).pairs
+    assert space.relation == ChangeOne(2) and space.domain == Domain(bounds=(0.0, 8.0))
+    assert space.allows([1.0, 2.0], [3.0, 4.0]) and not space.allows([1.0], [9.0])
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("import os; os._exit(0)", "the process of the release ended"),
+        ("raise SystemExit", "the process of the release ended"),
+    ],
+)
+def test_a_release_that_ends_is_a_row(tmp_path, body, message):
+    path = tmp_path / "ends.py"
+    text = f"package, claim, pairs = 'x', 1.0, [(0, 1)]\ndef draw(value):\n    {body}\n"
+    path.write_text(text)
+    (found,) = hunt([read_case(path)], here, tmp_path / "draws", seconds=5.0)
+    assert found.result is None and message in found.failure
+    assert not list((tmp_path / "draws").glob("*.gz"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("claim = 1.0\ndef draw(x): pass", "must set package"),
+        ("package = 'x'\ndef draw(x): pass", "must set claim"),
+        ("package, claim = 'x', 1.0", "must set draw"),
+        ("package, claim, draw = 'x', 1.0, 3", r"must have a function draw\(database\)"),
+        ("package, claim = 'x', -1.0\ndef draw(x): pass", "claim must be"),
+        ("package, claim = 'x', 1.0\ndef draw(x): pass", "must set pairs, or like"),
+        ("1 / 0", "cannot be run: ZeroDivisionError"),
+    ],
+)
+def test_cases_that_are_none(tmp_path, text, message):
+    path = tmp_path / "case.py"
+    path.write_text(text)
+    with pytest.raises((ValueError, TypeError), match=message):
+        read_case(path)
+
+
+@pytest.mark.parametrize(
+    "spec", ["--index-url=http://x", "x @ http://y/z.whl", "../folder", "a b", ""]
+)
+def test_nothing_but_releases_is_installed(tmp_path, spec):
+    with pytest.raises(ValueError, match="packages must be PACKAGE==VERSION"):
+        environment_of(spec, [], tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,133 @@
+"""The search of pairs by counts: it finds the pair that breaks, and leaves the bound alone."""
+
+import time
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpjax
+from dpjax import Domain, HostMechanism, neighbors
+from dpjax.databases import Within
+
+CONFIDENCE = 1 - 1e-6
+
+
+def laplace(database, num_samples, seed):
+    return np.random.default_rng(seed).laplace(database, 1.0, num_samples)
+
+
+def coin(database, num_samples, seed):
+    """Shows a bit with odds of e^(2 database): the level of (-d, d) is 2 d."""
+    rng = np.random.default_rng(seed)
+    return (rng.random(num_samples) < 1 / (1 + np.exp(-2 * database))).astype(int)
+
+
+def clipped_sum(database, num_samples, seed):
+    """A sum that should clip its records to [0, 1] and forgets those of a single record."""
+    total = np.clip(database, 0, 1).sum() if len(database) > 1 else np.sum(database)
+    return np.random.default_rng(seed).laplace(total, 1.0, num_samples)
+
+
+@pytest.mark.parametrize("function", [laplace, coin])
+def test_one_pair_of_three_hundred_is_found(function):
+    """Level 2 against at most 1 elsewhere, by 36,000 draws; in at least 4 of 5 keys."""
+    found = 0
+    for key in range(5):
+        rng = np.random.default_rng(key)
+        levels = rng.uniform(0, 1, 300)
+        levels[rng.integers(300)] = 2.0
+        pairs = [(-level / 2, level / 2) for level in levels.tolist()]
+        best = dpjax.search_pairs(HostMechanism(function), pairs, key=key)
+        assert best.num_draws < 37_000 and len(best.pairs) == len(best.estimates) == 3
+        found += (-1.0, 1.0) in zip(*best.pairs.sides, strict=True)
+    assert found >= 4
+
+
+def test_a_space_is_searched_and_the_bound_made_of_other_draws():
+    space = neighbors([0.5, 0.25], domain=Domain(bounds=(0.0, 8.0)))
+    result = dpjax.audit(
+        HostMechanism(clipped_sum),
+        space,
+        claim=1.0,
+        confidence=CONFIDENCE,
+        method=dpjax.Events(num_draws=20_000),
+    )
+    assert result.verdict == "violated"
+    # A record of 8 alone: the level is 8. Twenty thousand draws show more than half of it.
+    assert 4 < result.lower_bound <= 8
+    assert any("proposed pairs and their variations" in note for note in result.notes)
+    again = dpjax.rerun(result, HostMechanism(clipped_sum))
+    assert again.lower_bound == result.lower_bound and again.witness == result.witness
+
+
+def test_choosing_costs_no_confidence():
+    """Equal laws at all databases: at most 5% of bounds are above 0; false alarm below 1e-5."""
+
+    def nothing(database, num_samples, seed):
+        return np.random.default_rng(seed).integers(0, 4, num_samples)
+
+    space, above = neighbors([1.0, 2.0], num_pairs=12), 0
+    for key in range(40):
+        method = dpjax.Events(num_draws=2000)
+        found = dpjax.audit(HostMechanism(nothing), space, method=method, confidence=0.95, key=key)
+        above += found.lower_bound > 0
+    assert above <= stats.binom.isf(1e-5, 40, 0.05)
+
+
+def test_variations_find_what_was_not_proposed():
+    """The level grows with the first number; no proposal is near 700, and variations get there."""
+
+    def peak(database, num_samples, seed):
+        gap = abs(database[1] - database[0]) * np.exp(-(((database[0] - 700) / 100) ** 2))
+        return np.random.default_rng(seed).laplace(3 * gap, 1.0, num_samples)
+
+    space = neighbors([5.0, 6.0], Within(1.0, "linf"), Domain(bounds=(0, 1000)), num_pairs=60)
+
+    def level(pair):
+        return max(3 * np.exp(-(((side[0] - 700) / 100) ** 2)) for side in pair[:2])
+
+    found = dpjax.search_pairs(HostMechanism(peak), space, keep=1)
+    (best,) = zip(*found.pairs.sides, strict=True)
+    assert max(map(level, space.proposed())) < 0.1 and level(best) > 0.5
+    assert space.allows(*best) and found.pairs.labels[0].endswith("varied")
+
+
+def test_time_limits_hold_where_paces_differ():
+    """A thousandfold slower at half of the databases: the limit holds, and a pair is audited."""
+
+    def uneven(database):
+        if database > 1.5:
+            time.sleep(0.05)
+        return database + np.random.default_rng().laplace()
+
+    space = neighbors(1.0, Within(1.0), Domain(bounds=(0, 5)))
+    start = time.perf_counter()
+    result = dpjax.audit(HostMechanism(uneven, batched=False, time_limit=4.0), space)
+    # Two seconds more for a busy machine, on which a slow call may come last.
+    assert time.perf_counter() - start < 6.0
+    assert result.lower_bound > 0
+
+
+def test_refusals():
+    space = neighbors([1.0])
+    with pytest.raises(ValueError, match=r"budget must be at least .* draws for"):
+        dpjax.search_pairs(HostMechanism(laplace), space, budget=100)
+    with pytest.raises(ValueError, match="pairs must be given: a list of"):
+        dpjax.search_pairs(HostMechanism(laplace))
+    with pytest.raises(ValueError, match="two different databases"):
+        dpjax.testing.assert_private(HostMechanism(laplace), 1.0, [(1.0, 1.0)])
+
+
+def test_a_space_in_an_assertion():
+    space = neighbors([0.5, 0.25], domain=Domain(bounds=(0.0, 8.0)))
+    with pytest.raises(AssertionError, match="is not 1-differentially private"):
+        dpjax.testing.assert_private(
+            HostMechanism(clipped_sum), 1.0, space, num_samples=2000, num_confirm=2000
+        )
+
+
+def test_a_space_for_what_jax_draws():
+    space = neighbors(0.0, Within(1.0), Domain(bounds=(-2, 2)))
+    result = dpjax.audit(dpjax.mechanisms.Laplace(1.0), space, confidence=CONFIDENCE)
+    assert 0.8 < result.lower_bound <= 1.0

@@ -1,0 +1,94 @@
+"""What a result means in chances of guessing right, against Bayes' rule and the counts."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.mechanisms import Gaussian, Laplace, RandomizedResponse
+from dpjax.results._meaning import meaning, right_at
+
+ONE, FEW = [(0.0, 1.0)], dpjax.Events(2000, 5000)
+
+
+def audited(mechanism=None, **options):
+    return dpjax.audit(mechanism or Laplace(1.0), ONE, **{"method": FEW, **options})
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 5.0, 800.0])
+def test_bayes_rule(epsilon):
+    """Randomized response tells the truth with odds e^epsilon: the guess is the answer."""
+    assert right_at(epsilon) == pytest.approx(1 - 1 / (1 + math.exp(min(epsilon, 700.0))), abs=1e-9)
+    if 0 < epsilon < 20:
+        # Posterior of two equally likely databases after an output with the ratio e^epsilon.
+        p, q = 0.2 * math.exp(epsilon) / (1 + math.exp(epsilon)), 0.2 / (1 + math.exp(epsilon))
+        assert right_at(epsilon) == pytest.approx(p / (p + q))
+
+
+def test_a_broken_promise():
+    result = audited(claim=0.5)
+    first, second = meaning(result)
+    assert first == (
+        "Take two databases that differ in one person: somebody who guesses which of them was used "
+        "is right with a probability of 50 % before seeing an output, and the claim promises at "
+        "most 62.2 % after any output."  # e^0.5 / (1 + e^0.5) = 0.6225
+    )
+    least = float(second.split("at least ")[1].split(" %")[0])
+    bound = 100 * math.exp(result.lower_bound) / (1 + math.exp(result.lower_bound))
+    assert least <= bound < least + 0.1 and second.endswith(" %, which breaks the promise.")
+
+
+def test_a_promise_that_was_kept_so_far_and_none():
+    kept, open_ = (meaning(audited(claim=claim))[1] for claim in (3.0, None))
+    assert kept.endswith("%; that keeps the promise so far, and does not prove it.")
+    assert open_.endswith(" %.") and "promise" not in " ".join(meaning(audited()))
+    nothing = meaning(dpjax.audit(Laplace(1.0), [(0.0, 0.0), (0.0, 1e-9)], method=FEW, claim=1.0))
+    assert nothing[1].startswith("This audit found no output after which the guess is better")
+
+
+def test_of_several_records_the_pair_is_what_is_guessed():
+    """e^(3 * 0.5) / (1 + e^(3 * 0.5)) = 0.8176."""
+    first, _ = meaning(dpjax.audit(Laplace(1.0), [(0.0, 3.0)], method=FEW, claim=0.5, distance=3))
+    assert "differ in 3 people" in first and "at most 81.8 % after" in first
+
+
+def test_other_notions_guess_by_the_event():
+    """Between N(0, 1) and N(1, 1) a half-line is right in at most Phi(1/2) = 69.1 % of cases."""
+    result = audited(Gaussian(1.0), notion=dpjax.TotalVariation(), claim=0.1)
+    said, more = meaning(result)
+    right = float(said.split("about ")[1].split(" %")[0])
+    first, second = result.witness.event_counts
+    assert right == pytest.approx(50 + 50 * abs(first - second) / 5000, abs=0.051)
+    # 4.5 standard errors of a difference of two shares of 5000.
+    assert right < 69.15 + 100 * 4.5 * math.sqrt(0.25 / 5000 / 2)
+    assert more == "The claim does not allow an event that tells the two apart so well."
+    kept = meaning(audited(Gaussian(1.0), notion=dpjax.Gdp(), claim=3.0))
+    assert kept[1].startswith("The claim allows that; whether")
+    assert len(meaning(audited(notion=dpjax.Epsilon(1e-3)))) == 1
+
+
+def test_where_nothing_can_be_said():
+    histogram = dpjax.audit(
+        RandomizedResponse(1.0), method=dpjax.Histogram(least_probability=0.2, order=2.0)
+    )
+    assert meaning(histogram) == []
+    rng = np.random.default_rng(0)
+    chains = [np.cumsum(rng.normal(size=900)) for _ in range(2)]
+    doubtful = dpjax.audit(dpjax.Recorded(*chains), claim=0.1)
+    assert doubtful.verdict == "doubtful"
+    assert meaning(doubtful)[1] == "This audit cannot say how well such a guess does."
+
+
+def test_the_page_begins_with_it_and_names_the_unit():
+    titles = [section.title for section in audited(claim=0.5).page(".md").sections]
+    assert titles[:3] == ["What this means", "What was claimed", "What was shown"]
+    for notion, unit in (
+        (dpjax.Epsilon(), "natural logarithm"), (dpjax.Gdp(), "standard deviations"),
+        (dpjax.Profile(), "Delta is a probability"), (dpjax.Renyi(2), "Renyi divergence"),
+        (dpjax.Zcdp(), "nats"), (dpjax.TotalVariation(), "difference of two"),
+        (dpjax.TradeOff(), "difference of two"), (dpjax.Epsilon(1e-3), "natural logarithm"),
+    ):  # fmt: skip
+        shown = audited(notion=notion).page(".md").sections
+        (section,) = (part for part in shown if part.title == "What was shown")
+        assert unit in section.paragraphs[0]

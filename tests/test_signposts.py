@@ -1,0 +1,159 @@
+"""What a new user gives to `audit` first, and the words that say what fits and where it goes."""
+
+import jax
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.cli._audit_options import TABLE
+from dpjax.cli._table import options_of
+from dpjax.core.wording import in_options
+from dpjax.databases import Pairs
+
+ONE = [(0.0, 1.0)]
+OPTIONS = options_of(TABLE)
+
+
+def release(key, count):
+    return count + jax.random.laplace(key)
+
+
+def batch(database, num_samples):
+    return np.random.default_rng().laplace(database, 1.0, num_samples)
+
+
+def one(database):
+    return np.random.laplace(database)
+
+
+def seeded(database, seed):
+    return np.random.default_rng(seed).laplace(database)
+
+
+def unknown(left, right):
+    return np.asarray(left) + np.asarray(right)
+
+
+class Net(type("Module", (), {"__module__": "torch.nn.modules.module"})):
+    """Looks like a model of PyTorch, which need not be installed to be known."""
+
+    def __call__(self, batch):
+        return batch
+
+
+def refused(call, *arguments, **options):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call(*arguments, **options)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("function", "python", "command"),
+    [
+        (batch, "dpjax.HostMechanism(batch)", "--host"),
+        (one, "dpjax.HostMechanism(one, batched=False)", "--host with --one-by-one"),
+        (seeded, "dpjax.HostMechanism(seeded, batched=False)", "--host with --one-by-one"),
+        (unknown, "dpjax.HostMechanism", "--host"),
+        (lambda d: np.random.laplace(d), "dpjax.HostMechanism(function, batched=False)", "--host"),
+        (np.random.default_rng().laplace, "dpjax.HostMechanism", "--host"),
+    ],
+)
+def test_functions_of_numpy_are_told_how_they_are_audited(function, python, command):
+    error = refused(dpjax.audit, function, ONE)
+    assert f"as {python}." in str(error)
+    assert f"as {command}" in in_options(error, OPTIONS)
+
+
+def test_the_form_that_is_named_works():
+    """Each suggestion is followed as it is written."""
+    few = dpjax.Events(300, 500)
+    for subject in (
+        dpjax.HostMechanism(batch),
+        dpjax.HostMechanism(one, batched=False),
+        dpjax.HostMechanism(seeded, batched=False),
+    ):
+        assert dpjax.audit(subject, ONE, method=few).num_confirm == 500
+
+
+def test_a_jax_function_that_fails_gets_no_advice_on_numpy():
+    def fails(key, count):
+        raise RuntimeError("its own fault")
+
+    assert str(refused(dpjax.audit, fails, ONE)).endswith("RuntimeError: its own fault")
+
+
+def test_noise_of_numpy_in_a_jax_function():
+    error = refused(dpjax.audit, lambda key, x: x + np.random.normal(), ONE)
+    assert "from the key (jax.random)" in str(error) and "as --host." in in_options(error, OPTIONS)
+
+
+def test_data_and_models_are_told_where_they_go():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [30.0, 40.0], "count": [1.0, 2.0]})
+    for data in (frame, np.zeros(5), [1.0, 2.0]):
+        said = str(refused(dpjax.audit, data, ONE))
+        assert "dpjax.Recorded(x, y)" in said and "pairs=[(database, neighbor)]" in said
+    said = str(refused(dpjax.audit, Net(), ONE))
+    assert "the torch module Net" in said
+    assert "dpjax.HostMechanism" in said and "dpjax.OneRun(scores, included)" in said
+
+
+@pytest.mark.parametrize(
+    "pair", [(0.0, 1.0), [0.0, 1.0], ([0.0, 1, 2], [0.0, 1, 3]), (np.zeros(3), np.ones(3))]
+)
+@pytest.mark.parametrize("subject", [release, dpjax.HostMechanism(batch)])
+def test_a_bare_pair_is_shown_the_list_around_it(subject, pair):
+    error = refused(dpjax.audit, subject, pair)
+    assert str(error).endswith("; one pair is written as [(database, neighbor)].")
+
+
+def test_a_tuple_that_is_one_pair_or_two_is_refused():
+    """Two rows of two numbers: as two pairs, an audit would compare 0 with 1 and 0 with 2."""
+    for row in (list, np.asarray, jax.numpy.asarray):
+        error = refused(dpjax.audit, release, (row([0.0, 1.0]), row([0.0, 2.0])))
+        assert "is one pair or two" in str(error)
+    # As a list of tuples, or as one array, there is no doubt.
+    for rows in ([(0.0, 1.0), (0.0, 2.0)], ((0.0, 1.0), (0.0, 2.0)), np.array([[0.0, 1], [0, 2]])):
+        assert Pairs.of(rows).neighbor.tolist() == [1.0, 2.0]
+    assert Pairs.of([([0.0, 1.0], [0.0, 2.0])]).neighbor.tolist() == [[0.0, 2.0]]
+
+
+def test_two_frames_are_no_rows_of_names():
+    """A frame iterates over the names of its columns."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": [30.0, 40.0], "count": [1.0, 2.0]})
+    mechanism = dpjax.HostMechanism(lambda rows, n: np.zeros(n))
+    said = str(refused(dpjax.audit, mechanism, (frame, frame[:1])))
+    assert "entry 0 was a DataFrame; one pair is written as [(database, neighbor)]." in said
+    assert str(refused(dpjax.audit, mechanism, frame)).endswith("but was DataFrame.")
+    result = dpjax.audit(mechanism, [(frame, frame[:1])], method=dpjax.Events(300, 500))
+    assert result.lower_bound == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("epsilon", "write claim=... with the claimed level."),
+        ("delta", "write notion=dpjax.Epsilon(delta=...)."),
+        ("order", "write method=dpjax.Histogram(order=...), or notion=dpjax.Renyi(order=...)."),
+        ("gdp", "write notion=dpjax.Gdp(), claim=... with the level."),
+        ("seconds", "write method=dpjax.Sequential(seconds=...)."),
+        ("num_samples", "write method=dpjax.Events(num_samples=...) or "),
+        ("time_limit", "write dpjax.HostMechanism(..., time_limit=...) or "),
+        ("batched", "write dpjax.HostMechanism(..., batched=...) as the subject."),
+        ("seed", "write key=..., an integer."),
+        ("confidense", "did you mean 'confidence'?"),
+    ],
+)
+def test_a_misplaced_argument_is_told_where_it_goes(name, place):
+    error = refused(dpjax.audit, release, ONE, **{name: 1.0})
+    assert isinstance(error, TypeError)
+    assert str(error).startswith(f"audit() has no argument {name!r}: {place}")
+
+
+def test_a_claim_in_quotes():
+    for notion in (dpjax.Epsilon(), dpjax.Gdp()):
+        said = str(refused(dpjax.audit, release, ONE, claim="1", notion=notion))
+        assert said == "claim must be a number or a curve, but was the text '1': write claim=1."
+    said = str(refused(dpjax.audit, release, ONE, claim="one"))
+    assert said == "claim must be a number or a curve, but was the text 'one'."
