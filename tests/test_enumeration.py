@@ -24,7 +24,7 @@ CONFIDENCE, ERROR = 0.7, 0.3
 """Low, so that few draws say something."""
 
 HALF, FRESH = 2, 5
-"""Draws a side in each half of the search, and to confirm."""
+"""Draws a side in each half of the search, and on average to confirm."""
 
 CHANCES = [(p, min(p * ratio, 1.0)) for p in np.linspace(0.05, 0.95, 19) for ratio in RATIOS]
 """Of the outcome "yes" at the database and at its neighbor."""
@@ -32,11 +32,12 @@ CHANCES = [(p, min(p * ratio, 1.0)) for p in np.linspace(0.05, 0.95, 19) for rat
 
 @dataclass(frozen=True)
 class Found:
-    """What one audit says: its bound, and the event and side that it counted."""
+    """What one audit says: its bound, and the event, the side and the draws that it counted."""
 
     bound: float
     event: str
     larger: str
+    trials: tuple[int, int]
 
 
 def answers(number, size):
@@ -44,53 +45,64 @@ def answers(number, size):
 
 
 @cache
-def audited(searched, confirmed, fresh=FRESH):
+def audited(searched, confirmed=None, fresh=FRESH):
     """The audit in which "yes" was given so often.
 
     Args:
         searched: At the database in both halves of the search, then at the neighbor.
-        confirmed: At the database and at its neighbor.
-        fresh: Draws a side to confirm.
+        confirmed: At the database and at its neighbor; half of the draws if None.
+        fresh: Draws a side to confirm, on average; the event says how they are divided.
     """
     # Outputs of even and of odd numbers are the halves.
     first, second = (
         [x for both in zip(*(answers(k, HALF) for k in side), strict=True) for x in both]
         for side in (searched[:2], searched[2:])
     )
-    given = {0: [first, answers(confirmed[0], fresh)], 1: [second, answers(confirmed[1], fresh)]}
+    given, trials = {0: [first], 1: [second]}, [0, 0]
 
     def deal(database, num_samples):
-        outputs = given[database].pop(0)
+        if given[database]:
+            outputs = given[database].pop(0)
+        else:
+            trials[database] = num_samples
+            held = num_samples // 2 if confirmed is None else confirmed[database]
+            outputs = answers(held, num_samples)
         assert len(outputs) == num_samples
         return outputs
 
     sizes = Events(2 * HALF, fresh)
     result = dpjax.audit(HostMechanism(deal), [(0, 1)], method=sizes, confidence=CONFIDENCE)
-    assert given == {0: [], 1: []}
-    return Found(result.lower_bound, result.witness.event, result.witness.larger)
+    assert given == {0: [], 1: []} and sum(trials) == 2 * fresh
+    return Found(result.lower_bound, result.witness.event, result.witness.larger, tuple(trials))
 
 
 SEARCHES = list(product(range(HALF + 1), repeat=4))
-MIXED = (FRESH // 2, FRESH // 2)
-"""Counts with which every event happens, so that a witness names the one that was chosen."""
 
 
 @cache
 def choices():
-    """{(event, likelier side): the counts of the search with which it is chosen}."""
+    """{(event, likelier side, draws to confirm): the searches by which it is chosen}."""
     found = {}
     for searched in SEARCHES:
-        choice = audited(searched, MIXED)
-        found.setdefault((choice.event, choice.larger), []).append(searched)
+        # Half of the draws, so that every event happens, and the witness names the chosen one.
+        choice = audited(searched)
+        found.setdefault((choice.event, choice.larger, choice.trials), []).append(searched)
     return found
 
 
 @cache
 def bounds(choice):
-    """Of all fresh counts, [FRESH + 1, FRESH + 1], after a search that chose so."""
-    searched = choices()[choice][0]
-    sides = range(FRESH + 1)
-    return np.array([[audited(searched, (x, y)).bound for y in sides] for x in sides])
+    """Of all fresh counts, [N1 + 1, N2 + 1], after a search that chose so."""
+    searched, (first, second) = choices()[choice][0], choice[2]
+    return np.array(
+        [[audited(searched, (x, y)).bound for y in range(second + 1)] for x in range(first + 1)]
+    )
+
+
+def chosen(event, larger):
+    """The choice of an event by which most searches end."""
+    found = [choice for choice in choices() if choice[:2] == (event, larger)]
+    return max(found, key=lambda choice: len(choices()[choice]))
 
 
 def probability(held, p, q):
@@ -116,11 +128,14 @@ def worst(table, delta=0.0):
 
 def test_all_choices_are_there_and_searches_of_one_choice_are_alike():
     """So that one search stands for all that choose the same event, below."""
-    sides = {side for _, side in choices()}
+    sides = {side for _, side, _ in choices()}
     assert sides == {"database", "neighbor"} and len(choices()) >= 5
-    for searches in choices().values():
+    # The rarer an event, the more draws has the side at which it is rare.
+    assert len({trials for *_, trials in choices()}) >= 3
+    for (_, _, (one, other)), searches in choices().items():
+        some = ((0, other), (one - 1, 1), (one, 0), (one // 2, other))
         first, last = (
-            [audited(searched, counts) for counts in ((0, 5), (4, 1), (5, 0), (2, 5))]
+            [audited(searched, counts) for counts in some]
             for searched in (searches[0], searches[-1])
         )
         assert first == last
@@ -137,7 +152,7 @@ def test_a_bound_is_above_the_level_no_more_often_than_it_may():
 @pytest.mark.parametrize("side", [0, 1])
 def test_one_count_more_would_be_seen(side):
     """Of "yes" where it is likelier at that side."""
-    choice = ("the output is 'yes'", ("database", "neighbor")[side])
+    choice = chosen("the output is 'yes'", ("database", "neighbor")[side])
     table = np.moveaxis(bounds(choice), side, 0)
     more = np.concatenate([table[1:], table[-1:]])
     assert worst(table) <= ERROR < worst(np.moveaxis(more, 0, side))
@@ -149,12 +164,13 @@ def chance_of(searched, p, q):
 
 def test_counts_of_the_search_again_would_be_seen():
     """What was chosen because it happened is then counted as if it had been chosen before."""
-    searches = choices()["the output is 'yes'", "database"]
-    wrong = [
-        searched
-        for searched in searches
-        if audited(searched, (sum(searched[:2]), sum(searched[2:])), 2 * HALF).bound > 0
-    ]
+    searches = choices()[chosen("the output is 'yes'", "database")]
+
+    def again(searched):
+        trials, held = audited(searched, None, 2 * HALF).trials, (searched[:2], searched[2:])
+        return tuple(round(sum(k) * n / (2 * HALF)) for k, n in zip(held, trials, strict=True))
+
+    wrong = [s for s in searches if audited(s, again(s), 2 * HALF).bound > 0]
     # Nothing tells the two apart, at any share of "yes".
     shares = [
         sum(chance_of(s, p, p) for s in wrong) / sum(chance_of(s, p, p) for s in searches)
@@ -168,9 +184,9 @@ def test_an_audit_finds_a_level_that_one_with_swapped_sides_does_not():
     p, q = 0.9, 0.1
     right = swapped = 0.0
     for choice, searches in choices().items():
-        chosen = sum(chance_of(searched, p, q) for searched in searches)
-        right += chosen * probability(bounds(choice) > 0.5, p, q)
-        swapped += chosen * probability(bounds(choice).T > 0.5, p, q)
+        chance = sum(chance_of(searched, p, q) for searched in searches)
+        right += chance * probability(bounds(choice) > 0.5, p, q)
+        swapped += chance * probability(bounds(choice).T > 0.5, p, q)
     assert right > 0.75 and swapped < 0.01
 
 

@@ -66,6 +66,9 @@ from dpjax.inference._safety import SafetyVerdict as SafetyVerdict
 from dpjax.inference._safety import plan_safety as plan_safety
 from dpjax.inference._safety import safety_check as safety_check
 from dpjax.inference._shift import Shift as Shift
+from dpjax.inference._sizes import Shared as Shared
+from dpjax.inference._sizes import divided as divided
+from dpjax.inference._sizes import size_ratio as size_ratio
 from dpjax.inference._unseen import blind_spot as blind_spot
 from dpjax.inference._unseen import unseen_log_rarity as unseen_log_rarity
 from dpjax.inference._unseen import unseen_probability as unseen_probability

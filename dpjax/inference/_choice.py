@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax.core import validate
-from dpjax.inference._events import Event, expected_bound, wilson
+from dpjax.inference._events import Event, best_ratio, expected_bound, wilson
 from dpjax.inference._hypotheses import Hypothesis, Ratio
 from dpjax.inference._orders import ByPosition, ByRatio
+from dpjax.inference._sizes import Shared
 
 _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
 """Standard errors of the search by which the ratio of a set is shrunk.
@@ -36,7 +37,7 @@ _MOST_ENTRIES = 1 << 15
 
 def choose_event(
     counts: ArrayLike,
-    num_confirm: int,
+    num_confirm: int | Shared,
     confidence: float,
     *,
     allowed: ArrayLike | None = None,
@@ -56,7 +57,8 @@ def choose_event(
     Args:
         counts: Whole numbers [..., 2, cells] of the search stage, database and neighbor; every draw
             must be in some cell.
-        num_confirm: N, fresh draws a side that will be counted.
+        num_confirm: N, fresh draws a side that will be counted; if shared, the event says how they
+            are divided between both sides.
         confidence: Confidence of the bound.
         allowed: bool [cells], the cells that are allowed in an event; all if None.
         hypothesis: The level that is bounded, as in `event_lower_bound`.
@@ -81,7 +83,8 @@ def choose_event(
         Neyman, Pearson (1933): sets of large likelihood ratios are the ones to test by.
     """
     validate.open_unit(confidence=confidence)
-    validate.positive_int(num_confirm=num_confirm, num_rivals=num_rivals)
+    mean = num_confirm.mean if isinstance(num_confirm, Shared) else num_confirm
+    validate.positive_int(num_confirm=mean, num_rivals=num_rivals)
     halves = _halves(counts, judge)
     batch, cells = halves.shape[:-3], halves.shape[-1]
     halves = halves.reshape(-1, 2, 2, cells)
@@ -113,10 +116,19 @@ def choose_event(
     inside = _cells(total, ways, candidates.order[candidate], end)
     predicted = bound[np.arange(best.size), best]
     some = predicted > 0
+    ratio = np.ones(best.size)
+    if isinstance(num_confirm, Shared):
+        p, q = (
+            share.transpose(1, 0, 2).reshape(len(halves), -1)[np.arange(best.size), best]
+            for share in shares
+        )
+        found = best_ratio(p, q, num_confirm, confidence, hypothesis)
+        ratio = np.where(some, found, 1.0)
     return Event(
         cells=(inside & some[:, None]).reshape(*batch, cells),
         larger=np.where(some, candidates.direction[candidate], 0).reshape(batch),
         predicted=predicted.reshape(batch),
+        ratio=ratio.reshape(batch),
     )
 
 

@@ -7,7 +7,7 @@ Notation: p and q are the event's probabilities on its likelier and on its other
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.core import validate
 from dpjax.inference._buehler import buehler_bound
 from dpjax.inference._hypotheses import Hypothesis, Ratio
+from dpjax.inference._sizes import Shared, divided, size_ratio, tried_ratios
 
 
 class Event(NamedTuple):
@@ -25,15 +26,18 @@ class Event(NamedTuple):
         cells: bool [..., cells], the cells of the event.
         larger: int [...], the side that is expected to be likelier: 0 the database, 1 the neighbor.
         predicted: Float [...], the expected lower bound of the confirm stage.
+        ratio: Float [...], fresh draws at the other side for each draw at the likelier one.
     """
 
     cells: NDArray[np.bool_]
     larger: NDArray[np.int64]
     predicted: NDArray[np.float64]
+    ratio: NDArray[np.float64] | float = 1.0
 
     def at(self, place: tuple[int, ...]) -> "Event":
         """The event at an index of the leading axes."""
-        return Event(*(np.asarray(column)[place] for column in self))
+        ratio = np.broadcast_to(self.ratio, np.shape(self.larger))
+        return Event(*(np.asarray(column)[place] for column in (*self[:-1], ratio)))
 
     @classmethod
     def stacked(cls, events: "Sequence[Event]", batch: tuple[int, ...]) -> "Event":
@@ -45,7 +49,7 @@ class Event(NamedTuple):
 def expected_bound(
     larger: ArrayLike,
     smaller: ArrayLike,
-    num_confirm: int,
+    num_confirm: int | Shared,
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
@@ -59,14 +63,48 @@ def expected_bound(
     Args:
         larger: p, probabilities at the likelier side.
         smaller: q, probabilities at the other side, of the same shape.
-        num_confirm: N, draws a side.
+        num_confirm: N, draws a side; if shared, each event divides them as it needs.
         confidence: Confidence of the bound.
         hypothesis: The level that is bounded.
     """
+    if isinstance(num_confirm, Shared):
+        return np.max(_by_ratio(larger, smaller, num_confirm, confidence, hypothesis)[1], axis=0)
+    return _expected(larger, smaller, (num_confirm, num_confirm), confidence, hypothesis)
+
+
+def best_ratio(
+    larger: ArrayLike,
+    smaller: ArrayLike,
+    num_confirm: Shared,
+    confidence: float,
+    hypothesis: Hypothesis,
+) -> NDArray[np.float64]:
+    """N2 / N1 of events, with the arguments of `expected_bound`: 1 where other sizes do not pay."""
+    ratios, bounds = _by_ratio(larger, smaller, num_confirm, confidence, hypothesis)
+    return np.take_along_axis(ratios, np.argmax(bounds, axis=0)[None], axis=0)[0]
+
+
+def _by_ratio(
+    larger: ArrayLike,
+    smaller: ArrayLike,
+    num_confirm: Shared,
+    confidence: float,
+    hypothesis: Hypothesis,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Ratios that are tried, and the bound that is expected of each."""
+    ratios = tried_ratios(size_ratio(larger, smaller, hypothesis))
+    trials = divided(ratios, num_confirm.mean)
+    return ratios, _expected(larger, smaller, trials, confidence, hypothesis)
+
+
+def _expected(
+    larger: ArrayLike, smaller: ArrayLike, trials: Any, confidence: float, hypothesis: Hypothesis
+) -> NDArray[np.float64]:
+    """`expected_bound` for given numbers of draws at both sides."""
     quantile = max(-float(scipy.special.ndtri(1 - confidence)), 0.5)
-    counts = np.multiply(larger, num_confirm), np.multiply(smaller, num_confirm)
-    middle = hypothesis.order(*counts, (num_confirm, num_confirm), quantile)
-    error = hypothesis.error(*counts, (num_confirm, num_confirm), quantile)
+    counts = np.multiply(larger, trials[0]), np.multiply(smaller, trials[1])
+    middle = hypothesis.order(*counts, trials, quantile)
+    error = hypothesis.error(*counts, trials, quantile)
     z = np.clip(middle / np.maximum(error, 1e-300), -1e3, 1e3)
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     return np.maximum(middle * scipy.special.ndtr(z) + error * density, 0.0)

@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.inference._choice import errors_by_ratio, shrunk
-from dpjax.inference._events import Event, expected_bound
+from dpjax.inference._events import Event, best_ratio, expected_bound
 from dpjax.inference._hypotheses import Hypothesis
+from dpjax.inference._sizes import Shared
+
+Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 WORTH = 0.98
 """Share of the predicted bound at which a simpler event is preferred."""
@@ -21,7 +24,7 @@ def simpler(
     halves: NDArray[np.int64],
     lines: Sequence[NDArray[np.float64]],
     allowed: NDArray[np.bool_] | None,
-    num_confirm: int,
+    num_confirm: int | Shared,
     confidence: float,
     hypothesis: Hypothesis,
 ) -> Event:
@@ -36,7 +39,7 @@ def simpler(
         halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
         lines: Positions of the cells along each number, NaN for cells without one.
         allowed: bool [cells], cells that are allowed in an event; None for all.
-        num_confirm: N, fresh draws a side.
+        num_confirm: N, fresh draws a side, or shared ones.
         confidence: Confidence of the bound.
         hypothesis: The level that is bounded.
     """
@@ -48,13 +51,15 @@ def simpler(
     larger, smaller = int(event.larger), 1 - int(event.larger)
     errors = errors_by_ratio(halves)
 
-    def predicted(inside: NDArray, counts: NDArray) -> NDArray[np.float64]:
-        """Expected bounds of sets, [side, sets], among the draws of `counts`."""
+    def shares_of(inside: NDArray, counts: NDArray) -> Shares:
+        """Shrunk shares of sets [side, sets] among the draws of `counts`."""
         draws = counts.sum(axis=-1)
-        shares = shrunk(inside[larger], draws[larger], inside[smaller], draws[smaller], errors)
+        return shrunk(inside[larger], draws[larger], inside[smaller], draws[smaller], errors)
+
+    def predicted(shares: Shares) -> NDArray[np.float64]:
         return expected_bound(*shares, num_confirm, confidence, hypothesis)
 
-    found = []
+    found: list[tuple[bool, float, NDArray[np.bool_], Shares]] = []
     for line in lines:
         placed = np.isfinite(line) & may
         ends = _ends(line, placed & seen, event.cells, total)
@@ -64,16 +69,22 @@ def simpler(
         for half_line in (True, False):
             chosen = []
             for counts in (*halves, total):
-                value = predicted(ranges.counts(counts), counts)
+                value = predicted(shares_of(ranges.counts(counts), counts))
                 value = np.where(ranges.half_lines == half_line, value, -np.inf)
                 chosen.append(ranges.cells(int(np.argmax(value))))
             first, second, cells = chosen
             judged = halves[1][:, first].sum(axis=1) + halves[0][:, second].sum(axis=1)
-            found.append((half_line, float(predicted(judged[:, None], total)[0]), cells))
+            shares = shares_of(judged[:, None], total)
+            found.append((half_line, float(predicted(shares)[0]), cells, shares))
     for kind in (True, False):
         best = max((f for f in found if f[0] == kind), key=lambda f: f[1], default=None)
         if best is not None and best[1] >= WORTH * event.predicted:
-            return event._replace(cells=best[2], predicted=np.minimum(best[1], event.predicted))
+            ratio = event.ratio
+            if isinstance(num_confirm, Shared):
+                ratio = best_ratio(*best[3], num_confirm, confidence, hypothesis)[0]
+            return event._replace(
+                cells=best[2], predicted=np.minimum(best[1], event.predicted), ratio=ratio
+            )
     return event
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.inference import MOST_SETS, Chain, Event
+from dpjax.inference import MOST_SETS, Chain, Event, divided
 from dpjax.notions import (
     ChainCounts,
     EventAndChain,
@@ -41,6 +41,16 @@ class Candidate(NamedTuple):
             return self.event.cells.astype(np.int64)
         place = self.chain.place
         return place if self.event is None else 2 * place + self.event.cells
+
+    def sizes(self, num_confirm: int) -> NDArray[np.int64]:
+        """Fresh outputs at the database and at its neighbor, which add up to 2 N.
+
+        A chain alone serves every notion, and is counted with equal numbers.
+        """
+        if self.event is None:
+            return np.full(2, num_confirm, np.int64)
+        sizes = np.array(divided(self.event.ratio, num_confirm))
+        return sizes[::-1] if self.event.larger else sizes
 
     def settled(self, search: Search) -> "Candidate":
         """The candidate with cells that never happened where they are simplest to say.

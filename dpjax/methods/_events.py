@@ -56,7 +56,9 @@ class Events:
     Attributes:
         num_samples: n, outputs at each side of a pair that search, on average over the pairs;
             20,000 if None.
-        num_confirm: N, fresh outputs at each side of the pair that was chosen; 50,000 if None.
+        num_confirm: N, fresh outputs at each side of the pair that was chosen, on average: where
+            outputs are drawn, the side at which the event is rare gets up to eight times as many as
+            the other. 50,000 if None.
         region: Outputs that the event may hold: (low, high) for numbers and vectors, a list of
             outcomes for a finite space; all if None.
         num_draws: In place of both numbers, outputs a side in all: of several pairs 44% search, of
@@ -168,14 +170,18 @@ class Events:
             _refuse_empty_region(searches, opened)
             rounds = self.rounds(len(searches))
             ranks = _searched_again(searches, opened, terms, rounds, len(runs))
-            chosen = self._chosen(searches, ranks, terms, opened.num_confirm)
+            chosen = self._chosen(searches, ranks, terms, opened)
             pairs_chosen = np.array([each.pair for each in chosen])
             size = max(len(each.candidate.marks) for each in chosen)
             marks = [each.candidate.marks for each in chosen]
             padded = np.stack([np.pad(row, (0, size - len(row))) for row in marks])
             if len(chosen) == 1:
                 so_far.evidence = chosen[0].candidate.evidence
-            counts = opened.count(Marked(pairs_chosen, padded, num_marks(chosen[0].candidate)))
+            marked = Marked(pairs_chosen, padded, num_marks(chosen[0].candidate))
+            if opened.shares:
+                sizes = [each.candidate.sizes(opened.num_confirm) for each in chosen]
+                marked = marked._replace(sides=np.stack(sizes))
+            counts = opened.count(marked)
 
         def finding(run: int) -> Finding:
             search, candidate, pair, scores = chosen[run]
@@ -185,11 +191,11 @@ class Events:
         return Findings(finding, lambda: _rows(chosen, counts, terms))
 
     def _chosen(
-        self, searches: Sequence[Search], ranks: "_Ranks", terms: Terms, num_confirm: int
+        self, searches: Sequence[Search], ranks: "_Ranks", terms: Terms, opened: Opened
     ) -> list["_Chosen"]:
         """The pair of each run with the largest bound to be expected, and what it confirms."""
         num_runs, num_kept = ranks.kept.shape
-        budget = Budget(num_confirm, terms.own_confidence, num_kept)
+        budget = Budget(opened.num_confirm, terms.own_confidence, num_kept, opened.shares)
         table = np.empty((num_runs, num_kept), object)
         for pair in np.unique(ranks.kept):
             runs, places = np.nonzero(ranks.kept == pair)
@@ -249,7 +255,7 @@ def _searched_again(
     num_pairs = len(searches)
     if not rounds.num_kept:
         return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
-    budget = Budget(opened.num_confirm, terms.own_confidence, num_pairs)
+    budget = Budget(opened.num_confirm, terms.own_confidence, num_pairs, opened.shares)
     promised = np.array([terms.notion.promise(search, budget) for search in searches])
     kept = np.argsort(-promised, axis=0, kind="stable")[: rounds.num_kept].T
     more = opened.search_again(kept)
@@ -271,7 +277,7 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
 
 
 def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
-    """What a sweep keeps of each run; bounds of events are computed for all runs at once."""
+    """What a sweep keeps of each run; bounds are computed once for runs with equal counts."""
     notion, sure, distance = terms.notion, terms.own_confidence, terms.distance
     if chosen[0].candidate.chain is not None:
         curve = terms.claimed if isinstance(terms.claimed, tuple) else None
@@ -279,15 +285,17 @@ def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) ->
             Row(c.candidate.evidence(of_run).state(notion, sure, 1, curve, distance), c.pair)
             for c, of_run in zip(chosen, counts, strict=True)
         ]
-    events = [c.candidate.event for c in chosen]
-    larger, predicted = (
-        np.array([getattr(event, name) for event in events]) for name in ("larger", "predicted")
-    )
-    trials = counts.sum(axis=2)[0].tolist()
-    unnamed = Event(np.zeros((len(chosen), 0), bool), larger, predicted)
-    evidence = EventCounts(unnamed, counts[..., 1], (trials[0], trials[1]))
-    bounds = evidence.bound(notion, sure, distance)
-    estimates = evidence.estimate(notion, distance)
+    larger = np.array([c.candidate.event.larger for c in chosen if c.candidate.event is not None])
+    # Runs with equal counts of equally many outputs have equal bounds.
+    counted = np.column_stack([larger, counts[..., 1], counts.sum(axis=2)])
+    distinct, place = np.unique(counted, axis=0, return_inverse=True)
+    bounds, estimates = np.empty((2, len(distinct)))
+    for number, (side, *inside, first, second) in enumerate(distinct.tolist()):
+        unnamed = Event(np.zeros(0, bool), np.array(side), np.array(0.0))
+        evidence = EventCounts(unnamed, np.array(inside), (first, second))
+        bounds[number] = evidence.bound(notion, sure, distance)
+        estimates[number] = evidence.estimate(notion, distance)
+    bounds, estimates = bounds[place.ravel()], estimates[place.ravel()]
     return [
         Row(Statement(float(bound), finite_or_none(float(estimate)), "exact binomial"), c.pair)
         for c, bound, estimate in zip(chosen, bounds, estimates, strict=True)

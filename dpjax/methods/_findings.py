@@ -58,7 +58,7 @@ def finding_of(
             counted=evidence,
             settings=settings,
             num_samples=int(halves.sum(axis=(0, 2)).min()),
-            num_confirm=min(trials),
+            num_confirm=opened.num_confirm,
             region=opened.region,
             pair_scores=ranked,
             curve=_curve(search=Search(cells, halves, None), event=mask),

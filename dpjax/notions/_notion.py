@@ -18,6 +18,7 @@ from dpjax.inference import (
     Chain,
     Event,
     Hypothesis,
+    Shared,
     Way,
     chain_of,
     choose_event,
@@ -122,7 +123,7 @@ class Notion:
         hypothesis, lines = self._of_an_event(), partition.positions()
         event = choose_event(
             halves[..., 0, :, :],
-            budget.num_confirm,
+            _fresh(budget),
             budget.confidence,
             allowed=allowed,
             hypothesis=hypothesis,
@@ -134,7 +135,7 @@ class Notion:
         )
         # Sums of several numbers, and codes, have no events that are easy to say.
         lines = lines[: len(partition.shape)] if partition.ordered else []
-        batch, asked = event.larger.shape, (budget.num_confirm, budget.confidence, hypothesis)
+        batch, asked = event.larger.shape, (_fresh(budget), budget.confidence, hypothesis)
         found = [
             simpler(event.at(at), halves[at], lines, allowed, *asked) for at in np.ndindex(batch)
         ]
@@ -162,7 +163,7 @@ class Notion:
         if hypothesis is not None:
             return choose_event(
                 merged[..., 0, :, :],
-                budget.num_confirm,
+                _fresh(budget),
                 budget.confidence,
                 allowed=may,
                 hypothesis=hypothesis,
@@ -261,6 +262,11 @@ class Notion:
         number = int(np.argmax(found[larger])) if found[larger].size else 0
         number += chain.usable[1] if larger == 1 else 0
         return Event(chain.event(number, larger), np.array(larger), np.array(max(best)))
+
+
+def _fresh(budget: Budget) -> int | Shared:
+    """The fresh outputs of one event, as the choice of events takes them."""
+    return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
 
 
 def merged_counts(

@@ -36,11 +36,13 @@ class Budget(NamedTuple):
     """What a search may count on.
 
     Attributes:
-        num_confirm: N, fresh outputs a side.
+        num_confirm: N, fresh outputs a side; on average, if shared.
         confidence: Confidence of the bound.
         num_rivals: Number of pairs that are searched.
+        shared: Whether the event decides how fresh outputs are divided between both sides.
     """
 
     num_confirm: int
     confidence: float
     num_rivals: int = 1
+    shared: bool = False

@@ -114,7 +114,8 @@ class Observed:
         settings: All that changes the answer besides the recipe, or follows from it.
         num_samples: Outputs a side that searched at the witness's pair; of histograms those at
             each input.
-        num_confirm: N at each side of the witness's pair; None without a stage that confirms.
+        num_confirm: N at each side of the witness's pair, on average where the event decided how
+            they are divided; None without a stage that confirms. `trials` has both numbers.
         region: Outputs that were compared, in words; None where there is no choice.
         pair_scores: (label, score) of every pair, best first. The search chose a pair by its score,
             which is too high to be an estimate where pairs are many; None where it is infinite.
@@ -148,7 +149,11 @@ class Observed:
             text = f"{first} a side of {num_pairs} pairs to search"
         if rounds is not None:
             text += f", {rounds['num_again']} more of the best {rounds['num_kept']}"
-        return f"{text}, {self.num_confirm} a side to confirm"
+        first, second = self.trials
+        confirm = f"{self.num_confirm} a side"
+        if first != second:
+            confirm = f"{first} at the database and {second} at the neighbor"
+        return f"{text}, {confirm} to confirm"
 
 
 @dataclass(frozen=True)

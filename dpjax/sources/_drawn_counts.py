@@ -34,6 +34,7 @@ from dpjax.sources._counting import Tally, count_halves
 from dpjax.sources._layouts import (
     block_size,
     confirm_counts_runs,
+    ends_of,
     first_draws,
     search_counts_runs,
     stream_words,
@@ -78,6 +79,7 @@ class OpenedDrawn:
     """
 
     def __init__(self, mechanism: Mechanism, pairs: Pairs, request: Request):
+        self.shares = True
         self._mechanism, self._stacked, self._request = mechanism, pairs, request
         self._streams = DrawnStreams(mechanism, pairs.database, pairs.neighbor, request.key)
         self._words = random.words_of(request.key)
@@ -139,18 +141,18 @@ class OpenedDrawn:
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
         """Counts fresh draws; see `dpjax.sources.Opened`."""
-        pairs, marks, num_marks, first, size = marked
-        size = self.num_confirm - first if size is None else size
+        pairs, marks, num_marks, first = marked[:4]
         if not first:
             self._refuse_repeated(int(pairs[0]))
-        runs = self._request.runs
+        runs, stops = self._request.runs, marked.stops(self.num_confirm)
         if self._streamed:
-            return self._count_streamed(marked._replace(size=size))
+            return self._count_streamed(marked, stops)
         counts = np.zeros((len(runs), 2, num_marks), np.int64)
         for row, (run, pair) in enumerate(zip(runs, pairs, strict=True)):
             cells, of_run = self._laid[int(pair)].partition, marks[row]
             for side in (0, 1):
-                for batch in self._batches(int(run), pair, side, CONFIRM, first + size, first):
+                stop = int(stops[row, side])
+                for batch in self._batches(int(run), pair, side, CONFIRM, stop, first):
                     part = np.zeros((2, num_marks), np.int64)
                     part[side] = np.bincount(of_run[cells.index(batch)], minlength=num_marks)
                     counts[row] += part
@@ -217,19 +219,19 @@ class OpenedDrawn:
                 self._request.execution,
             )
 
-        for part, drawn in self._parts(launch, 2 * searched.size, num_samples):
+        for part in self._parts(launch, 2 * searched.size, num_samples):
             counts = counts + part
-            self.tally.searched += drawn
+            self.tally.searched += int(part.sum())
         return counts.reshape(*searched.shape, 2, 2, table.size).swapaxes(2, 3)
 
-    def _count_streamed(self, marked: Marked) -> NDArray[np.int64]:
-        pairs, marks, num_marks, first, size = marked
-        assert size is not None
+    def _count_streamed(self, marked: Marked, stops: NDArray[np.int64]) -> NDArray[np.int64]:
+        pairs, marks, num_marks, first = marked[:4]
         table, counts = self._table, np.zeros((len(pairs), 2, num_marks), np.int64)
         room = table.size - marks.shape[1]
         chosen = (
             self._request.runs,
             pairs.astype(np.int32),
+            ends_of(stops, self._block),
             np.pad(marks.astype(np.int32), ((0, 0), (0, room))),
         )
 
@@ -242,7 +244,7 @@ class OpenedDrawn:
                 num_marks=num_marks,
             )
 
-        for part, _ in self._parts(launch, 2 * len(pairs), first + size, first):
+        for part in self._parts(launch, 2 * len(pairs), int(stops.max()), first):
             counts += part
             self.tally.confirm(part.sum(axis=0))
         return counts
@@ -253,18 +255,18 @@ class OpenedDrawn:
         num_streams: int,
         num_draws: int,
         first: int = 0,
-    ) -> Iterator[tuple[NDArray[np.int64], int]]:
-        """Counts of parts of some streams, and how many draws are in each.
+    ) -> Iterator[NDArray[np.int64]]:
+        """Counts of parts of some streams, the longest of which has `num_draws`.
 
         Many runs are one part: who computes a sweep hears signals between its blocks.
         """
         blocks, start = blocks_of(num_draws, self._block), first // self._block
         if len(self._request.runs) > 1 and not start:
-            yield fetched(launch(blocks)).as_int(), num_streams * num_draws
+            yield fetched(launch(blocks)).as_int()
             return
-        for part, size in in_calls(launch, blocks, num_streams, start):
-            self.tally.saw(num_streams * size)
-            yield part, num_streams * size
+        for part, _ in in_calls(launch, blocks, num_streams, start):
+            self.tally.saw(int(part.sum()))
+            yield part
 
     def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:
         return self._request.promise(cells, halves, self._rounds.num_confirm)

@@ -5,6 +5,8 @@ Gathered, only the sampler is compiled and NumPy counts. Both draw the same bloc
 keys, folded from (run, pair, side, stage, block), so their counts are the same integers.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -12,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
 from dpjax.core import random
 from dpjax.core.errors import signals_wait
@@ -42,6 +45,17 @@ def block_size(rounds: Rounds) -> int:
         return MAX_BLOCK
     least = min(*sizes, _GATHERED_BLOCK)
     return max(1 << (least - 1).bit_length(), _SMALLEST_BLOCK)
+
+
+def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
+    """Where streams end: int32 [..., 2], the number of blocks and the draws in the last of them.
+
+    Args:
+        stops: [...], draws of each stream, counted from its first block; at least 1.
+        size: Draws of a block.
+    """
+    number = -(-stops // size)
+    return np.stack([number, stops - (number - 1) * size], axis=-1).astype(np.int32)
 
 
 def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
@@ -112,7 +126,7 @@ def search_counts_runs(
         run, pairs = of_run
         drawn = streams.of_run(run)
         return map_batched(
-            lambda pair: _counts(drawn, pair, stage, num_samples, cells, None),
+            lambda pair: _counts(drawn, pair, stage, [num_samples] * 2, cells, None),
             pairs,
             execution.pairs_at_once,
         )
@@ -126,7 +140,7 @@ def confirm_counts_runs(
     streams: DrawnStreams,
     cells: Lookup,
     num_confirm: Blocks,
-    runs: tuple[Array, Array, Array],
+    runs: tuple[Array, Array, Array, Array],
     *,
     num_marks: int,
     execution: Execution,
@@ -136,9 +150,10 @@ def confirm_counts_runs(
     Args:
         streams: As in `search_counts_runs`, as the cells and the execution.
         cells: Partitions, stacked over the pairs.
-        num_confirm: N, fresh draws at each side, as `blocks_of` cuts them.
-        runs: int32 [runs], run numbers; int32 [runs], the pair of each; and int32 [runs, cells],
-            marks: cells of one number are counted together.
+        num_confirm: Fresh draws of the longest stream, as `blocks_of` cuts them.
+        runs: int32 [runs], run numbers; int32 [runs], the pair of each; int32 [runs, 2, 2], the
+            ends of its two streams, as `ends_of` gives them; and int32 [runs, cells], marks: cells
+            of one number are counted together.
         num_marks: Number of different marks.
         execution: Layout on the machine.
 
@@ -146,10 +161,21 @@ def confirm_counts_runs(
         Counts [runs, 2, num_marks].
     """
 
-    def one_run(of_run: tuple[Array, Array, Array]) -> WideCount:
-        run, pair, marks = of_run
-        drawn = streams.of_run(run)
-        return _counts(drawn, pair, CONFIRM, num_confirm, cells, (marks, num_marks))
+    def one_run(of_run: tuple[Array, Array, Array, Array]) -> WideCount:
+        run, pair, ends, marks = of_run
+        drawn, stop = streams.of_run(run), num_confirm.stop
+        sides = []
+        for number, in_last in ends:
+            sides.append(
+                replace(
+                    num_confirm,
+                    number=number,
+                    in_last=in_last,
+                    start=jnp.minimum(num_confirm.start, number),
+                    stop=number if stop is None else jnp.minimum(stop, number),
+                )
+            )
+        return _counts(drawn, pair, CONFIRM, sides, cells, (marks, num_marks))
 
     with jax.named_scope("confirm"):
         return map_batched(one_run, runs, execution.runs_at_once)
@@ -159,23 +185,23 @@ def _counts(
     streams: DrawnStreams,
     pair: Array,
     stage: Array | int,
-    num_draws: Blocks,
+    num_draws: Sequence[Blocks],
     cells: Lookup,
     marked: tuple[Array, int] | None,
 ) -> WideCount:
-    """Counts [2, categories] of both sides: cells of two halves, or marks."""
+    """Counts [2, categories] of the blocks of both sides: cells of two halves, or marks."""
     of_pair = jax.tree.map(lambda leaf: leaf[pair], cells)
-    half = (jnp.arange(num_draws.size, dtype=jnp.int32) % 2) * cells.size
+    half = (jnp.arange(num_draws[0].size, dtype=jnp.int32) % 2) * cells.size
 
     def side_counts(side: int) -> WideCount:
-        draw = drawn_once(streams.draw(pair, side, stage, num_draws))
+        draw = drawn_once(streams.draw(pair, side, stage, num_draws[side]))
 
         def category(block: Array) -> Array:
             cell = of_pair.index(draw(block))
             return cell + half if marked is None else marked[0][cell]
 
         reducer = category_counts(2 * cells.size if marked is None else marked[1])
-        counts = reduce_samples(category, reducer, num_draws)
+        counts = reduce_samples(category, reducer, num_draws[side])
         return WideCount(*(limb[:-1] for limb in counts))
 
     sides = [side_counts(side) for side in (0, 1)]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, ClassVar
 
 import numpy as np
@@ -97,6 +97,7 @@ class _OpenedOnHost:
         self.num_confirm = self._rounds.num_confirm
         self._laid: list[Partition] = []
         self._pace: Pace | None = None
+        self.shares = True
         self.region = region_text(self._box)
         self.settings = {name: getattr(source, name) for name in _OPTIONS if hasattr(source, name)}
         self.settings["generator"] = "seeds by NumPy's SeedSequence"
@@ -168,7 +169,9 @@ class _OpenedOnHost:
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm
-        self.num_confirm = self._pace.confirm(self._stream.streams(), wanted, self._used())
+        streams = self._stream.streams()
+        self.shares = self._pace.alike(streams)
+        self.num_confirm = self._pace.confirm(streams, wanted, self._used())
         self.notes += _said_fewer(self._pace, self.num_confirm, wanted, "confirmed")
         self.tally.expect(2 * self.num_confirm)
 
@@ -180,16 +183,22 @@ class _OpenedOnHost:
     def count(self, marked: Marked) -> NDArray[np.int64]:
         """Counts fresh outputs; see `dpjax.sources.Opened`."""
         pair, (marks,), num_marks = int(marked.pairs[0]), marked.marks, marked.num_marks
-        cells, first, size = self._laid[pair], marked.first, marked.size
+        cells, first = self._laid[pair], marked.first
         # No clock here: which outputs confirm must not depend on how long they took.
-        quota = Quota(self.num_confirm - first if size is None else size, self._cut, None)
-        sides = [self._stream.batches(pair, side, CONFIRM, quota, first) for side in (0, 1)]
+        quotas = [Quota(int(s) - first, self._cut, None) for s in marked.stops(self.num_confirm)[0]]
+        sides = [
+            self._stream.batches(pair, side, CONFIRM, quota, first)
+            for side, quota in enumerate(quotas)
+        ]
         counts = np.zeros((1, 2, num_marks), np.int64)
         # In turns, so that an interrupt leaves counts of both.
-        for batches in zip(*sides, strict=True):
-            part = [np.bincount(marks[cells.index(b)], minlength=num_marks) for b in batches]
+        for batches in zip_longest(*sides):
+            part = np.zeros((2, num_marks), np.int64)
+            for side, batch in enumerate(batches):
+                if batch is not None:
+                    part[side] = np.bincount(marks[cells.index(batch)], minlength=num_marks)
             counts[0] += part
-            self.tally.confirm(np.stack(part))
+            self.tally.confirm(part)
         self.notes += self._stream.notes(pair)
         if self._encoder.usual is not None:
             self.notes.append(parts_note(self._encoder.usual.entries))

@@ -26,6 +26,7 @@ class OpenedRecorded:
     """Recorded outputs during one audit; see `dpjax.sources.Opened`."""
 
     def __init__(self, source: Sides, request: Request):
+        self.shares = False
         self._source, self._box = source, as_box(request.region)
         self._promise = request.promise
         sides = (held("x", source.x), held("y", source.y))

@@ -87,6 +87,7 @@ class OpenedInOrder:
     """Recorded outputs during a sequential audit; see `dpjax.sources.Opened`."""
 
     def __init__(self, source: Sides, request: Request):
+        self.shares = False
         if source.blocks is not None:
             raise BadValue("blocks must be left out where outputs are counted in their order.")
         self._source, self._request = source, request

@@ -66,6 +66,8 @@ class Marked(NamedTuple):
         first: Number of the first fresh output; a multiple of the source's block, where it is
             streamed.
         size: Outputs a side; all up to N if None.
+        sides: int64 [runs, 2], outputs at the database and at its neighbor in place of `size`;
+            only where the source shares outputs.
     """
 
     pairs: NDArray[np.int64]
@@ -73,6 +75,14 @@ class Marked(NamedTuple):
     num_marks: int
     first: int = 0
     size: int | None = None
+    sides: NDArray[np.int64] | None = None
+
+    def stops(self, num_confirm: int) -> NDArray[np.int64]:
+        """int64 [runs, 2], numbers of the outputs after the last ones that are counted."""
+        if self.sides is not None:
+            return self.first + self.sides
+        stop = num_confirm if self.size is None else self.first + self.size
+        return np.full((len(self.pairs), 2), stop, np.int64)
 
 
 class Opened(Protocol):
@@ -82,6 +92,7 @@ class Opened(Protocol):
         tally: What was counted so far.
         pairs: The pairs that are compared.
         num_confirm: N, which may be smaller than asked for once the search is over.
+        shares: Whether the two sides may have different numbers of fresh outputs, 2 N in all.
         region: In words.
         settings: Options of the source that change the answer.
         notes: What a reader should know besides.
@@ -90,6 +101,7 @@ class Opened(Protocol):
     tally: Tally
     pairs: AnyPairs
     num_confirm: int
+    shares: bool
     region: str
     settings: JsonObject
     notes: list[str]

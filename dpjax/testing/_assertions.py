@@ -226,22 +226,22 @@ def _sure(result: AuditResult) -> str:
 
 def _witness(result: AuditResult) -> str:
     """Lines on the witness, where there is one."""
-    witness, total = result.witness, result.num_confirm
+    witness, totals = result.witness, result.evidence.trials
     if witness is None:
         return ""
     pair = f"database {witness.database}, neighbor {witness.neighbor}"
     if witness.difference is not None:
         pair = witness.difference
     lines = f"  pair         {witness.pair}: {pair}\n"
-    if witness.event_counts is None or not total:
+    if witness.event_counts is None or not all(totals):
         return lines
-    first, second = witness.event_counts
-    return (
-        f"{lines}"
-        f"  event        {witness.event}\n"
-        f"  counts       {first} of {total} fresh draws at the database ({first / total:.4g}), "
-        f"{second} at the neighbor ({second / total:.4g})\n"
+    first, second = (
+        f"{count} of {total} fresh draws at the {side} ({count / total:.4g})"
+        for side, count, total in zip(
+            ("database", "neighbor"), witness.event_counts, totals, strict=True
+        )
     )
+    return f"{lines}  event        {witness.event}\n  counts       {first}, {second}\n"
 
 
 def _detectable(result: AuditResult) -> str:

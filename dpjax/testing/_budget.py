@@ -146,12 +146,14 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
     delta, draws, witness = result.delta, result.num_confirm, result.witness
     if not draws or witness is None or witness.densities is None:
         return float("inf")
-    rarer = max(min(witness.densities), 1 / draws)
+    side = int(witness.larger == "neighbor")
+    trials = result.evidence.trials[side], result.evidence.trials[1 - side]
+    rarer = max(min(witness.densities), 1 / trials[1])
     error = (1 - result.confidence) / result.num_claims
     tried = np.linspace(0.0, -np.log(rarer), 2000)
     quantile = result.evidence.counted.quantile(error, draws)
-    larger = draws * np.minimum(rarer * np.exp(tried) + delta, 1.0)
-    smaller = np.full(tried.shape, draws * rarer)
-    expected = Ratio(delta).order(larger, smaller, (draws, draws), quantile)
+    larger = trials[0] * np.minimum(rarer * np.exp(tried) + delta, 1.0)
+    smaller = np.full(tried.shape, trials[1] * rarer)
+    expected = Ratio(delta).order(larger, smaller, trials, quantile)
     enough = np.flatnonzero(expected >= claim)
     return float(tried[enough[0]]) if enough.size else float("inf")

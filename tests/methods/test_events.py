@@ -31,6 +31,7 @@ class Counted(Source):
     """
 
     name = "counted"
+    shares = False
 
     def __init__(self, search, confirm):
         self._search, self._confirm = np.asarray(search), np.asarray(confirm)
@@ -198,10 +199,13 @@ def test_the_estimate_is_that_of_the_fresh_draws():
     """Of 200 equal pairs the best looks better than it is; its event is counted again."""
     pairs = Pairs(np.zeros(200), np.full(200, 1.0))
     result = dpjax.audit(Laplace(0.3), pairs, method=dpjax.Events(500, 20_000))
-    first, second = (count / 20_000 for count in result.witness.event_counts)
+    trials = result.evidence.trials
+    assert sum(trials) == 40_000
+    shares = zip(result.witness.event_counts, trials, strict=True)
+    first, second = (count / number for count, number in shares)
     assert result.estimate == pytest.approx(abs(math.log(first / second)))
     # 4.5 standard errors, 7e-6; a pair's score passes the level of every pair by more.
-    error = math.sqrt((1 / first + 1 / second - 2) / 20_000)
+    error = math.sqrt((1 / first - 1) / trials[0] + (1 / second - 1) / trials[1])
     assert result.estimate < 0.3 + 4.5 * error
     assert len(result.pair_scores) == 200
     shown = [line for line in str(result).splitlines() if "estimate" in line]
@@ -262,7 +266,7 @@ def test_mixed_outputs_and_vectors_are_of_use():
     """One seed of the above."""
     for name in ("atom or laplace", "two counts"):
         mechanism, pairs, level, least = CASES[name]
-        result = dpjax.audit(mechanism, pairs, method=SMALL, confidence=0.95)
+        result = dpjax.audit(mechanism, pairs, method=SMALL, confidence=0.95, key=1)
         assert least - 0.2 < result.lower_bound <= level
 
 

@@ -274,9 +274,12 @@ def test_infinite_losses_are_written(tmp_path, objective):
 def test_the_bound_of_the_own_notion_is_the_one_stated(results, name, num_claims):
     """Each of several claims has its share of the error, and each record its share of the level."""
     result = results[name]
-    counts, sure = sorted(result.witness.event_counts), 1 - 0.001 / num_claims
+    counts, sure = result.witness.event_counts, 1 - 0.001 / num_claims
+    side, trials = int(result.witness.larger == "neighbor"), result.evidence.trials
     own = result.notion.hypothesis(result.recipe["distance"])
-    expected = float(event_lower_bound(counts[1], counts[0], 4_000, 4_000, sure, own))
+    sided = counts[side], counts[1 - side], trials[side], trials[1 - side]
+    expected = float(event_lower_bound(*sided, sure, own))
+    assert sum(trials) == 8_000
     assert result.lower_bound == pytest.approx(expected, rel=1e-12) and expected > 0
     assert result.bound(result.notion).lower_bound == result.lower_bound
     assert result.recipe["distance"] == (3 if name == "at a distance" else 1)

@@ -79,7 +79,8 @@ def test_the_event_of_the_witness_has_the_probabilities_that_were_counted():
     for side, count in enumerate(result.witness.event_counts):
         truth = probability(result.witness.event, side)
         # 4.6 standard errors: a rate of 4e-6 a side.
-        assert abs(count / 1e5 - truth) < 4.6 * np.sqrt(truth * (1 - truth) / 1e5)
+        number = result.evidence.trials[side]
+        assert abs(count / number - truth) < 4.6 * np.sqrt(truth * (1 - truth) / number)
 
 
 def test_a_gaussian_keeps_epsilon_at_its_delta_and_not_at_half():
@@ -170,8 +171,10 @@ def test_no_two_calls_share_a_seed(batched):
         return noise if batched else noise[0]
 
     options = {"num_samples": 60, "num_confirm": 90, "batch_size": 20, "batched": batched}
-    audit(release, [(0.0, 1.0), (0.0, 2.0)], **options)
-    assert len(set(seeds)) == len(seeds) == (22 if batched else 420)
+    result = audit(release, [(0.0, 1.0), (0.0, 2.0)], **options)
+    confirmed = sum(-(-number // 20) for number in result.evidence.trials)
+    assert sum(result.evidence.trials) == 180 and confirmed in (9, 10)
+    assert len(set(seeds)) == len(seeds) == (12 + confirmed if batched else 420)
 
 
 def test_randomness_that_repeats_is_refused():

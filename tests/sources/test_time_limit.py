@@ -127,7 +127,9 @@ def test_counts_do_not_depend_on_the_cut(monkeypatch, cut):
 def numbers_in_order():
     """A function whose outputs are a sequence of numbers, however they are asked for."""
     places = {0.0: 0, 1.0: 0}
-    stored = {side: np.random.default_rng(int(side)).laplace(side, size=777) for side in places}
+    stored = {
+        side: np.random.default_rng(int(side)).laplace(side, size=333 + 888) for side in places
+    }
 
     def next_ones(database, num_samples):
         places[database] += num_samples

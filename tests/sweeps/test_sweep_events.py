@@ -74,7 +74,7 @@ def naive_run(entry, run):
         laid.append((lay(encoded, encoder.names, **options_of(space, entry.region)), encoder))
         counts.append(halves_of(entry, run, pair, SEARCH, first, laid[pair]))
         search = Search(laid[pair][0], counts[pair], laid[pair][0].inside(entry.region))
-        budget = Budget(confirm, entry.confidence, len(entry.pairs))
+        budget = Budget(confirm, entry.confidence, len(entry.pairs), True)
         promised.append(float(entry.notion.promise(search, budget)))
     kept = range(len(laid))
     if again:
@@ -84,22 +84,26 @@ def naive_run(entry, run):
     found = {}
     for pair in sorted(kept):
         cells, allowed = laid[pair][0], laid[pair][0].inside(entry.region)
-        budget = Budget(confirm, entry.confidence, len(kept))
+        budget = Budget(confirm, entry.confidence, len(kept), True)
         event = entry.notion.choose(Search(cells, counts[pair], allowed), budget)
         mask = cells.settled(event.cells, counts[pair].sum(axis=(0, 1)) > 0)
         found[pair] = event, mask if allowed is None else mask & allowed
     pair = max(found, key=lambda pair: float(found[pair][0].predicted))
     (event, mask), (cells, encoder) = found[pair], laid[pair]
+    side = int(event.larger)
+    sizes = [0, 0]
+    sizes[side] = round(2 * confirm / (1 + float(event.ratio)))
+    sizes[1 - side] = 2 * confirm - sizes[side]
     inside = [
         int(mask[cells.index(encode_drawn(encoder, raw, space))].sum())
-        for raw in (drawn(entry, run, pair, side, CONFIRM, confirm) for side in (0, 1))
+        for raw in (drawn(entry, run, pair, s, CONFIRM, sizes[s]) for s in (0, 1))
     ]
     larger, smaller = inside[int(event.larger)], inside[1 - int(event.larger)]
     bound = event_lower_bound(
-        np.array(larger), np.array(smaller), confirm, confirm, entry.confidence,
+        np.array(larger), np.array(smaller), sizes[side], sizes[1 - side], entry.confidence,
         Ratio(entry.notion.delta, entry.distance),
     )  # fmt: skip
-    p, q, delta = larger / confirm, smaller / confirm, entry.notion.delta
+    p, q, delta = larger / sizes[side], smaller / sizes[1 - side], entry.notion.delta
     if entry.distance == 2 and q:
         # x = e^t solves p - delta (1 + x) = q x^2.
         x = (np.sqrt(delta**2 + 4 * q * (p - delta)) - delta) / (2 * q)
