@@ -263,11 +263,14 @@ def test_coverage_and_use(name):
 
 
 def test_mixed_outputs_and_vectors_are_of_use():
-    """One seed of the above."""
+    """The median of three keys of the above: one in thirty shows half of the level."""
     for name in ("atom or laplace", "two counts"):
         mechanism, pairs, level, least = CASES[name]
-        result = dpjax.audit(mechanism, pairs, method=SMALL, confidence=0.95, key=1)
-        assert least - 0.2 < result.lower_bound <= level
+        bounds = sorted(
+            dpjax.audit(mechanism, pairs, method=SMALL, confidence=0.95, key=key).lower_bound
+            for key in range(3)
+        )
+        assert least - 0.2 < bounds[1] <= level
 
 
 LETTERS = np.array(list("abcdefgh"))
