@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dpjax.cli._options import say_written
 from dpjax.cli._pipelines import Place, junit, sarif
-from dpjax.cli._stop import say
+from dpjax.cli._stop import forget_output, say
 from dpjax.cli._table import Given, options_of
 from dpjax.core.errors import neutral
 from dpjax.core.wording import in_options
@@ -103,6 +103,8 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
             write()
         except Exception as error:
             say(f"error: {target} was not written: {type(error).__name__}: {error}")
+            if write is show:
+                forget_output()
         else:
             if isinstance(target, Path):
                 say_written(target)

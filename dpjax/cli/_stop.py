@@ -187,6 +187,12 @@ class _UntilClosed:
         os.close(nowhere)
 
 
+def forget_output() -> None:
+    """Drops what standard output could not write, so that the next flush does not fail as well."""
+    if isinstance(sys.stdout, _UntilClosed):
+        sys.stdout.forget()
+
+
 @contextmanager
 def lasting_streams() -> Iterator[None]:
     """Context in which a closed standard stream is empty, and a closed pipe ends nothing.
