@@ -41,6 +41,9 @@ from dpjax.sources import (
 _SEARCH, _CONFIRM = 20_000, 50_000
 """Outputs a side that search at each pair, and that confirm, where nothing is said."""
 
+_HOPE = 4
+"""Times its draws with which a pair may win the last place of the second round."""
+
 _FEWEST = 10
 """Outputs a side for each pair, of a total."""
 
@@ -51,7 +54,8 @@ class Events:
 
     The search chooses the event with the largest expected bound; fresh counts bound it. Of more
     than two pairs the better ones are searched again: 5/11 of the search is spent on all of them,
-    the rest on one in four, two at least. Recorded outputs are split by their source instead.
+    the rest on one in four, two at least, of which the last is the one that more draws might show
+    to be best. Recorded outputs are split by their source instead.
 
     Attributes:
         num_samples: n, outputs at each side of a pair that search, on average over the pairs;
@@ -257,12 +261,36 @@ def _searched_again(
         return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
     budget = Budget(opened.num_confirm, terms.own_confidence, num_pairs, opened.shares)
     promised = np.array([terms.notion.promise(search, budget) for search in searches])
-    kept = np.argsort(-promised, axis=0, kind="stable")[: rounds.num_kept].T
-    more = opened.search_again(kept)
+    more = [search._replace(halves=_HOPE * search.halves) for search in searches]
+    hoped = np.array([terms.notion.promise(search, budget) for search in more])
+    kept = _kept(promised.T, hoped.T, rounds.num_kept)
+    counts = opened.search_again(kept)
     for (run, place), pair in np.ndenumerate(kept):
         search = searches[pair]
-        search.halves[run] += more[run, place, ..., : search.partition.size]
+        search.halves[run] += counts[run, place, ..., : search.partition.size]
     return _Ranks(promised, kept)
+
+
+def _kept(
+    promised: NDArray[np.float64], hoped: NDArray[np.float64], num_kept: int
+) -> NDArray[np.int64]:
+    """Pairs that go on: those that promise most, and the best of the others if more draws agree.
+
+    A promise is cautious, so that a rare event that few draws show promises little; pairs that
+    resemble each other would take all places.
+
+    Args:
+        promised: [runs, pairs], bounds to be expected.
+        hoped: [runs, pairs], the same if several times as many draws had the same shares.
+        num_kept: At least 2.
+
+    Returns:
+        int64 [runs, kept], numbers of the pairs.
+    """
+    first = np.argsort(-promised, axis=1, kind="stable")[:, : num_kept - 1]
+    others = hoped.copy()
+    np.put_along_axis(others, first, -np.inf, axis=1)
+    return np.column_stack([first, np.argmax(others, axis=1)])
 
 
 def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:

@@ -66,7 +66,7 @@ def naive_run(entry, run):
     """(lower bound, estimate, pair) of one run, counted by NumPy."""
     confirm, space = entry.method.num_confirm, entry.mechanism.output_space
     first, again = ROUNDS[len(entry.pairs)]
-    laid, counts, promised = [], [], []
+    laid, counts, promised, hoped = [], [], [], []
     for pair in range(len(entry.pairs)):
         encoder = Encoder("twin")
         pilot = [drawn(entry, 0, pair, side, SEARCH, first) for side in (0, 1)]
@@ -76,9 +76,12 @@ def naive_run(entry, run):
         search = Search(laid[pair][0], counts[pair], laid[pair][0].inside(entry.region))
         budget = Budget(confirm, entry.confidence, len(entry.pairs), True)
         promised.append(float(entry.notion.promise(search, budget)))
+        four_times = search._replace(halves=4 * counts[pair])
+        hoped.append(float(entry.notion.promise(four_times, budget)))
     kept = range(len(laid))
     if again:
-        kept = np.argsort(-np.array(promised), kind="stable")[:2]
+        best = max(kept, key=lambda pair: promised[pair])
+        kept = [best, max(set(kept) - {best}, key=lambda pair: (hoped[pair], -pair))]
         for pair in kept:
             counts[pair] += halves_of(entry, run, pair, SEARCH_AGAIN, again, laid[pair])
     found = {}
