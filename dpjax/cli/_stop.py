@@ -190,7 +190,8 @@ class _UntilClosed:
 def forget_output() -> None:
     """Drops what standard output could not write, so that the next flush does not fail as well."""
     if isinstance(sys.stdout, _UntilClosed):
-        sys.stdout.forget()
+        with suppress(OSError, ValueError):  # closed by what was run
+            sys.stdout.forget()
 
 
 @contextmanager

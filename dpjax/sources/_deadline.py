@@ -16,8 +16,9 @@ from dpjax.core.wording import BadValue
 _AGAIN = 0.1
 """Seconds after which the alarm rings again, where the exception was lost in a callback."""
 
-_OVER = 1.05
-"""Part of the time limit at which a call that is still running is ended."""
+_OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
+"""Part of the time limit at which a call that is still running is ended; the part, and the seconds,
+that any call has, so that an audit that is a little late still ends with a result."""
 
 
 class TookTooLong(BaseException):
@@ -30,11 +31,13 @@ class Deadline:
 
     Attributes:
         timeout: Seconds of one call, or None.
-        end: Time of `time.monotonic` at which any call ends, or None.
+        end: Time of `time.monotonic` at which calls end, or None.
+        least: Seconds that a call has even then.
     """
 
     timeout: float | None
     end: float | None
+    least: float = _LEAST
 
     @classmethod
     def of(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
@@ -64,7 +67,10 @@ class Deadline:
             return None
         if timeout is None and time_limit is None:
             return None
-        return cls(timeout, None if time_limit is None else time.monotonic() + _OVER * time_limit)
+        if time_limit is None:
+            return cls(timeout, None)
+        least = max(_LEAST_SHARE * time_limit, _LEAST)
+        return cls(timeout, time.monotonic() + _OVER * time_limit, least)
 
     @property
     def passed(self) -> bool:
@@ -79,7 +85,7 @@ class Deadline:
         """
         left = [self.timeout] if self.timeout is not None else []
         if self.end is not None:
-            left.append(max(self.end - time.monotonic(), 1e-3))
+            left.append(max(self.end - time.monotonic(), self.least))
         running = True
 
         def ring(number: int, frame: Any) -> None:
