@@ -54,8 +54,11 @@ def command(**given: Value) -> int:
         raise ValueError("hunt needs --cases, a Python file for each.")
     if written.get("packages") and written.get("again"):
         raise ValueError("--again audits recorded draws of every release, so no release is named.")
+    from dpjax.core.files import refuse_unwritable, write_whole
     from dpjax.hunting import hunt, read_case
 
+    if "table" in written:
+        refuse_unwritable("table", written["table"])
     folder = written.get("folder", _FOLDER)
     cases = [read_case(path) for path in written["cases"]]
     named = {case.path: _named(case, written.get("packages", [])) for case in cases}
@@ -75,7 +78,7 @@ def command(**given: Value) -> int:
             found.append(caught)
     rows = [caught.row for caught in found]
     if "table" in written:
-        written["table"].write_text(_markdown(rows))
+        write_whole({written["table"]: _markdown(rows)})
     if written.get("as_json"):
         print(json.dumps(rows, indent=1))
     else:

@@ -20,11 +20,10 @@ from dpjax.core import validate
 from dpjax.core.numerics import finite_or_none
 from dpjax.core.options import option
 from dpjax.core.wording import BadValue
-from dpjax.inference import Event
 from dpjax.methods._candidates import Candidate, candidates, num_marks, promised
 from dpjax.methods._findings import finding_of
 from dpjax.methods._stopped import saying_so_far
-from dpjax.notions import EventCounts, Statement, Terms
+from dpjax.notions import Statement, Terms
 from dpjax.partitions import Budget, Search
 from dpjax.results import Finding, Findings, Row
 from dpjax.sources import (
@@ -305,7 +304,7 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
 
 
 def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
-    """What a sweep keeps of each run; bounds are computed once for runs with equal counts."""
+    """What a sweep keeps of each run; runs of equal sizes have their bounds computed together."""
     notion, sure, distance = terms.notion, terms.own_confidence, terms.distance
     if chosen[0].candidate.chain is not None:
         curve = terms.claimed if isinstance(terms.claimed, tuple) else None
@@ -314,16 +313,17 @@ def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) ->
             for c, of_run in zip(chosen, counts, strict=True)
         ]
     larger = np.array([c.candidate.event.larger for c in chosen if c.candidate.event is not None])
-    # Runs with equal counts of equally many outputs have equal bounds.
-    counted = np.column_stack([larger, counts[..., 1], counts.sum(axis=2)])
-    distinct, place = np.unique(counted, axis=0, return_inverse=True)
-    bounds, estimates = np.empty((2, len(distinct)))
-    for number, (side, *inside, first, second) in enumerate(distinct.tolist()):
-        unnamed = Event(np.zeros(0, bool), np.array(side), np.array(0.0))
-        evidence = EventCounts(unnamed, np.array(inside), (first, second))
-        bounds[number] = evidence.bound(notion, sure, distance)
-        estimates[number] = evidence.estimate(notion, distance)
-    bounds, estimates = bounds[place.ravel()], estimates[place.ravel()]
+    # The likelier side first.
+    sides = np.stack([larger, 1 - larger], axis=1)
+    inside = np.take_along_axis(counts[..., 1], sides, axis=1)
+    trials = np.take_along_axis(counts.sum(axis=2), sides, axis=1)
+    sizes, place = np.unique(trials, axis=0, return_inverse=True)
+    bounds, estimates = np.empty((2, len(chosen)))
+    for number, (first, second) in enumerate(sizes.tolist()):
+        of_size = place.ravel() == number
+        x, y = inside[of_size].T
+        bounds[of_size] = notion.of_event(x, y, (first, second), sure, distance)
+        estimates[of_size] = notion.of_shares(x / first, y / second, distance)
     return [
         Row(Statement(float(bound), finite_or_none(float(estimate)), "exact binomial"), c.pair)
         for c, bound, estimate in zip(chosen, bounds, estimates, strict=True)
