@@ -9,7 +9,7 @@ import pytest
 from benchmarks.libraries import LIBRARIES, audited
 
 WEAK = ("Gaussian, scale 1", "GaussianAnalytic", "Exponential, ten candidates")
-"""Half of their claim takes more draws than a test has."""
+"""A third of their claim takes more draws than a test has."""
 
 BROKEN = ("Laplace, lowest set bits",)
 """Of diffprivlib: it adds noise in doubles (Haney et al., 2022)."""
@@ -18,7 +18,7 @@ BROKEN = ("Laplace, lowest set bits",)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_claims_hold_and_their_halves_do_not(library):
+def test_claims_hold_and_a_third_of_them_does_not(library):
     pytest.importorskip(library)
     for case in LIBRARIES[library]():
         result = audited(case, scale=0.02 if case.delta else 0.2, confidence=1 - 1e-6)
@@ -26,4 +26,4 @@ def test_claims_hold_and_their_halves_do_not(library):
             assert result.verdict == "violated", case.name
             continue
         assert result.verdict == "not refuted", case.name
-        assert case.name in WEAK or result.lower_bound > case.claim / 2, case.name
+        assert case.name in WEAK or result.lower_bound > case.claim / 3, case.name
