@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dpjax.core import random
+from dpjax.core.categories import category_counts, compared
 from dpjax.core.numerics import FIXED_POINT, MAX_BLOCK, WideCount, to_fixed_point
 from dpjax.core.streaming import (
     Reducer,
     block_size_for,
     blocks_of,
-    category_counts,
     drawn_once,
     reduce_samples,
     stored_blocks,
@@ -123,6 +123,15 @@ def test_what_lies_outside_is_left_out():
     lattice = Lattice(np.float32(0.0), np.float32(0.5))
     binned = np.asarray(reduced_stored(reals, lambda: lattice_counts(lattice, 2, fine=8)))
     assert binned[0] == 1 and binned[15] == 1 and binned[:-1].sum() == 2
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 64])
+def test_comparisons_count_as_scatters_do(size):
+    """Accelerators compare, the CPU scatters: whole numbers that must be equal."""
+    bins = np.random.default_rng(size).integers(0, size, 1000).astype(np.int32)
+    counts = np.asarray(jax.jit(compared, static_argnums=1)(bins, size))
+    assert counts.dtype == np.int32
+    np.testing.assert_array_equal(counts, np.bincount(bins, minlength=size))
 
 
 # Grouping.

@@ -7,7 +7,8 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from dpjax.core import validate
-from dpjax.core.streaming import category_counts, reduce_samples, stored_blocks
+from dpjax.core.categories import category_counts
+from dpjax.core.streaming import reduce_samples, stored_blocks
 from dpjax.core.wording import BadType, BadValue
 from dpjax.densities._bandwidth import BandwidthRule, Fixed, Silverman, as_rule, bandwidth_at
 from dpjax.densities._checks import check_dimension, check_num_nodes, checked_arrays, host_vectors

@@ -45,4 +45,5 @@ def main():
         answers.flush()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,8 @@ References:
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.core.streaming import Reducer, category_counts
+from dpjax.core.categories import category_counts
+from dpjax.core.streaming import Reducer
 
 
 def interval_counts(low: Array | float, high: Array | float, num_intervals: int) -> Reducer:

@@ -17,11 +17,12 @@ from jax import Array
 from numpy.typing import NDArray
 
 from dpjax.core import random
+from dpjax.core.categories import category_counts
 from dpjax.core.errors import signals_wait
 from dpjax.core.execution import Execution, map_batched
 from dpjax.core.jit import jit_by_class
 from dpjax.core.numerics import MAX_BLOCK, WideCount
-from dpjax.core.streaming import Blocks, category_counts, drawn_once, reduce_samples
+from dpjax.core.streaming import Blocks, drawn_once, reduce_samples
 from dpjax.partitions import Lookup
 from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import CONFIRM, DrawnStreams

@@ -13,10 +13,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.core import random, validate
+from dpjax.core.categories import category_counts
 from dpjax.core.execution import Execution, default_execution, map_batched
 from dpjax.core.jit import jit_by_class
 from dpjax.core.numerics import WideCount
-from dpjax.core.streaming import Blocks, blocks_of, category_counts, reduce_samples
+from dpjax.core.streaming import Blocks, blocks_of, reduce_samples
 from dpjax.core.types import FiniteSpace, RealSpace
 from dpjax.core.wording import BadValue
 from dpjax.inference import Plan

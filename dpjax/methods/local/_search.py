@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.core.streaming import category_counts, drawn_once, reduce_samples
+from dpjax.core.categories import category_counts
+from dpjax.core.streaming import drawn_once, reduce_samples
 from dpjax.densities import (
     Kernel,
     Lattice,

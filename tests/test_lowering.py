@@ -1,0 +1,220 @@
+"""Every compiled kernel is lowered for accelerators, where this machine has none.
+
+Programs are traced and lowered for CUDA and TPU, but neither compiled nor run. A kernel that needs
+float64, calls back into Python or uses an operation that XLA cannot lower there fails here.
+"""
+
+import pkgutil
+import re
+from functools import partial
+from importlib import import_module
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import mechanisms
+from dpjax.core import random
+from dpjax.core.categories import category_counts
+from dpjax.core.execution import Execution
+from dpjax.core.jit import JitByClass
+from dpjax.core.streaming import reduce_samples
+from dpjax.mechanisms import CATALOGUE
+from dpjax.mechanisms.training import SCORES, DpSgd, canary_pair
+
+ACCELERATORS = ("cuda", "tpu")
+JitFunction = type(jax.jit(lambda: 0))
+
+BY_AUDITS = {
+    "sources._layouts.search_counts_runs",
+    "sources._layouts.confirm_counts_runs",
+    "sources._layouts.sample_block",
+    "sources._subject._draw_pilot",
+    "methods.local._kernels.mpl_runs",
+    "methods.local._kernels.dpl_runs",
+    "methods.histogram._counts.count_outputs",
+}
+"""Kernels that an audit calls."""
+
+REALS, TABLE = jnp.linspace(-1.0, 1.0, 500), jnp.zeros((4, 2048, 3))
+KEYS = jax.random.split(jax.random.key(0), 4)
+WORDS = jnp.zeros(2, jnp.uint32)
+
+DIRECTLY = {
+    "core.random.threefry2x32": ((WORDS, WORDS), {}),
+    "core.random._fold_in": ((random.as_key(0), jnp.uint32(1)), {}),
+    "densities._bandwidth.robust_spread": ((REALS[:, None],), {}),
+    "densities._estimate._binned": ((REALS, REALS[:9], jnp.float32(0.1)), {}),
+    "densities._estimate._direct": ((REALS, REALS[:9], jnp.float32(0.1)), {}),
+    "methods.local._loss.privacy_loss": ((REALS, REALS), {}),
+    "partitions._network._fit": (
+        (TABLE, TABLE[..., 0], jax.random.split(jax.random.key(0), 4)),
+        {},
+    ),
+    "results.provenance._probe": ((WORDS, jnp.linspace(1.0, 2.0, 1024)), {}),
+}
+"""Other kernels, with arguments."""
+
+ELSEWHERE = {
+    "core.execution._split": "needs several devices, and lowers kernels of this list on each",
+    "partitions._network._every": "takes what _fit returns, and is lowered with it",
+}
+"""Kernels that are not lowered by themselves, and why."""
+
+
+def lowered(program, *arguments, **static):
+    """StableHLO of a `jax.jit` function for accelerators, after the checks that all must pass."""
+    text = program.trace(*arguments, **static).lower(lowering_platforms=ACCELERATORS).as_text()
+    assert "f64" not in text, "float64 is slow on GPUs, and TPUs have none"
+    calls = set(re.findall(r"custom_call @([\w.]+)", text))
+    assert not {name for name in calls if "callback" in name or "cpu" in name}, calls
+    return text
+
+
+def kernels():
+    """Names of all compiled functions of the package's modules."""
+    found = {}
+    for module in pkgutil.walk_packages(dpjax.__path__, "dpjax."):
+        if module.name.endswith("__main__"):
+            continue
+        for name, value in vars(import_module(module.name)).items():
+            if isinstance(value, JitByClass | JitFunction) and value.__module__ == module.name:
+                found[f"{module.name}.{name}".removeprefix("dpjax.")] = value
+    return found
+
+
+def test_no_kernel_is_missing():
+    assert set(kernels()) == BY_AUDITS | set(DIRECTLY) | set(ELSEWHERE)
+
+
+@pytest.mark.parametrize("name", DIRECTLY)
+def test_kernels_by_themselves(name):
+    module, function = f"dpjax.{name}".rsplit(".", 1)
+    arguments, static = DIRECTLY[name]
+    lowered(getattr(import_module(module), function), *arguments, **static)
+
+
+def test_scores_of_a_network():
+    network = import_module("dpjax.partitions._network")
+    arguments, _ = DIRECTLY["partitions._network._fit"]
+    lowered(jax.jit(lambda *given: network._every(network._fit(*given), TABLE[0])), *arguments)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_mechanisms_of_the_catalogue(name):
+    mechanism = CATALOGUE[name]()
+    database = jax.tree.map(lambda leaf: jnp.asarray(leaf)[0], mechanism.standard_pairs().database)
+    draw = jax.jit(lambda key, database: mechanism.sample(key, database, 256))
+    assert "stablehlo.scatter" not in lowered(draw, random.as_key(0), database)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_training(score):
+    pair = canary_pair(np.zeros((3, 2)), np.zeros(3))
+    mechanism = DpSgd(2.0, num_steps=2, score=score)
+    draw = jax.jit(lambda key, database: mechanism.sample(key, database, 16))
+    lowered(draw, random.as_key(0), jnp.asarray(pair.database[0]))
+
+
+@pytest.mark.parametrize(("size", "scatters"), [(2, False), (63, False), (64, True)])
+def test_few_categories_are_compared_and_not_scattered(size, scatters):
+    """Atomic additions to few addresses would wait for each other."""
+
+    def count(key):
+        def draw(block):
+            return jax.random.randint(random.fold_in(key, block), 128, 0, size)
+
+        return reduce_samples(draw, category_counts(size), 128)
+
+    assert ("stablehlo.scatter" in lowered(jax.jit(count), random.as_key(0))) == scatters
+
+
+class Lowered(Exception):
+    """A kernel was lowered whose statistics an audit cannot do without."""
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """Names of kernels that were called: lowered, and not run."""
+    names = set()
+
+    def call(kernel, *arguments, **static):
+        program = kernel.program(*arguments, **static)
+        names.add(kernel.__name__)
+        lowered(program, *arguments, **static)
+        if kernel.__name__ == "sample_block":
+            # Cells are laid by real outputs.
+            return program(*arguments, **static)
+        if not kernel.__name__.endswith("_counts_runs"):
+            raise Lowered
+        # Counts may be any.
+        shapes = jax.eval_shape(partial(program, **static), *arguments)
+        return jax.tree.map(lambda leaf: jnp.ones(leaf.shape, leaf.dtype), shapes)
+
+    monkeypatch.setattr(JitByClass, "__call__", call)
+    return names
+
+
+STREAMED = Execution(layout="streamed")
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        mechanisms.Laplace(1.0),
+        mechanisms.TwoSidedGeometric(1.0),
+        mechanisms.RandomizedResponse(1.0, 5),
+        mechanisms.NumericalSVT(1.5, 1.0, 3),
+    ],
+)
+def test_counts_of_events(mechanism, called):
+    method = dpjax.Events(num_samples=600, num_confirm=600)
+    dpjax.audit(mechanism, method=method, execution=STREAMED)
+    assert called == {"sample_block", "search_counts_runs", "confirm_counts_runs"}
+
+
+@pytest.mark.parametrize("density", ["binned", "direct"])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        mechanisms.Laplace(1.0),
+        mechanisms.TwoSidedGeometric(1.0),
+        mechanisms.RandomizedResponse(1.0, 5),
+        mechanisms.PrefixSum(1.0),
+    ],
+)
+def test_densities(mechanism, density, called):
+    method = dpjax.Local(num_samples=600, num_confirm=900, density=density)
+    with pytest.raises(Lowered):
+        dpjax.audit(mechanism, method=method)
+    assert called == {"mpl_runs"}
+
+
+def test_pairs_by_densities(called):
+    with pytest.raises(Lowered):
+        dpjax.search_pairs(mechanisms.SVT4(1.5, num_queries=4))
+    assert called == {"dpl_runs"}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "given"),
+    [
+        (mechanisms.TruncatedLaplace(1.0), {"lipschitz": 1.0}),
+        (mechanisms.RandomizedResponse(1.0, 5), {"least_probability": 0.1}),
+    ],
+)
+def test_histograms(mechanism, given, called):
+    with pytest.raises(Lowered):
+        dpjax.audit(mechanism, method=dpjax.Histogram(**given))
+    assert called == {"count_outputs"}
+
+
+def test_a_pilot_of_a_function(called):
+    def noisy(key, database):
+        return database + jax.random.laplace(key)
+
+    with pytest.raises(Lowered):
+        dpjax.audit(noisy, [(0.0, 1.0)], method=dpjax.Local())
+    assert called == {"_draw_pilot"}
