@@ -55,7 +55,7 @@ def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ratios [3, ...] to compare: 1, one halfway, and the given one, which serves many draws.
 
     With few draws it may leave too few at the likelier side. At p = 0.6, q = 0.02 and N = 50, with
-    confidence 0.999, mean bounds at the ratios 1, 2^1.5 and 8 are 1.09, 1.32 and 1.19.
+    confidence 0.999, mean bounds at the ratios 1, 2^1.5 and 8 are 1.09, 1.31 and 1.19.
     """
     halfway = np.exp2(np.rint(_STEPS * np.log2(ratio) / 2) / _STEPS)
     return np.stack([np.ones_like(ratio), halfway, ratio])
