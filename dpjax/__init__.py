@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from dpjax.sources import OneRun as OneRun
     from dpjax.sources import Recorded as Recorded
     from dpjax.sources.readers import Recording as Recording
+    from dpjax.watching import watch as watch
 else:
     from dpjax.core.lazy import lazy as _lazy
 
@@ -122,6 +123,7 @@ else:
                 "Recorded",
             ],
             "dpjax.sources.readers": ["Recording"],
+            "dpjax.watching": ["watch"],
         },
         "databases densities empirical inference mechanisms methods sources testing".split(),
     )

@@ -19,7 +19,7 @@ LAYERS = {
     "reference": 9,
     "sweeps": 10,
     "testing": 11,
-    "empirical": 12, "hunting": 12,
+    "empirical": 12, "hunting": 12, "watching": 12,
     "cli": 13, "__main__": 14,
 }  # fmt: skip
 """Parts of one number know nothing of each other."""

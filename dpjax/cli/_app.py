@@ -22,6 +22,7 @@ COMMANDS = (
     "audit",
     "rerun",
     "search-pairs",
+    "watch",
     "hunt",
     "plan",
     "empirical",

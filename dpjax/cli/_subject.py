@@ -107,8 +107,8 @@ def _recorded(written: Given, stack: ExitStack) -> "Recorded":
             f"--column must be given once, but was given {len(columns)} times: give the columns of "
             f"a vector as --column {','.join(columns)}, and another column for Y as --column-y."
         )
-    column = _column(columns[0]) if columns else None
-    other = _column(written["column_y"]) if "column_y" in written else column
+    column = column_of(columns[0]) if columns else None
+    other = column_of(written["column_y"]) if "column_y" in written else column
     column_of_each = [column, other]
     files = list(written["samples"])
     if files.count("-") > 1:
@@ -142,7 +142,7 @@ def _one_run(written: Given) -> "OneRun":
     return OneRun(scores, included, name=scores.name, **options)
 
 
-def _column(text: str) -> str | list[str]:
+def column_of(text: str) -> str | list[str]:
     """A column, or those of a vector, with commas between them."""
     names = [name.strip() for name in text.split(",")]
     return names if len(names) > 1 else text

@@ -128,7 +128,7 @@ class Sequential:
         began = time.perf_counter()
         with source.opened(pairs, request) as opened, saying_so_far(opened.tally, terms):
             walk = _Walk(opened, terms, self._total_of(source), int(run))
-            if not source.takes_pairs:
+            if source.counts_again:
                 walk.refuse_other_outputs()
             deadline = None if self.seconds is None else began + self.seconds
             try:

@@ -1,6 +1,8 @@
 """Sources: what is audited, drawn on the device, by the host, by a program, or recorded."""
 
 from dpjax.partitions import Search as Search
+from dpjax.sources._arriving import Arriving as Arriving
+from dpjax.sources._arriving import Chunk as Chunk
 from dpjax.sources._command import CommandMechanism as CommandMechanism
 from dpjax.sources._counting import Tally as Tally
 from dpjax.sources._drawn import Drawn as Drawn

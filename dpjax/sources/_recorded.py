@@ -79,6 +79,7 @@ class Recorded(Source):
     )
     takes_pairs: ClassVar[bool] = False
     has_arrays: ClassVar[bool] = True
+    counts_again: ClassVar[bool] = True
 
     def __post_init__(self):
         refuse_same_origin(self.x, self.y)

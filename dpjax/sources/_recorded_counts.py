@@ -152,7 +152,7 @@ def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
     Raises:
         TypeError: One side holds labels and the other one numbers, or vectors of other lengths.
     """
-    kinds = [_kind(outputs) for outputs in raw]
+    kinds = [kind_of(outputs) for outputs in raw]
     # Objects in memory may be of several kinds, on either side.
     if None in kinds or kinds[0] == kinds[1]:
         return
@@ -163,7 +163,8 @@ def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
     raise TypeError(f"x and y must be of one kind, but {' and '.join(held)}.")
 
 
-def _kind(outputs: np.ndarray) -> str | None:
+def kind_of(outputs: np.ndarray) -> str | None:
+    """Kind of an array of outputs in words; None for objects of several kinds."""
     if outputs.dtype.kind == "O" and not all(isinstance(output, str) for output in outputs):
         return None
     if outputs.dtype.kind in "USO":

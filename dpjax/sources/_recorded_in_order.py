@@ -25,6 +25,10 @@ from dpjax.sources._source import Marked, Request
 _ORDERED = 2**18
 """Outputs a side whose order is looked at."""
 
+_PLANNED = 2**16
+"""Outputs a side for which cells are chosen, however many there are by now: more may come, and
+must find the same cells."""
+
 
 class _Side:
     """The outputs of one side, read once to look at all of them and once to count them.
@@ -84,13 +88,20 @@ class _Side:
 
 
 class OpenedInOrder:
-    """Recorded outputs during a sequential audit; see `dpjax.sources.Opened`."""
+    """Recorded outputs during a sequential audit; see `dpjax.sources.Opened`.
 
-    def __init__(self, source: Sides, request: Request):
+    Args:
+        source: Both sides.
+        request: What the method asks for.
+        gone: Outputs of each side that were counted after those that laid the cells, and that the
+            source no longer holds.
+    """
+
+    def __init__(self, source: Sides, request: Request, gone: int = 0):
         self.shares = False
         if source.blocks is not None:
             raise BadValue("blocks must be left out where outputs are counted in their order.")
-        self._source, self._request = source, request
+        self._source, self._request, self._gone = source, request, gone
         sides = (held("x", source.x), held("y", source.y))
         self._sides = [_Side(side, name) for side, name in zip(sides, "xy", strict=True)]
         self._encoder = Encoder(" and ".join(side.name for side in self._sides), bits=source.bits)
@@ -114,12 +125,12 @@ class OpenedInOrder:
         pilots = [self._encoder.encode(outputs) for outputs in raw]
         total = sum(value.total for value in values)
         refuse_labels_alone(pilots, self._encoder, " and ".join(names), total)
-        self.num_confirm = min(value.total for value in values) - self._first
+        self.num_confirm = min(value.total for value in values) - self._first + self._gone
         cells = self._cells = lay_best(
             pilots,
             [fold_of(np.arange(self._first))] * 2,
             self._encoder.names,
-            lambda cells, halves: self._request.promise(cells, halves, self.num_confirm),
+            lambda cells, halves: self._request.promise(cells, halves, _PLANNED),
             self._encoder.parts,
             discrete=self._source.discrete,
             region=None,
@@ -152,7 +163,7 @@ class OpenedInOrder:
         assert self._cells is not None and marked.size is not None
         counts, (of_cells,) = np.zeros((1, 2, marked.num_marks), np.int64), marked.marks
         for place, side in enumerate(self._sides):
-            for chunk in side.read(self._first + marked.first, marked.size):
+            for chunk in side.read(self._first + marked.first - self._gone, marked.size):
                 cells = self._cells.index(self._encoder.encode(chunk))
                 counts[0, place] += np.bincount(of_cells[cells], minlength=marked.num_marks)
                 self.tally.saw(len(chunk))

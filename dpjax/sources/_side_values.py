@@ -49,7 +49,7 @@ class SideValues:
         """Counts outputs of the shape [n] or [n, d]: numbers, labels or objects."""
         for start in range(0, len(outputs), _ROWS):
             self.spacings.add(outputs[start : start + _ROWS])
-            hashes = _hashes(outputs[start : start + _ROWS])
+            hashes = hashes_of(outputs[start : start + _ROWS])
             self.first = np.concatenate([self.first, hashes[: _KEPT - len(self.first)]])
             self._look_back(hashes)
             self.total += len(hashes)
@@ -117,7 +117,7 @@ def order_nats(hashes: np.ndarray) -> float:
     return float(np.sum(counts[0] * np.log(counts[0])) - np.sum(counts[1] * np.log(counts[1])))
 
 
-def _hashes(outputs: np.ndarray) -> np.ndarray:
+def hashes_of(outputs: np.ndarray) -> np.ndarray:
     """uint64 [n]; of equal outputs the same in every process and in every type of numbers."""
     if outputs.dtype.kind in "biuf":
         hashes = np.zeros(len(outputs), np.uint64)

@@ -203,6 +203,8 @@ class Source:
         side_by_side: Whether many runs are computed together; else one after the other.
         stacks_pairs: Whether databases are stacked into arrays.
         usual_method: Name of the method that audits it where none is named.
+        counts_again: Whether it still holds the outputs that an earlier audit counted, which an
+            audit that goes on counts once more.
     """
 
     kind: ClassVar[str] = ""
@@ -212,6 +214,7 @@ class Source:
     side_by_side: ClassVar[bool] = False
     stacks_pairs: ClassVar[bool] = False
     usual_method: ClassVar[str] = "events"
+    counts_again: ClassVar[bool] = False
 
     @property
     def sampler(self) -> Any:

@@ -1,0 +1,142 @@
+"""`dpjax watch`: outputs that a running system leaves in a folder, audited as they arrive."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpjax.cli._audit_options import TABLE as _AUDIT
+from dpjax.cli._finish import Files, finish
+from dpjax.cli._notion import claim_of, notion_of
+from dpjax.cli._options import AS_JSON, QUIET
+from dpjax.cli._stop import say
+from dpjax.cli._subject import column_of
+from dpjax.cli._table import Given, Table, Value, argument, option, written_of
+
+if TYPE_CHECKING:
+    from dpjax.watching import Folder, Watch
+
+_STATE = ".dpjax-watch.json"
+"""Name of the state in the folder, unless another one is named."""
+
+_EVERY = 5.0
+"""Seconds between two looks at the folder."""
+
+_BETS = ("epsilon", "gdp", "total-variation")
+
+TABLE: Table = {
+    "folder": argument(
+        Path,
+        "Folder of recorded outputs (npz, npy, csv, parquet, ...), a file for each chunk.",
+        metavar="FOLDER",
+    ),
+    "claim": option(float, "The level that is claimed, in the notion's unit.", metavar="NUMBER"),
+    "notion": option(
+        str, "What is bounded: epsilon, gdp or total-variation. Default: epsilon.", choices=_BETS
+    ),
+    "delta": option(float, "delta of epsilon. Default: 0."),
+    "column": option(
+        str,
+        "The column of the outputs at the database; several, with commas between them, are one "
+        "vector. Default: x, and 0 in npy files.",
+        metavar="NAME,...",
+    ),
+    "column_y": option(
+        str, "The same at its neighbor. Default: y, and 1 in npy files.", metavar="NAME,..."
+    ),
+    "discrete": option(
+        bool,
+        "What the outputs are; found out if not said.",
+        "--discrete/--continuous",
+        default=None,
+    ),
+    "independent": option(
+        bool,
+        "Outputs are known to be independent draws, though they may not look like it.",
+        "--independent",
+        default=False,
+    ),
+    **{name: _AUDIT[name] for name in ("distance", "confidence", "num_claims", "key")},
+    "state": option(Path, "File of the watch's state. Default: FOLDER/.dpjax-watch.json."),
+    "once": option(bool, "End after the files that are there.", "--once", default=False),
+    "every": option(float, "Seconds between two looks at the folder. Default: 5."),
+    "idle": option(float, "End after so many seconds without a new file."),
+    "as_json": AS_JSON,
+    "quiet": QUIET,
+}
+"""The options."""
+
+EXAMPLES = (
+    "dpjax watch releases --claim 1",
+    "dpjax watch releases --claim 1 --delta 1e-5 --once",
+    "dpjax watch releases --claim 1 --state watch.json --idle 3600",
+)
+_TERMS = {"confidence": 0.999, "num_claims": 1, "distance": 1, "key": 0}
+
+
+def command(**given: Value) -> int:
+    """Audits outputs as a running system leaves them in a folder, a bound after every file.
+
+    Each file holds new outputs at the database (x) and at its neighbor (y). Files are taken in the
+    order of their names; write them under a name that ends in .tmp and rename them when complete.
+    The state is in one file: a watch that was stopped or killed goes on from it.
+
+    Ends with exit code 1 once the claim is refuted, 2 where a file is refused or outputs look
+    doubtful, and 0 after --once or --idle otherwise.
+    """
+    written = written_of(given)
+    if "claim" not in written:
+        raise ValueError("watch needs --claim, the level that the outputs may refute.")
+    if written.get("notion", "epsilon") not in _BETS:
+        raise ValueError(f"--notion must be one of {', '.join(_BETS)} for a watch.")
+    from dpjax.core import validate
+    from dpjax.core.errors import signals_wait
+
+    for name in ("every", "idle"):
+        if name in written:
+            validate.positive(**{name: written[name]})
+    with signals_wait():
+        from dpjax.watching import Folder, Watch
+
+    columns = [column_of(written[n]) if n in written else None for n in ("column", "column_y")]
+    folder = Folder(written["folder"], (columns[0], columns[1]))
+    path = written.get("state", written["folder"] / _STATE)
+    terms = {name: written.get(name, usual) for name, usual in _TERMS.items()}
+    options = {"discrete": written.get("discrete"), "independent": bool(given["independent"])}
+    watched = Watch(claim_of(written), notion_of(written), terms, options, path)
+    try:
+        _follow(watched, folder, written)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"Stopped after {len(watched.state.taken)} files: the same command goes on from {path}."
+        ) from None
+    if watched.result is None:
+        waiting = min(watched.waiting)
+        say(f"No bound yet: {waiting:,} outputs of each side arrived, and 1,000 lay the cells.")
+        return 0
+    return finish(watched.result, written["as_json"], Files())
+
+
+def _follow(watched: "Watch", folder: "Folder", written: Given) -> None:
+    """Takes files until the claim is refuted, or nothing more is to come."""
+    every, idle = written.get("every", _EVERY), written.get("idle")
+    last = time.monotonic()
+    while not watched.is_over:
+        for name, x, y in folder.chunks():
+            if watched.take(name, x, y):
+                last = time.monotonic()
+                if not written["quiet"]:
+                    say(_told(name, watched))
+            if watched.is_over:
+                return
+        if written["once"] or (idle is not None and time.monotonic() - last >= idle):
+            return
+        time.sleep(every if idle is None else min(every, idle))
+
+
+def _told(name: str, watched: "Watch") -> str:
+    """One line on a file that was taken."""
+    result = watched.result
+    if result is None:
+        return f"{name}: {min(watched.waiting):,} outputs a side, too few for a bound"
+    drawn = result.settings["drawn"]
+    return f"{name}: {drawn:,} outputs a side, {result.level} is at least {result.lower_bound:.4f}"

@@ -1,0 +1,111 @@
+"""Outputs that arrive in chunks: a chunk, and the outputs that a sequential audit still needs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadType
+from dpjax.sources._held import as_outputs
+from dpjax.sources._recorded import Recorded
+from dpjax.sources._recorded_counts import kind_of
+from dpjax.sources._recorded_in_order import OpenedInOrder
+from dpjax.sources._side_values import ORDER_NATS, hashes_of, order_nats
+from dpjax.sources._source import Request
+
+_ORDERED = 2**14
+"""First outputs that tell whether a sequence could occur twice by chance."""
+
+_ONCE = 32
+"""Values that occur once in a sequence, which a second one all has by chance below 2^-60."""
+
+
+class Chunk(NamedTuple):
+    """Outputs that arrived together.
+
+    Attributes:
+        name: For people; a later chunk has a name that sorts after it.
+        sides: Outputs [n] or [n, d] at the database and at its neighbor; numbers of outputs differ.
+        digests: A digest of each side, "" where it holds nothing.
+        telling: Whether each side is too long a sequence to occur twice by chance.
+    """
+
+    name: str
+    sides: tuple[np.ndarray, np.ndarray]
+    digests: tuple[str, str]
+    telling: tuple[bool, bool]
+
+    @classmethod
+    def of(cls, name: str, x: Any, y: Any) -> Self:
+        """A chunk of arrays or lists.
+
+        Raises:
+            ValueError: A side has another shape than [n] or [n, d].
+            TypeError: A side holds neither numbers nor labels, or both kinds.
+        """
+        sides = _side("x", name, x), _side("y", name, y)
+        hashes = [hashes_of(side) if len(side) else None for side in sides]
+        first, second = (_digest(words) for words in hashes)
+        return cls(name, sides, (first, second), (_tells(hashes[0]), _tells(hashes[1])))
+
+    @property
+    def kinds(self) -> list[str | None]:
+        """Kinds of outputs of the sides that hold some, in words."""
+        return [kind_of(side) for side in self.sides if len(side)]
+
+
+def _digest(hashes: np.ndarray | None) -> str:
+    return "" if hashes is None else blake2b(hashes.tobytes(), digest_size=16).hexdigest()
+
+
+def _tells(hashes: np.ndarray | None) -> bool:
+    if hashes is None:
+        return False
+    counts = np.unique(hashes, return_counts=True)[1]
+    return bool(np.sum(counts == 1) >= _ONCE or order_nats(hashes[:_ORDERED]) > ORDER_NATS)
+
+
+def _side(side: str, name: str, outputs: Any) -> np.ndarray:
+    array = as_outputs(side, outputs)
+    if array.dtype.kind != "O":
+        return array
+    if all(isinstance(output, str) and not output.endswith("\0") for output in array):
+        return array.astype(np.str_)
+    raise BadType(
+        f"chunks must hold numbers, vectors of numbers or labels that are texts, but {side} of "
+        f"{name} held outputs of other kinds, or of several."
+    )
+
+
+@dataclass(frozen=True)
+class Arriving(Recorded):
+    """The outputs that a sequential audit of arriving outputs needs: the first, and the new ones.
+
+    Attributes:
+        gone: Outputs of each side between the two that were counted and need not be kept.
+    """
+
+    gone: int = 0
+    usual_method: ClassVar[str] = "sequential"
+    counts_again: ClassVar[bool] = False
+    has_arrays: ClassVar[bool] = False
+
+    def refuses(self, method: str) -> str | None:
+        """Others than sequential audits look at all outputs; see `Source`."""
+        if method == "sequential":
+            return None
+        return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."
+
+    @contextmanager
+    def opened(self, pairs: Any, request: Request) -> Iterator[OpenedInOrder]:
+        """The outputs for the next part of an audit; see `Recorded.opened`."""
+        self.refuse_pairs(pairs)
+        yield OpenedInOrder(self, request, self.gone)
+
+    def to_plain(self) -> JsonObject | None:
+        """Unnamed in a recipe: a watch's state holds its outputs."""
+        return None

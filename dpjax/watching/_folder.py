@@ -1,0 +1,54 @@
+"""A folder in which a running system leaves its outputs, a file for each chunk."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpjax.sources.readers import read_samples
+
+_UNFINISHED = (".tmp", ".part")
+"""Endings of files that are still being written, as are those whose names begin with a dot."""
+
+Column = str | int | Sequence[str | int] | None
+"""A column, or several that are one vector; None for the usual one."""
+
+
+class Folder:
+    """Files of a folder that are complete, in the order of their names.
+
+    Args:
+        path: The folder.
+        columns: Columns of the outputs at the database and at its neighbor; if None, "x" and "y",
+            or 0 and 1 in npy files, which have no names.
+
+    Raises:
+        ValueError: It is no folder.
+    """
+
+    def __init__(self, path: Path, columns: tuple[Column, Column] = (None, None)):
+        if not path.is_dir():
+            raise ValueError(f"folder {path} must be a folder of recorded outputs, but is none.")
+        self._path, self._columns = path, columns
+        self._seen: dict[str, tuple[int, int]] = {}
+
+    def chunks(self) -> Iterator[tuple[str, Any, Any]]:
+        """(name, x, y) of every file that is new or has changed since the last call.
+
+        Raises:
+            ValueError: A file cannot be read, or lacks a column.
+        """
+        for path in sorted(self._path.iterdir(), key=lambda path: path.name):
+            if path.name.startswith(".") or path.suffix in _UNFINISHED or path.is_dir():
+                continue
+            found = path.stat()
+            look = found.st_size, found.st_mtime_ns
+            if self._seen.get(path.name) != look:
+                yield path.name, *self._read(path)
+                self._seen[path.name] = look
+
+    def _read(self, path: Path) -> tuple[Any, Any]:
+        usual: tuple[Column, Column] = (0, 1) if path.suffix.lower() == ".npy" else ("x", "y")
+        first, second = (
+            usual[side] if column is None else column for side, column in enumerate(self._columns)
+        )
+        return read_samples(path, first), read_samples(path, second)

@@ -1,0 +1,118 @@
+"""The state of a watch: what it has taken, what it still needs, and its result, in one file."""
+
+import base64
+import json
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dpjax.core.files import refuse_endless, write_whole
+from dpjax.core.types import JsonObject
+from dpjax.results import AuditResult
+
+_FORMAT = 1
+"""Number of the form in which a state is written."""
+
+
+class Taken(NamedTuple):
+    """A chunk that was taken.
+
+    Attributes:
+        name: Its name.
+        sizes: Outputs at the database and at its neighbor.
+        digests: Digest of each side, "" where it held nothing.
+    """
+
+    name: str
+    sizes: tuple[int, int]
+    digests: tuple[str, str]
+
+
+@dataclass
+class State:
+    """What a watch knows; nothing else decides its later bounds.
+
+    Attributes:
+        terms: What may not change: claim, notion, confidence, options, versions.
+        taken: Chunks that were taken, in order.
+        kind: Kind of the outputs in words, or None before the first ones.
+        held: Outputs of each side: those that laid the cells, and those that wait.
+        gone: Outputs of each side that were counted and dropped, between the two.
+        result: The result so far; None before the cells are laid.
+    """
+
+    terms: JsonObject
+    taken: list[Taken] = field(default_factory=list)
+    kind: str | None = None
+    held: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
+    gone: int = 0
+    result: AuditResult | None = None
+
+    def write(self, path: Path) -> None:
+        """Writes the state, completely or not at all.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        content = {
+            "watch": _FORMAT,
+            "terms": self.terms,
+            "taken": [[chunk.name, *chunk.sizes, *chunk.digests] for chunk in self.taken],
+            "kind": self.kind,
+            "held": [None if side is None else _plain(side) for side in self.held],
+            "gone": self.gone,
+            "result": None if self.result is None else self.result.to_json(),
+        }
+        write_whole({path: json.dumps({**content, "seal": _seal(content)})})
+
+    @classmethod
+    def read(cls, path: Path) -> "State":
+        """The state that `write` wrote.
+
+        Raises:
+            ValueError: The file is damaged, was changed, or is no state of a watch.
+            OSError: It cannot be read.
+        """
+        refuse_endless("state", path)
+        try:
+            content = json.loads(path.read_text("utf-8"))
+            seal = content.pop("seal")
+            if seal != _seal(content) or content["watch"] != _FORMAT:
+                raise ValueError("its seal does not fit")
+            first, second = (None if side is None else _array(side) for side in content["held"])
+            text = content["result"]
+            return cls(
+                content["terms"],
+                [Taken(name, (x, y), (a, b)) for name, x, y, a, b in content["taken"]],
+                content["kind"],
+                (first, second),
+                content["gone"],
+                None if text is None else AuditResult.from_json(text),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"state {path} was changed or damaged, or is no state of a watch ({error}): the "
+                "watch cannot go on from it. Give another file, and outputs that no watch has "
+                "counted."
+            ) from None
+
+
+def _seal(content: JsonObject) -> str:
+    return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def _plain(array: np.ndarray) -> JsonObject:
+    """An array of numbers or texts, bit for bit."""
+    content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+    return {"dtype": array.dtype.str, "shape": list(array.shape), "content": content}
+
+
+def _array(plain: JsonObject) -> np.ndarray:
+    dtype = np.dtype(plain["dtype"])
+    if dtype.kind not in "biufUS":
+        raise ValueError(f"it holds outputs of the dtype {dtype}")
+    content = base64.b64decode(plain["content"])
+    return np.frombuffer(content, dtype).reshape(plain["shape"])

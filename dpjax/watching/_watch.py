@@ -1,0 +1,285 @@
+"""A watch: each chunk of outputs continues one sequential audit, and counts once."""
+
+from collections.abc import Iterable, Iterator
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpjax.audit import audit, resume
+from dpjax.core.errors import Stopped
+from dpjax.core.files import refuse_unwritable
+from dpjax.core.wording import BadType, BadValue
+from dpjax.inference import first_round
+from dpjax.methods import Sequential
+from dpjax.notions import Epsilon, Notion, Terms
+from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
+from dpjax.results.provenance import DECISIVE, seed_of, versions
+from dpjax.results.recipes import notion_to_plain
+from dpjax.sources import Arriving, Chunk
+from dpjax.watching._state import State, Taken
+
+_LAYING = first_round(1, few=False)
+"""First outputs of each side, which lay the cells."""
+
+
+class Watch:
+    """A sequential audit of outputs that arrive; arguments as `watch`.
+
+    Attributes:
+        state: What it knows.
+        known: Names of the chunks that were taken -> what they held.
+    """
+
+    def __init__(
+        self,
+        claim: float,
+        notion: Notion | None,
+        terms: dict[str, Any],
+        options: dict[str, Any],
+        path: str | Path | None,
+    ):
+        if isinstance(claim, bool) or not isinstance(claim, Real | np.number):
+            raise BadType(f"claim must be a number for a watch, but was {claim!r}.")
+        self._arguments = {"notion": notion or Epsilon(), "claim": claim, **terms}
+        checked = Terms(**self._arguments)
+        if checked.notion.hypothesis() is None:
+            raise BadValue(
+                "notion must be dpjax.Epsilon(delta), Gdp() or TotalVariation() for a watch, but "
+                f"was {checked.notion!r}."
+            )
+        self._options = options
+        self._path = None if path is None else Path(path)
+        stated = {
+            **terms,
+            "claim": checked.plain_claim,
+            "notion": notion_to_plain(checked.notion),
+            "key": seed_of(terms["key"]),
+            **options,
+            **{name: versions()[name] for name in DECISIVE},
+        }
+        self.state, self._written = State(stated), None
+        if self._path is not None:
+            refuse_unwritable("state", self._path)
+            if self._path.exists():
+                self.state = State.read(self._path)
+                self._refuse_other_terms(stated)
+                self._written = _look_of(self._path)
+        self.known = {chunk.name: chunk for chunk in self.state.taken}
+
+    @property
+    def result(self) -> AuditResult | None:
+        """The result so far; None before there are enough outputs."""
+        return self.state.result
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing more to learn: the claim is refuted, or outputs are doubtful."""
+        return self.result is not None and self.result.verdict in (VIOLATED, DOUBTFUL)
+
+    @property
+    def waiting(self) -> tuple[int, int]:
+        """Outputs of each side that were taken and not yet counted."""
+        first, second = (0 if side is None else len(side) for side in self.state.held)
+        laid = 0 if self.result is None else _LAYING
+        return first - laid, second - laid
+
+    def take(self, name: str | None, x: Any, y: Any) -> bool:
+        """Takes a chunk, if it was not taken before.
+
+        Args:
+            name: Of the chunk, which sorts after those before; None for its number.
+            x: Outputs at the database.
+            y: Outputs at its neighbor.
+
+        Returns:
+            Whether it was new.
+
+        Raises:
+            ValueError: It is out of order, another one than was taken under this name, or was
+                taken under another name.
+            TypeError: Its outputs are of another kind than those before.
+        """
+        taken = self.state.taken
+        # Nine digits, so that numbers sort as they count.
+        name = f"chunk {len(taken) + 1:09d}" if name is None else name
+        chunk = Chunk.of(name, x, y)
+        if name in self.known:
+            if self.known[name].digests != chunk.digests:
+                raise ValueError(
+                    f"{name} was taken and has changed since: outputs that were counted must stay "
+                    "as they were. Put new outputs under a new name."
+                )
+            return False
+        if taken and name < taken[-1].name:
+            raise ValueError(
+                f"{name} is out of order: {taken[-1].name} was taken already, which sorts after "
+                "it. Names must sort in the order in which the outputs were drawn."
+            )
+        self._refuse_again(chunk)
+        self._refuse_other_kind(chunk)
+        self._count(chunk)
+        return True
+
+    def _refuse_other_terms(self, stated: dict[str, Any]) -> None:
+        for name, value in stated.items():
+            before = self.state.terms.get(name)
+            if before != value:
+                raise BadValue(
+                    f"{name} must stay what it was where a watch goes on: {before!r} in "
+                    f"{self._path}, and not {value!r}."
+                )
+
+    def _refuse_again(self, chunk: Chunk) -> None:
+        places = {d: before.name for before in self.state.taken for d in before.digests if d}
+        for digest, tells in zip(chunk.digests, chunk.telling, strict=True):
+            if tells and digest in places:
+                raise ValueError(
+                    f"{chunk.name} holds the same outputs as {places[digest]}: each output may be "
+                    "counted once. Remove it, or draw its outputs anew."
+                )
+        if chunk.digests[0] == chunk.digests[1] and all(chunk.telling):
+            raise ValueError(
+                f"{chunk.name} holds the same outputs on both sides, which must be drawn apart."
+            )
+
+    def _refuse_other_kind(self, chunk: Chunk) -> None:
+        kinds = dict.fromkeys([*([self.state.kind] if self.state.kind else []), *chunk.kinds])
+        if len(kinds) > 1:
+            first, second = [*kinds][:2]
+            raise TypeError(
+                f"{chunk.name} holds {second}, but other outputs were {first}: all must be of one "
+                "kind."
+            )
+
+    def _count(self, chunk: Chunk) -> None:
+        """Continues the audit, and writes the state once the whole chunk is in it."""
+        before = self.state
+        held = tuple(map(_joined, before.held, chunk.sides))
+        kind = before.kind or next(iter(chunk.kinds), None)
+        sizes = len(chunk.sides[0]), len(chunk.sides[1])
+        taken = [*before.taken, Taken(chunk.name, sizes, chunk.digests)]
+        after = State(before.terms, taken, kind, (held[0], held[1]), before.gone, before.result)
+        fresh = min(0 if side is None else len(side) for side in held) - _LAYING
+        if fresh > 0:
+            x, y = held
+            source = Arriving(x, y, name="arriving outputs", gone=before.gone, **self._options)
+            result = before.result
+            if result is None:
+                result = audit(source, method=Sequential(), **self._arguments)
+            else:
+                result = resume(result, source)
+            drawn = result.settings["drawn"]
+            all_counted = drawn == _LAYING + before.gone + fresh
+            if not all_counted and result.verdict != VIOLATED and not result.doubts:
+                # An interrupt between two blocks: the chunk is counted again, from its beginning.
+                raise Stopped(f"Stopped after {len(before.taken)} chunks.")
+            after.result, after.gone = result, drawn - _LAYING
+            counted = after.gone - before.gone
+            after.held = _without(x, counted), _without(y, counted)
+        if self._path is not None:
+            self._refuse_other_writer()
+            after.write(self._path)
+            self._written = _look_of(self._path)
+        self.state = after
+        self.known[chunk.name] = taken[-1]
+
+    def _refuse_other_writer(self) -> None:
+        assert self._path is not None
+        now = _look_of(self._path) if self._path.exists() else None
+        if now != self._written:
+            raise ValueError(
+                f"state {self._path} was written by another process: one watch alone may use it."
+            )
+
+
+def watch(
+    chunks: Iterable[Any],
+    *,
+    claim: float,
+    notion: Notion | None = None,
+    confidence: float = 0.999,
+    num_claims: int = 1,
+    distance: int = 1,
+    key: Any = 0,
+    discrete: bool | None = None,
+    independent: bool = False,
+    state: str | Path | None = None,
+) -> Iterator[AuditResult]:
+    """Audits outputs as they arrive from a running system, with a bound after every chunk.
+
+    All bounds hold together, as those of `dpjax.Sequential`, whenever one stops. The first 1,000
+    outputs of each side lay the cells; results begin with the chunk that brings more. Each later
+    output is counted once and then forgotten. The sides of a chunk may have different lengths:
+    outputs without a partner wait for one.
+
+    Args:
+        chunks: Pairs (x, y) of independent outputs at the database and at its neighbor: numbers
+            of shape [n] or [n, d], or labels [n]. Or triples (name, x, y), whose names sort in
+            the order of the chunks: one with the name and the outputs of a chunk that was taken
+            is passed over, so that chunks may be delivered again.
+        claim: The level that is claimed, in the notion's unit.
+        notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`; epsilon if None.
+        confidence: As in `dpjax.audit`.
+        num_claims: As in `dpjax.audit`.
+        distance: As in `dpjax.audit`.
+        key: As in `dpjax.audit`.
+        discrete: As in `dpjax.Recorded`.
+        independent: As in `dpjax.Recorded`.
+        state: File that holds the whole state of the watch, written after every chunk; a watch
+            goes on from it. None to keep it in memory.
+
+    Yields:
+        The result of the state, if it holds one, and the result after every new chunk. The last
+        one refutes the claim or is doubtful; else `chunks` ended.
+
+    Raises:
+        ValueError: A chunk is out of order, has changed or was taken before; the state is of other
+            terms, another version, or damaged.
+        TypeError: Outputs are of another kind than those before, or an argument is.
+    """
+    terms = {
+        "confidence": confidence,
+        "num_claims": num_claims,
+        "distance": distance,
+        "key": key,
+    }
+    options = {"discrete": discrete, "independent": independent}
+    # Checked at the call, and not at the first chunk.
+    return _results(Watch(claim, notion, terms, options, state), chunks)
+
+
+def _results(watched: Watch, chunks: Iterable[Any]) -> Iterator[AuditResult]:
+    if watched.result is not None:
+        yield watched.result
+    if watched.is_over:
+        return
+    for chunk in chunks:
+        if not isinstance(chunk, list | tuple) or len(chunk) not in (2, 3):
+            raise BadType(f"chunks must hold pairs (x, y) or (name, x, y), but held {chunk!r:.80}.")
+        name, x, y = chunk if len(chunk) == 3 else (None, *chunk)
+        if name is not None and not isinstance(name, str):
+            raise BadType(f"chunks must have names that are texts, but one had {name!r}.")
+        if watched.take(name, x, y) and watched.result is not None:
+            yield watched.result
+        if watched.is_over:
+            return
+
+
+def _joined(held: np.ndarray | None, new: np.ndarray) -> np.ndarray | None:
+    if not len(new):
+        return held
+    return new if held is None else np.concatenate([held, new])
+
+
+def _without(held: np.ndarray | None, counted: int) -> np.ndarray | None:
+    """The outputs that laid the cells and those that wait, without those just counted."""
+    assert held is not None
+    return np.concatenate([held[:_LAYING], held[_LAYING + counted :]])
+
+
+def _look_of(path: Path) -> tuple[int, int, int]:
+    """Tells a file that was replaced or changed from the one before."""
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns

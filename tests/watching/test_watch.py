@@ -1,0 +1,219 @@
+"""Outputs that arrive in chunks: one sequential audit, each output counted once."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.sources import Arriving, Chunk
+
+SIZES = [(500, 900), (700, 300), (3_000, 2_500), (2_000, 4_000), (5_000, 4_000)]
+
+
+def laplace(sizes=SIZES, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    return [(rng.laplace(0, scale, n), rng.laplace(1, scale, m)) for n, m in sizes]
+
+
+def names(sizes=SIZES):
+    rng = np.random.default_rng(0)
+    shares = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5]
+    return [
+        tuple(
+            np.array(["a", "b", "cc"])[rng.choice(3, n, p=p)]
+            for n, p in zip(size, shares, strict=True)
+        )
+        for size in sizes
+    ]
+
+
+def vectors(sizes=SIZES):
+    rng = np.random.default_rng(0)
+    return [(rng.normal(0, 1, (n, 2)), rng.normal(0.2, 1, (m, 2))) for n, m in sizes]
+
+
+def counted(result):
+    return result.evidence.counted.to_plain()
+
+
+@pytest.mark.parametrize(("chunks", "claim"), [(laplace(), 1.0), (names(), 1.0), (vectors(), 3.0)])
+def test_it_is_a_sequential_audit_that_goes_on(chunks, claim):
+    """The guarantee is that of `Sequential`: all numbers are those of `resume` over all outputs."""
+    found = list(dpjax.watch(chunks, claim=claim))
+    assert [result.settings["drawn"] for result in found] == [1_200, 3_700, 6_200, 11_200]
+    expected, most = None, np.cumsum(SIZES, axis=0)
+    for result, (n, m) in zip(found, most[1:], strict=True):
+        x, y = (np.concatenate([chunk[side] for chunk in chunks]) for side in (0, 1))
+        recorded = dpjax.Recorded(x[:n], y[:m])
+        if expected is None:
+            expected = dpjax.audit(recorded, claim=claim, method=dpjax.Sequential())
+        else:
+            expected = dpjax.resume(expected, recorded)
+        assert counted(result) == counted(expected)
+        assert result.statement == expected.statement
+
+
+def test_a_watch_that_is_killed_after_every_chunk_gives_the_same_bits(tmp_path):
+    chunks = [(f"{i}", *chunk) for i, chunk in enumerate(laplace())]
+    whole = list(dpjax.watch(chunks, claim=1.0))[-1]
+    state = tmp_path / "watch.json"
+    for number in range(len(chunks)):
+        # All chunks so far are delivered again, and counted once.
+        found = list(dpjax.watch(chunks[: number + 1], claim=1.0, state=state))
+    assert len(found) == 2
+    assert counted(found[-1]) == counted(whole) and found[-1].statement == whole.statement
+    assert [path.name for path in tmp_path.iterdir()] == ["watch.json"]
+
+
+def test_an_interrupt_within_a_chunk_leaves_the_state_before_it(tmp_path, monkeypatch):
+    """Between two blocks, or while the state is written: the chunk is counted anew."""
+    chunks, state = [(f"{i}", *chunk) for i, chunk in enumerate(laplace())], tmp_path / "w.json"
+    whole = list(dpjax.watch(chunks, claim=1.0))[-1]
+    list(dpjax.watch(chunks[:3], claim=1.0, state=state))
+    before = state.read_bytes()
+    from dpjax.methods import _sequential
+    from dpjax.watching import _state
+
+    real, left = _sequential.step, [3]
+
+    def step(*given):
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+        return real(*given)
+
+    def killed(files):
+        raise KeyboardInterrupt
+
+    for place, name, broken in ((_sequential, "step", step), (_state, "write_whole", killed)):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, broken)
+            with pytest.raises(KeyboardInterrupt):
+                list(dpjax.watch(chunks[:4], claim=1.0, state=state))
+        assert state.read_bytes() == before
+    assert counted(list(dpjax.watch(chunks, claim=1.0, state=state))[-1]) == counted(whole)
+
+
+def test_a_wrong_mechanism_is_refuted_and_nothing_more_is_taken():
+    """The level is 2; a false alarm of claim 1.9 would have a probability of .001 at most."""
+    chunks = iter(laplace([(2_000, 2_000)] * 5, scale=0.5))
+    found = list(dpjax.watch(chunks, claim=1.0))
+    assert found[-1].verdict == "violated" and len(list(chunks)) == 5 - len(found)
+
+
+def test_one_ended_watch_stays_ended(tmp_path):
+    state = tmp_path / "watch.json"
+    chunks = laplace([(4_000, 4_000)] * 2, scale=0.5)
+    first = list(dpjax.watch(chunks, claim=0.5, state=state))
+    again = list(dpjax.watch(iter(laplace(seed=1)), claim=0.5, state=state))
+    assert [result.verdict for result in again] == ["violated"]
+    assert counted(again[0]) == counted(first[-1])
+
+
+def test_what_is_twice_changed_out_of_order_or_of_another_form_is_refused():
+    (x, y), (x2, y2), (x3, y3) = laplace([(1_500, 1_500)] * 3)
+    first = [("b", x, y), ("c", x2, y2)]
+    wrong = {
+        "d holds the same outputs as b": ("d", x, y3),
+        "d holds the same outputs as c": ("d", y2, y3),
+        "d holds the same outputs on both sides": ("d", x3, x3),
+        "c was taken and has changed": ("c", x3, y3),
+        "a is out of order: c was taken": ("a", x3, y3),
+        "d holds labels, but other outputs were numbers": ("d", names()[0][0], y3),
+        "d holds vectors of 2 numbers, but": ("d", *vectors()[0]),
+        "of the shape": ("d", np.zeros((3, 2, 2)), y3),
+        "chunks must hold numbers, vectors": ("d", [1, "a", None], y3),
+        "chunks must hold pairs": (x3,),
+        "chunks must have names": (4, x3, y3),
+    }
+    for message, chunk in wrong.items():
+        found = dpjax.watch([*first, chunk], claim=1.0)
+        assert [result.settings["drawn"] for result in (next(found), next(found))] == [1500, 3000]
+        with pytest.raises((ValueError, TypeError)) as raised:
+            next(found)
+        text = str(raised.value)
+        assert message in text or (message == "of the shape" and "shape" in text)
+
+
+def test_short_chunks_of_labels_may_be_alike_by_chance():
+    chunks = [(["a", "b"], ["b", "a"])] * 3 + names([(2_000, 2_000)])
+    (result,) = dpjax.watch(chunks, claim=1.0)
+    assert result.settings["drawn"] == 2_006
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("claim", 1.5),
+        ("confidence", 0.9),
+        ("notion", dpjax.Gdp()),
+        ("num_claims", 2),
+        ("distance", 2),
+        ("key", 1),
+        ("discrete", True),
+        ("independent", True),
+    ],
+)
+def test_terms_stay(tmp_path, name, value):
+    state = tmp_path / "watch.json"
+    list(dpjax.watch(laplace([(100, 100)]), claim=1.0, state=state))
+    with pytest.raises(ValueError, match=f"^{name} must stay what it was"):
+        dpjax.watch([], **{"claim": 1.0, "state": state, name: value})
+
+
+def test_another_version_or_a_changed_state_is_refused(tmp_path, monkeypatch):
+    state = tmp_path / "watch.json"
+    list(dpjax.watch(laplace(), claim=1.0, state=state))
+    from dpjax.watching import _watch
+
+    real = _watch.versions
+    with monkeypatch.context() as patch:
+        patch.setattr(_watch, "versions", lambda: {**real(), "dpjax": "9.9"})
+        with pytest.raises(ValueError, match="dpjax must stay what it was"):
+            dpjax.watch([], claim=1.0, state=state)
+    content = json.loads(state.read_text())
+    content["gone"] += 1
+    for text in (json.dumps(content), "[]", "{"):
+        state.write_text(text)
+        with pytest.raises(ValueError, match="was changed or damaged"):
+            dpjax.watch([], claim=1.0, state=state)
+
+
+def test_two_watches_cannot_share_a_state(tmp_path):
+    state, chunks = tmp_path / "watch.json", laplace([(1_500, 1_500)] * 3)
+    one, two = (dpjax.watch(iter(chunks[i:]), claim=1.0, state=state) for i in (0, 1))
+    next(one)
+    with pytest.raises(ValueError, match="written by another process"):
+        next(two)
+
+
+def test_bad_arguments_are_refused_at_the_call(tmp_path):
+    for given, message in (
+        ({"claim": "1"}, "claim must be a number"),
+        ({"claim": 1.0, "notion": dpjax.Zcdp()}, "notion must be"),
+        ({"claim": 1.0, "confidence": 2}, "confidence"),
+        ({"claim": 1.0, "state": tmp_path / "no" / "w.json"}, "does not exist"),
+    ):
+        with pytest.raises((ValueError, TypeError, OSError), match=message):
+            dpjax.watch([], **given)
+
+
+def test_outputs_in_a_sorted_order_are_doubtful_and_end_the_watch():
+    chunks = [(np.sort(x), y) for x, y in laplace([(2_000, 2_000)] * 3)]
+    (result,) = dpjax.watch(chunks, claim=3.0)
+    assert result.verdict == "doubtful"
+    (known,) = dpjax.watch(chunks, claim=3.0, independent=True)
+    assert known.verdict == "violated" and not known.doubts
+
+
+def test_arriving_outputs_are_for_sequential_audits():
+    x, y = laplace()[2]
+    with pytest.raises(TypeError, match="must be dpjax"):
+        dpjax.audit(Arriving(x, y), method=dpjax.Events())
+
+
+def test_digests_do_not_depend_on_the_type_of_numbers():
+    whole = np.arange(50)
+    one, two = Chunk.of("a", whole, []), Chunk.of("b", whole.astype(float), [])
+    assert one.digests == two.digests and one.digests[1] == "" and one.telling == (True, False)
