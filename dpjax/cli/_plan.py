@@ -14,14 +14,14 @@ _INPUTS = ("input_lipschitz", "input_width")
 _COMMON = ("precision", "confidence", "num_samples", "order", "bound")
 
 TABLE: Table = {
-    "lipschitz": option(float, "C: steepest slope of a density in the output."),
+    "lipschitz": option(float, "C: Lipschitz constant of densities in the output."),
     "width": option(float, "W: length of the output interval; 1 if not given."),
     "precision": option(float, "Largest error of the estimate wanted."),
     "confidence": option(float, "Least probability of that precision."),
     "num_samples": option(int, "Draws per input; give it in place of precision or confidence."),
     "order": option(float, "Order of Renyi privacy; LDP without it."),
     "input_lipschitz": option(
-        float, "D: steepest slope of a density in the input; asks for all inputs."
+        float, "D: Lipschitz constant of densities in the input; asks for all inputs."
     ),
     "input_width": option(float, "Length of the input interval, with D."),
     "num_inputs": option(int, "Inputs compared, where they are finitely many."),

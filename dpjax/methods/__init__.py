@@ -1,4 +1,4 @@
-"""Methods: ways to turn a source of outputs into evidence, and what was found into a result."""
+"""Methods, which turn the outputs of a source into evidence and findings."""
 
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -25,24 +25,24 @@ class Method(Protocol):
     """A frozen dataclass of options that turns a source into findings.
 
     Attributes:
-        name: On the command line, in recipes and in sweeps.
-        bounded: Whether it states a bound; else it estimates alone, which a sweep can run.
+        name: Name on the command line, in recipes and in sweeps.
+        bounded: Whether the method states a bound; only a sweep runs a method that doesn't.
     """
 
     name: ClassVar[str]
     bounded: ClassVar[bool]
 
     def accepts(self, source: Source) -> str | None:
-        """Why a source cannot be audited, in a sentence that says what would work; or None."""
+        """Return why a source cannot be audited and what would work, or None if it can."""
         ...
 
     def run(self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32]) -> Findings:
-        """A batch of runs of a source at pairs of databases, under the terms.
+        """Audit a source at pairs of databases, in a batch of runs.
 
         Args:
-            source: That is accepted.
-            pairs: Of databases, as a person writes them.
-            terms: Of the audit.
+            source: A source that the method accepts.
+            pairs: Pairs of databases, in any form that `dpjax.audit` takes.
+            terms: Notion, claim and confidence of the audit.
             runs: int32 [runs], numbers of the runs.
         """
         ...
@@ -60,4 +60,4 @@ METHODS: dict[str, type[Method]] = {
         Guesses,
     )
 }
-"""Name on the command line, in recipes and in sweeps -> method."""
+"""Methods by their name on the command line, in recipes and in sweeps."""

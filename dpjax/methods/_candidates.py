@@ -1,4 +1,4 @@
-"""What the search of a pair would confirm: an event, a chain of sets, or both."""
+"""Candidates for confirmation: an event, a chain of sets, or both."""
 
 from typing import NamedTuple
 
@@ -19,13 +19,13 @@ from dpjax.partitions import Budget, Partition, Search
 
 
 class Candidate(NamedTuple):
-    """What the search of one pair would confirm in one run.
+    """A candidate for confirmation, found by the search of one pair in one run.
 
     Attributes:
-        event: Of the notion that was named; None where it needs a chain.
-        chain: Of every notion; None where an event alone is counted.
-        predicted: Lower bound to be expected.
-        tie: Score that decides between pairs of the same predicted bound.
+        event: Event for the named notion; None if the notion needs a chain.
+        chain: Chain for all notions; None if only an event is counted.
+        predicted: Expected lower bound.
+        tie: Score that breaks ties between pairs with equal predicted bounds.
     """
 
     event: Event | None
@@ -35,7 +35,7 @@ class Candidate(NamedTuple):
 
     @property
     def marks(self) -> NDArray[np.int64]:
-        """Marks of cells, int64 [cells], from whose counts those of all sets follow."""
+        """Mark of each cell, int64 [cells]; the counts by mark determine the counts of all sets."""
         if self.chain is None:
             assert self.event is not None
             return self.event.cells.astype(np.int64)
@@ -43,9 +43,9 @@ class Candidate(NamedTuple):
         return place if self.event is None else 2 * place + self.event.cells
 
     def sizes(self, num_confirm: int) -> NDArray[np.int64]:
-        """Fresh outputs at the database and at its neighbor, which add up to 2 N.
+        """Fresh outputs at the database and at its neighbor, 2 N in all.
 
-        A chain alone serves every notion, and is counted with equal numbers.
+        A chain on its own serves every notion, so both sides get the same number.
         """
         if self.event is None:
             return np.full(2, num_confirm, np.int64)
@@ -53,9 +53,9 @@ class Candidate(NamedTuple):
         return sizes[::-1] if self.event.larger else sizes
 
     def settled(self, search: Search) -> "Candidate":
-        """The candidate with cells that never happened where they are simplest to say.
+        """Assign cells without outputs to the side that makes the event simplest to describe.
 
-        Settle before anything is confirmed, so that the words and the counts are of one event.
+        Call this before the confirmation, so that description and counts refer to one event.
         """
         partition, allowed, event, chain = search.partition, search.allowed, self.event, self.chain
         if event is not None:
@@ -69,7 +69,7 @@ class Candidate(NamedTuple):
         return self._replace(event=event, chain=chain)
 
     def evidence(self, counts: NDArray[np.int64]) -> Evidence:
-        """Evidence of counts [2, marks] of fresh outputs; there may be marks without cells."""
+        """Make evidence from counts [2, marks] of fresh outputs; some marks may have no cells."""
         trials = int(counts[0].sum()), int(counts[1].sum())
         size = 1 if self.chain is None else self.chain.num_sets + 1
         parts = 1 if self.event is None else 2
@@ -85,19 +85,19 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Marks of a candidate of this kind at most, so that all runs share a program."""
+    """Largest number of marks of such a candidate, so that all runs share a program."""
     parts = 1 if candidate.event is None else 2
     return parts if candidate.chain is None else parts * (MOST_SETS + 1)
 
 
 def candidates(search: Search, terms: Terms, budget: Budget, also: bool) -> list[Candidate]:
-    """What would be confirmed of one pair, in each of several runs.
+    """Return the candidate of one pair in each run.
 
     Args:
-        search: With halves [runs, 2, 2, cells].
+        search: Search with halves [runs, 2, 2, cells].
         terms: Terms of the audit.
         budget: Fresh outputs, confidence and rivals.
-        also: Whether a chain is counted beside the event of a notion that one event bounds.
+        also: Whether to count a chain in addition to the event of a notion that one event bounds.
     """
     notion, events = terms.notion, [None] * len(search.halves)
     if notion.hypothesis() is not None:
@@ -111,11 +111,11 @@ def candidates(search: Search, terms: Terms, budget: Budget, also: bool) -> list
 def _with_chain(search: Search, notion: Notion, budget: Budget, event: Event | None) -> Candidate:
     if event is None:
         return Candidate(None, *notion.chain(search, budget))
-    # Beside an event, the chain is that of the whole profile.
+    # In addition to an event, the chain serves the whole profile.
     return Candidate(event, Profile().chain(search, budget)[0], float(event.predicted))
 
 
 def promised(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
-    """The bound to be expected of a pilot, by which one of several partitions is chosen."""
+    """Expected bound from a pilot, the criterion for choosing between partitions."""
     budget = Budget(num_confirm, terms.own_confidence)
     return float(terms.notion.promise(Search(cells, halves, None), budget))

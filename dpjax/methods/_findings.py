@@ -1,4 +1,4 @@
-"""What events and chains found in one run, as a finding: statement, witness and curve."""
+"""Findings of events and chains in one run: statement, witness and curve."""
 
 import numpy as np
 
@@ -26,15 +26,15 @@ def finding_of(
         band = evidence.simultaneous(terms.own_confidence)
         assert plan.chain is not None and band is not None
         event = terms.notion.shown(plan.chain, band)
-    # All cells of a mark are in the event, or none; marks of no output may be missing.
+    # An event contains all cells of a mark or none. Marks without outputs may be missing.
     marks, chosen = plan.marks[event.cells], np.zeros(counts.shape[1], bool)
     chosen[marks[marks < len(chosen)]] = True
     inside, mask = (counts * chosen).sum(axis=1), event.cells
     trials = int(counts[0].sum()), int(counts[1].sum())
     if not inside.any():
-        # Its probability on either side is unknown, so what always happened is shown instead.
+        # Its probability is unknown on both sides, so show the cells that always occurred.
         if mask.any():
-            notes.append("The event that the search chose did not happen in the draws to confirm.")
+            notes.append("The chosen event did not occur in the confirmation set.")
         inside, mask = np.array(trials), ~mask
         evidence = evidence.showing(event._replace(cells=mask), inside)
     text, whole = cells.describe(mask), cells.describe(mask, whole=True)
@@ -48,7 +48,7 @@ def finding_of(
     settings["num_cells"] = cells.size
     if score := cells.plain():
         settings["score"] = score
-    if trials[0] != trials[1]:  # else N says it
+    if trials[0] != trials[1]:  # otherwise N suffices
         settings["confirmed"] = list(trials)
     if plan.chain is not None:
         settings["num_sets"] = plan.chain.num_sets
@@ -77,10 +77,10 @@ def finding_of(
 
 
 def _curve(search: Search, event: np.ndarray) -> dict[str, list]:
-    """Curve for a plot: labels that came with numbers without them, and boxes by their rank."""
+    """Curve for a plot: labels without their numbers, and boxes by rank."""
     cells, counts = search.partition, search.halves.sum(axis=0)
     if cells.boxed.tolist() not in ([], [0]):
-        # A label is in the event if all of its outputs that happened are.
+        # A label is in the event if all of its observed outputs are.
         label, alone = cells.labels(), cells.without_numbers()
         outside = np.bincount(label, counts.sum(axis=0) * ~event, alone.size)
         cells, counts = alone, np.stack([np.bincount(label, c, alone.size) for c in counts])

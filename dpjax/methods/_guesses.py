@@ -1,7 +1,7 @@
-"""Guesses: the coins of canaries are guessed from their scores in one run, and right ones counted.
+"""Guess from scores which canaries one run included, and count the correct guesses.
 
-The numbers of guesses are fixed before the coins that judge them are looked at: a random part of
-the canaries reveals its coins and is left out of the count.
+The numbers of guesses are fixed before the coins that judge them are read: a random part of the
+canaries reveals its coins and is excluded from the count.
 """
 
 import math
@@ -21,11 +21,11 @@ from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, OneRun, Source
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
-"""Numbers of guesses that are tried at either end of the scores, and the range of their shares."""
+"""Numbers of guesses to try at either end of the scores, and the range of their shares."""
 
 
 class _Numbers(NamedTuple):
-    """Guesses that a canary was in, of the highest scores, and out, of the lowest."""
+    """Numbers of guesses: "in" for the highest scores, "out" for the lowest."""
 
     inside: int
     outside: int
@@ -35,18 +35,18 @@ class _Numbers(NamedTuple):
 class Guesses:
     """Lower bound from guesses of who was included in one run, for every mechanism.
 
-    Canaries of the highest scores are guessed to be in, those of the lowest to be out. Nothing is
-    assumed on how guesses depend on each other.
+    The canaries with the highest scores are guessed to be in, and those with the lowest to be out.
+    The guesses may depend on each other in any way.
 
     Attributes:
-        num_in: Guesses that a canary was in. If neither number is given, both are chosen for the
-            largest bound to be expected, by the coins of canaries that then judge nothing.
+        num_in: Guesses that a canary was in. If neither number is given, revealed canaries, which
+            are excluded from the count, choose both for the largest expected bound.
         num_out: Guesses that a canary was out.
         reveal_fraction: Share of the canaries whose coins choose the numbers of guesses.
 
     Raises:
-        TypeError: A number of guesses is not an integer.
-        ValueError: It is below 0, both are 0, or the share lies outside of (0, 1).
+        TypeError: When a number of guesses is not an integer.
+        ValueError: When a number is negative, both are 0, or the share lies outside (0, 1).
 
     References:
         Steinke, Nasr, Jagielski (2023), Algorithm 1.
@@ -81,7 +81,7 @@ class Guesses:
         return _Numbers(self.num_in or 0, self.num_out or 0)
 
     def accepts(self, source: Source) -> str | None:
-        """Why a source cannot be audited, or None."""
+        """Return why a source cannot be audited, or None if it can."""
         if isinstance(source, OneRun):
             return None
         return Sentence(
@@ -92,17 +92,17 @@ class Guesses:
     def run(
         self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """The finding of the run that was recorded.
+        """Return the finding of the recorded run.
 
         Args:
             source: A `OneRun`.
-            pairs: None, for canaries take the place of pairs.
-            terms: Of the audit.
-            runs: The one number of a single audit: a recorded run cannot be drawn again.
+            pairs: None, because canaries take the place of pairs.
+            terms: Notion, claim and confidence of the audit.
+            runs: A single run number, because a recorded run cannot be drawn again.
 
         Raises:
-            ValueError: Pairs or a distance were given, the notion is one of which guesses say
-                nothing, or there are more guesses than canaries.
+            ValueError: When pairs or a distance are given, when guesses do not bound the notion,
+                or when there are more guesses than canaries.
         """
         assert isinstance(source, OneRun) and len(runs) == 1
         if pairs is not None:
@@ -131,13 +131,13 @@ class Guesses:
 def _in_order(
     scores: NDArray[np.float64], included: NDArray[np.bool_], generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """The coins by falling score; canaries of the same score are in a random order."""
+    """Order the coins by decreasing score, with ties in random order."""
     shuffled = generator.permutation(len(scores))
     return included[shuffled[np.argsort(-scores[shuffled], kind="stable")]]
 
 
 def _count(coins: NDArray[np.bool_], numbers: _Numbers, revealed: int) -> GuessCounts:
-    """Right guesses about coins in the order of their scores."""
+    """Count the correct guesses about coins that are ordered by score."""
     inside, outside = numbers
     if inside + outside > len(coins):
         raise BadValue(
@@ -149,12 +149,12 @@ def _count(coins: NDArray[np.bool_], numbers: _Numbers, revealed: int) -> GuessC
 
 
 def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Numbers:
-    """The numbers of guesses with the largest bound to be expected of the other canaries.
+    """Return the numbers of guesses with the largest expected bound on the other canaries.
 
     Args:
-        revealed: Coins of the canaries that choose, by falling score.
-        judged: Canaries that judge.
-        terms: Of the audit.
+        revealed: Revealed coins, by decreasing score.
+        judged: Number of canaries that judge the guesses.
+        terms: Notion, claim and confidence of the audit.
     """
     notion, error = _searched_for(terms.notion), 1 - terms.own_confidence
     best, numbers = -math.inf, None
@@ -171,18 +171,18 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
 
 
 def _searched_for(notion: Notion) -> Notion:
-    """The notion whose bound chooses: mu, which looks at the whole curve, in place of a curve."""
+    """Notion for choosing numbers: mu, which depends on the whole curve, in place of a curve."""
     return notion if isinstance(notion, Epsilon) else Gdp()
 
 
 def _shares(judged: int) -> Iterator[float]:
-    """Shares of the canaries that are guessed at one end."""
+    """Shares of the canaries to guess at one end."""
     least = min(max(_LEAST_GUESSES / judged, _LEAST_SHARE), _LARGEST_SHARE)
     yield from np.geomspace(least, _LARGEST_SHARE, _SIZES).tolist()
 
 
 def _cautious(right: NDArray[np.bool_], tried: int) -> float:
-    """The accuracy of guesses, one standard deviation down.
+    """Lower the accuracy of guesses by one standard deviation.
 
     References:
         Wilson (1927).
@@ -193,11 +193,11 @@ def _cautious(right: NDArray[np.bool_], tried: int) -> float:
 
 
 def _direction(counted: GuessCounts) -> list[str]:
-    """Says so where scores point the wrong way, by more than chance."""
+    """Note scores that point the wrong way by more than chance."""
     _, made, right = counted.guessed
     if right >= made / 2 - 4 * math.sqrt(made / 4):
         return []
     return [
-        "Fewer guesses were right than chance would have: scores must be higher where a canary is "
-        "more likely to have been included."
+        "Fewer guesses were correct than expected by chance: scores must be higher for canaries "
+        "that are more likely to have been included."
     ]

@@ -1,9 +1,9 @@
 """Search of a large space of pairs by successive halving: few draws on poor pairs, many on good.
 
-A rung estimates the loss of every pair that is still in (DPL) with draws of its own, and keeps the
-best share of them for the next rung, which draws more for each. Choosing pairs costs no
-confidence, as long as the bound rests on other draws: those of every rung come from keys that
-`dpjax.audit` never uses, whichever seed it is given.
+Each rung estimates the loss of every remaining pair (DPL) from fresh draws, and keeps the best
+share of the pairs for the next rung, which draws more for each. Choosing pairs costs no confidence,
+because the bound rests on other draws: every rung uses keys that `dpjax.audit` never uses, whatever
+its seed.
 """
 
 from dataclasses import dataclass
@@ -30,11 +30,11 @@ from dpjax.sources.streams import DrawnStreams
 _STAGE, _BEFORE = "search of pairs", "pairs of an audit"
 _FEWEST = 128
 _BUDGET = 1_000_000
-"""Draws of a mechanism that JAX draws, where no budget is given."""
+"""Default budget of a JAX mechanism, in draws."""
 
 _CONFIDENCE = 0.999
 _TIME_SHARE = 0.35
-"""Of a source's time limit, for the search of its pairs."""
+"""Share of a source's time limit that the search of pairs may take."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,7 @@ class FoundPairs:
 
     Attributes:
         pairs: The best few, best first; what `dpjax.audit` takes.
-        estimates: Their estimated losses in the last rung; of a source of the host, the bounds
-            that an audit of each may be expected to state.
+        estimates: Estimated losses in the last rung; for host sources, the expected bounds.
         rungs: (pairs, draws at each side of a pair) of every rung.
     """
 
@@ -54,7 +53,7 @@ class FoundPairs:
 
     @property
     def num_draws(self) -> int:
-        """Draws that were spent, both sides of all pairs in all rungs."""
+        """Number of draws on both sides of all pairs in all rungs."""
         return sum(2 * num_pairs * num_samples for num_pairs, num_samples in self.rungs)
 
 
@@ -69,32 +68,32 @@ def search_pairs(
     key: Any = 0,
     execution: Execution | None = None,
 ) -> FoundPairs:
-    """The pairs with the largest estimated loss, by successive halving.
+    """Find the pairs with the largest estimated loss, by successive halving.
 
-    Mechanisms that JAX draws are ranked by the local approach, others by the event that each pair
-    promises; of a space of `dpjax.neighbors` the best pairs are also varied.
+    The local approach ranks pairs of JAX mechanisms, and the expected bound of an event ranks the
+    pairs of others. The search also varies the best pairs of a space of `dpjax.neighbors`.
 
     Args:
-        subject: As in `dpjax.audit`, a source of the host or an object of a library among them.
-        pairs: `dpjax.Pairs` or a list of (database, neighbor), as many as one likes, see
-            `dpjax.databases` for designs; or `dpjax.neighbors`. If None, those of a built-in
-            mechanism or of an object of a library.
-        budget: Most draws that may be spent, on both sides of all pairs together; every rung gets
-            an equal part. If None, a million for what JAX draws, else about 12,000 a rung.
-        keep: How many pairs are wanted.
+        subject: As in `dpjax.audit`, including host sources and objects of libraries.
+        pairs: `dpjax.Pairs` or a list of (database, neighbor) of any length, see `dpjax.databases`
+            for designs; or `dpjax.neighbors`. If None, the pairs of a built-in mechanism or of an
+            object of a library.
+        budget: Largest number of draws on both sides of all pairs together; every rung gets an
+            equal part. If None, a million for JAX mechanisms and about 12,000 a rung for others.
+        keep: Number of pairs to return.
         factor: Each rung but the last keeps one pair in `factor`, at least `keep`.
         region: As in `dpjax.audit`, but without a pilot: it must be given for a function whose
             outputs are not 0 .. num_outcomes - 1.
-        key: Integer seed or typed key; that of the audit may be the same.
+        key: Integer seed or typed key; the audit may use the same one.
         execution: Layout on the machine; never changes the result.
 
     Returns:
-        The best pairs, to be given to `dpjax.audit`, whose search and bound draw afresh.
+        The best pairs, in a form that `dpjax.audit` takes. The audit makes fresh draws.
 
     Raises:
-        ValueError: An argument is out of range, or the budget is less than 128 draws a side of
+        ValueError: When an argument is out of range, or the budget is below 128 draws per side of
             every pair in the first rung.
-        TypeError: An argument is of the wrong kind.
+        TypeError: When an argument is of the wrong kind.
 
     References:
         Jamieson, Talwalkar (2016), Algorithm 1 (successive halving); Askin, Kutta, Dette (2022),
@@ -161,15 +160,15 @@ def search_pairs(
 
 
 def pairs_to_audit(source: Source, pairs: Any, terms: Terms) -> tuple[Any, list[str]]:
-    """Pairs as they are; of a space of neighbours the best of a search, and a note that says so.
+    """Return pairs unchanged, or the best pairs of a space with a note on the search.
 
     Args:
-        source: That is audited.
-        pairs: As a person writes them, a space of `dpjax.neighbors`, or None.
-        terms: Of the audit, whose draws the search does not touch.
+        source: Source of the audit.
+        pairs: Pairs in any form that `dpjax.audit` takes, a space of `dpjax.neighbors`, or None.
+        terms: Terms of the audit. The search uses none of the audit's draws.
 
     Raises:
-        ValueError: No pair of the space is allowed.
+        ValueError: When no pair of the space is allowed.
     """
     pairs = source.usual_pairs if pairs is None else pairs
     if not isinstance(pairs, Neighbors):
@@ -182,8 +181,8 @@ def pairs_to_audit(source: Source, pairs: Any, terms: Terms) -> tuple[Any, list[
     else:
         found = _counted(source, pairs, ladder, terms, None, root)
     return found.pairs, [
-        f"The best {len(found.pairs)} of {found.rungs[0][0]} proposed pairs and their variations "
-        f"were audited, found by {found.num_draws} other draws."
+        f"The audit used the best {len(found.pairs)} of {found.rungs[0][0]} proposed pairs and "
+        f"their variations, found with {found.num_draws} separate draws."
     ]
 
 
@@ -197,7 +196,7 @@ def _counted(
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:
-    """Pairs that enter each rung; the last one still has more than `keep` to choose from."""
+    """Number of pairs that enter each rung; more than `keep` enter the last one."""
     sizes = [num_pairs]
     while sizes[-1] > keep * factor:
         sizes.append(max(keep, -(-sizes[-1] // factor)))

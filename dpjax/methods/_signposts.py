@@ -1,4 +1,4 @@
-"""Arguments in the wrong place: a message that says where each of them goes."""
+"""Messages that say where a misplaced argument belongs."""
 
 import functools
 import inspect
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _MOST = 3
-"""Most places that a message names."""
+"""Largest number of places in a message."""
 
 _OTHER_WORDS = {
     "epsilon": "write claim=... with the claimed level",
@@ -32,26 +32,27 @@ _OTHER_WORDS = {
     "rng": "write key=..., an integer",
     "alpha": "write confidence=1 - alpha",
 }
-"""Names that people expect -> what takes their place in `dpjax.audit`."""
+"""Names that users expect, with their replacements in `dpjax.audit`."""
 
 _PLACES = (
     ("method=", "", (Events, Sequential, Local, Histogram, Guesses)),
     ("notion=", "", (Epsilon, Renyi, Gdp, Zcdp, TotalVariation)),
     ("", " as the subject", (HostMechanism, CommandMechanism, Recorded, OneRun)),
 )
-"""What stands before and after a class -> the classes that may have the option."""
+"""Text before and after a class, with the classes that may have the option."""
 
 
 def refuse_misplaced(function: str, given: Collection[str], accepted: Collection[str]) -> None:
-    """Refuses arguments that a function does not have.
+    """Refuse arguments that a function does not have.
 
     Args:
-        function: Its name, for the message.
+        function: Name of the function, for the message.
         given: Names that a caller wrote.
-        accepted: Names that it has.
+        accepted: Names of the function's arguments.
 
     Raises:
-        TypeError: One is not accepted; the message says where it goes, or offers the nearest name.
+        TypeError: When a name is not accepted; the message says where it belongs or suggests the
+            nearest name.
     """
     for name in given:
         if name not in accepted:
@@ -59,7 +60,7 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
 
 
 def signposted(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorates a function that refuses unknown arguments by `refuse_misplaced`."""
+    """Decorate a function to refuse unknown arguments by `refuse_misplaced`."""
     accepted = [*inspect.signature(function).parameters]
 
     @functools.wraps(function)
@@ -71,7 +72,7 @@ def signposted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _place_of(name: str, accepted: Collection[str]) -> str:
-    """Where an argument goes, as the end of a sentence."""
+    """Return where an argument belongs, as the end of a sentence."""
     if name in _OTHER_WORDS and "claim" in accepted:
         return f"{_OTHER_WORDS[name]}."
     places = []

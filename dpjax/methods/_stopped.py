@@ -1,4 +1,4 @@
-"""What an interrupted audit says: how far it came, and what its evidence shows until there."""
+"""Messages of interrupted audits: their progress, and what the evidence shows so far."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,12 +11,12 @@ from dpjax.sources import Tally
 
 
 class SoFar:
-    """What is known when an interrupt comes.
+    """State of an audit when an interrupt arrives.
 
     Attributes:
-        tally: Of the source.
-        evidence: Of the counts that confirm, once an event was chosen; None before, and for methods
-            whose evidence is only complete at the end.
+        tally: Tally of the source.
+        evidence: Function that makes evidence from the confirmation counts; None until an event is
+            chosen, and for methods whose evidence is complete only at the end.
     """
 
     def __init__(self, tally: Tally):
@@ -26,11 +26,11 @@ class SoFar:
 
 @contextmanager
 def saying_so_far(tally: Tally, terms: Terms) -> Iterator[SoFar]:
-    """Within it, an interrupt becomes `Stopped`, with a sentence.
+    """Context that turns an interrupt into `Stopped` with a message.
 
     Args:
-        tally: Of the source that is drawn.
-        terms: Of the audit.
+        tally: Tally of the source.
+        terms: Notion, claim and confidence of the audit.
     """
     so_far = SoFar(tally)
     try:

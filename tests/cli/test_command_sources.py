@@ -171,11 +171,11 @@ HOST = ("--host", "host_for_command:release")
         ((*HOST, "--time-limit", 0, "--pairs", "pairs.json"), "--time-limit must be a number > 0"),
         (
             (*HOST, "--method", "local", "--pairs", "pairs.json"),
-            "--method local estimates densities of what JAX draws and of recorded arrays",
+            "--method local estimates densities of JAX mechanisms and of recorded arrays",
         ),
         (
             (*HOST, "--method", "histogram", "--lipschitz", 1, "--pairs", "pairs.json"),
-            "not: use --method events.",
+            "is not one: use --method events.",
         ),
         ((*HOST, "--pairs", "odd.json"), "--pairs odd.json must be JSON"),
         ((*HOST, "--pairs", "."), "--pairs . is a folder"),

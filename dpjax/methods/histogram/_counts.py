@@ -1,7 +1,7 @@
-"""Counts of outputs in intervals: every input is drawn once, and all pairs share its counts.
+"""Count outputs in intervals: each input is sampled once, and all pairs share its counts.
 
-So k inputs cost k samplings, whatever the number of pairs, and memory holds one block of draws and
-the counts.
+Thus k inputs cost k samples, whatever the number of pairs. Memory holds one block of draws and the
+counts.
 """
 
 import math
@@ -38,21 +38,21 @@ def count_outputs(
     num_intervals: int,
     execution: Execution,
 ) -> WideCount:
-    """Counts n outputs at every input, in independent runs.
+    """Count n outputs at every input, in independent runs.
 
     Args:
         mechanism: A pytree with `sample(key, database, num_samples)`.
         inputs: [k, ...].
         key: Typed key of all runs.
         interval: Ends of the output interval, or None for outputs 0..m - 1.
-        blocks: Of n outputs, or a part of them.
+        blocks: Blocks of the n outputs, or some of them.
         runs: int32 [runs], run numbers; each key is folded from (run, input, block).
         num_intervals: m.
         execution: Layout on the machine; never changes the counts.
 
     Returns:
-        WideCount [runs, k, m + 1]; outputs that lie outside are in the last entry, and so is
-        the padding of the last block.
+        WideCount [runs, k, m + 1]; the last entry counts outputs outside the interval and the
+        padding of the last block.
     """
     if interval is None:
         reducer = category_counts(num_intervals)
@@ -76,7 +76,7 @@ def count_outputs(
 
 
 def draws_per_second() -> float:
-    """Measures how fast outputs are drawn and counted here, on a mechanism of typical cost.
+    """Measure the speed of drawing and counting on this machine, for a typical mechanism.
 
     Returns:
         Draws per second of the truncated Laplace mechanism into 100 intervals, compiled, best of
@@ -105,7 +105,7 @@ def draws_per_second() -> float:
 def output_interval_of(
     mechanism: Mechanism, plan: Plan | Unplanned, given: tuple[float, float] | None
 ) -> tuple[float, float] | None:
-    """Ends of the output interval, or None for a finite space; checked against the plan."""
+    """Return the ends of the output interval, or None for a finite space; validate the plan."""
     space = mechanism.output_space
     finite = isinstance(space, FiniteSpace)
     if finite and plan.num_intervals != space.size:

@@ -1,4 +1,4 @@
-"""What a histogram estimate is: levels of all pairs of inputs, in one or more runs.
+"""Histogram estimates: levels of all pairs of inputs, in one or more runs.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -28,7 +28,7 @@ class Unplanned:
     num_samples: int
 
     def __post_init__(self):
-        """Checks both numbers."""
+        """Validate both numbers."""
         validate.positive_int(num_intervals=self.num_intervals, num_samples=self.num_samples)
 
 
@@ -37,11 +37,11 @@ class HistogramResult:
     """Estimates of one or more runs; a run that failed has no number.
 
     Attributes:
-        inputs: [k, ...], where was drawn.
-        pairs: int [num_pairs, 2], which inputs were compared.
+        inputs: [k, ...], sampled inputs.
+        pairs: int [num_pairs, 2], numbers of the compared inputs.
         levels: float64 [num_runs, num_pairs], masked where a pair failed.
         counts: int64 [num_runs, k, m].
-        plan: What was planned, or `Unplanned`.
+        plan: Plan of the estimate, or `Unplanned`.
         order: alpha of a Renyi level, or None for LDP.
     """
 
@@ -54,43 +54,43 @@ class HistogramResult:
 
     @property
     def estimates(self) -> np.ma.MaskedArray:
-        """The largest level of each run over its pairs, masked where every pair failed."""
+        """Largest level of each run over its pairs, masked where every pair failed."""
         return np.ma.masked_array(self.levels.max(axis=-1))
 
     @property
     def num_runs(self) -> int:
-        """How many independent runs there were."""
+        """Number of independent runs."""
         return len(self.levels)
 
     @property
     def num_failed(self) -> int:
-        """How many runs failed, that is, had an empty interval in every pair."""
+        """Number of failed runs, which have an empty interval in every pair."""
         return int(np.sum(np.ma.getmaskarray(self.estimates)))
 
     @property
     def status(self) -> Status:
-        """EMPTY_INTERVAL where every run failed."""
+        """EMPTY_INTERVAL if every run failed."""
         return Status.EMPTY_INTERVAL if self.num_failed == self.num_runs else Status.OK
 
     @property
     def confidence(self) -> float | None:
-        """Least probability that a run is within the plan's precision; None where unplanned."""
+        """Least probability that a run is within the plan's precision; None without a plan."""
         return self.plan.confidence if isinstance(self.plan, Plan) else None
 
     def witness(self, run: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
-        """The two inputs with the largest level in a run; None where the run failed."""
+        """Return the two inputs with the largest level in a run; None if the run failed."""
         if np.ma.getmaskarray(self.estimates)[run]:
             return None
         first, second = self.pairs[int(self.levels[run].argmax())]
         return self.inputs[first], self.inputs[second]
 
     def of_run(self, run: int) -> "HistogramResult":
-        """The estimates of one run, as a result of one."""
+        """Return the estimates of one run, as a result with a single run."""
         only = slice(run, run + 1)
         return replace(self, levels=self.levels[only], counts=self.counts[only])
 
     def to_dict(self) -> JsonObject:
-        """Plain numbers and strings; a failed run is null."""
+        """Return plain numbers and strings; a failed run is null."""
         settings = self.plan.to_dict() if isinstance(self.plan, Plan) else vars(self.plan)
         witness = self.witness(0)
         return {
@@ -106,7 +106,7 @@ class HistogramResult:
 
 
 def midpoints(low: float, high: float, num_inputs: int) -> np.ndarray:
-    """Mid-points of `num_inputs` equal buckets of the input interval [low, high].
+    """Return the midpoints of `num_inputs` equal buckets of the input interval [low, high].
 
     Args:
         low: Lower end.

@@ -1,4 +1,4 @@
-"""What a histogram found, as a finding: an interval, and the assumption that it rests on."""
+"""Findings of histograms: an interval, and the assumption on which it rests."""
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def _p_value(result: HistogramResult, planned: Plan) -> float | None:
     try:
         check = safety_check(planned, probability=_SAFETY_PROBABILITY)
     except ValueError:
-        # Too few samples for the check to say anything.
+        # The check is undefined for so few samples.
         return None
     return check.verdict(result.counts).p_value
 

@@ -38,15 +38,15 @@ def histogram_levels(
     output_interval: tuple[float, float] | None = None,
     execution: Execution | None = None,
 ) -> HistogramResult:
-    """Estimates the LDP epsilon or the Renyi level of a mechanism at given inputs.
+    """Estimate the LDP epsilon or the Renyi level of a mechanism at given inputs.
 
-    Two inputs are Algorithm 1 (LDP) or 3 (Renyi); the mid-points of an input interval (see
-    `midpoints`) are Algorithm 2 or 4; any other finite list of inputs is the variant for a finite
-    input set. The Renyi level of a pair is the larger of its two directions. A pair with an empty
-    interval fails and is left out; a run fails where every pair does, and then has no estimate.
+    Two inputs give Algorithm 1 (LDP) or 3 (Renyi); the midpoints of an input interval (see
+    `midpoints`) give Algorithm 2 or 4; any other finite list of inputs gives the variant for a
+    finite input set. The Renyi level of a pair is the larger of its two directions. A pair with an
+    empty interval fails and is skipped; a run in which every pair fails has no estimate.
 
-    With a plan, P(|estimate - level| <= precision) >= confidence, as in Theorems 2, 4 and 6; which
-    counts its bound covers is said in `dpjax.inference.plan`'s module.
+    With a plan, P(|estimate - level| <= precision) >= confidence, as in Theorems 2, 4 and 6; the
+    module of `dpjax.inference.plan` states which counts its bound covers.
 
     Args:
         mechanism: Outputs in an interval or a finite space.
@@ -54,17 +54,17 @@ def histogram_levels(
         plan: Made by `plan` or `plan_finite`; `Unplanned` gives estimates without a guarantee.
         key: Integer seed or typed key.
         order: alpha > 1 of a Renyi level, or None for LDP; that of the plan, where there is one.
-        pairs: Which inputs are compared, by number; all k (k - 1) / 2 pairs if None.
+        pairs: Numbers of the inputs to compare; all k (k - 1) / 2 pairs if None.
         num_runs: Independent runs.
-        output_interval: Ends of the outputs, where the mechanism does not state them.
+        output_interval: Ends of the outputs, if the mechanism does not state them.
         execution: Layout on the machine; never changes the estimates.
 
     Returns:
-        Estimates, levels of all pairs, counts, and how many runs failed.
+        Estimates, levels of all pairs, counts, and the number of failed runs.
 
     Raises:
-        TypeError: The outputs are neither reals nor finitely many.
-        ValueError: An argument does not fit the plan, or outputs lie outside their interval.
+        TypeError: When the outputs are neither reals nor finitely many.
+        ValueError: When an argument does not fit the plan, or outputs lie outside their interval.
 
     References:
         Gorla et al., Algorithms 1 to 4, Theorems 2, 4 and 6, Remark 2, eq. (17).
@@ -91,13 +91,13 @@ def counts_of_runs(
     output_interval: tuple[float, float] | None,
     execution: Execution | None,
 ) -> tuple[NDArray[np.int64], np.ndarray]:
-    """Counts int64 [runs, k, m] of a batch of runs, and the inputs; as `histogram_levels`."""
+    """Count a batch of runs, int64 [runs, k, m]; returns the inputs too. See `histogram_levels`."""
     inputs = np.asarray(inputs)
     if inputs.ndim == 0 or len(inputs) < 2:
         raise ValueError(f"inputs must be at least two, but had shape {inputs.shape}.")
     if isinstance(plan, Plan) and plan.num_inputs != len(inputs):
         raise ValueError(
-            f"inputs must be the {plan.num_inputs} that were planned for, but were {len(inputs)}."
+            f"inputs must be the {plan.num_inputs} of the plan, but were {len(inputs)}."
         )
     interval = output_interval_of(mechanism, plan, output_interval)
     execution = execution or default_execution()
@@ -118,7 +118,7 @@ def counts_of_runs(
         tell(0, num_draws)
     try:
         for part, size in in_calls(launch, blocks_of(plan.num_samples), streams):
-            # The last count holds what lies outside, and padding.
+            # The last count holds outputs outside the interval, and padding.
             counts += part[..., :-1]
             drawn += streams * size
             if tell is not None:
@@ -132,7 +132,7 @@ def counts_of_runs(
         where = "the finite space" if interval is None else f"[{interval[0]:g}, {interval[1]:g}]"
         raise ValueError(
             f"mechanism must give outputs in {where}, but {num_outside} of {num_draws} draws "
-            "lay outside: the histogram estimators are for a closed interval that holds every "
+            "lay outside: the histogram estimators need a closed interval that contains every "
             "output."
         )
     return counts, inputs
@@ -145,12 +145,12 @@ def compared(
     order: float | None,
     pairs: Sequence[tuple[int, int]] | None = None,
 ) -> HistogramResult:
-    """Levels of pairs of inputs from their counts.
+    """Compute the levels of pairs of inputs from their counts.
 
     Args:
         inputs: [k, ...].
         counts: int64 [runs, k, m].
-        plan: Of the counts.
+        plan: Plan of the counts, or `Unplanned`.
         order: alpha of a Renyi level, or None for LDP.
         pairs: As in `histogram_levels`.
     """
@@ -162,7 +162,7 @@ def compared(
 
 
 def _pairs(pairs: Sequence[tuple[int, int]] | None, num_inputs: int) -> np.ndarray:
-    """Numbers of the inputs of each pair, int [pairs, 2]."""
+    """Return the numbers of the inputs of each pair, int [pairs, 2]."""
     if pairs is None:
         return np.array(list(combinations(range(num_inputs), 2)))
     compared = np.asarray(pairs)

@@ -1,8 +1,9 @@
-"""Histograms as a method: an estimate of a level with a precision that is stated before the draws.
+"""Histograms as a method: a level within a precision that is stated before the draws.
 
-Events and the local approach give a lower bound without assumptions. Here the mechanism's densities
-are assumed smooth (or its outputs finitely many and not too rare), and the answer is two-sided, at
-every sample size. What is assumed is part of the result, and is tested where it can be.
+Events and the local approach give a lower bound without assumptions. Histograms assume that the
+mechanism's densities are smooth (or its outputs finitely many and not too rare), and give a
+two-sided answer for every sample size. The assumption is part of the result, and is tested where
+possible.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -35,17 +36,20 @@ from dpjax.sources._subject import mechanism_of
 
 @dataclass(frozen=True)
 class Histogram:
-    """Interval for the LDP epsilon or a Renyi level, for densities that are assumed smooth.
+    """Interval for the LDP epsilon or a Renyi level, for densities assumed to be smooth.
 
     Attributes:
-        lipschitz: C, assumed of every density in the output; for outputs in an interval.
-        least_probability: Assumed to be below the probability of every output; for a finite space.
-        precision: Largest error; 0.5 where num_samples is not given either.
+        lipschitz: C, assumed Lipschitz constant of every density in the output; for outputs in an
+            interval.
+        least_probability: Assumed lower bound on the probability of every output; for a finite
+            space.
+        precision: Largest error; 0.5 if num_samples isn't given either.
         num_samples: Draws at each input, in place of a precision.
-        inputs: [k, ...], the inputs to compare; the databases of the pairs if None.
-        input_interval: (low, high), to cover all inputs of an interval by mid-points.
-        input_lipschitz: D, assumed of every density in the input; given with `input_interval`.
-        output_interval: (low, high) of the outputs, where the mechanism does not state it.
+        inputs: [k, ...], inputs to compare; the databases of the pairs if None.
+        input_interval: (low, high), to cover all inputs of an interval by midpoints.
+        input_lipschitz: D, assumed Lipschitz constant of every density in the input; required with
+            `input_interval`.
+        output_interval: (low, high) of the outputs, if the mechanism does not state it.
         order: alpha of a Renyi level; LDP if None.
         bound: "all-intervals", or "published" as in the paper; see `dpjax.inference.plan`.
 
@@ -54,14 +58,15 @@ class Histogram:
     """
 
     lipschitz: float | None = option(
-        "C: steepest slope of a density in the output, assumed.", default=None
+        "C: assumed Lipschitz constant of densities in the output.", default=None
     )
     least_probability: float | None = option(
-        "Below the probability of every output, assumed; for finitely many outputs.", default=None
+        "Assumed lower bound on the probability of every output, for finitely many outputs.",
+        default=None,
     )
     precision: float | None = option("Largest error; 0.5 without --num-samples.", default=None)
     num_samples: int | None = option(
-        "For histograms, draws at each input in place of --precision.", default=None
+        "Draws at each input of a histogram, in place of --precision.", default=None
     )
     inputs: Any = None
     input_interval: tuple[float, float] | None = option(
@@ -72,12 +77,14 @@ class Histogram:
         flag="--input-width",
     )
     input_lipschitz: float | None = option(
-        "D: steepest slope of a density in the input, assumed; covers all inputs.", default=None
+        "D: assumed Lipschitz constant of densities in the input.", default=None
     )
     output_interval: tuple[float, float] | None = option(
-        "Holds all outputs, where the mechanism does not say so.", default=None, metavar="LOW HIGH"
+        "Interval of all outputs, if the mechanism does not state it.",
+        default=None,
+        metavar="LOW HIGH",
     )
-    order: float | None = option("Order of Renyi privacy; LDP without it.", default=None)
+    order: float | None = option("Order of Renyi privacy; LDP if not given.", default=None)
     bound: str = option(
         "Union bound: all-intervals, or published as in the paper.",
         default="all-intervals",
@@ -87,23 +94,23 @@ class Histogram:
     bounded: ClassVar[bool] = True
 
     def accepts(self, source: Source) -> str | None:
-        """Why a source cannot be audited, or None."""
+        """Return why a source cannot be audited, or None if it can."""
         return accepts(source)
 
     def run(
         self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """A batch of runs.
+        """Audit a batch of runs.
 
         Args:
-            source: Drawn by JAX.
-            pairs: Of databases, all of which are compared with each other; a built-in mechanism's
-                standard ones if None.
-            terms: Of the audit.
+            source: A JAX mechanism.
+            pairs: Pairs of databases, all of which are compared with each other; the standard pairs
+                of a built-in mechanism if None.
+            terms: Notion, claim and confidence of the audit.
             runs: int32 [runs], numbers of the runs.
 
         Raises:
-            ValueError: An option is missing or out of range, or outputs leave their interval.
+            ValueError: When an option is missing or out of range, or outputs leave their interval.
         """
         terms.refuse_notions("a histogram")
         inputs = self._inputs(source.sampler, pairs)
@@ -136,7 +143,7 @@ class Histogram:
         return Findings(finding, rows)
 
     def _inputs(self, mechanism: Any, pairs: Any) -> Any:
-        """The inputs as written, or None where they will be the mid-points of an interval."""
+        """Return the given inputs, or None if they will be the midpoints of an interval."""
         given = [x is not None for x in (pairs, self.inputs, self.input_interval)]
         if sum(given) > 1:
             raise BadValue(
@@ -161,7 +168,7 @@ class Histogram:
                 "pairs must hold arrays of one shape for a histogram, which compares all of them "
                 f"with each other: use {EVENTS}."
             )
-        # Every database once, in increasing order.
+        # Each database once, in increasing order.
         return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)
 
     def _planned(self, mechanism: Mechanism, inputs: Any, confidence: float) -> Plan:
@@ -238,16 +245,16 @@ class Histogram:
 
 @dataclass(frozen=True)
 class HistogramEstimate:
-    """The estimate of a histogram at fixed sizes: no plan, and so no precision that is stated.
+    """Histogram estimate at fixed sizes, without a plan and thus without a stated precision.
 
     Attributes:
         num_intervals: m.
         num_samples: n, draws at each input.
-        inputs: Numbers to draw at, at least two; all pairs of them are compared.
+        inputs: At least two numbers to sample at; all pairs of them are compared.
         order: alpha of a Renyi level, or None for LDP.
 
     Raises:
-        ValueError, TypeError: A number is out of range, or there are fewer than two inputs.
+        ValueError, TypeError: When a number is out of range, or there are fewer than two inputs.
 
     References:
         Gorla et al., Algorithms 1 to 4.
@@ -269,13 +276,13 @@ class HistogramEstimate:
             raise BadValue(f"order must be above 1, but was {self.order}.")
 
     def accepts(self, source: Source) -> str | None:
-        """Why a source cannot be estimated, or None."""
+        """Return why a source cannot be estimated, or None if it can."""
         return accepts(source)
 
     def run(
         self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """A batch of runs; the inputs take the place of pairs."""
+        """Estimate a batch of runs; the inputs take the place of pairs."""
         if pairs is not None:
             raise BadValue(
                 "pairs must be left out for a histogram estimate, which compares all of its inputs."
@@ -295,17 +302,17 @@ class HistogramEstimate:
 
 
 def accepts(source: Source) -> str | None:
-    """Why a histogram cannot be made of a source, or None."""
+    """Return why a source has no histogram, or None if it has."""
     if source.sampler is not None:
         return None
     return Sentence(
-        f"{term('Histogram', '--method histogram')} counts what JAX draws, in numbers that it "
-        f"plans, but {source.name} is not: use {EVENTS}."
+        f"{term('Histogram', '--method histogram')} counts draws of a JAX mechanism, in planned "
+        f"numbers, but {source.name} is not one: use {EVENTS}."
     )
 
 
 def _rows(result: HistogramResult) -> list[Row]:
-    """Estimates of all runs, without a bound; a run that failed has none."""
+    """Rows of estimates without bounds; a failed run has no estimate."""
     rows, failed = [], np.ma.getmaskarray(result.estimates)
     for run, levels in enumerate(result.levels):
         estimate = None if failed[run] else finite_or_none(float(levels.max()))

@@ -1,4 +1,4 @@
-"""The local approach: DPL, MPL, the privacy loss, the region it is maximised over, its bounds."""
+"""The local approach: DPL, MPL, the privacy loss, the region that limits it, its bounds."""
 
 from dpjax.methods.local._confirm import Confirmation as Confirmation
 from dpjax.methods.local._kernels import LocalStatistics as LocalStatistics

@@ -40,16 +40,16 @@ class Confirmation(NamedTuple):
 def confirm_pair(
     source: Streams, pair: Array, found: PairSearch, region: Region, settings: LocalOptions
 ) -> Confirmation:
-    """Streams N fresh draws at both sides of the chosen pair through the statistics at its point.
+    """Stream N fresh draws on both sides of the chosen pair through the statistics at its point.
 
-    Both sides share one bandwidth, set by the search stage: the smoothed densities are then those
-    of the output plus h times independent noise, which is post-processing, so their loss never
-    exceeds epsilon whatever h is. Two bandwidths would break this, so there is no setting for it.
+    Both sides share one bandwidth, set by the search stage. The smoothed densities are then the
+    densities of the output plus h times independent noise. Adding noise is post-processing, so
+    their loss never exceeds epsilon, whatever h is. Two bandwidths would break this property.
 
     Args:
-        source: Where samples come from.
+        source: Streams of outputs.
         pair: int32 number of the chosen pair.
-        found: What the search stage found there.
+        found: Result of the search stage.
         region: C.
         settings: N, kernel and bandwidth rule.
     """
@@ -73,7 +73,7 @@ def confirm_pair(
 
 
 def _outcome_events(outcome: Array) -> Reducer:
-    """Counts events; the carry is a WideCount [1]."""
+    """Count events; the carry is a WideCount [1]."""
 
     def update(counts: WideCount, samples: Array, valid: Array) -> WideCount:
         return counts.add(jnp.sum((samples == outcome) & valid, dtype=jnp.int32)[None])
@@ -82,13 +82,13 @@ def _outcome_events(outcome: Array) -> Reducer:
 
 
 def _kernel_statistics(point: Array, bandwidth: Array, kernel: Kernel, region: Box) -> Reducer:
-    """Counts events and sums k and k^2; the carry is a WideCount [3]."""
+    """Count events and sum k and k^2; the carry is a WideCount [3]."""
     low = jnp.maximum(point - bandwidth, region.low)
     high = jnp.minimum(point + bandwidth, region.high)
 
     def update(sums: WideCount, samples: Array, valid: Array) -> WideCount:
         samples = as_vectors(samples)
-        # The barrier keeps the values from being computed twice, for each of their sums.
+        # The barrier keeps XLA from computing the values once for each sum.
         values = jax.lax.optimization_barrier(kernel_values(samples, point, bandwidth, kernel))
         values = jnp.where(valid, values, 0)
         inside = jnp.all((samples >= low[None, :]) & (samples <= high[None, :]), axis=1)

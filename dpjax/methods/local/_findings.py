@@ -1,4 +1,4 @@
-"""Joins the kernels of the local approach (JAX) with its inference (NumPy)."""
+"""Findings of the local approach, from the statistics of its kernels."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,16 +21,16 @@ from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import AnyPairs
 
 _CURVE_POINTS = 400
-"""Points of a curve, at most."""
+"""Largest number of points of a curve."""
 
 
 def refuse_empty(curves: Curves, num_samples: int, region: str) -> None:
-    """Refuses a region into which nothing fell.
+    """Refuse a region without samples.
 
     Args:
-        curves: Of the chosen pair, with or without an axis of runs.
+        curves: Curves of the chosen pair, with or without an axis of runs.
         num_samples: n.
-        region: In the caller's words.
+        region: Region in the caller's words.
     """
     allowed = np.asarray(curves.allowed)[..., None, :]
     if not np.any(np.where(allowed, curves.densities, 0)):
@@ -46,10 +46,10 @@ def bounds_of(
     """Lower bounds and estimates of any number of runs.
 
     Args:
-        statistics: Of `mpl_runs`, with or without the axis of runs.
-        settings: Those of the runs.
-        region: That of the runs.
-        confidence: Of the bounds.
+        statistics: Statistics from `mpl_runs`, with or without the axis of runs.
+        settings: Options of the runs.
+        region: Region of the runs.
+        confidence: Confidence of the bounds.
 
     Returns:
         NumPy arrays with the leading shape of the runs.
@@ -58,7 +58,7 @@ def bounds_of(
 
 
 def _evidence(statistics: LocalStatistics, settings: LocalOptions, region: Region) -> LocalSums:
-    """What the confirm stage counted, with the leading shape of the runs."""
+    """Sums of the confirm stage, with the leading shape of the runs."""
     confirmation = statistics.confirmation
     kernel_sums = None
     sums, squares = confirmation.kernel_sum, confirmation.kernel_sum_of_squares
@@ -93,21 +93,21 @@ def finding_of(
     relabel: Callable[[Any], Any] = lambda output: output,
     region_text: str | None = None,
 ) -> Finding:
-    """What one run found (statistics without the axis of runs).
+    """Make the finding of one run (statistics without the axis of runs).
 
     Args:
-        statistics: Of the run, with curves.
-        settings: Of the run.
-        region: Of the run.
-        pairs: That were searched.
-        terms: Of the audit.
-        options: Of the source, that change the answer.
-        notes: To begin with.
-        relabel: Turns an outcome or a point of the statistics into what the caller knows it as.
-        region_text: The region in the caller's words, where they are not the kernels'.
+        statistics: Statistics of the run, with curves.
+        settings: Options of the run.
+        region: Region of the run.
+        pairs: Searched pairs.
+        terms: Notion, claim and confidence of the audit.
+        options: Options of the source that change the answer.
+        notes: First notes of the finding.
+        relabel: Function that maps an outcome or point of the statistics to the caller's output.
+        region_text: Region in the caller's words, if it differs from the kernels' region.
 
     Raises:
-        ValueError: No sample fell into the region.
+        ValueError: When no sample lies in the region.
     """
     curves = statistics.found.curves
     assert curves is not None
@@ -191,12 +191,13 @@ def _curve(curves: Curves, floor: float, relabel: Callable[[Any], Any]) -> dict 
     index = np.flatnonzero(curves.allowed)
     discrete = curves.points.dtype.kind in "iu"
     if discrete:
-        # The outcomes that matter most, in their own order.
+        # The outcomes with the largest densities, in their own order.
         by_loss = np.argsort(-np.max(curves.densities[:, index], axis=0), kind="stable")
         index = np.sort(index[by_loss[:_CURVE_POINTS]])
     else:
         index = index[np.linspace(0, len(index) - 1, min(_CURVE_POINTS, len(index))).astype(int)]
-    # Of all points, for which it was compiled once: how many are left differs from run to run.
+    # Evaluate at all points, since the number of selected points differs between runs and each
+    # shape would compile again.
     loss = np.asarray(privacy_loss(curves.densities[0], curves.densities[1], floor))[index]
     densities = curves.densities[:, index].astype(float)
     points = curves.points.reshape(len(curves.points))[index]

@@ -1,6 +1,6 @@
 """DPL and MPL for all runs, pairs and parameters at once.
 
-Everything below is written for one run and one pair; the batching over both is here, in one place.
+The kernels are written for one run and one pair. This module batches them over runs and pairs.
 
 References:
     Askin, Kutta, Dette (2022), Algorithms 3 (DPL) and 4 (MPL).
@@ -22,13 +22,13 @@ from dpjax.sources.streams import Streams
 
 
 class LocalStatistics(NamedTuple):
-    """All that inference needs to know about a run; every entry has a leading axis of runs.
+    """Statistics of runs that inference needs; every entry has a leading axis of runs.
 
     Attributes:
-        pair_scores: [pairs], what the search maximised: the loss, or the loss less a penalty.
+        pair_scores: [pairs], objective of the search: the loss, or the loss less a penalty.
         pair: int32, the chosen pair.
-        found: What the search stage found there.
-        confirmation: Statistics of the fresh draws there.
+        found: Result of the search stage at that pair.
+        confirmation: Statistics of the fresh draws at that pair.
     """
 
     pair_scores: Array

@@ -1,4 +1,4 @@
-"""Lattices as fine as the bandwidth of each run needs, found by running again."""
+"""Refine lattices until the bandwidth of every run has enough nodes."""
 
 import dataclasses
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from dpjax.methods.local._options import LocalOptions
 Statistics = TypeVar("Statistics")
 
 _TOO_COARSE = 1e-9
-"""Part of the nodes that a bandwidth needs, below which no lattice has them."""
+"""Share of the required nodes below which no lattice is fine enough."""
 
 
 def refined(
@@ -25,16 +25,16 @@ def refined(
     nodes_of: Callable[[Statistics], NDArray[np.floating]],
     refuse: Callable[[Statistics, LocalOptions, int], None],
 ) -> tuple[Statistics, list[LocalOptions]]:
-    """Statistics of a batch of runs, each on a lattice with enough nodes.
+    """Compute statistics of a batch of runs, each on a lattice with enough nodes.
 
-    Each run decides for itself, so that it does not matter which others are computed with it. The
-    statistics come to the host, where no step of inference compiles anything.
+    The lattice of a run does not depend on the other runs of its batch. The statistics move to the
+    host, where no step of inference compiles anything.
 
     Args:
-        run: Options -> statistics of all runs, on the device.
-        options: To begin with.
-        nodes_of: Statistics -> [runs], lattice nodes a bandwidth.
-        refuse: Raises, for a run that no lattice is fine enough for.
+        run: Function from options to the statistics of all runs, on the device.
+        options: First options to try.
+        nodes_of: Function from statistics to lattice nodes per bandwidth, [runs].
+        refuse: Function that raises for a run for which no lattice is fine enough.
 
     Returns:
         Statistics, and the options of each run.
@@ -44,7 +44,7 @@ def refined(
     nodes = nodes_of(found)
     each = [options] * len(nodes)
     while (coarse := ~(nodes >= kernel.min_nodes)).any():
-        # At once as fine as every run needs; none has nodes where the bandwidth is 0 or NaN.
+        # As fine as every run needs. A run whose bandwidth is 0 or NaN has no nodes.
         most = max((float(n) for n in nodes[coarse] if n > 0), default=0.0)
         wanted = MAX_NODES + 1
         if most > _TOO_COARSE * kernel.min_nodes:

@@ -1,4 +1,4 @@
-"""The privacy loss of two density estimates, and where it is largest.
+"""Privacy loss of two density estimates, and its largest value.
 
 References:
     Askin, Kutta, Dette (2022), section II (loss) and Algorithm 3.
@@ -13,8 +13,8 @@ from jax import Array
 def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float = 0.0) -> Array:
     """|ln f_x - ln f_x'| of densities truncated at the floor, elementwise, with inf - inf := 0.
 
-    It has derivatives: 1 / f, with its sign, with respect to a density above the floor, 0 below it
-    and where the loss is 0, and -infinity with respect to a density of 0 beside one that is not.
+    The derivative with respect to a density f is 1 / f with its sign above the floor, 0 below it
+    and where the loss is 0, and -infinity at a density of 0 if the other density is positive.
 
     Args:
         density: f_x >= 0.
@@ -22,12 +22,12 @@ def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float =
         floor: tau >= 0.
 
     Returns:
-        Losses >= 0 (infinite where one density alone is 0 and the floor is 0).
+        Losses >= 0 (infinite where exactly one density is 0 and the floor is 0).
     """
     first, second = jnp.maximum(density, floor), jnp.maximum(neighbor_density, floor)
     both_zero = (first == 0) & (second == 0)
-    # Twice: a derivative also runs through what the outer choice leaves out, and 0 times the
-    # infinite slope of ln 0 is NaN.
+    # Both the argument and the result are masked: derivatives also pass through the branch that
+    # `where` drops, and 0 times the infinite slope of ln 0 is NaN.
     first, second = (jnp.where(both_zero, 1.0, density) for density in (first, second))
     return jnp.where(both_zero, 0.0, jnp.abs(jnp.log(first) - jnp.log(second)))
 
@@ -39,7 +39,7 @@ def largest_loss(
     allowed: Array,
     penalty: Array | float = 0.0,
 ) -> tuple[Array, Array, Array]:
-    """Where the loss, less a penalty, is largest among the allowed entries.
+    """Find the allowed entry with the largest loss less a penalty.
 
     Args:
         density: [points].
@@ -58,7 +58,7 @@ def largest_loss(
 
 
 def _first_maximum(score: Array) -> Array:
-    """`jnp.argmax` of a vector, as two reductions that XLA vectorises on CPU; also of NaN."""
+    """`jnp.argmax` of a vector as two reductions that XLA vectorizes on CPU; handles NaN."""
     best = (score == jnp.max(score)) | jnp.isnan(score)
     places = jnp.arange(score.shape[0], dtype=jnp.int32)
     return jnp.min(jnp.where(best, places, score.shape[0] - 1))

@@ -1,4 +1,4 @@
-"""The local approach as a method: densities of what JAX draws, or of recorded arrays.
+"""The local approach as a method: densities of JAX draws or of recorded arrays.
 
 References:
     Askin, Kutta, Dette (2022), Algorithms 3 and 4.
@@ -32,7 +32,7 @@ from dpjax.sources import ONE_RUN, Arrays, Source, Tally
 _DIRECT = term("density='direct'", "--density 'direct'")
 
 _CONSTANT = 1e-30
-"""The spread of outputs that are all the same is the smallest float, or a little less."""
+"""Largest spread of constant outputs, allowing for rounding."""
 
 
 @jax.tree_util.register_dataclass
@@ -40,35 +40,35 @@ _CONSTANT = 1e-30
 class Local(LocalOptions):
     """Lower bound from densities at one output, asymptotic (DPL and MPL).
 
-    It is for what JAX draws and for recorded arrays. Sizes and names are static in compiled
+    The method supports JAX mechanisms and recorded arrays. Sizes and names are static in compiled
     programs; floor and bandwidth may be traced.
 
     Attributes:
-        num_samples: n, draws at each side of each pair in the search stage. Recorded outputs are
-            split by their source instead.
-        num_confirm: N > n, fresh draws at each side of the chosen pair.
-        region: Where outputs are compared: (low, high) for numbers and vectors, a list of outcomes
-            for a finite space. If None, the standard region of a built-in mechanism, all of a
-            finite space, or the range of a pilot's outputs.
-        bandwidth: A rule of the search stage, its name or a number; the confirm stage uses its mean
-            over both sides. Wider than the paper's Silverman, Scott's rule gives a smaller error
+        num_samples: n, draws on each side of each pair in the search stage. The source splits
+            recorded outputs instead.
+        num_confirm: N > n, fresh draws on each side of the chosen pair.
+        region: Region in which outputs are compared: (low, high) for numbers and vectors, a list of
+            outcomes for a finite space. If None, the standard region of a built-in mechanism, all
+            of a finite space, or the range of a pilot's outputs.
+        bandwidth: Rule of the search stage, by name, or a number; the confirm stage uses its mean
+            over both sides. Scott's rule, wider than the paper's Silverman, gives a smaller error
             and a tighter bound.
-        floor: tau, below which a density is not believed; None for 20 draws' worth, q = 20 / n
-            and at most 0.01, for frequencies, and q / s^d for densities of data with spread s in d
+        floor: tau, the least density that the loss uses; None for the density of 20 draws: q =
+            min(20 / n, 0.01) for frequencies, and q / s^d for densities of data with spread s in d
             dimensions.
         kernel: Name of the kernel.
-        density: How densities are estimated: "binned" (d = 1), "direct", or "auto" for the first
+        density: Method of density estimation: "binned" (d = 1), "direct", or "auto" for the first
             that applies.
-        num_nodes: Lattice nodes of the binned method. `audit` takes more where the bandwidth needs
-            them; with 512 the counts stay in a CPU's first cache.
-        objective: What the search maximises: "lower-bound" for the loss less what both stages'
-            standard errors take off it there, or "loss" for the paper's plain loss, which noise
-            tends to put where densities are small. Both are valid; the first is tighter.
+        num_nodes: Lattice nodes of the binned method. `audit` takes more if the bandwidth needs
+            them; with 512, the counts stay in a CPU's first-level cache.
+        objective: Objective of the search: "lower-bound" for the loss less a multiple of both
+            stages' standard errors, or "loss" for the paper's plain loss, whose maximum noise tends
+            to move to small densities. Both are valid; the first is tighter.
         undersmoothing: gamma of the confirm stage's bandwidth, N^-(1/(d+4) + gamma); None for the
-            smallest that (C4) allows, and at least 0.02.
+            smallest value that (C4) allows, and at least 0.02.
 
     Raises:
-        ValueError, TypeError: An entry is out of range, or num_confirm <= num_samples.
+        ValueError, TypeError: When an option is out of range, or num_confirm <= num_samples.
 
     References:
         Askin, Kutta, Dette (2022), Algorithms 3 and 4, conditions (C3), (C4) and (D).
@@ -78,11 +78,11 @@ class Local(LocalOptions):
     bounded: ClassVar[bool] = True
 
     def accepts(self, source: Source) -> str | None:
-        """Why a source cannot be audited, or None."""
+        """Return why a source cannot be audited, or None if it can."""
         if source.has_arrays:
             return None
         return Sentence(
-            f"{term('Local', '--method local')} estimates densities of what JAX draws and of "
+            f"{term('Local', '--method local')} estimates densities of JAX mechanisms and of "
             f"recorded arrays, but {source.name} is a mechanism of the host: use {EVENTS}, or "
             f"record its outputs as {term('Recorded(x, y)', '--samples X Y')}."
         )
@@ -90,20 +90,20 @@ class Local(LocalOptions):
     def run(
         self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """A batch of runs.
+        """Audit a batch of runs.
 
         Args:
-            source: Drawn by JAX, or recorded in memory.
-            pairs: Of databases, as a person writes them.
-            terms: Of the audit.
+            source: A JAX mechanism, or outputs recorded in memory.
+            pairs: Pairs of databases, in any form that `dpjax.audit` takes.
+            terms: Notion, claim and confidence of the audit.
             runs: int32 [runs], numbers of the runs.
 
         Raises:
-            ValueError: delta > 0, outputs without a density, or no output in the region.
-            TypeError: The outputs are not in memory, or of several kinds.
+            ValueError: When delta > 0, outputs have no density, or none lies in the region.
+            TypeError: When outputs are not in memory, or of several kinds.
         """
         arrays, options = self._prepared(source, pairs, terms)
-        # Of many runs nobody looks at a curve.
+        # Curves are kept only for a single audit.
         with_curves = len(runs) == 1
 
         def launch(options: LocalOptions) -> LocalStatistics:
@@ -119,7 +119,7 @@ class Local(LocalOptions):
             lambda found: np.asarray(found.found.nodes_per_bandwidth),
             partial(_refuse_lattice, arrays),
         )
-        # They are one compiled program, within which nothing is heard of it.
+        # One compiled program makes all draws, so progress is reported when it ends.
         tally.saw(draws)
 
         def finding(run: int) -> Finding:
@@ -130,7 +130,7 @@ class Local(LocalOptions):
         return Findings(finding, lambda: _rows(found, options, arrays, terms))
 
     def _prepared(self, source: Source, pairs: Any, terms: Terms) -> tuple[Arrays, LocalOptions]:
-        """The outputs as arrays, and options without a region, which is an argument of its own."""
+        """Return the outputs as arrays, and the options without their region."""
         terms.refuse_notions("a density estimate")
         # A list of outcomes and a range look alike.
         smoothing = self.bandwidth_of if self.region is None else None
@@ -142,7 +142,7 @@ class Local(LocalOptions):
         return arrays, options
 
     def bandwidth_of(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
-        """The bandwidth that confirms; see `dpjax.sources.Smoothing`."""
+        """Bandwidth of the confirm stage; see `dpjax.sources.Smoothing`."""
         rule, num_samples = self.bandwidth, len(pilots[0])
         options = Local(num_samples=num_samples, num_confirm=num_confirm, bandwidth=rule)
         spread = [rule.spread(jnp.asarray(pilot[:, None])) for pilot in pilots]
@@ -155,8 +155,8 @@ class Local(LocalOptions):
 class LocalSearch(Local):
     """DPL: the search stage of `Local` alone, for its estimate; there is no bound.
 
-    Its options are those of `Local`. Nothing is confirmed: `num_confirm` only says how much the
-    objective "lower-bound" takes off for the draws that would confirm.
+    The options are those of `Local`. There is no confirm stage: `num_confirm` only sets the penalty
+    that the objective "lower-bound" subtracts for its standard error.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 3.
@@ -168,7 +168,7 @@ class LocalSearch(Local):
     def run(
         self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """A batch of runs; arguments and errors as `Local.run`."""
+        """Search a batch of runs; arguments and errors as in `Local.run`."""
         arrays, options = self._prepared(source, pairs, terms)
 
         def launch(options: LocalOptions) -> PairSearch:
@@ -185,14 +185,14 @@ class LocalSearch(Local):
 
 
 def _at(statistics: LocalStatistics, run: int) -> LocalStatistics:
-    """The statistics of one run, without the axis of runs."""
+    """Return the statistics of one run, without the axis of runs."""
     return jax.tree.map(lambda leaf: leaf[run], statistics)
 
 
 def _refuse_lattice(
     arrays: Arrays, found: LocalStatistics | PairSearch, options: LocalOptions, run: int
 ) -> None:
-    """Says why no lattice is fine enough for a run."""
+    """Refuse a run for which no lattice is fine enough."""
     search = found.found if isinstance(found, LocalStatistics) else found
     spread = np.asarray(search.spread, float)[run]
     if not (spread > _CONSTANT).all():
@@ -213,7 +213,7 @@ def _refuse_lattice(
 def _finding(
     statistics: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: Terms
 ) -> Finding:
-    """All that one run found."""
+    """Make the finding of one run."""
     notes = list(arrays.notes)
     if statistics.found.curves is not None:
         notes += arrays.notes_of_lost(np.asarray(statistics.found.curves.densities, float))
@@ -231,7 +231,7 @@ def _finding(
 
 
 def _rows(found: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: Terms) -> list[Row]:
-    """What a sweep keeps of each run."""
+    """Rows of a sweep, one for each run."""
     bounds = bounds_of(found, options, arrays.region, terms.own_confidence)
     return [
         Row(
@@ -250,7 +250,7 @@ def _rows(found: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: 
 
 
 def _searched(found: PairSearch) -> list[Row]:
-    """What a sweep keeps of each search: the estimate at the pair with the largest score."""
+    """Rows of a sweep, one for each search: the estimate at the pair with the largest score."""
     rows = []
     for run, pair in enumerate(np.argmax(found.score, axis=1)):
         on_floor = found.densities[run, pair].min() <= found.floor[run, pair]
@@ -262,5 +262,5 @@ def _searched(found: PairSearch) -> list[Row]:
 
 
 def _numbers(point: Any) -> list[float]:
-    """The coordinates of a point, or an outcome alone."""
+    """Coordinates of a point, or a single outcome."""
     return np.atleast_1d(np.asarray(point, float)).tolist()

@@ -1,4 +1,4 @@
-"""Options of the local approach: everything that changes its answer."""
+"""Options of the local approach that change its answer."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from dpjax.densities import KERNELS, as_rule
 
 @dataclass(frozen=True)
 class LocalOptions:
-    """Options of `Local`, which describes them, as the kernels see them."""
+    """Options of the kernels, described in `Local`."""
 
     num_samples: int = option("", default=20_000, static=True)
     num_confirm: int = option("", default=50_000, static=True)
@@ -23,7 +23,7 @@ class LocalOptions:
         kind="float | str",
         metavar="RULE|NUMBER",
     )
-    floor: Any = option("Densities below it are not believed.", default=None, kind="float")
+    floor: Any = option("Least density that the loss uses.", default=None, kind="float")
     kernel: str = option(
         "gaussian, laplace, epanechnikov or biweight.",
         default="gaussian",
@@ -31,20 +31,22 @@ class LocalOptions:
         static=True,
     )
     density: str = option(
-        "How densities are estimated: binned, direct or auto.",
+        "Method of density estimation: binned, direct or auto.",
         default="auto",
         choices=("binned", "direct", "auto"),
         static=True,
     )
     num_nodes: int = option("Lattice nodes of binned densities.", default=512, static=True)
     objective: str = option(
-        "What the search maximises: lower-bound, or loss as in the paper.",
+        "Objective of the search: lower-bound, or loss as in the paper.",
         default="lower-bound",
         choices=("lower-bound", "loss"),
         static=True,
     )
     undersmoothing: float | None = option(
-        "gamma of the bandwidth that confirms; follows if not given.", default=None, static=True
+        "gamma of the confirm stage's bandwidth; derived from the sizes if not given.",
+        default=None,
+        static=True,
     )
 
     def __post_init__(self):
@@ -69,7 +71,7 @@ class LocalOptions:
 
     @property
     def confirm_undersmoothing(self) -> float:
-        """The gamma in use: gamma > nu / (6 (1 + nu)) with N = n^(1 + nu), condition (C4)."""
+        """Effective gamma: gamma > nu / (6 (1 + nu)) with N = n^(1 + nu), condition (C4)."""
         if self.undersmoothing is not None:
             return self.undersmoothing
         nu = math.log(self.num_confirm) / math.log(self.num_samples) - 1

@@ -1,9 +1,9 @@
-"""What noise will take off a loss: the search stage's preference for outputs that can be confirmed.
+"""Penalty for noise, by which the search prefers outputs that can be confirmed.
 
-The plain maximum of an estimated loss sits where noise is large, that is where densities are small,
-and there the confirm stage can show little. The objective "lower-bound" takes a number of standard
-errors of both stages off the loss before it is maximised. Whatever the search prefers, the bound is
-valid, for it rests on the confirm stage's fresh draws alone.
+The maximum of an estimated loss tends to lie where densities are small and noise is large, and
+there the confirm stage can show little. The objective "lower-bound" subtracts a multiple of both
+stages' standard errors before the loss is maximized. The bound is valid for any preference of the
+search, because it rests only on the fresh draws of the confirm stage.
 """
 
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ from dpjax.densities import bandwidth_at, find_kernel
 from dpjax.methods.local._options import LocalOptions
 
 _OUTCOME_WEIGHT, _KERNEL_WEIGHT = 0.5, 2.5
-"""Standard errors of each stage that are taken off.
+"""Standard errors of each stage to subtract.
 
-Measured on the paper's experiments: larger for kernel estimates, where noise has a continuum of
-points to peak at; smaller for outcomes, where the best one is often a rare one.
+Tuned on the paper's experiments: larger for kernel estimates, where noise can peak at a continuum
+of points; smaller for outcomes, where the best one is often rare.
 """
 
 
 def outcome_penalty(densities: Array, floor: Any, settings: LocalOptions) -> Array | float:
-    """For frequencies [2, outcomes]: standard errors sqrt((1 / p + 1 / p' - 2) / size)."""
+    """Penalty of frequencies [2, outcomes]: standard errors sqrt((1 / p + 1 / p' - 2) / size)."""
     draws = (settings.num_samples, settings.num_confirm)
     return _OUTCOME_WEIGHT * _standard_errors(densities, floor, settings, 2.0, draws)
 
@@ -32,12 +32,12 @@ def outcome_penalty(densities: Array, floor: Any, settings: LocalOptions) -> Arr
 def kernel_penalty(
     densities: Array, floor: Any, spread: Array, settings: LocalOptions, dimension: int
 ) -> Array | float:
-    """For densities [2, points]: standard errors sqrt(R (1 / f + 1 / f') / (size h^d)).
+    """Penalty of densities [2, points]: standard errors sqrt(R (1 / f + 1 / f') / (size h^d)).
 
     Args:
         densities: Estimates of the search stage.
         floor: tau.
-        spread: [2] of the bandwidth rule.
+        spread: [2], spreads of the bandwidth rule.
         settings: Sizes, kernel and rule.
         dimension: d.
     """
@@ -52,7 +52,7 @@ def kernel_penalty(
 
 
 def confirm_bandwidth(spread: Array, settings: LocalOptions, dimension: int) -> Array:
-    """The one bandwidth of both sides in the confirm stage, from the spreads [2] of the search."""
+    """Common bandwidth of both sides in the confirm stage, from the spreads [2] of the search."""
     return bandwidth_at(
         settings.bandwidth,
         jnp.mean(spread),
@@ -65,10 +65,10 @@ def confirm_bandwidth(spread: Array, settings: LocalOptions, dimension: int) -> 
 def _standard_errors(
     densities: Array, floor: Any, settings: LocalOptions, excess: float, draws: Sequence
 ) -> Array | float:
-    """The sum of both stages' standard errors, or 0 for the paper's objective."""
+    """Sum of both stages' standard errors, or 0 for the paper's objective."""
     if settings.objective == "loss":
         return 0.0
     truncated = jnp.maximum(densities, floor)
-    # A floor above 1 would make frequencies that leave no variance at all.
+    # A floor above 1 would give frequencies without variance.
     unit = jnp.sqrt(jnp.maximum(jnp.sum(1 / truncated, axis=0) - excess, 0))
     return unit * sum(1 / jnp.sqrt(size) for size in draws)

@@ -1,4 +1,4 @@
-"""The search stage (DPL): estimate both densities of a pair and find the largest loss.
+"""Search stage (DPL): estimate both densities of a pair and find the largest loss.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 3.
@@ -31,22 +31,22 @@ from dpjax.partitions import Box, Outcomes, Region, product_grid
 from dpjax.sources.streams import SEARCH, Streams
 
 _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
-"""The default floor is this many draws' worth of density, and at most this share of all draws."""
+"""Draws whose density is the default floor, and its largest share of all draws."""
 
 _PILOT = 2048
-"""Draws that set the bandwidth, to about 2%, at which a density's error is 1.001 of its least."""
+"""Draws that set the bandwidth to about 2%; the density's error is then 1.001 of its minimum."""
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
 """Grid points per axis of the refinement around the best grid point, by dimension."""
 
 
 class Curves(NamedTuple):
-    """Density estimates of one pair on the points where they were compared.
+    """Density estimates of one pair at the points where they are compared.
 
     Attributes:
         points: [points], or [points, d].
-        densities: [2, points]: at the database and at the neighbor, before truncation.
-        allowed: bool [points], which belong to the region.
+        densities: [2, points], at the database and at the neighbor, before truncation.
+        allowed: bool [points], points that belong to the region.
     """
 
     points: Array
@@ -55,17 +55,17 @@ class Curves(NamedTuple):
 
 
 class PairSearch(NamedTuple):
-    """What the search stage knows about one pair.
+    """Result of the search stage for one pair.
 
     Attributes:
-        score: What was maximised: the loss, or the loss less its standard error's penalty.
+        score: Maximum of the objective: the loss, or the loss less its penalty.
         loss: Estimated loss at the maximum (DPL's estimate of epsilon for the pair).
-        point: Where: an outcome (int32) or a point (floats [d]).
-        densities: [2] estimates there, before truncation.
+        point: Position of the maximum: an outcome (int32) or a point (floats [d]).
+        densities: [2], estimates at that point, before truncation.
         floor: tau.
-        spread: [2] of the bandwidth rule (zeros for outcomes).
-        nodes_per_bandwidth: Of the lattice, infinite where there is none.
-        curves: Estimates everywhere, or None.
+        spread: [2], spreads of the bandwidth rule (zeros for outcomes).
+        nodes_per_bandwidth: Lattice nodes per bandwidth; infinite without a lattice.
+        curves: Estimates at all points, or None.
     """
 
     score: Array
@@ -81,14 +81,14 @@ class PairSearch(NamedTuple):
 def search_pair(
     source: Streams, pair: Array, region: Region, settings: LocalOptions, *, with_curves: bool
 ) -> PairSearch:
-    """Runs DPL on one pair.
+    """Run DPL on one pair.
 
     Args:
-        source: Where samples come from.
+        source: Streams of outputs.
         pair: int32 pair number.
         region: C.
         settings: n, floor, bandwidth, kernel and method.
-        with_curves: Whether to return the densities everywhere.
+        with_curves: Whether to return the densities at all points.
     """
     if isinstance(region, Outcomes):
         search = _search_outcomes(source, pair, region, settings)
@@ -152,7 +152,7 @@ def _search_direct(source: Streams, pair: Array, region: Box, settings: LocalOpt
 
     coarse = estimate(region.grid())
     best = best_of(coarse)
-    # A second pass over the same draws, on a finer grid about the best point of the first.
+    # A second pass over the same draws, on a finer grid around the best point of the first.
     step = (region.high - region.low) / (region.num_points - 1)
     low = jnp.maximum(best.point - step, region.low)
     high = jnp.minimum(best.point + step, region.high)
@@ -168,12 +168,12 @@ def _direct_density(
 
 
 def _first_look(source: Streams, pair: Array, settings: LocalOptions) -> tuple:
-    """Streams, their first blocks, spreads [2], bandwidths [2] and floor, from the first blocks."""
+    """Return streams and their first blocks, which give spreads [2], bandwidths [2] and floor."""
     draws = _streams(source, pair, settings)
     first = [drawn_once(draw)(jnp.int32(0)) for draw in draws]
     pilots = jnp.stack([as_vectors(block[: min(settings.num_samples, _PILOT)]) for block in first])
     dimension = pilots.shape[2]
-    # Both sides at once: on CPU the steps of a spread cost more than their arithmetic.
+    # Both sides at once: on CPU, dispatching the steps of a spread costs more than computing them.
     spread = _rounded(jax.vmap(settings.bandwidth.spread)(pilots))
     bandwidths = bandwidth_at(settings.bandwidth, spread, settings.num_samples, dimension)
     floor = settings.floor
@@ -188,12 +188,12 @@ def _floor_share(num_samples: int) -> float:
 
 
 def _rounded(values: Array) -> Array:
-    """Values to 12 significant bits.
+    """Round values to 12 significant bits.
 
-    A mean of floats depends on its order in the last bits, so on how XLA lays runs out; rounded,
-    the bandwidth and all that follows from it are the same in every layout.
+    The last bits of a mean depend on the order of summation, and so on the layout that XLA chooses
+    for runs. With rounding, the bandwidth and its consequences are the same in every layout.
     """
-    # One operation: XLA does it again for every sample and node at which the bandwidth is used.
+    # A single operation, since XLA repeats it for every sample and node that uses the bandwidth.
     return jax.lax.reduce_precision(values, jnp.finfo(values.dtype).nexp, 11)
 
 

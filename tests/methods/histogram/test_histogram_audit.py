@@ -156,9 +156,11 @@ def test_refusals(mechanism, given, message):
 
 def test_what_it_is_not_for():
     method = dpjax.Histogram(lipschitz=1.0)
-    with pytest.raises(TypeError, match=r"Histogram counts what JAX draws, .* recorded outputs is"):
+    with pytest.raises(
+        TypeError, match=r"Histogram counts draws of a JAX mechanism, .* recorded outputs is"
+    ):
         dpjax.audit(dpjax.Recorded([1.0] * 50, [2.0] * 50), method=method)
-    with pytest.raises(TypeError, match="Histogram counts what JAX draws"):
+    with pytest.raises(TypeError, match="Histogram counts draws of a JAX mechanism"):
         host = dpjax.HostMechanism(lambda d, n, rng: rng.laplace(d, 1, n))
         dpjax.audit(host, [(0.0, 1.0)], method=method)
     with pytest.raises(ValueError, match=r"delta must be 0 for a histogram, but was 0\.1"):

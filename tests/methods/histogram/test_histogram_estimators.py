@@ -292,7 +292,7 @@ def test_refusals():
         histogram_levels(laplace, pair, renyi, 0, order=3)
     with pytest.raises(ValueError, match="order must be a number > 1"):
         histogram_levels(laplace, pair, FEW, 0, order=1.0, num_runs=2)
-    with pytest.raises(ValueError, match="inputs must be the 2 that were planned for, but were 3"):
+    with pytest.raises(ValueError, match="inputs must be the 2 of the plan, but were 3"):
         histogram_levels(laplace, [0.0, 0.5, 1.0], ldp, 0)
     with pytest.raises(ValueError, match="inputs must be at least two"):
         histogram_levels(laplace, [0.0], ldp, 0)
