@@ -112,7 +112,7 @@ def test_objects_whose_methods_raise():
         dpjax.Recorded(Hostile(), [1.0] * 400)
         dpjax.audit(dpjax.Recorded(Hostile(), [1.0] * 400))
     named = audited(lambda side, size, rng: rng.normal(size=size), [(Hostile(), Hostile())])
-    assert "<Hostile without a text>" in str(named.witness.database)
+    assert "<Hostile without a repr>" in str(named.witness.database)
 
 
 def test_a_database_within_itself():

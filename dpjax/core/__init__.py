@@ -1,1 +1,1 @@
-"""Leaves of the package: errors, checks, types, files, compiled programs, exact sums, noise."""
+"""Foundations of the package: errors, validation, types, files, compiled programs, exact sums."""

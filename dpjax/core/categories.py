@@ -1,4 +1,4 @@
-"""Counts of categories in a stream of blocks, in the way that suits the device."""
+"""Counts of categories in a stream of blocks."""
 
 import jax
 import jax.numpy as jnp
@@ -8,14 +8,14 @@ from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Reducer
 
 _COMPARED = 64
-"""Most counters for which an accelerator compares every sample with every category.
+"""Maximum number of counters for counting by comparison on an accelerator.
 
-A scatter into few counters serializes there: atomic additions to one address wait for each other.
-Comparisons run side by side, at the cost of one integer operation a sample and category."""
+With few counters, a scatter is serialized there: atomic additions to one address wait for each
+other. Comparing each sample with every category takes more operations but runs in parallel."""
 
 
 def category_counts(num_categories: int, offset: int = 0) -> Reducer:
-    """Counts of the integers offset .. offset + num_categories - 1; others are left out.
+    """Return a reducer that counts the integers offset, ..., offset + num_categories - 1.
 
     The carry is a WideCount of shape [num_categories + 1]. Ignore its last entry, which collects
     the other integers and the padding of the last block.
@@ -47,7 +47,7 @@ def _scattered(bins: Array, size: int) -> Array:
 
 
 def compared(bins: Array, size: int) -> Array:
-    """How often each of `size` numbers occurs, int32 [size], without a scatter.
+    """Count the occurrences of 0, ..., size - 1 without a scatter; int32 [size].
 
     Args:
         bins: int32 [n], in 0 .. size - 1.

@@ -1,4 +1,4 @@
-"""Whether plain values read from a file are what a dataclass says its fields are."""
+"""Validation of plain values, read from a file, against the type hints of a dataclass."""
 
 from dataclasses import fields, is_dataclass
 from types import UnionType
@@ -6,10 +6,10 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 
 def refuse_misfits(instance: object) -> None:
-    """Refuses a dataclass whose fields hold other kinds of values than their annotations say.
+    """Validate that every field of a dataclass instance matches its type hint.
 
     Raises:
-        TypeError: One does; the message names it.
+        TypeError: When a field does not; the message names it.
     """
     assert is_dataclass(instance)
     hints = get_type_hints(type(instance))

@@ -1,8 +1,8 @@
-"""The ways in which dpjax refuses and is stopped, and the outcomes that are not numbers.
+"""Errors, signals, and estimation statuses.
 
-Bad arguments raise the built-in `ValueError` and `TypeError`, on the host and before any compile.
-What can only be seen in the data is a `Status`: an outcome with a full sentence and what to do
-next, never a NaN that travels on. An interrupt raises `Stopped`, between two compiled calls.
+Invalid arguments raise the built-in `ValueError` or `TypeError` on the host, before compilation.
+Problems that only the data can reveal are reported as a `Status`: a sentence that says what
+happened and what to do next, never a NaN. An interrupt raises `Stopped` between compiled calls.
 """
 
 import enum
@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 _MOST_NAMED = 8
-"""Known names in a message about one that is unlike all of them."""
+"""Maximum number of known names listed in an error message."""
 
 
 class Status(enum.Enum):
-    """Outcome of an estimation; the value is the sentence that people read."""
+    """Outcome of an estimation; the value is a sentence for the user."""
 
     OK = "The estimate stands."
     ON_FLOOR = (
@@ -35,15 +35,16 @@ class Status(enum.Enum):
 
     @property
     def sentence(self) -> str:
-        """The human-readable meaning of this outcome."""
+        """The sentence that describes this outcome."""
         return self.value
 
 
 def neutral(text: str) -> str:
-    """A text of somebody else's in one line that does nothing: its control characters are escaped.
+    """Escape the control characters of untrusted text.
 
-    These move the cursor of a terminal, colour it, or begin lines that a CI service obeys. Half a
-    surrogate, which stands for a byte of a file's name, is escaped too: UTF-8 does not hold it.
+    Control characters move the cursor of a terminal, change its colors, or start lines that a CI
+    service obeys. Lone surrogates, which stand for undecodable bytes of file names, are escaped
+    too, since UTF-8 cannot encode them.
     """
     return re.sub(
         r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
@@ -53,16 +54,16 @@ def neutral(text: str) -> str:
 
 
 class Stopped(KeyboardInterrupt):
-    """An interrupt of an audit, with a sentence on what was drawn and what that shows so far."""
+    """An interrupted audit; the message says what was drawn and what it shows so far."""
 
 
 @contextmanager
 def signals_wait() -> Iterator[None]:
-    """Within it, interrupts and SIGTERM wait for the end of the block.
+    """Defer SIGINT and SIGTERM to the end of the block.
 
-    What jax or an import does at that moment cannot be left halfway: an exception in one of its
-    callbacks is lost or ends the process. Only Python's own handlers wait, and only in the main
-    thread, where they run; what the system does by itself or ignores stays as it is.
+    An exception raised inside jax or during an import can be lost in a callback or end the process.
+    Only Python handlers in the main thread are deferred; default and ignored signals keep their
+    behavior.
     """
     came: list[tuple[int, Any]] = []
     before: dict[int, Any] = {}
@@ -82,13 +83,13 @@ def signals_wait() -> Iterator[None]:
 
 @contextmanager
 def contained(name: str) -> Iterator[None]:
-    """Within it, code of others can end neither the caller nor, as `pytest.skip` does, its test.
+    """Keep third-party code from ending the process, or the test as `pytest.skip` does.
 
     Args:
-        name: Of what is run, for the message.
+        name: Name of the code, for the message.
 
     Raises:
-        ValueError: An exception came out that is neither an error nor an interrupt.
+        ValueError: When the code raises something that is neither an error nor an interrupt.
     """
     try:
         yield
@@ -98,19 +99,19 @@ def contained(name: str) -> Iterator[None]:
         what = f"{type(error).__name__}: {text_of(error)}"
         if isinstance(error, SystemExit):
             what = f"sys.exit({error.code!r})"
-        raise ValueError(f"{name} called {what}, but what is audited must return.") from error
+        raise ValueError(f"{name} called {what}, but audited code must return.") from error
 
 
 def text_of(value: object) -> str:
-    """The text of an object of others, whose `__repr__` may raise."""
+    """Return the repr of an object whose `__repr__` may raise."""
     try:
         return repr(value)
     except Exception:
-        return f"<{type(value).__name__} without a text>"
+        return f"<{type(value).__name__} without a repr>"
 
 
 def name_of_function(function: Any) -> str:
-    """What a function is called in results and messages; a lambda by the line that it is from."""
+    """Return the display name of a function; a lambda is named by its file and line."""
     name = getattr(function, "__name__", type(function).__name__)
     code = getattr(function, "__code__", None)
     if name != "<lambda>" or code is None:
@@ -119,15 +120,15 @@ def name_of_function(function: Any) -> str:
 
 
 def needs(what: str, extra: str, *modules: str) -> None:
-    """Refuses what cannot be done without a package that is not installed, before any work.
+    """Check that the packages of an optional extra are installed.
 
     Args:
-        what: Needs it, in the plural.
-        extra: Of dpjax, that brings it.
-        *modules: That must be there.
+        what: Feature that needs the packages, in the plural.
+        extra: Extra of dpjax that installs them.
+        *modules: Required modules.
 
     Raises:
-        ModuleNotFoundError: One is missing; the message has the command that installs it.
+        ModuleNotFoundError: When a module is missing; the message has the command that installs it.
     """
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
@@ -137,14 +138,14 @@ def needs(what: str, extra: str, *modules: str) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Ends a message about an unknown name with the nearest known ones, or with the known ones.
+    """Return the end of a message about an unknown name: the nearest known names, or all of them.
 
-    Of many that are all unlike it, only some are named.
+    A long list of names, none of which is similar, is shortened.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)
     if close:
-        # None that is much farther than the best.
+        # Drop names that are much less similar than the best one.
         best = SequenceMatcher(None, close[0], name).ratio()
         close = get_close_matches(name, close, n=3, cutoff=0.8 * best)
         return f"did you mean {' or '.join(map(repr, close))}?"

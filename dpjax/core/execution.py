@@ -1,4 +1,4 @@
-"""Execution options: they change speed and memory, never the answer."""
+"""Execution options, which change speed and memory but never the answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,24 +20,24 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Execution:
-    """Options that change the speed and the memory of a computation, and nothing else.
+    """Options that change the speed and memory of a computation, and nothing else.
 
     Attributes:
-        runs_at_once: Runs that are computed side by side; the others wait in a loop.
-        pairs_at_once: Pairs of each run that are computed side by side.
-        layout: How events count what JAX draws: "streamed" in one compiled kernel, "gathered" by
-            NumPy, which compiles the sampler alone, or "auto" by the number of draws. Outputs that
-            need a learned score are always gathered.
-        progress: Called with (outputs so far, total) at the start and then repeatedly; the total
-            is 0 while it is unknown. `dpjax.cli.progress_bar` is an example.
-        devices: Devices that share the runs of a batch, whose number they must divide; jax's
-            default device if None.
+        runs_at_once: Number of runs computed in parallel; the others wait in a loop.
+        pairs_at_once: Number of pairs of each run computed in parallel.
+        layout: How events count the outputs that JAX draws: "streamed" draws and counts in one
+            compiled kernel, "gathered" compiles the sampler alone and counts in NumPy, and "auto"
+            chooses by the number of draws. Outputs that need a learned score are always gathered.
+        progress: Callback (outputs so far, total), called at the start and then repeatedly; the
+            total is 0 while it is unknown. `dpjax.cli.progress_bar` is an example.
+        devices: Devices that share the runs of a batch; their number must divide the number of
+            runs. If None, jax's default device.
     """
 
     runs_at_once: int = 1
     pairs_at_once: int = 1
     layout: str = "auto"
-    # Not compared, since compiled programs do not depend on them.
+    # Excluded from comparison, since compiled programs do not depend on them.
     progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
     devices: tuple[Device, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -47,7 +47,7 @@ class Execution:
 
 
 def default_execution() -> Execution:
-    """The execution options for the backend in use.
+    """Return the execution options for the current backend.
 
     A CPU computes one stream at a time, so that a block of draws stays in the cache and XLA spreads
     its kernels over the cores. An accelerator computes many, so that one launch fills the chip.
@@ -58,7 +58,7 @@ def default_execution() -> Execution:
 
 
 def map_batched(fun: Callable[[Tree], Result], xs: Tree, at_once: int) -> Result:
-    """`jax.lax.map` over the leading axis of a pytree, `at_once` entries side by side."""
+    """Apply `jax.lax.map` over the leading axis of a pytree, `at_once` entries in parallel."""
     return jax.lax.map(fun, xs, batch_size=at_once if at_once > 1 else None)
 
 
@@ -69,16 +69,16 @@ def over_devices(
     execution: Execution,
     **static: object,
 ) -> Result:
-    """Calls `function(*arguments, runs, execution=execution, **static)`, runs split over devices.
+    """Call `function(*arguments, runs, execution=execution, **static)`, runs split over devices.
 
-    Each device computes its share of the runs, and they exchange nothing.
+    Each device computes its share of the runs; the devices exchange nothing.
 
     Args:
         function: A kernel whose last positional argument is the runs.
-        arguments: Of all runs together.
+        arguments: Arguments shared by all runs.
         runs: One array or several with a leading axis of runs.
-        execution: Layout on the machine, with the devices.
-        **static: Static arguments of the kernel besides.
+        execution: Execution options, with the devices.
+        **static: Further static arguments of the kernel.
     """
     devices, static = execution.devices, {"execution": execution, **static}
     if devices is None:
@@ -110,6 +110,6 @@ def _split(
         mesh=Mesh(np.array(devices), ("runs",)),
         in_specs=(whole, split),
         out_specs=split,
-        # The runs exchange nothing, and the check does not know fori_loop's carry.
+        # The runs exchange nothing, and the check does not support the carry of fori_loop.
         check_vma=False,
     )(arguments, runs)

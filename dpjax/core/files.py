@@ -1,4 +1,4 @@
-"""Reading files of bounded size, and writing files completely or not at all."""
+"""Bounded reading and atomic writing of files."""
 
 import gzip
 import io
@@ -18,14 +18,14 @@ _MANY_TIMES = 100
 """Largest plausible compression ratio of numbers or text."""
 
 _BUFFER = 2**18
-"""Bytes decompressed at once."""
+"""Size of the decompression buffer, in bytes."""
 
 
 def refuse_endless(what: str, path: Path) -> None:
-    """Refuse a path that is no regular file: a folder, a pipe, a device, a socket.
+    """Refuse a path that is not a regular file: a folder, a pipe, a device, a socket.
 
-    `what` is the file's role in error messages. Raises FileNotFoundError where there is no file,
-    OSError where it cannot be read, and ValueError for other kinds of paths.
+    `what` is the role of the file in messages. Raises FileNotFoundError when the file does not
+    exist, OSError when it cannot be read, and ValueError for other kinds of paths.
     """
     try:
         mode = path.stat().st_mode
@@ -43,17 +43,17 @@ def refuse_endless(what: str, path: Path) -> None:
 
 
 def refuse_unwritable(what: str, path: Path) -> None:
-    """Refuse a path that cannot be written, before the work whose result it will hold.
+    """Refuse a path that cannot be written, before computing the content.
 
-    `what` is the file's role in error messages. Raises FileNotFoundError where the folder does not
-    exist, and OSError where it takes no new files or the path is a folder itself.
+    `what` is the role of the file in messages. Raises FileNotFoundError when the folder does not
+    exist, and OSError when it accepts no new files or the path is itself a folder.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{what} {path} is in a folder that does not exist.")
     if path.is_dir():
         raise IsADirectoryError(f"{what} {path} is a folder; name a file in it.")
     try:
-        # Permissions alone do not tell: mounts and quotas matter, too.
+        # Permissions alone do not tell, because of mounts and quotas.
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
@@ -66,7 +66,7 @@ def refuse_unwritable(what: str, path: Path) -> None:
 def read_document(what: str, path: Path) -> str:
     """Read a small UTF-8 file, such as a JSON or TOML file.
 
-    Raises as `refuse_endless`, and ValueError where the file is too large or not UTF-8.
+    Raises as `refuse_endless`, and ValueError when the file is too large or not UTF-8.
     """
     refuse_endless(what, path)
     with path.open("rb") as file:
@@ -84,17 +84,17 @@ def read_document(what: str, path: Path) -> str:
 def refuse_bomb(unpacked: int, packed: int) -> None:
     """Refuse a decompression bomb.
 
-    Raises ValueError where the `unpacked` bytes of the content exceed both the limit and a hundred
+    Raises ValueError when the `unpacked` bytes of the content exceed both the limit and a hundred
     times the `packed` bytes of the file.
     """
     if unpacked > _MANY_TIMES * max(packed, 1):
-        validate.within_limit("unpacked_bytes", unpacked, f"its {packed} bytes unpack to very many")
+        validate.within_limit("unpacked_bytes", unpacked, f"its {packed} bytes unpack to too many")
 
 
 def opened(path: Path) -> BinaryIO:
     """Open a file for reading, decompressing it if its name ends in .gz.
 
-    Seeking works forwards only. Reading raises ValueError as `refuse_bomb` does.
+    The file seeks forwards only. Reading raises ValueError as `refuse_bomb` does.
     """
     if path.suffix.lower() != ".gz":
         return path.open("rb")
@@ -102,7 +102,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a gz file that is no decompression bomb."""
+    """The content of a gz file, guarded against decompression bombs."""
 
     def __init__(self, path: Path):
         self._file, self._packed = gzip.open(path), path.stat().st_size
@@ -139,12 +139,12 @@ def write_whole(files: dict[Path, str | bytes]) -> None:
             lone surrogates in file names, are escaped.
 
     Raises:
-        OSError: A file cannot be written; no partial file stays behind.
+        OSError: When a file cannot be written; no partial file is left behind.
     """
     temporary = {}
     try:
         for path, content in files.items():
-            # The built-in `open` gives the file ordinary permissions.
+            # The built-in `open` gives the file default permissions.
             temporary[path] = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
             with open(temporary[path], "xb") as file:
                 if isinstance(content, str):

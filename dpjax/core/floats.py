@@ -1,7 +1,7 @@
-"""How NumPy treats overflow and its like: here by default, in functions of the caller as they say.
+"""NumPy's floating-point error settings: defaults in dpjax, the caller's in the caller's functions.
 
-A caller may have set `numpy.seterr(all="raise")`. Sums of tiny probabilities underflow here as they
-should, so this package computes under NumPy's defaults.
+A caller may have set `numpy.seterr(all="raise")`. Sums of tiny probabilities legitimately
+underflow, so dpjax computes under NumPy's defaults.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _CALLERS: ContextVar[dict[str, Any]] = ContextVar("callers", default=_DEFAULT)
 
 @contextmanager
 def own_floats() -> Iterator[None]:
-    """Within it, or in a function that it decorates, NumPy has its default settings."""
+    """Use NumPy's default error settings within the block or the decorated function."""
     token = _CALLERS.set(dict(np.geterr()))
     try:
         with np.errstate(**_DEFAULT):
@@ -27,5 +27,5 @@ def own_floats() -> Iterator[None]:
 
 
 def callers_floats() -> np.errstate:
-    """The settings that the innermost `own_floats` replaced, for functions of the caller."""
+    """Return a context with the settings that the innermost `own_floats` replaced."""
     return np.errstate(**_CALLERS.get())

@@ -1,11 +1,11 @@
 """A `jax.jit` that keeps the compiled programs of different classes apart.
 
 In some versions of jax (at least 0.10.0 to 0.10.2) the tree structures of two classes registered by
-`register_dataclass` compare equal as soon as their fields do, although their hashes differ. A cache
-of compiled programs looks at a part of the hash before it compares, so it sometimes runs the
-program of another class without a warning: that of SVT5 for SVT6, with another epsilon. Of 120
-classes with the same fields that went through one `jax.jit`, 20 to 24 got a wrong program. Under
-such a version, every combination of classes gets its own `jax.jit` function here.
+`register_dataclass` compare equal as soon as their fields do, although their hashes differ. The
+cache of compiled programs compares only part of the hash first, so it sometimes silently runs the
+program of another class: that of SVT5 for SVT6, with another epsilon. Of 120 classes with the same
+fields that went through one `jax.jit`, 20 to 24 got a wrong program. In such a version, every
+combination of classes gets its own `jax.jit` function here.
 
 No list of versions is needed: a cache confuses two entries only if their structures compare equal,
 so `classes_are_confused` compares those of two classes once. This finds the fault whenever it is
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 @lru_cache(maxsize=1)
 def classes_are_confused() -> bool:
-    """Whether the installed jax takes a class for another one with the same fields."""
+    """Return whether the installed jax confuses two classes with the same fields."""
     first, second = (
         jax.tree_util.register_dataclass(make_dataclass("Probe", [("x", float, 0.0)]))
         for _ in range(2)
@@ -34,7 +34,7 @@ def classes_are_confused() -> bool:
 
 
 def classes_of(tree: object) -> Classes:
-    """The classes of all nodes of a pytree, in depth-first order."""
+    """Return the classes of all nodes of a pytree, in depth-first order."""
 
     def walk(structure) -> Iterator[type]:
         node = structure.node_data()
@@ -47,7 +47,7 @@ def classes_of(tree: object) -> Classes:
 
 
 class JitByClass(Generic[Result]):
-    """A function with a compiled program for each class of its arguments, where jax needs that."""
+    """A function with a compiled program for each class of its arguments, where jax needs it."""
 
     def __init__(self, function: Callable[..., Result], static_argnames: tuple[str, ...]):
         update_wrapper(self, function)
@@ -55,12 +55,12 @@ class JitByClass(Generic[Result]):
         self._static_argnames = static_argnames
 
     def program(self, *args: object, **kwargs: object) -> Callable[..., Result]:
-        """The `jax.jit` function that these arguments run."""
+        """Return the `jax.jit` function that runs with these arguments."""
         classes = classes_of((args, kwargs)) if classes_are_confused() else ()
         return _program(self._function, self._static_argnames, classes)
 
     def __call__(self, *args: object, **kwargs: object) -> Result:
-        """Run that program."""
+        """Run the program for these arguments."""
         return self.program(*args, **kwargs)(*args, **kwargs)
 
 
@@ -77,7 +77,7 @@ def _program(
 ) -> Callable[..., Result]:
     del classes  # Only part of the cache key.
 
-    # jax caches traces by function object, so every program needs one of its own.
+    # jax caches traces by function object, so every program needs its own.
     @wraps(function)
     def own(*args: object, **kwargs: object) -> object:
         return function(*args, **kwargs)

@@ -10,8 +10,8 @@ class _Package(ModuleType):
     """A package whose public names are not replaced by submodules of the same name."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        # Importing a submodule sets it as an attribute of its package: `dpjax.audit` would be the
-        # module as soon as something has imported that.
+        # Importing a submodule sets it as an attribute of its package, which would replace the
+        # function `dpjax.audit` by the module of the same name.
         if isinstance(value, ModuleType) and name in self.__all__:
             value = getattr(value, name)
         super().__setattr__(name, value)
@@ -33,7 +33,7 @@ def lazy(
 
     def find(name: str) -> object:
         if name in places:
-            # Set, so that the next use does not come here.
+            # Cache the attribute, so that later accesses bypass this function.
             setattr(own, name, value := getattr(import_module(places[name]), name))
             return value
         if name in folders:

@@ -1,4 +1,4 @@
-"""Tables of names and texts as a notebook shows them; they need no extra."""
+"""HTML tables for notebooks, without optional dependencies."""
 
 from collections.abc import Iterable
 from html import escape
@@ -9,12 +9,12 @@ LEFT = 'style="text-align: left"'
 
 
 def html_text(text: str) -> str:
-    """A text that is nothing but text in HTML."""
+    """Escape text for HTML."""
     return escape(neutral(text))
 
 
 def html_rows(rows: Iterable[tuple[str, str]]) -> str:
-    """A table of names and texts."""
+    """Return a table with a row for each name and text."""
     cells = (
         f'<tr><th scope="row" {LEFT}>{html_text(name)}</th><td {LEFT}>{html_text(text)}</td></tr>'
         for name, text in rows
@@ -23,5 +23,5 @@ def html_rows(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def html_titled(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """A table below its title."""
+    """Return a table below a title."""
     return f"<div><strong>{html_text(title)}</strong>{html_rows(rows)}</div>"

@@ -1,7 +1,7 @@
 """Exact sums: wide integer counters and fixed-point kernel sums.
 
 A float32 counter stops at 2^24, and a sum of floats depends on its order. Hence every statistic
-that a stream accumulates is an integer: a count, or kernel values between 0 and 1 in fixed point.
+accumulated over a stream is an integer: a count, or kernel values between 0 and 1 in fixed point.
 The result is the same, bit for bit, for every batching, device count and order, and does not drift
 at 1e10 samples.
 """
@@ -14,10 +14,10 @@ import numpy as np
 from jax import Array
 
 MAX_BLOCK = 8192
-"""Largest number of samples in a block: MAX_BLOCK * FIXED_POINT must fit an int32."""
+"""Maximum block size in samples; MAX_BLOCK * FIXED_POINT must fit an int32."""
 
 FIXED_POINT = 2**17
-"""Kernel values are rounded to multiples of 1 / FIXED_POINT before they are summed."""
+"""Resolution of kernel sums: values are rounded to multiples of 1 / FIXED_POINT."""
 
 _LIMB_BITS = 30
 _LIMB_MASK = (1 << _LIMB_BITS) - 1
@@ -36,29 +36,29 @@ class WideCount(NamedTuple):
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...] = ()) -> "WideCount":
-        """A counter at 0."""
+        """Return a counter at 0."""
         return cls(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, jnp.int32))
 
     def add(self, count: Array) -> "WideCount":
-        """Adds int32 counts in [0, 2^30], of the counter's shape."""
+        """Add int32 counts in [0, 2^30], of the counter's shape."""
         low = self.low + count
         return WideCount(low & _LIMB_MASK, self.high + (low >> _LIMB_BITS))
 
     def as_float(self) -> Array:
-        """The value in jax's default float type (rounded), for use inside a kernel."""
+        """Return the value in jax's default float type (rounded), for use inside a kernel."""
         dtype = jnp.result_type(float)
         return self.high.astype(dtype) * dtype.type(2.0**_LIMB_BITS) + self.low.astype(dtype)
 
     def as_int(self) -> np.ndarray:
-        """The exact value on the host, as int64."""
+        """Return the exact value on the host, as int64."""
         return (np.asarray(self.high, np.int64) << _LIMB_BITS) + np.asarray(self.low, np.int64)
 
 
 def to_fixed_point(values: Array) -> Array:
-    """Values in [0, 1] as int32 multiples of 1 / FIXED_POINT."""
+    """Convert values in [0, 1] to int32 multiples of 1 / FIXED_POINT."""
     return jnp.round(values * FIXED_POINT).astype(jnp.int32)
 
 
 def finite_or_none(value: float) -> float | None:
-    """The value, or None where JSON cannot hold it."""
+    """Return the value, or None if JSON cannot hold it."""
     return float(value) if math.isfinite(value) else None

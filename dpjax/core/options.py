@@ -1,7 +1,7 @@
-"""Options of a command, written on the fields of the dataclasses that use them.
+"""Command-line options, declared on the fields of the dataclasses that use them.
 
-The command line reads these calls from the source files, so that its help needs no jax: their
-arguments must be literals.
+The command line parses these calls from the source files, so that its help does not import jax;
+their arguments must be literals.
 """
 
 from dataclasses import field
@@ -21,20 +21,20 @@ def option(
     only: tuple[str, ...] = (),
     static: bool = False,
 ) -> T:
-    """Make a field of a dataclass that is an option of the command line too.
+    """Return a dataclass field that is also an option of the command line.
 
     Args:
-        help: What it is, one sentence or more. If empty, that of another class with a field of the
-            same name. The default is added to it, unless it is None or a bool.
-        default: Default of the field; the command line leaves out what was not written.
-        kind: The type that the command line reads; that of the field if empty.
-        metavar: What stands for a value in the help.
-        choices: Names that a shell offers for the value.
-        flag: How the option is written; its name with dashes if empty. Of a bool, "--on/--off", or
+        help: Help text, one sentence or more. If empty, the help of another class's field of the
+            same name is used. The default is appended, unless it is None or a bool.
+        default: Default of the field; the command line passes only what was given.
+        kind: Type that the command line reads; the type of the field if empty.
+        metavar: Placeholder of the value in the help.
+        choices: Values offered by shell completion.
+        flag: Spelling of the option; the name with dashes if empty. For a bool, "--on/--off", or
             "/--off" for a field that is on by default.
-        only: Sources, methods or notions of the command line that alone have the option, besides
-            the class of the field.
-        static: Whether it is no leaf of a pytree; see `jax.tree_util.register_dataclass`.
+        only: Sources, methods or notions of the command line that have the option, besides the
+            class of the field.
+        static: Whether the field is static in a pytree; see `jax.tree_util.register_dataclass`.
 
     Returns:
         The field, as `dataclasses.field` does.

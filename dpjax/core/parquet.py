@@ -1,4 +1,4 @@
-"""Parquet files: which columns hold texts, and how large the content is (needs pyarrow)."""
+"""Text columns and unpacked sizes of Parquet files (needs pyarrow)."""
 
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
 
 
 def text_columns_of(file: BinaryIO, packed: int) -> list[str]:
-    """Names of the text columns of a Parquet file, after a check of its unpacked size.
+    """Return the names of the text columns of a Parquet file, after checking its unpacked size.
 
-    Read them as dictionaries: a text that is repeated a million times may take a few bytes in a
+    Read these columns as dictionaries: a text repeated a million times may take a few bytes in the
     file.
 
     Args:
         file: The opened file.
-        packed: Its size in bytes.
+        packed: Size of the file in bytes.
 
     Raises:
-        ValueError: The unpacked content is above the limit and a hundred times the file's size.
+        ValueError: When the content exceeds both the limit and a hundred times the file's size.
     """
     import pyarrow.parquet as pq
 
@@ -31,7 +31,7 @@ def text_columns_of(file: BinaryIO, packed: int) -> list[str]:
 
 
 def is_text(kind: "pa.DataType") -> bool:
-    """Whether values of an Arrow type are texts."""
+    """Return whether an Arrow type holds text."""
     import pyarrow as pa
 
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)

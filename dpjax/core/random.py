@@ -10,13 +10,13 @@ Threefry is written in `jax.numpy` with its rounds unrolled: XLA fuses it with t
 with whatever consumes the draw, which is several times faster on CPU than the rolled loop of
 `jax.random`. The words are bit for bit those of jax's own generator.
 
-A call gives two words of 32 bits. The noises of one output (its rows, one a query) share the words:
-each row has a leading word of its own, for the sign and the first 31 bits, and all rows take their
-trailing bits from one more word, so that k rows take (k + 1) / 2 calls and not k. Trailing bits
-matter only where the leading word lies on a bound: with shared trailing words, two noises satisfy
-any pair of bounds with the product of their probabilities to within 2^-64, and a comparison of two
-noises in the corner where both uniforms are below s has its probability to within 2^-31 / s.
-Different outputs share no words.
+One Threefry call gives two words of 32 bits. The noises of one output (its rows, one per query)
+share words: each row has its own leading word, for the sign and the first 31 bits, and all rows
+take their trailing bits from one further word, so that k rows take (k + 1) / 2 calls instead of k.
+Trailing bits matter only where the leading word lies on a bound: with shared trailing words, two
+noises satisfy any pair of bounds with the product of their probabilities to within 2^-64, and a
+comparison of two noises in the corner where both uniforms are below s has its probability to within
+2^-31 / s. Different outputs share no words.
 
 Notation: call (number, position) is threefry(key, (number, position)); positions are the outputs of
 a block. Call 0 gives row 0 and the trailing words; call 1 gives the leading words of rows 1 and 2,
@@ -48,7 +48,7 @@ _PARITY = np.uint32(0x1BD11BDA)
 
 
 def _rounds(key: tuple[Word, Word], counter: tuple[Word, Word]) -> tuple[Word, Word]:
-    """Threefry-2x32, 20 rounds: two words of 32 random bits per counter.
+    """Compute Threefry-2x32 with 20 rounds: two words of 32 random bits per counter.
 
     Args:
         key: Two uint32 arrays, of NumPy or JAX.
@@ -77,15 +77,15 @@ threefry2x32 = jax.jit(_rounds)
 
 
 def words_of(key: Array) -> np.ndarray:
-    """The words of a typed key on the host, uint32 [2]."""
+    """Return the words of a typed key on the host, uint32 [2]."""
     return np.asarray(jax.random.key_data(key))
 
 
 def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
-    """`fold_in` on the words of a key, uint32 [2], in NumPy, without compilation.
+    """Apply `fold_in` to the words of a key in NumPy, without compilation.
 
     Args:
-        words: Of the key.
+        words: Words of the key, uint32 [2].
         data: A number or an array of numbers, each below 2^32.
 
     Returns:
@@ -107,8 +107,8 @@ def as_key(key: object) -> Array:
         A scalar typed key.
 
     Raises:
-        TypeError: `key` is neither.
-        ValueError: The seed is out of range, the key is not a scalar, or its generator is not
+        TypeError: When `key` is neither.
+        ValueError: When the seed is out of range, the key is not a scalar, or its generator is not
             Threefry.
     """
     if isinstance(key, Integral) and not isinstance(key, bool):
@@ -133,7 +133,7 @@ def as_key(key: object) -> Array:
 
 
 def fold_in(key: Array, data: Array | int) -> Array:
-    """`jax.random.fold_in`, bit for bit, without its rolled loop.
+    """Compute `jax.random.fold_in`, bit for bit, without its rolled loop.
 
     Args:
         key: A scalar typed key.
@@ -155,34 +155,34 @@ def _fold_in(key: Array, data: Array) -> Array:
 
 
 def stable_hash(text: str) -> int:
-    """A 32-bit hash of a text, the same in every process, for keys that are folded from names."""
+    """Return a 32-bit hash of a text that is the same in every process, to fold names into keys."""
     return int.from_bytes(hashlib.blake2s(text.encode(), digest_size=4).digest(), "big")
 
 
 def sample_keys(key: Array, num_samples: int) -> Array:
-    """One independent typed key a draw, shape [num_samples], for user functions."""
+    """Return one independent typed key per draw, shape [num_samples], for user functions."""
     return jax.random.wrap_key_data(
         jnp.stack(_words(key, num_samples, 0), axis=-1), impl="threefry2x32"
     )
 
 
 def words(key: Array, num_samples: int) -> tuple[Array, Array]:
-    """Two independent words of 32 random bits a position, uint32 [num_samples] each.
+    """Return two independent words of 32 random bits per position, uint32 [num_samples] each.
 
     Args:
-        key: A scalar typed key, which is used for nothing else.
+        key: A scalar typed key, not used for anything else.
         num_samples: Number of positions.
     """
     return _words(key, num_samples, 0)
 
 
 def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Uniforms on (0, 1], with full relative precision near 0 (down to 2^-63).
+    """Draw uniforms on (0, 1], with full relative precision near 0 (down to 2^-63).
 
     Args:
         key: A scalar typed key.
         num_samples: Number of draws.
-        row: Number of the noise within the output; rows are independent.
+        row: Index of the noise within an output; rows are independent.
         dtype: float32 or float64; jax's default float type if None.
 
     Returns:
@@ -194,13 +194,13 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None 
 def signed_uniform(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> tuple[Array, Array]:
-    """A fair bit, and a uniform on (0, 1] from 62 more bits of the two words.
+    """Draw a fair bit, and a uniform on (0, 1] from 62 further bits of the two words.
 
     Arguments as `uniform`; each of shape [num_samples].
     """
     dtype = jnp.dtype(dtype or jnp.result_type(float))
     high, low = _words(key, num_samples, row)
-    # Through int32: the conversion from uint32 does not vectorise on CPU.
+    # Through int32: the conversion from uint32 does not vectorize on CPU.
     lead = (high >> 1).astype(jnp.int32).astype(dtype) * dtype.type(2.0**-31)
     tail = ((low >> 1).astype(jnp.int32).astype(dtype) + dtype.type(0.5)) * dtype.type(2.0**-62)
     return (high & 1) == 1, lead + tail
@@ -209,27 +209,27 @@ def signed_uniform(
 def exponential(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> Array:
-    """Standard exponentials: density e^-x on x >= 0. Arguments and shape as `uniform`."""
-    # As the magnitude of a Laplace draw, whose sign lets XLA vectorise later operations on CPU.
+    """Draw standard exponentials: density e^-x on x >= 0. Arguments and shape as `uniform`."""
+    # As the magnitude of a Laplace draw, whose sign lets XLA vectorize later operations on CPU.
     return jnp.abs(laplace(key, num_samples, row, dtype))
 
 
 def laplace(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Standard Laplace noise: density e^-|x| / 2. Arguments and shape as `uniform`."""
+    """Draw standard Laplace noise: density e^-|x| / 2. Arguments and shape as `uniform`."""
     negative, u = signed_uniform(key, num_samples, row, dtype)
     magnitude = -jnp.log(u)
     return jnp.where(negative, -magnitude, magnitude)
 
 
 def normal(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Standard normal noise. Arguments and shape as `uniform`."""
+    """Draw standard normal noise. Arguments and shape as `uniform`."""
     negative, u = signed_uniform(key, num_samples, row, dtype)
     magnitude = -jax.scipy.special.ndtri(u / 2)
     return jnp.where(negative, -magnitude, magnitude)
 
 
 def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Standard Gumbel noise: -ln of an exponential. Arguments and shape as `uniform`.
+    """Draw standard Gumbel noise: -ln of an exponential. Arguments and shape as `uniform`.
 
     Both ends of the exponential need relative precision, since they are the two tails of the
     result; the spare bit chooses the end.
@@ -246,10 +246,9 @@ def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None =
 def two_sided_geometric(
     key: Array, num_samples: int, epsilon: Array | float, row: int = 0
 ) -> Array:
-    """Two-sided geometric noise: P(k) = (1 - a) / (1 + a) a^|k| with a = e^-epsilon.
+    """Draw two-sided geometric noise: P(k) = (1 - a) / (1 + a) a^|k| with a = e^-epsilon.
 
-    Drawn by inversion of P(|k| >= m) = 2 a^m / (1 + a). Arguments as `uniform`; int32
-    [num_samples].
+    By inversion of P(|k| >= m) = 2 a^m / (1 + a). Arguments as `uniform`; int32 [num_samples].
     """
     negative, u = signed_uniform(key, num_samples, row, None)
     shift = math.log(2.0) - jnp.log1p(jnp.exp(-jnp.asarray(epsilon, u.dtype)))
@@ -263,7 +262,7 @@ def _key_words(key: Array) -> tuple[Array, Array]:
 
 
 def _words(key: Array, num_samples: int, row: int) -> tuple[Array, Array]:
-    """The leading and the trailing word of each draw, uint32 [num_samples] each."""
+    """Return the leading and the trailing word of each draw, uint32 [num_samples] each."""
     position = jax.lax.iota(jnp.uint32, num_samples)
 
     def call(number: int) -> tuple[Array, Array]:
@@ -277,5 +276,5 @@ def _words(key: Array, num_samples: int, row: int) -> tuple[Array, Array]:
 
 
 def numbers_of_process() -> dict[str, str]:
-    """The float type and the random generator of this process."""
+    """Return the float type and the random generator of this process."""
     return {"dtype": str(np.dtype(jnp.result_type(float))), "generator": "threefry2x32"}

@@ -27,10 +27,10 @@ Carry = TypeVar("Carry")
 Tree = TypeVar("Tree")
 
 _LANES = 128
-"""Lengths of blocks are multiples of this number of samples."""
+"""Divisor of block lengths, in samples."""
 
 _FIRST_DRAWS = 2**22
-"""Draws of the first compiled call of a stream, which take at most about 0.1 seconds."""
+"""Draws of the first compiled call of a stream, which takes at most about 0.1 seconds."""
 
 _CALL_SECONDS = 0.5
 """Target duration of later compiled calls, in seconds."""
@@ -41,8 +41,8 @@ class Reducer(NamedTuple, Generic[Carry]):
 
     Attributes:
         init: () -> carry.
-        update: (carry, block [block_size, ...], valid bool[block_size]) -> carry. Samples that are
-            not valid pad the last block and must not count.
+        update: (carry, block [block_size, ...], valid bool[block_size]) -> carry. Invalid samples
+            pad the last block and must not count.
         reads_once: Whether the update reads a block in one place only, so that XLA can fuse it with
             the draw; otherwise the block is stored first.
     """
@@ -53,10 +53,10 @@ class Reducer(NamedTuple, Generic[Carry]):
 
 
 def block_size_for(num_samples: int) -> int:
-    """The block size for a sample size: equal blocks of at most MAX_BLOCK samples.
+    """Return the block size for a sample size: equal blocks of at most MAX_BLOCK samples.
 
-    A multiple of 128, since XLA's CPU loops are six times slower at odd lengths. The size decides
-    which key draws which sample, so it depends on `num_samples` alone and never on the machine.
+    It is a multiple of 128, since XLA's CPU loops are six times slower at odd lengths. The size
+    decides which key draws which sample, so it depends on `num_samples` alone, not on the machine.
     """
     num_blocks = -(-num_samples // MAX_BLOCK)
     return -(-num_samples // (num_blocks * _LANES)) * _LANES
@@ -68,11 +68,11 @@ class Blocks:
     """A sample size cut into blocks; only the size of a block is static in a compiled program.
 
     Attributes:
-        size: Samples of a block.
+        size: Number of samples in a block.
         number: int32, number of blocks.
-        in_last: Samples of the last block that count.
+        in_last: Number of samples of the last block that count.
         start: int32, first block to draw.
-        stop: int32, end of the blocks to draw; None for all.
+        stop: int32, end of the range of blocks to draw; None for all.
     """
 
     size: int = field(metadata={"static": True})
@@ -89,11 +89,11 @@ def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
     all sample sizes with the same block size.
 
     Args:
-        num_samples: Number of samples; or blocks, which are returned as they are.
-        size: Samples of a block; `block_size_for(num_samples)` if None.
+        num_samples: Number of samples; or blocks, which are returned unchanged.
+        size: Number of samples in a block; `block_size_for(num_samples)` if None.
 
     Raises:
-        ValueError: There are more blocks than an int32 can number.
+        ValueError: When there are more blocks than an int32 can number.
     """
     if isinstance(num_samples, Blocks):
         return num_samples
@@ -120,7 +120,7 @@ def reduce_samples(
         draw: int32 block number -> block [block_size_for(num_samples), ...].
         reducer: The statistic.
         num_samples: Number of samples that count, or their blocks.
-        first: Block 0, if the caller has drawn it already (to set up the reducer); the loop then
+        first: Block 0, if the caller has already drawn it (to set up the reducer); the loop then
             starts at block 1.
 
     Returns:
@@ -142,7 +142,7 @@ def reduce_samples(
     if first is not None:
         carry, start = update(carry, first, 0), np.int32(1)
     with jax.named_scope("sample_blocks"):
-        # A scan would need an array of block numbers, which grows with the samples.
+        # A scan would need an array of block numbers, whose size grows with the samples.
         return jax.lax.fori_loop(start, stop, step, carry)
 
 
@@ -152,13 +152,13 @@ def in_calls(
     """Count streams in compiled calls of about half a second, handling interrupts in between.
 
     Args:
-        launch: Blocks -> counts of the blocks from their start to their stop.
+        launch: Maps blocks to the counts from their start to their stop.
         blocks: Blocks of each stream.
-        num_streams: Number of streams that are counted side by side.
-        start: First block that is counted.
+        num_streams: Number of streams counted in parallel.
+        start: First block to count.
 
     Yields:
-        int64 counts of a part, and its number of samples of each stream. The sums do not depend on
+        int64 counts of a part, and its number of samples per stream. The sums do not depend on
         the cuts, since counts are integers.
     """
     number, in_last = int(blocks.number), int(blocks.in_last)
@@ -166,7 +166,7 @@ def in_calls(
     while start < number:
         stop = min(start + size, number)
         began = time.perf_counter()
-        # All parts have the same types, so that they share one program.
+        # All parts have the same types, so they share one program.
         part = replace(blocks, start=np.int32(start), stop=np.int32(stop))
         with signals_wait():
             counts = jax.device_get(launch(part)).as_int()
@@ -179,11 +179,11 @@ def in_calls(
 
 
 def fetched(started: Tree) -> Tree:
-    """`jax.device_get` that handles signals while it waits; they do not stop the computation."""
+    """Call `jax.device_get` while handling signals, which do not stop the computation."""
     ready = threading.Event()
 
     def wait() -> None:
-        # device_get raises the error to the caller.
+        # device_get raises the error in the caller.
         with suppress(Exception):
             jax.block_until_ready(started)
         ready.set()
@@ -195,15 +195,15 @@ def fetched(started: Tree) -> Tree:
 
 
 def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Wrap a draw so that its block is stored before anything reads it.
+    """Wrap a draw so that its block is stored before it is read.
 
     XLA fuses a draw with each of its readers, whole or in part: a sign that two readers need costs
-    two Threefry calls a sample. A barrier prevents this on GPU. On CPU, XLA drops barriers before
-    it fuses, but keeps a branch whose condition was behind a barrier when it was simplified.
+    two Threefry calls per sample. A barrier prevents this on GPU. On CPU, XLA removes barriers
+    before fusion, but keeps a branch whose condition was behind a barrier when it was simplified.
     """
 
     def columns(block: Array) -> list[Array]:
-        # Readers take vectors axis by axis, and XLA writes interleaved vectors slowly.
+        # Readers take vectors axis by axis, and XLA is slow at writing interleaved vectors.
         samples = draw(block)
         return [samples] if samples.ndim == 1 else list(jnp.moveaxis(samples, 1, 0))
 
@@ -224,11 +224,11 @@ def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
 
 def stored_blocks(samples: Array) -> Callable[[Array], Array]:
-    """A `draw` for `reduce_samples` that reads stored samples [n, ...] block by block."""
+    """Return a `draw` for `reduce_samples` that reads stored samples [n, ...] block by block."""
     size = block_size_for(samples.shape[0])
     whole = samples.shape[0] // size
     rest = samples[whole * size :]
-    # Pads the remainder alone, since padding all samples would copy them.
+    # Pad the remainder alone, since padding all samples would copy them.
     last = jnp.pad(rest, [(0, size - len(rest)), *[(0, 0)] * (samples.ndim - 1)])
     if whole == 0:
         return lambda block: last

@@ -1,4 +1,4 @@
-"""Shared types: databases, values of JSON, and the output spaces of mechanisms."""
+"""Shared types: databases, JSON values, and the output spaces of mechanisms."""
 
 import math
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ Database = object
 """A database, or a stack of databases: numbers, an array, or a pytree of arrays."""
 
 Device = Any
-"""A device of jax, whose class type checkers take for a variable."""
+"""A jax device; type checkers take the device class for a variable."""
 
 Plain = dict[str, object]
-"""Words, numbers and lists by name, as JSON holds them."""
+"""Plain words, numbers and lists by name."""
 
 JsonObject = dict[str, Any]
-"""Names and values that JSON can hold."""
+"""JSON object."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class FiniteSpace:
 
     Attributes:
         size: Number of outputs.
-        ordered: Whether neighbouring outputs have similar probabilities, as counts do. Names and
-            codes are not ordered: a few of them may carry all of the privacy loss.
+        ordered: Whether adjacent outputs have similar probabilities, as counts do. Names and codes
+            are not ordered: a few of them may carry all of the privacy loss.
     """
 
     size: int
@@ -48,7 +48,7 @@ class FiniteSpace:
 
 @dataclass(frozen=True)
 class IntegerSpace:
-    """Integers without bound, drawn as int32 of shape [num_samples]."""
+    """Unbounded integers, drawn as int32 of shape [num_samples]."""
 
     def __str__(self) -> str:
         return "integers"
@@ -85,7 +85,7 @@ class MixedSpace:
     """A label and a real: outputs with atoms beside a continuous part.
 
     Drawn as floats of shape [num_samples, 2]. Column 0 is a label 0, ..., num_labels - 1 (a whole
-    number), column 1 the real beside it, or 0 where the label stands alone (an atom).
+    number); column 1 is the real, or 0 where the label stands alone (an atom).
     """
 
     num_labels: int

@@ -1,8 +1,7 @@
-"""Host-side checks of arguments, one sentence each.
+"""Host-side validation of arguments.
 
-Every function takes keyword arguments, so that the message names the argument as the caller wrote
-it, says what it was and what is accepted. Values that are being traced by JAX are let through: a
-check of a traced value would need the device.
+Every function takes keyword arguments, so that the message can name the argument, its value and
+what is accepted. Values traced by JAX are not checked, since that would need the device.
 """
 
 import os
@@ -35,17 +34,17 @@ LIMITS = {
     "sizes": 10**4,
     "unpacked_bytes": 2**28,
 }
-"""What an input may cost at most, by name; DPJAX_MAX_NAME in the environment sets another number.
+"""Maximum size of each kind of input; the environment variable DPJAX_MAX_NAME overrides it.
 
-They keep a small file, or a wrong zero in a number, from taking the machine's memory or days.
+The limits keep a small file, or a mistyped number, from exhausting memory or running for days.
 """
 
 
 def limit(name: str) -> int:
-    """A limit of `LIMITS`, or what the environment says instead.
+    """Return a limit of `LIMITS`, or its override from the environment.
 
     Raises:
-        ValueError: The environment says something that is no integer >= 1.
+        ValueError: When the environment variable is not an integer >= 1.
     """
     variable = f"DPJAX_MAX_{name.upper()}"
     text = os.environ.get(variable, "")
@@ -55,28 +54,28 @@ def limit(name: str) -> int:
 
 
 def within_limit(name: str, number: int, what: str) -> None:
-    """Refuses what would cost more than a limit allows.
+    """Check a size against a limit.
 
     Args:
-        name: Of the limit.
-        number: What is asked for.
-        what: Is so many, for the message.
+        name: Name of the limit.
+        number: Requested size.
+        what: Subject of the message, such as "outputs of too many categories".
 
     Raises:
-        ValueError: The number is above the limit; the message says how to raise it.
+        ValueError: When the number exceeds the limit; the message says how to raise the limit.
     """
     if number > (most := limit(name)):
         raise BadValue(
-            f"{what}: {number}, above the limit of {most}; where that is meant, set "
+            f"{what}: {number}, above the limit of {most}; if that is intended, set "
             f"DPJAX_MAX_{name.upper()} to a larger number."
         )
 
 
 def is_traced(value: Any) -> bool:
-    """Whether `value` has no number to look at: a tracer, or JAX's placeholder for one."""
+    """Return whether `value` is abstract: a tracer, or JAX's placeholder for one."""
     if type(value) is object or value is None:
         return True
-    # Where nothing has imported jax, nothing is traced: bounds of counts do not wait for it.
+    # Nothing is traced unless jax has been imported; do not import it for this check.
     jax: Any = sys.modules.get("jax")
     if jax is None:
         return False
@@ -92,18 +91,18 @@ def _scalar(name: str, value: Any, accepted: str) -> float:
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise BadType(f"{name} must be {accepted}, but was {value!r}.")
-    # A stacked parameter is checked by its worst entry.
+    # For a stacked parameter, check the smallest entry.
     if array.size == 0 or not np.all(np.isfinite(array)):
         raise BadValue(f"{name} must be {accepted} (finite), but was {value!r}.")
     return float(array.min())
 
 
 def positive(**arguments: Any) -> None:
-    """Each argument is a finite number above 0.
+    """Validate that each argument is a finite number above 0.
 
     Raises:
-        TypeError: An argument is not a number.
-        ValueError: An argument is not finite or not above 0.
+        TypeError: When an argument is not a number.
+        ValueError: When an argument is not finite or not above 0.
     """
     for name, value in arguments.items():
         if not is_traced(value) and _scalar(name, value, "a number > 0") <= 0:
@@ -111,21 +110,21 @@ def positive(**arguments: Any) -> None:
 
 
 def non_negative(**arguments: Any) -> None:
-    """Each argument is a finite number that is not below 0; raises as `positive` does."""
+    """Validate that each argument is a finite number >= 0; raises as `positive` does."""
     for name, value in arguments.items():
         if not is_traced(value) and _scalar(name, value, "a number >= 0") < 0:
             raise BadValue(f"{name} must be a number >= 0, but was {value!r}.")
 
 
 def finite(**arguments: Any) -> None:
-    """Each argument is a finite number; raises as `positive` does."""
+    """Validate that each argument is a finite number; raises as `positive` does."""
     for name, value in arguments.items():
         if not is_traced(value):
             _scalar(name, value, "a number")
 
 
 def open_unit(**arguments: Any) -> None:
-    """Each argument lies strictly between 0 and 1; raises as `positive` does."""
+    """Validate that each argument lies strictly in (0, 1); raises as `positive` does."""
     for name, value in arguments.items():
         if is_traced(value):
             continue
@@ -135,11 +134,11 @@ def open_unit(**arguments: Any) -> None:
 
 
 def positive_int(at_least: int = 1, **arguments: Any) -> None:
-    """Each argument is an integer that is at least `at_least`.
+    """Validate that each argument is an integer >= `at_least`.
 
     Raises:
-        TypeError: An argument is not an integer (1e4 is a float: write 10_000).
-        ValueError: An argument is too small.
+        TypeError: When an argument is not an integer (1e4 is a float: write 10_000).
+        ValueError: When an argument is too small.
     """
     for name, value in arguments.items():
         if isinstance(value, bool) or not isinstance(value, Integral):
@@ -154,7 +153,7 @@ def positive_int(at_least: int = 1, **arguments: Any) -> None:
 
 
 def draws(**arguments: Any) -> None:
-    """Each argument is a number of draws, an integer in [2, 2^31); raises as `positive_int`."""
+    """Validate numbers of draws, integers in [2, 2^31); raises as `positive_int` does."""
     positive_int(at_least=2, **arguments)
     for name, value in arguments.items():
         if value >= 2**31:
@@ -162,11 +161,11 @@ def draws(**arguments: Any) -> None:
 
 
 def counts(*, at_most: int | None = None, **arguments: Any) -> None:
-    """Each argument holds whole numbers from 0 to `at_most`, in an array of any shape.
+    """Validate arrays of whole numbers from 0 to `at_most`, of any shape.
 
     Raises:
-        TypeError: An argument does not hold numbers.
-        ValueError: An argument holds a number that is no such count, or NaN.
+        TypeError: When an argument does not hold numbers.
+        ValueError: When an argument holds a fraction, NaN, or a number out of range.
     """
     largest = np.iinfo(np.int64).max if at_most is None else at_most
     accepted = "whole numbers >= 0" if at_most is None else f"whole numbers from 0 to {at_most}"
@@ -177,11 +176,11 @@ def counts(*, at_most: int | None = None, **arguments: Any) -> None:
 
 
 def shares(*, above_0: bool = False, **arguments: Any) -> None:
-    """Each argument holds numbers from 0 to 1, in an array of any shape; raises as `counts` does.
+    """Validate arrays of numbers from 0 to 1, of any shape; raises as `counts` does.
 
     Args:
-        above_0: Whether 0 is refused.
-        arguments: To be checked.
+        above_0: Whether 0 is rejected.
+        arguments: Arrays to validate, by name.
     """
     low = np.nextafter(0, 1) if above_0 else 0
     for name, value in arguments.items():
@@ -189,13 +188,13 @@ def shares(*, above_0: bool = False, **arguments: Any) -> None:
 
 
 def _within(name: str, value: Any, low: float, high: float, accepted: str) -> np.ndarray:
-    """The array, all of which lies in [low, high]: two passes, and no array besides."""
+    """Validate an array with entries in [low, high], in two passes and without temporary arrays."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise BadType(f"{name} must be {accepted}, but held {array.dtype}.")
     if array.size:
         least, most = array.min(), array.max()
-        # Both are NaN where any entry is.
+        # Both are NaN if any entry is.
         if not (least >= low and most <= high):
             worst = most if least >= low else least
             raise BadValue(f"{name} must be {accepted}, but held {worst}.")
@@ -203,10 +202,10 @@ def _within(name: str, value: Any, low: float, high: float, accepted: str) -> np
 
 
 def one_of(accepted: Collection[str], **arguments: Any) -> None:
-    """Each argument is one of the accepted names; the message offers the nearest.
+    """Validate that each argument is one of the accepted names; the message offers the nearest.
 
     Raises:
-        ValueError: An argument is not among them.
+        ValueError: When an argument is not among them.
     """
     for name, value in arguments.items():
         if value not in accepted:
@@ -215,10 +214,10 @@ def one_of(accepted: Collection[str], **arguments: Any) -> None:
 
 
 def increasing(low: Any, high: Any, *, name: str) -> None:
-    """The interval or box [low, high] is finite and not empty.
+    """Validate that the interval or box [low, high] is finite and not empty.
 
     Raises:
-        ValueError: A bound is not finite, or low >= high on some axis.
+        ValueError: When a bound is not finite, or low >= high on some axis.
     """
     low, high = np.asarray(low, float), np.asarray(high, float)
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
@@ -235,13 +234,13 @@ def increasing(low: Any, high: Any, *, name: str) -> None:
 def check_names(
     what: str, content: Mapping[str, Any], names: tuple[str, ...], *taken_before: str
 ) -> None:
-    """Refuses a name that is not known, and what is no table at all.
+    """Validate that a table has known names only.
 
     Args:
-        what: Is checked, for the message.
-        content: Its names and values.
-        names: That are accepted.
-        taken_before: Names that are known as well, and were read by somebody else.
+        what: Description of the table, for the message.
+        content: Table to validate.
+        names: Accepted names.
+        taken_before: Names that were read elsewhere; offered as suggestions only.
     """
     if not isinstance(content, Mapping):
         raise TypeError(f"{what} must be a table, but was {content!r}.")

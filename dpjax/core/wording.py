@@ -1,8 +1,7 @@
-"""Sentences that name arguments, in the words of Python or in those of a command.
+"""Messages that name arguments, as in Python or as options of the command line.
 
 Errors and notes speak of `num_samples` and `method=Events()`; the command line says `--num-samples`
-and `--method events`. Whoever writes a sentence marks these words, so that nobody searches it for
-them.
+and `--method events`. Messages mark these words with `term`, so that they can be replaced exactly.
 """
 
 import re
@@ -11,7 +10,7 @@ from collections.abc import Mapping
 from typing import Self
 
 _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
-"""A marked word: as in Python, and as in a command where that is not its name with dashes."""
+"""A marked word: its Python form, and its option where that is not the name with dashes."""
 
 
 def term(python: str, option: str = "") -> str:
@@ -19,8 +18,8 @@ def term(python: str, option: str = "") -> str:
 
     Args:
         python: Name of an argument, or a piece of code such as "method=Events()".
-        option: What a command that has this option says instead, such as "--method events"; for
-            the name of an argument, its option if empty.
+        option: What a command with this option says instead, such as "--method events"; if empty,
+            the option of the argument.
     """
     return f"\x00{python}\x01{option}\x02"
 
@@ -32,33 +31,33 @@ ON_HOST = term("dpjax.HostMechanism", "--host")
 ONE_BY_ONE = term("batched=False")
 NO_WORKERS = term("workers=0", "--workers 0")
 OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
-# Ways out that several sentences name.
+# Alternatives that several messages suggest.
 
 
 class Sentence(str):
-    """A text in the words of Python that a command can say in its own.
+    """A message in Python's terms that can be rephrased in those of a command.
 
     Args:
-        marked: The text, with the words of Python from `term`.
+        marked: The text, with words marked by `term`.
     """
 
     marked: str
 
     def __new__(cls, marked: str) -> Self:
-        """Make the text in the words of Python."""
+        """Create the message in Python's terms."""
         sentence = super().__new__(cls, _TERM.sub(r"\1", marked))
         sentence.marked = marked
         return sentence
 
     def __deepcopy__(self, memo: object) -> str:
-        """The text alone, for `dataclasses.asdict` makes plain values by copies."""
+        """Return a plain string, since `dataclasses.asdict` copies values deeply."""
         return str(self)
 
     def in_options(self, options: Mapping[str, str]) -> str:
-        """The text in the words of a command.
+        """Return the message in the terms of a command.
 
         Args:
-            options: Argument of Python -> option of the command. Words that it lacks stay.
+            options: Options of the command, by Python argument. Other words stay in Python's form.
         """
         known = {*options.values()}
 
@@ -70,19 +69,19 @@ class Sentence(str):
 
 
 COLUMNS = 100
-"""Width of printed results."""
+"""Width of printed results, in characters."""
 
 _HANGING = 15
-"""Columns before the text of a printed row."""
+"""Indentation of the text in a printed row, in characters."""
 
 
 def printed_row(name: str, text: str, *, padded: bool = True) -> str:
-    """A row of a printed result, whose further lines are indented.
+    """Return a row of a printed result, with continuation lines indented.
 
     Args:
         name: Name of the row.
-        text: The text; without its own ends of lines.
-        padded: Whether the text begins in the column of the texts, or right after the name.
+        text: Text of the row, without line breaks.
+        padded: Whether to align the text with other rows, rather than put it right after the name.
     """
     return textwrap.fill(
         text,
@@ -99,7 +98,7 @@ class Doubt(Sentence):
 
 
 def _about(text: str) -> Sentence:
-    """The text with its first word marked."""
+    """Return the text with its first word marked."""
     if isinstance(text, Sentence):
         return text
     first = "" if text.startswith("\x00") else text.partition(" ")[0].rstrip(",")
@@ -107,10 +106,10 @@ def _about(text: str) -> Sentence:
 
 
 class BadValue(ValueError):
-    """A `ValueError` about an argument: the first word of its sentence is the argument's name.
+    """A `ValueError` about an argument, whose name is the first word of the message.
 
     Args:
-        text: The sentence; more of its words may be marked by `term`.
+        text: The message; further words may be marked by `term`.
     """
 
     def __init__(self, text: str):
@@ -125,11 +124,11 @@ class BadType(TypeError):
 
 
 def in_options(text: object, options: Mapping[str, str]) -> str:
-    """An error or a text of the library in the words of a command.
+    """Return a message or an error text in the terms of a command.
 
     Args:
-        text: Any error, `Sentence` or text.
-        options: Argument of Python -> option of the command.
+        text: An error, a `Sentence` or plain text.
+        options: Options of the command, by Python argument.
     """
     if isinstance(text, BaseException) and len(text.args) == 1:
         text = text.args[0]

@@ -1,4 +1,4 @@
-"""In what two neighbouring databases differ, in words, where they are too wide to be shown."""
+"""Short descriptions of how two neighboring databases differ."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,32 +8,32 @@ import numpy as np
 from dpjax.core.errors import text_of
 
 _WIDE = 60
-"""Characters of a database that is shown whole."""
+"""Longest text of a database that is shown whole, in characters."""
 
 _MOST = 2**20
-"""Entries that are compared, at most."""
+"""Maximum number of entries to compare."""
 
 _SHOWN, _LONGEST = 3, 60
-"""Places that are named, and characters of a value."""
+"""Maximum number of places named, and of characters per value."""
 
 
 def difference(database: object, neighbor: object) -> str | None:
-    """The places in which two databases differ.
+    """Describe the places where two databases differ.
 
     Args:
-        database: An array, a list, a dict of such, or a frame of pandas or Polars.
+        database: An array, a list, a dict of these, or a pandas or Polars frame.
         neighbor: Its neighbor.
 
     Returns:
-        Such as "entry 49: 0.0 and 1.0" or "row 2 is missing in the neighbor"; None where both are
-        short, of other kinds, or too large to be compared.
+        A text such as "entry 49: 0.0 and 1.0" or "row 2 is missing in the neighbor"; None if the
+        databases are short, of different kinds, or too large to compare.
     """
     try:
         if all(len(text_of(_plain(side))) <= _WIDE for side in (database, neighbor)):
             return None
         found = _places(database, neighbor)
     except Exception:
-        return None  # Of other libraries, or a list within itself.
+        return None  # Errors of other libraries, or a list that contains itself.
     if not found:
         return None
     more = len(found) - _SHOWN
@@ -41,7 +41,7 @@ def difference(database: object, neighbor: object) -> str | None:
 
 
 def _places(first: object, second: object) -> list[str]:
-    """Descriptions of all places in which two databases differ; none where that is not known."""
+    """Describe every place where two databases differ; empty if unknown."""
     if isinstance(first, dict) and isinstance(second, dict):
         return _of_dicts(first, second)
     if _is_frame(first) and _is_frame(second):
@@ -66,7 +66,7 @@ def _of_dicts(first: dict, second: dict) -> list[str]:
 
 
 def _of_frames(first: Any, second: Any) -> list[str]:
-    """Of frames with the same columns: the rows, and the columns of those that changed."""
+    """Compare frames with the same columns: changed values by row and column, or missing rows."""
     columns = [str(name) for name in first.columns]
     if columns != [str(name) for name in second.columns]:
         return []
@@ -83,7 +83,7 @@ def _of_frames(first: Any, second: Any) -> list[str]:
 
 
 def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
-    """Of arrays, by the entry where they have one shape, else by the entry or row that is left out.
+    """Compare arrays: changed entries if the shapes agree, else missing entries or rows.
 
     An entry of a matrix is named by its row and column.
     """
@@ -104,7 +104,7 @@ def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
 
 
 def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...], tuple]]:
-    """Places and both values where two arrays of one shape differ; two NaN do not."""
+    """Return the indices and both values where two arrays of one shape differ; NaN equals NaN."""
     differs = first != second
     differs &= ~((first != first) & (second != second))
     places = [tuple(map(int, place)) for place in np.argwhere(differs)]
@@ -112,7 +112,7 @@ def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...
 
 
 def _missing(first: Sequence[object], second: Sequence[object], what: str) -> list[str]:
-    """What the longer side has besides the shorter one; nothing where that is not all."""
+    """Describe what the shorter side lacks; empty if the sides differ in other ways, too."""
     side = "neighbor" if len(first) > len(second) else "database"
     longer, shorter = (first, second) if side == "neighbor" else (second, first)
     found, at = [], 0
@@ -125,7 +125,7 @@ def _missing(first: Sequence[object], second: Sequence[object], what: str) -> li
 
 
 def _rows(side: object) -> np.ndarray | None:
-    """A list or an array of numbers or texts as an array; None for others."""
+    """Return a list or an array of numbers or text as an array; None for other types."""
     if not isinstance(side, list | tuple | np.ndarray) and not hasattr(side, "__array__"):
         return None
     array = np.asarray(side)
@@ -147,11 +147,11 @@ def _key(row: object) -> object:
 
 
 def _plain(value: object) -> object:
-    """A value of NumPy as one of Python."""
+    """Convert a NumPy value to a Python value."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def _short(value: object) -> str:
-    """The beginning of the text of a value."""
+    """Return the text of a value, shortened."""
     text = text_of(_plain(value))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -1,7 +1,7 @@
-"""Ready-made designs of neighbours: add or remove a record, change one, grids, cubes, at random.
+"""Designs of neighboring databases: remove or change a record, grids, hypercubes, random answers.
 
-A database here is a number, or a vector with one entry a record. An absent record is a 0, as in an
-indicator vector.
+A database here is a number, or a vector with one entry per record; an absent record is a 0, as in
+an indicator vector.
 """
 
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from dpjax.core.wording import BadValue
 from dpjax.databases._pairs import Pairs
 
 _MOST_PAIRS = 2**20
-"""Largest number of pairs of a design."""
+"""Maximum number of pairs in a design."""
 
 
 def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
-    """A database against itself without one record: a pair for each record that is not 0.
+    """Pair a database with itself without one record, for each record that is not 0.
 
     Bounds consider both directions of a pair, so removing a record covers adding one.
 
@@ -31,10 +31,10 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
         Pairs in the order of the records.
 
     Raises:
-        ValueError: It is not a vector, or holds no record.
+        ValueError: When it is not a vector, or holds no record.
 
     References:
-        Dwork, Roth (2014), Definition 2.4 (neighbours at distance one).
+        Dwork, Roth (2014), Definition 2.4 (neighbors at distance one).
     """
     base = _vector(database)
     present = np.flatnonzero(base)
@@ -48,7 +48,7 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
 
 
 def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) -> Pairs:
-    """A database against itself with one record replaced by another value of a finite domain.
+    """Pair a database with itself after replacing one record by another value of a finite domain.
 
     Args:
         database: [records].
@@ -58,7 +58,7 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
         Pairs in the order of records, then of values; a record's own value is left out.
 
     Raises:
-        ValueError: It is not a vector, or no record can change.
+        ValueError: When it is not a vector, or no record can change.
 
     References:
         Dwork, Roth (2014), section 2.3 (databases that differ in one record).
@@ -79,7 +79,7 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
 
 
 def interval_grid(low: float, high: float, num_points: int = 11, distance: float = 1.0) -> Pairs:
-    """All pairs of numbers of an equally spaced grid that are at most `distance` apart.
+    """Pair all points of an equally spaced grid that are at most `distance` apart.
 
     Args:
         low: The smallest number.
@@ -91,7 +91,7 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
         Pairs of numbers, the smaller first.
 
     Raises:
-        ValueError: The interval is empty, or all points are more than `distance` apart.
+        ValueError: When the interval is empty, or all points are more than `distance` apart.
 
     References:
         Askin, Kutta, Dette (2022), section III (the maximum over finitely many pairs).
@@ -101,7 +101,7 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
     validate.positive(distance=distance)
     points = np.linspace(low, high, num_points)
     step = (high - low) / (num_points - 1)
-    # Allows for rounding where the distance is a whole number of steps.
+    # Allow for rounding where the distance is a whole number of steps.
     reach = int(np.floor(distance / step * (1 + 1e-9)))
     if reach < 1:
         raise BadValue(
@@ -114,7 +114,7 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
 
 
 def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None) -> Pairs:
-    """One database of {0,1}^d against all others, or all pairs that differ in one entry.
+    """Pair one database of {0,1}^d with all others, or all databases that differ in one entry.
 
     Args:
         dimension: d, the number of entries.
@@ -125,7 +125,7 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
         the bits.
 
     Raises:
-        ValueError: `database` is not in {0,1}^d, or there would be more than 2^20 pairs.
+        ValueError: When `database` is not in {0,1}^d, or there would be more than 2^20 pairs.
 
     References:
         Askin, Kutta, Dette (2022), Figure 5: 0^6 against {0,1}^6.
@@ -153,7 +153,7 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
 def random_answers(
     key: int | Array, num_pairs: int, num_queries: int, low: float = 0.0, high: float = 2.0
 ) -> Pairs:
-    """Uniform query answers against the same answers, each moved by -1, 0 or 1.
+    """Pair uniform query answers with the same answers, each moved by -1, 0 or 1.
 
     Args:
         key: Integer seed or typed key; the same key gives the same pairs.
@@ -166,7 +166,7 @@ def random_answers(
         `num_pairs` pairs of shape [num_queries]; at least one answer of each pair moves.
 
     Raises:
-        ValueError: An argument is out of range.
+        ValueError: When an argument is out of range.
 
     References:
         Ding, Wang, Wang, Zhang, Kifer (2018), section 5 (query answers of sensitivity 1).

@@ -1,4 +1,4 @@
-"""A stack of pairs of neighbouring databases."""
+"""A stack of pairs of neighboring databases."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ from dpjax.core.wording import ON_HOST, BadType, BadValue
 from dpjax.databases.trees import as_tree, length, nth, shape_of, stack
 
 _NO_ROWS = (str, bytes, dict, set, frozenset)
-"""Types that can be iterated over, but hold no pairs in order."""
+"""Iterable types that do not hold pairs in order."""
 
 _DISTANCE_ERROR = 1e-3
-"""Largest relative error of the distance of two sides in a narrower float type."""
+"""Largest relative change of a distance when cast to jax's float type."""
 
 
 @jax.tree_util.register_dataclass
@@ -28,7 +28,7 @@ class Pairs:
 
     A "database" is the input of the mechanism: the database itself, a statistic of it, or its
     vector of query answers. It may be a pytree, such as a dict of arrays, and the two sides may
-    differ in shape, as where a record is added or removed.
+    differ in shape, for example when a record is added or removed.
 
     Attributes:
         database: Numbers of shape [B, ...], or a pytree of arrays.
@@ -36,9 +36,9 @@ class Pairs:
         labels: B names; pair numbers by default.
 
     Raises:
-        ValueError: The sides differ in length, there is no pair, a value is not finite, or the
-            difference of two sides changes when they are cast to jax's float type.
-        TypeError: The entries are not numbers.
+        ValueError: When the sides differ in length, there is no pair, a value is not finite, or
+            casting to jax's float type changes the difference of two sides.
+        TypeError: When the entries are not numbers.
     """
 
     database: Any
@@ -79,7 +79,7 @@ class Pairs:
         return length(self.database)
 
     def one(self, index: int) -> "Pairs":
-        """The pair at `index`, as a stack of one."""
+        """Return the pair at `index`, as a stack of one."""
         only = slice(index, index + 1)
         return Pairs(nth(self.database, only), nth(self.neighbor, only), (self.labels[index],))
 
@@ -88,7 +88,7 @@ class Pairs:
         """Make pairs from `Pairs` or a list of (database, neighbor).
 
         Raises:
-            TypeError: `pairs` is neither.
+            TypeError: When `pairs` is neither.
             ValueError: As the class.
         """
         if isinstance(pairs, Pairs):
@@ -106,7 +106,7 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
     """Validate a list of (database, neighbor) without changing the databases.
 
     Raises:
-        TypeError: An entry is not a pair; the message names the first such entry.
+        TypeError: When an entry is not a pair; the message names the first such entry.
     """
     accepted = "pairs must be dpjax.Pairs or a list of (database, neighbor)"
     if isinstance(pairs, _NO_ROWS) or _is_frame(pairs):
@@ -124,7 +124,7 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
     for number, item in enumerate(items):
         try:
             if isinstance(item, _NO_ROWS) or _is_frame(item):
-                raise TypeError  # It can be unpacked, but is no pair.
+                raise TypeError  # It can be unpacked, but is not a pair.
             database, neighbor = item
         except (TypeError, ValueError):
             bare = "; one pair is written as [(database, neighbor)]" if len(items) == 2 else ""
@@ -134,19 +134,19 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
 
 
 def _is_frame(value: object) -> bool:
-    """Whether it is a table of another library, which iterates over the names of its columns."""
+    """Return whether a value is a data frame, which iterates over its column names."""
     return hasattr(value, "columns") and hasattr(value, "__array__")
 
 
 def _is_row_of_two(value: object) -> bool:
-    """Whether it may be a database of two numbers as well as a pair of numbers."""
+    """Return whether a value could be a database of two numbers or a pair of numbers."""
     if not isinstance(value, list | np.ndarray | jax.Array):
         return False
     return len(np.shape(value)) == 1 and len(value) == 2
 
 
 def _shown(item: object) -> str:
-    """The text of an entry, shortened; a table by its type."""
+    """Return the shortened text of an entry; for a frame, its type."""
     if _is_frame(item):
         return f"a {type(item).__name__}"
     text = repr(item)
@@ -163,7 +163,7 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
                 f"pairs.{name} must hold integers that fit an int32, at most {limit} in size: "
                 "write larger ones as reals."
             )
-    # The library follows jax's default float type, which is float64 where x64 is on.
+    # Follow jax's default float type, which is float64 if x64 is on.
     if dtype is np.float32 and jax.config.read("jax_enable_x64"):
         dtype = np.float64
     cast = tuple(side.astype(dtype) for side in given)
@@ -173,9 +173,9 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:
-    """Refuse pairs whose distance changes in the narrower type: others would be audited."""
+    """Refuse pairs whose distance changes in the narrower type, since the audit would be wrong."""
     wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
-    # Relative to a pair's largest distance: entries that both sides share may lose their last bit.
+    # Relative to the largest distance in a pair: entries shared by both sides may lose a bit.
     entries = tuple(range(1, wanted.ndim))
     changed = np.abs(kept - wanted) > _DISTANCE_ERROR * wanted.max(
         axis=entries, keepdims=True, initial=0.0
@@ -183,7 +183,7 @@ def _refuse_other_distances(given: tuple, cast: tuple) -> None:
     if np.any(changed):
         at = tuple(np.argwhere(changed)[0])
         raise BadValue(
-            f"pairs must be as far apart in {cast[0].dtype} as they are, but {given[0][at]} and "
+            f"pairs must keep their distances in {cast[0].dtype}, but {given[0][at]} and "
             f"{given[1][at]} (pair {at[0]}) became {cast[0][at]} and {cast[1][at]}: subtract a "
             "common constant, or turn on float64 (jax_enable_x64; --x64 on the command line)."
         )
@@ -193,8 +193,8 @@ def _numbers(name: str, values: ArrayLike) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         raise BadType(
-            f"pairs.{name} must hold numbers, but had dtype {array.dtype}: a function of other "
-            f"databases is wrapped as {ON_HOST}."
+            f"pairs.{name} must hold numbers, but had dtype {array.dtype}: wrap a function of "
+            f"other databases as {ON_HOST}."
         )
     if not np.all(np.isfinite(array)):
         raise ValueError(f"pairs.{name} must be finite, but held NaN or an infinity.")

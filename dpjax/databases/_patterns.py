@@ -1,4 +1,4 @@
-"""Ready-made designs of neighbouring query answers of sensitivity 1."""
+"""Designs of neighboring query answers of sensitivity 1."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -10,7 +10,7 @@ from dpjax.databases._pairs import Pairs
 
 
 def query_patterns(num_queries: int) -> Pairs:
-    """Ten pairs of query answers: the seven patterns of Table I and three more.
+    """Return ten pairs of query answers: the seven patterns of Table I and three more.
 
     For an odd number of queries, the first half is the shorter one.
 
@@ -21,7 +21,7 @@ def query_patterns(num_queries: int) -> Pairs:
         Ten pairs of shape [10, k].
 
     Raises:
-        ValueError: Fewer than two queries.
+        ValueError: When there are fewer than two queries.
 
     References:
         Askin, Kutta, Dette (2022), Table I; after Ding et al. (2018). The last three pairs put the
@@ -55,10 +55,10 @@ def query_patterns(num_queries: int) -> Pairs:
 def shifts(
     database: float | Sequence[float] | np.ndarray, num_pairs: int = 10, size: float = 1.0
 ) -> Pairs:
-    """One database against copies of it, shifted by size b / num_pairs for b = 1..num_pairs.
+    """Pair a database with copies of it, shifted by size b / num_pairs for b = 1, ..., num_pairs.
 
     Args:
-        database: A number or a vector; every entry is shifted alike.
+        database: A number or a vector; all entries are shifted equally.
         num_pairs: B, the number of shifts.
         size: The largest shift.
 
@@ -79,10 +79,10 @@ def shifts(
 
 
 def all_pairs(databases: Sequence) -> Pairs:
-    """Every pair of the given databases: n (n - 1) / 2 pairs.
+    """Return every pair of the given databases: n (n - 1) / 2 pairs.
 
     Args:
-        databases: At least two databases of one shape.
+        databases: At least two databases of the same shape.
     """
     if len(databases) < 2:
         raise ValueError(f"databases must be at least two, but there were {len(databases)}.")

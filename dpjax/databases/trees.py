@@ -1,4 +1,4 @@
-"""Databases of any structure: arrays, and pytrees of arrays."""
+"""Databases as arrays or pytrees of arrays."""
 
 from collections.abc import Hashable, Sequence
 from typing import TypeVar
@@ -13,7 +13,7 @@ Tree = TypeVar("Tree")
 
 
 def as_tree(database: Database) -> Database:
-    """Convert a database to arrays: a list of numbers is one array, other structure is kept."""
+    """Convert a database to arrays: a list of numbers becomes one array; other structures stay."""
     if isinstance(database, dict):
         return {name: as_tree(part) for name, part in database.items()}
     if type(database) is list or type(database) is tuple:
@@ -23,32 +23,32 @@ def as_tree(database: Database) -> Database:
         return type(database)(parts) if parts else np.asarray(database)
     if jax.tree_util.all_leaves([database]):
         return np.asarray(database)
-    # A registered class decides what its parts are.
+    # A registered class defines its own leaves.
     return jax.tree.map(np.asarray, database)
 
 
 def nth(stacked: Tree, index: int | slice | np.ndarray | jax.Array) -> Tree:
-    """The database at an index of a stack, or the stack of databases at several indices."""
+    """Return the database at an index of a stack, or the stack of databases at several indices."""
     return jax.tree.map(lambda leaf: leaf[index], stacked)
 
 
 def rows(stacked: Database) -> np.ndarray | list[Database]:
-    """The databases of a stack as a sequence."""
+    """Return the databases of a stack as a sequence."""
     if isinstance(stacked, np.ndarray):
         return stacked
     return [nth(stacked, index) for index in range(length(stacked))]
 
 
 def length(stacked: Database) -> int:
-    """Number of databases of a stack."""
+    """Return the number of databases in a stack."""
     return len(jax.tree.leaves(stacked)[0])
 
 
 def stack(trees: Sequence[Database], side: str) -> Database:
     """Stack pytrees of arrays along a new leading axis.
 
-    `side` names their side in error messages. Raises ValueError where they differ in structure or
-    shape, or hold no array.
+    `side` names the side in error messages. Raises ValueError when the databases differ in
+    structure or shape, or hold no array.
     """
     if not jax.tree.leaves(trees[0]):
         raise BadValue(
@@ -66,7 +66,7 @@ def stack(trees: Sequence[Database], side: str) -> Database:
 
 
 def shape_of(tree: Database) -> str:
-    """Shapes of all parts, as text."""
+    """Return the shapes of all parts, as text."""
     shape = getattr(tree, "shape", None)
     if shape is not None:
         return str(tuple(shape))

@@ -1,4 +1,4 @@
-"""Density estimators: truncated kernel (direct and binned) and truncated discrete."""
+"""Density estimators: truncated kernel estimates (direct and binned), truncated frequencies."""
 
 from dpjax.densities._bandwidth import RULES as RULES
 from dpjax.densities._bandwidth import BandwidthRule as BandwidthRule

@@ -1,6 +1,6 @@
-"""Bandwidth rules, which set the width of the kernel from a pilot sample.
+"""Bandwidth rules, which set the kernel width from a pilot sample.
 
-A rule turns a pilot sample into a *spread*; the bandwidth at any sample size is then
+A rule reduces a pilot sample to a *spread*; the bandwidth at any sample size is then
 spread * size^-exponent. Hence the search and confirm stages share one pilot, and the bandwidth of
 the confirm stage does not depend on the samples that it smooths.
 """
@@ -20,7 +20,7 @@ from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import find_kernel
 
 _ROWS, _LANES = 16, 128
-"""Shape of counted samples: int8 sums hold 16 rows, and 128 lanes fill vectors."""
+"""Shape in which samples are counted: int8 sums hold 16 rows; 128 lanes fill vectors."""
 
 
 @runtime_checkable
@@ -28,11 +28,11 @@ class BandwidthRule(Protocol):
     """A rule that sets the bandwidth of a density estimate."""
 
     def spread(self, pilot: Array) -> Array:
-        """A scalar from a pilot sample [m, d]."""
+        """Return the spread, a scalar, of a pilot sample [m, d]."""
         ...
 
     def exponent(self, dimension: int) -> float:
-        """The power of the sample size at which the bandwidth falls."""
+        """Return the exponent of the sample size in the bandwidth."""
         ...
 
 
@@ -40,20 +40,20 @@ class _NormalRate:
     """The exponent of the best bandwidth for smooth densities."""
 
     def exponent(self, dimension: int) -> float:
-        """1 / (d + 4)."""
+        """Return 1 / (d + 4)."""
         return 1 / (dimension + 4)
 
 
 def bandwidth_at(
     rule: BandwidthRule, spread: Array, num_samples: float, dimension: int, extra: float = 0.0
 ) -> Array:
-    """The bandwidth for a sample size: spread * num_samples^-(exponent + extra).
+    """Return the bandwidth for a sample size: spread * num_samples^-(exponent + extra).
 
     Args:
-        rule: Gives the exponent.
-        spread: Result of the rule's `spread`, or a mean of several; any shape.
+        rule: Rule, which gives the exponent.
+        spread: Spread by the rule, or a mean of several; any shape.
         num_samples: Sample size.
-        dimension: d of the outputs.
+        dimension: Dimension d of the outputs.
         extra: Undersmoothing (gamma of condition C4).
     """
     if isinstance(rule, Fixed):
@@ -74,7 +74,7 @@ class Silverman(_NormalRate):
     """
 
     def spread(self, pilot: Array) -> Array:
-        """0.9 min(sd, IQR / 1.34)."""
+        """Return 0.9 min(sd, IQR / 1.34)."""
         dimension = pilot.shape[1]
         factor = 0.9 if dimension == 1 else (4 / (dimension + 2)) ** (1 / (dimension + 4))
         return factor * robust_spread(pilot)
@@ -85,15 +85,15 @@ class Silverman(_NormalRate):
 class Scott(_NormalRate):
     """Scott's rule: (4 / (d + 2))^(1/(d+4)) sd n^(-1/(d+4)), which is 1.06 sd n^(-1/5) for d = 1.
 
-    The deviation is capped at 2 IQR / 1.34, so that a few outliers cannot set it; normal and
-    Laplace data stay well below the cap.
+    The standard deviation is capped at 2 IQR / 1.34, so that a few outliers cannot set it; normal
+    and Laplace data stay well below the cap.
 
     References:
         Scott (1992), section 6.5.
     """
 
     def spread(self, pilot: Array) -> Array:
-        """1.06 sd for d = 1."""
+        """Return 1.06 sd for d = 1."""
         d = pilot.shape[1]
         return (4 / (d + 2)) ** (1 / (d + 4)) * robust_spread(pilot, num_widths=2.0)
 
@@ -101,7 +101,7 @@ class Scott(_NormalRate):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class HoelderRate:
-    """scale * n^(-1/(2 beta + d)) times the data's spread, for beta-Hoelder densities.
+    """The spread of the data times scale * n^(-1/(2 beta + d)), for beta-Hoelder densities.
 
     Attributes:
         beta: Smoothness, in (0, 1].
@@ -120,21 +120,21 @@ class HoelderRate:
             raise ValueError(f"beta must lie in (0, 1], but was {self.beta!r}.")
 
     def spread(self, pilot: Array) -> Array:
-        """Product of `scale` and min(sd, IQR / 1.34)."""
+        """Return `scale` times min(sd, IQR / 1.34)."""
         return self.scale * robust_spread(pilot)
 
     def exponent(self, dimension: int) -> float:
-        """1 / (2 beta + d)."""
+        """Return 1 / (2 beta + d)."""
         return 1 / (2 * self.beta + dimension)
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Fixed:
-    """One bandwidth for all data and sample sizes.
+    """The same bandwidth for all data and sample sizes.
 
     Attributes:
-        bandwidth: In units of the outputs.
+        bandwidth: Bandwidth in units of the outputs.
     """
 
     bandwidth: float
@@ -143,7 +143,7 @@ class Fixed:
         validate.positive(bandwidth=self.bandwidth)
 
     def spread(self, pilot: Array) -> Array:
-        """The bandwidth."""
+        """Return the bandwidth."""
         return jnp.asarray(self.bandwidth, pilot.dtype)
 
     def exponent(self, dimension: int) -> float:
@@ -160,7 +160,7 @@ class CrossValidated(_NormalRate):
     the best one is scaled to other sample sizes at the rate n^(-1/(d+4)).
 
     Attributes:
-        num_pilot: Number of samples that are compared with each other.
+        num_pilot: Number of samples compared with each other.
         kernel: Kernel of the likelihood.
 
     References:
@@ -175,7 +175,7 @@ class CrossValidated(_NormalRate):
         find_kernel(self.kernel)
 
     def spread(self, pilot: Array) -> Array:
-        """Best bandwidth on the pilot, times num_pilot^(1/(d+4))."""
+        """Return the best bandwidth on the pilot, times num_pilot^(1/(d+4))."""
         kernel = find_kernel(self.kernel)
         sample = pilot[: self.num_pilot]
         size, dimension = sample.shape
@@ -207,8 +207,8 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
     """Convert a rule, the name of a rule, or a fixed bandwidth to a rule.
 
     Raises:
-        ValueError: The name is unknown, or the number is not above 0.
-        TypeError: `bandwidth` is none of these.
+        ValueError: When the name is unknown, or the number is not above 0.
+        TypeError: When `bandwidth` is none of these.
     """
     if isinstance(bandwidth, str):
         validate.one_of(RULES, bandwidth=bandwidth)
@@ -224,10 +224,10 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
 # Jitted, so that estimates outside of `jit` compile it only once.
 @partial(jax.jit, static_argnames="num_widths")
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
-    """min(sd, num_widths IQR / 1.34) of a pilot [m, d], a scale that is robust to outliers.
+    """Return min(sd, num_widths IQR / 1.34) of a pilot [m, d], a scale robust to outliers.
 
-    Returns the geometric mean over axes, with the standard deviation alone where half of the data
-    are tied. Differentiating it raises TypeError, since the quartiles are found by counting.
+    The result is the geometric mean over axes; an axis where half of the data are tied uses the
+    standard deviation alone. Differentiation raises TypeError, since quartiles come from counts.
     """
     columns, size = no_derivative(pilot).T, pilot.shape[0]
     # The barriers keep XLA from repeating the sums in every step that uses them.
@@ -243,14 +243,14 @@ def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
 
 
 def _quartiles(columns: Array, mean: Array, deviation: Array) -> Array:
-    """Quartiles [2, d] of columns [d, m] by bisection on counts, much faster than XLA's CPU sort.
+    """Compute quartiles [2, d] of columns [d, m] by bisection, much faster than XLA's CPU sort.
 
     Quartiles lie within sqrt(3) deviations of the mean (Cantelli); the result is exact to 2^-17 of
     that.
     """
     dimension, size = columns.shape
     needed = jnp.asarray([[math.ceil(size / 4)], [math.ceil(3 * size / 4)]], jnp.int32)
-    # On CPU, XLA vectorises sums over a leading axis, with four times as many bytes as floats.
+    # On CPU, XLA vectorizes sums over a leading axis, with four times as many bytes as floats.
     padding = ((0, 0), (0, -size % (_ROWS * _LANES)))
     rows = jnp.pad(columns, padding, constant_values=jnp.inf).reshape(dimension, -1, _ROWS, _LANES)
 

@@ -1,4 +1,4 @@
-"""Validation of density estimates: shapes always, values only where they are not traced."""
+"""Validation of density estimates: shapes always, values unless they are traced."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,7 +14,7 @@ def host_vectors(name: str, values: ArrayLike | Array) -> np.ndarray:
     """Convert finite numbers of shape [n] or [n, d] to float64 [n, d].
 
     Raises:
-        ValueError: The shape differs, or a value is not finite.
+        ValueError: When the shape differs, or a value is not finite.
     """
     array = np.asarray(values)
     _check_shape(name, array)
@@ -25,7 +25,7 @@ def host_vectors(name: str, values: ArrayLike | Array) -> np.ndarray:
 def checked_arrays(
     samples: ArrayLike | Array, points: ArrayLike | Array, bandwidth: ArrayLike | Array
 ) -> tuple[Array, Array]:
-    """Convert samples and points to arrays of the same shapes, after validating them.
+    """Validate samples and points, and convert them to arrays of the same shapes.
 
     Args:
         samples: [n] or [n, d]; traced values are not validated.
@@ -33,8 +33,8 @@ def checked_arrays(
         bandwidth: Scalar; likewise.
 
     Raises:
-        TypeError: The bandwidth is not a number.
-        ValueError: Shapes disagree, an array is empty, or values are not finite.
+        TypeError: When the bandwidth is not a number.
+        ValueError: When shapes disagree, an array is empty, or values are not finite.
     """
     if bandwidth is None:
         raise BadType("bandwidth must be a number > 0, but was None.")
@@ -48,7 +48,7 @@ def checked_arrays(
         if isinstance(values, Array) and validate.is_traced(values):
             _check_shape(name, values)
         else:
-            # Checked on the host, since the device would compile a program for it.
+            # Check on the host, since the device would compile a program for it.
             host = np.asarray(values)
             _check_shape(name, host)
             _check_finite(name, host)
@@ -58,7 +58,7 @@ def checked_arrays(
 
 
 def check_dimension(samples: Array | np.ndarray, points: Array | np.ndarray) -> None:
-    """Refuse samples [n, d] and points [p, d] with different d (1 for vectors): a ValueError."""
+    """Raise ValueError if samples [n, d] and points [p, d] differ in d (1 for vectors)."""
     wanted, dimension = (x.shape[1] if x.ndim == 2 else 1 for x in (samples, points))
     if dimension != wanted:
         raise ValueError(
@@ -71,8 +71,8 @@ def check_num_nodes(
 ) -> None:
     """Refuse a lattice over the points that is too coarse for the kernel and bandwidth.
 
-    Skips the check where the points, [p] or [p, 1], or the bandwidth are traced. The message of the
-    ValueError says how many nodes are enough.
+    No check is made if the points, [p] or [p, 1], or the bandwidth are traced. The message of the
+    ValueError gives a sufficient number of nodes.
     """
     if validate.is_traced(points) or validate.is_traced(bandwidth):
         return

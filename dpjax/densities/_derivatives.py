@@ -10,7 +10,7 @@ from jax import Array
 
 @jax.custom_jvp
 def no_derivative(value: Array) -> Array:
-    """The identity, at no cost in compiled programs; its derivative raises TypeError."""
+    """Return the value, at no cost in compiled programs; differentiation raises TypeError."""
     return value
 
 

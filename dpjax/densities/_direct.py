@@ -1,4 +1,4 @@
-"""The direct kernel density estimate, which streams every sample past every point.
+"""The direct kernel density estimate, which evaluates every sample at every point.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 1.
@@ -18,30 +18,30 @@ from dpjax.densities._kernels import Kernel
 
 
 def as_vectors(samples: Array) -> Array:
-    """Samples as [block, d], also where d = 1."""
+    """Return samples as [block, d], also if d = 1."""
     return samples[:, None] if samples.ndim == 1 else samples
 
 
 def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel) -> Array:
-    """The kernel's profile k(|point - sample| / bandwidth) at each sample.
+    """Return the kernel's profile k(|point - sample| / bandwidth) at each sample.
 
     Args:
         samples: [block] or [block, d].
         point: [d].
         bandwidth: Scalar.
-        kernel: Gives the profile, without the factor c_d / h^d.
+        kernel: Kernel, whose profile excludes the factor c_d / h^d.
 
     Returns:
         Values [block] in [0, 1].
     """
-    # An explicit reciprocal, since XLA divides in some layouts of runs and not in others, and the
-    # last bits of the result must not depend on the layout.
+    # An explicit reciprocal, since XLA divides only in some layouts of runs, and the last bits of
+    # the result must not depend on the layout.
     scaled = (as_vectors(samples) - point[None, :]) * (1 / bandwidth)
     return kernel.profile(_sum_of_squares(scaled[:, axis] for axis in range(scaled.shape[1])))
 
 
 def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
-    """Sum the kernel's profile at every point over all samples, in fixed point.
+    """Return a reducer that sums the kernel's profile at every point, in fixed point.
 
     Args:
         points: [points, d].
@@ -49,8 +49,8 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
         kernel: The kernel.
 
     Returns:
-        A reducer whose carry is a WideCount [points], in units of 1 / FIXED_POINT. Differentiating
-        it raises TypeError.
+        A reducer whose carry is a WideCount [points], in units of 1 / FIXED_POINT. Differentiation
+        raises TypeError.
     """
     points, bandwidth = no_derivative(points), no_derivative(bandwidth)
 
@@ -73,13 +73,13 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
 def density_of_sums(
     sums: WideCount, bandwidth: Array, kernel: Kernel, num_samples: int, dimension: int
 ) -> Array:
-    """The density estimate from the carry of `kernel_sums`.
+    """Return the density estimate from the carry of `kernel_sums`.
 
     Args:
         sums: The carry.
         bandwidth: Bandwidth of the sums, a scalar.
         kernel: Kernel of the sums.
-        num_samples: Number of samples that were streamed.
+        num_samples: Number of streamed samples.
         dimension: d.
 
     Returns:

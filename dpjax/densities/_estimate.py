@@ -1,4 +1,4 @@
-"""Density estimates of given samples, as functions of their own."""
+"""Density estimates of given samples, as standalone functions."""
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ from dpjax.densities._lattice import Lattice, lattice_counts, smooth_counts
 _DEFAULT_RULE = Silverman()
 
 _LEAST_BINS = 2**16
-"""Smallest number of bins in which samples are counted."""
+"""Minimum number of bins for counting samples."""
 
 
 def truncated_kde(
@@ -32,19 +32,19 @@ def truncated_kde(
     method: str = "direct",
     num_nodes: int = 2**15,
 ) -> Array:
-    """Kernel density estimate of samples at given points, truncated from below at the floor (TKDE).
+    """Estimate the density at given points by kernels, truncated below at the floor (TKDE).
 
     The error is absolute, not relative, also in float64. Direct: each kernel value is rounded to a
     multiple of 2^-17, so a density is within 2^-18 c_d / h^d of the exact sum, where h is the
     bandwidth and c_d / h^d the height of one kernel (0.4 / h for the Gaussian and d = 1), and far
     closer for many samples at different distances. Binned: each sample moves by up to half a bin,
-    at most an eighth of the nodes' spacing, and the lattice adds an error as in `binned_density`.
+    at most an eighth of the node spacing, and the lattice adds an error as in `binned_density`.
     Densities that are not far above these errors are noise, and may be 0: set the floor above the
     errors, and disregard densities at the floor.
 
     Args:
         samples: Reals of shape [n] or [n, d].
-        points: Where to estimate, reals of shape [p] or [p, d].
+        points: Evaluation points, reals of shape [p] or [p, d].
         bandwidth: A rule, its name ("silverman", "scott", "hoelder", "cross-validated") or a number
             in units of the samples.
         floor: tau >= 0.
@@ -58,9 +58,9 @@ def truncated_kde(
         Densities of shape [p].
 
     Raises:
-        ValueError: Shapes disagree, there are fewer than two samples, values are not finite or (for
-            a rule) constant, the method is binned with d > 1, or the lattice is too coarse for the
-            bandwidth.
+        ValueError: When shapes disagree, there are fewer than two samples, values are not finite or
+            (for a rule) constant, the method is binned with d > 1, or the lattice is too coarse for
+            the bandwidth.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -74,7 +74,7 @@ def truncated_kde(
     num_samples, dimension = samples.shape
     if num_samples < 2:
         raise BadValue(f"samples must be at least two, but there was {num_samples}.")
-    # Centred before the cast to float32, so that no digits are lost.
+    # Center before the cast to float32, so that no digits are lost.
     origin = np.median(samples, axis=0)
     samples, points = (jnp.asarray(x - origin, jnp.result_type(float)) for x in (samples, points))
     rule = as_rule(bandwidth)
@@ -98,10 +98,10 @@ def truncated_kde(
 def truncated_frequencies(
     samples: ArrayLike | Array, num_categories: int, *, floor: float = 0.0
 ) -> Array:
-    """Relative frequencies of categories 0 .. num_categories - 1, truncated at the floor (TDDE).
+    """Compute relative frequencies of 0, ..., num_categories - 1, truncated at the floor (TDDE).
 
     Args:
-        samples: Integers of shape [n]; other integers than categories count in n alone.
+        samples: Integers of shape [n]; integers that are not categories count in n alone.
         num_categories: Number of categories.
         floor: tau >= 0.
 
@@ -109,8 +109,8 @@ def truncated_frequencies(
         Frequencies of shape [num_categories].
 
     Raises:
-        ValueError: The samples are empty or not a vector.
-        TypeError: The samples are not integers.
+        ValueError: When the samples are empty or not a vector.
+        TypeError: When the samples are not integers.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 2.
@@ -123,7 +123,7 @@ def truncated_frequencies(
     if samples.ndim != 1 or len(samples) == 0:
         raise BadValue(f"samples must be a vector that is not empty, but had {samples.shape}.")
     reducer = category_counts(num_categories)
-    # Mapped before the cast to int32, which would turn 2^32 into 0.
+    # Map before the cast to int32, which would turn 2^32 into 0.
     category = np.where((samples >= 0) & (samples < num_categories), samples, num_categories)
     counts = _reduce(jnp.asarray(category.astype(np.int32)), reducer).as_float()[:-1]
     return jnp.maximum(counts / len(samples), floor)
@@ -132,7 +132,7 @@ def truncated_frequencies(
 def direct_density(
     samples: Array, points: Array, bandwidth: Array, *, kernel: str = "gaussian"
 ) -> Array:
-    """The direct estimate, to be used inside `jit` and `vmap`.
+    """Compute the direct estimate inside `jit` and `vmap`.
 
     Kernel values are rounded to multiples of 2^-17 and summed as integers, so the error is
     absolute, not relative, also in float64: at most 2^-18 c_d / h^d, where h is the bandwidth and
@@ -149,10 +149,10 @@ def direct_density(
         Densities [p].
 
     Raises:
-        TypeError: The estimate is differentiated, or the bandwidth is not a number.
-        ValueError: Shapes disagree, an argument is empty or not finite, or the bandwidth is not
-            above 0. Traced values are not validated: a sample that is NaN or infinite then counts
-            in n alone, and so lowers all densities.
+        TypeError: When the estimate is differentiated, or the bandwidth is not a number.
+        ValueError: When shapes disagree, an argument is empty or not finite, or the bandwidth is
+            not above 0. Traced values are not validated: a NaN or infinite sample then counts in n
+            alone, which lowers all densities.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -171,10 +171,10 @@ def binned_density(
     kernel: str = "gaussian",
     num_nodes: int = 2**11,
 ) -> Array:
-    """The binned estimate, to be used inside `jit` and `vmap`.
+    """Compute the binned estimate inside `jit` and `vmap`.
 
-    Samples are counted in at least 2^16 bins, also for few nodes: nodes cost their share of the
-    FFT, bins cost next to nothing.
+    Samples are counted in at least 2^16 bins, even with few nodes: each node adds to the cost of
+    the FFT, while bins are nearly free.
 
     The error is absolute, not relative, also in float64. Let b be half the width of a bin and h the
     bandwidth. Each sample moves by up to b, which for the Gaussian changes a density by up to
@@ -194,11 +194,11 @@ def binned_density(
         Densities [p] >= 0, cubic between nodes.
 
     Raises:
-        TypeError: The estimate is differentiated, or the bandwidth is not a number.
-        ValueError: An argument is not one-dimensional, empty or not finite, the bandwidth is not
-            above 0, or the nodes are too few for the bandwidth. Traced values are not validated: a
-            sample that is NaN or infinite then counts in n alone, and so lowers all densities, and
-            a lattice that is too coarse smooths them.
+        TypeError: When the estimate is differentiated, or the bandwidth is not a number.
+        ValueError: When an argument is not one-dimensional, empty or not finite, the bandwidth is
+            not above 0, or the nodes are too few for the bandwidth. Traced values are not
+            validated: a NaN or infinite sample then counts in n alone, which lowers all densities,
+            and a lattice that is too coarse smooths them.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.

@@ -1,7 +1,7 @@
 """Kernels of the density estimator: spherically symmetric, compact or with exponential tails.
 
-Notation: K(u) = c_d k(|u|) with the profile k(0) = 1 decreasing, and c_d so that K integrates to 1
-over R^d.
+Notation: K(u) = c_d k(|u|) with a decreasing profile k, k(0) = 1, and c_d such that K integrates to
+1 over R^d.
 
 References:
     Askin, Kutta, Dette (2022), conditions (K1) and (K2).
@@ -19,18 +19,18 @@ from dpjax.core import validate
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel, by its profile.
+    """A kernel, defined by its profile.
 
     Attributes:
         name: Name of the kernel.
-        profile: r^2 -> k(r) in [0, 1], elementwise.
+        profile: Maps r^2 to k(r) in [0, 1], elementwise.
         radius: Distance past which k is below 2e-8 or 0.
-        moment: (d, p) -> integral of k^p over R^d, for p = 1 and 2.
+        moment: Maps (d, p) to the integral of k^p over R^d, for p = 1 and 2.
         min_nodes: Lattice nodes per bandwidth that keep the binned estimate within about 1e-3 of
             the direct one: few for a smooth kernel, many for one with a kink or an edge.
-        spectrum: w^2 -> the Fourier transform of K over R at frequency w, elementwise, for a kernel
-            whose transform vanishes past the highest frequency of a lattice; None for others, which
-            take the transform of the sampled profile.
+        spectrum: Maps w^2 to the Fourier transform of K over R at frequency w, elementwise, if the
+            transform vanishes past the highest frequency of a lattice; otherwise None, and the
+            sampled profile is transformed.
     """
 
     name: str
@@ -41,11 +41,11 @@ class Kernel:
     spectrum: Callable[[Array], Array] | None = None
 
     def norm(self, dimension: int) -> float:
-        """c_d, the height of K at 0."""
+        """Return c_d, the height of K at 0."""
         return 1 / self.moment(dimension, 1)
 
     def roughness(self, dimension: int) -> float:
-        """The integral of K^2 over R^d; (4 pi)^(-d/2) for the Gaussian."""
+        """Return the integral of K^2 over R^d; (4 pi)^(-d/2) for the Gaussian."""
         return self.moment(dimension, 2) / self.moment(dimension, 1) ** 2
 
 
@@ -54,7 +54,7 @@ def _ball(d: int) -> float:
 
 
 def _polynomial_moment(power: int) -> Callable[[int, int], float]:
-    """Integral over the unit ball of (1 - r^2)^(power p), by the Beta function."""
+    """Return the integral of (1 - r^2)^(power p) over the unit ball, by the Beta function."""
 
     def moment(d: int, p: int) -> float:
         q = power * p
@@ -89,6 +89,6 @@ KERNELS: dict[str, Kernel] = {
 
 
 def find_kernel(name: str) -> Kernel:
-    """The kernel of a name; ValueError with the nearest name where there is none."""
+    """Return a kernel by name; raise ValueError with the nearest name if it is unknown."""
     validate.one_of(KERNELS, kernel=name)
     return KERNELS[name]

@@ -1,13 +1,13 @@
 """The binned kernel density estimate: count once on a lattice, smooth by FFT.
 
-Samples are counted in bins that are many times finer than the lattice, with one integer scatter a
-draw; counts are then shared linearly between the two nearest nodes and convolved with the kernel.
-Sharing smooths by a triangle of a node's width. For a kernel with a closed-form spectrum the
-triangle is divided out again, as in non-uniform Fourier transforms, so that few nodes a bandwidth
-are enough: the remaining error is aliasing, of relative size (spacing / bandwidth)^2 / 40 for a
-lone sample and far smaller for many. For other kernels the error is of first order in
+Samples are counted in bins that are much finer than the lattice, with one integer scatter per draw;
+counts are then shared linearly between the two nearest nodes and convolved with the kernel. Sharing
+smooths by a triangle of the width of a node. For a kernel with a closed-form spectrum the triangle
+is divided out again, as in non-uniform Fourier transforms, so that few nodes per bandwidth are
+enough: the remaining error is aliasing, of relative size (spacing / bandwidth)^2 / 40 for a lone
+sample and far smaller for many. For other kernels the error is of first order in
 spacing / bandwidth near a sample at which the kernel has a kink or an edge. The estimate is refused
-where the bandwidth spans fewer nodes than the kernel needs (`Kernel.min_nodes`).
+if the bandwidth spans fewer nodes than the kernel needs (`Kernel.min_nodes`).
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 1; binning after Silverman (1982) and Wand (1994); the
@@ -31,11 +31,11 @@ _FINE = 16
 """Default number of bins per lattice node."""
 
 MAX_NODES = 2**18
-"""Largest number of lattice nodes."""
+"""Maximum number of lattice nodes."""
 
 
 def finer(num_nodes: int, nodes_per_bandwidth: float, kernel: Kernel) -> int:
-    """The number of nodes, a power of 2 times `num_nodes`, that the kernel needs.
+    """Return the number of nodes, a power of 2 times `num_nodes`, that the kernel needs.
 
     Args:
         num_nodes: Nodes of a lattice that is too coarse.
@@ -64,17 +64,17 @@ class Lattice(NamedTuple):
 
     @classmethod
     def covering(cls, low: Array, high: Array, reach: Array, num_nodes: int) -> "Lattice":
-        """The lattice for densities on [low, high], extended by `reach` to each side."""
+        """Return the lattice for densities on [low, high], extended by `reach` on each side."""
         return cls(low - reach, (high - low + 2 * reach) / num_nodes)
 
     def nodes(self, num_nodes: int) -> Array:
-        """Positions [num_nodes] of the nodes."""
+        """Return the positions [num_nodes] of the nodes."""
         return self.start + self.spacing * jnp.arange(num_nodes)
 
     def interpolate(self, values: Array, points: Array) -> Array:
         """Interpolate values at the nodes, [nodes], by cubics through four nodes, at [points].
 
-        The points must lie between the second node and the last but one.
+        The points must lie between the second and the second-to-last node.
         """
         place = (points - self.start) / self.spacing
         left = place.astype(jnp.int32)
@@ -87,10 +87,10 @@ class Lattice(NamedTuple):
 
 
 def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reducer:
-    """Count real samples in the fine bins of a lattice, without samples outside of it.
+    """Return a reducer that counts real samples in the fine bins of a lattice.
 
     The carry is int32 of shape [num_nodes * fine + 1]. Ignore its last entry, which collects
-    samples outside and the padding of the last block. Differentiating it raises TypeError.
+    samples outside the lattice and the padding of the last block. Differentiation raises TypeError.
 
     Args:
         lattice: The lattice.
@@ -106,7 +106,7 @@ def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reduc
     def update(counts: Array, samples: Array, valid: Array) -> Array:
         place = (no_derivative(samples) - start) * (fine / spacing)
         inside = valid & (place >= 0) & (place < num_bins)
-        # Through int32, since the conversion to uint32 does not vectorise. With unsigned indices
+        # Through int32, since the conversion to uint32 does not vectorize. With unsigned indices
         # JAX omits the check for negative ones.
         bins = jnp.where(inside, place, num_bins).astype(jnp.int32).astype(jnp.uint32)
         return counts.at[bins].add(1, mode="promise_in_bounds")
@@ -122,7 +122,7 @@ def smooth_counts(
     num_samples: int,
     fine: int = _FINE,
 ) -> Array:
-    """The density estimate at the nodes of a lattice, from its fine counts.
+    """Return the density estimate at the nodes of a lattice, from its fine counts.
 
     The convolution is circular; it is correct at every node that is at least the kernel's reach
     away from both ends, which `Lattice.covering` ensures on [low, high].
@@ -132,7 +132,7 @@ def smooth_counts(
         lattice: The lattice of the counts.
         bandwidth: Scalar.
         kernel: The kernel.
-        num_samples: Number of samples that were streamed, also those outside the lattice.
+        num_samples: Number of streamed samples, including those outside the lattice.
         fine: Bins per node of the counts.
 
     Returns:
@@ -152,14 +152,14 @@ def smooth_both(
     num_samples: int,
     fine: int = _FINE,
 ) -> Array:
-    """`smooth_counts` of two samples with a bandwidth each, by one complex transform.
+    """Compute `smooth_counts` for two samples, each with its bandwidth, by one complex transform.
 
     Let Z be the spectrum of z = w + iv for the weights w and v, whose own spectra are
     (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i. For the transforms T and U of the two kernels, the
     spectrum of the smoothed z is Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2; the real and imaginary
     parts of its inverse are the two densities.
 
-    Arguments and result as of `smooth_counts`, with a leading axis of samples: counts
+    Arguments and result are those of `smooth_counts`, with a leading axis of samples: counts
     [2, bins + 1], bandwidths [2], densities [2, nodes].
     """
     weights = [_weights(side, fine, num_samples) for side in counts]
@@ -178,7 +178,7 @@ def smooth_both(
 
 
 def _weights(counts: Array, fine: int, num_samples: int) -> Array:
-    """Weights of the nodes, [nodes]: counts shared linearly between a bin's two nearest nodes."""
+    """Return node weights [nodes]: counts shared linearly between the nodes nearest to a bin."""
     # Integer sums are exact, and faster on CPU than products of floats (four times for rows of 4).
     # Samples that could overflow the sums use floats.
     exact = 2 * fine * num_samples < 2**31
@@ -190,10 +190,10 @@ def _weights(counts: Array, fine: int, num_samples: int) -> Array:
 
 
 def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int) -> Array:
-    """The discrete Fourier transform of K(. / h) / h on the circle of nodes, [num_nodes // 2 + 1].
+    """Return the discrete Fourier transform of K(. / h) / h on a circle, [num_nodes // 2 + 1].
 
-    Reciprocals are explicit, since XLA divides in some layouts of runs and not in others, and the
-    last bits of the result must not depend on the layout.
+    Reciprocals are explicit, since XLA divides only in some layouts of runs, and the last bits of
+    the result must not depend on the layout.
     """
     if kernel.spectrum is not None:
         # The closed form saves one FFT.

@@ -1,4 +1,4 @@
-"""Mechanisms: pure JAX samplers that state their outputs and their true level."""
+"""Mechanisms: pure JAX samplers with a known output space and, if built in, a known level."""
 
 from dpjax.core.types import FiniteSpace as FiniteSpace
 from dpjax.core.types import IntegerSpace as IntegerSpace

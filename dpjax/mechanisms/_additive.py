@@ -29,7 +29,7 @@ class Laplace(OfNumber):
     epsilon: float = 1.0
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals of shape [num_samples] for a scalar database."""
+        """Draw reals of shape [num_samples] for a scalar database."""
         noise = random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
         return database + noise / self.epsilon
 
@@ -50,7 +50,7 @@ class NoisyHistogram1(Laplace):
     standard_region = (-1.0, 4.0)
 
     def standard_pairs(self) -> Pairs:
-        """A count of 1 against 2 and against 0."""
+        """Return a count of 1 against 2 and against 0."""
         return Pairs([1.0, 1.0], [2.0, 0.0])
 
 
@@ -75,7 +75,7 @@ class NoisyHistogram2(NoisyHistogram1):
         return 1 / float(self.epsilon)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals of shape [num_samples] for a scalar count."""
+        """Draw reals of shape [num_samples] for a scalar count."""
         noise = random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
         return database + noise * self.epsilon
 
@@ -103,7 +103,7 @@ class Gaussian(OfNumber):
         return (-3 * float(self.sigma), 1 + 3 * float(self.sigma))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals of shape [num_samples] for a scalar database."""
+        """Draw reals of shape [num_samples] for a scalar database."""
         noise = random.normal(key, num_samples, dtype=draw_dtype(self.sigma))
         return database + self.sigma * noise
 
@@ -126,6 +126,6 @@ class TwoSidedGeometric(OfInteger):
     epsilon: float = 1.0
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for a scalar integer database."""
+        """Draw int32 of shape [num_samples] for a scalar integer database."""
         noise = random.two_sided_geometric(key, num_samples, self.epsilon)
         return jnp.asarray(database).astype(jnp.int32) + noise

@@ -1,4 +1,4 @@
-"""The protocol of mechanisms, and the bases of the built-in ones."""
+"""The protocol of mechanisms, and base classes of the built-in ones."""
 
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
@@ -19,12 +19,12 @@ _Class = TypeVar("_Class", bound=type)
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """A pure JAX sampler that states its outputs. Parameters are pytree leaves.
+    """A pure JAX sampler with a known output space. Parameters are pytree leaves.
 
     A custom class is a frozen dataclass under `jax.tree_util.register_dataclass` with these two
     members. `dpjax.audit` validates it once (`check_mechanism`): the type and shape of its draws,
     and that they are a function of the key. A function of one draw is simpler (`from_function`); a
-    class draws a block at once, and its parameters can change without a new compilation.
+    class draws a whole block, and its parameters can change without recompilation.
     """
 
     @property
@@ -33,21 +33,21 @@ class Mechanism(Protocol):
         ...
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draws `num_samples` independent outputs at one database, first axis [num_samples]."""
+        """Draw `num_samples` independent outputs at one database, first axis [num_samples]."""
         ...
 
 
 class BuiltIn:
-    """A mechanism of the catalogue: a dataclass of validated parameters.
+    """A built-in mechanism: a dataclass of validated parameters.
 
     Attributes:
         name: Name on the command line.
         source: Publication that defines the mechanism.
         output_space: The space of the outputs.
-        level: The true epsilon for pure differential privacy at sensitivity 1, infinity where
-            there is none; the parameter epsilon by default.
-        standard_region: Ends of the region of outputs that is compared (numbers, or one number an
-            axis); for mixed outputs, of the real part; None for a finite space.
+        level: The true epsilon of pure differential privacy at sensitivity 1, or infinity if there
+            is none; the parameter epsilon by default.
+        standard_region: Bounds of the region of outputs to compare (numbers, or one number per
+            axis); for mixed outputs, bounds of the real part; None for a finite space.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
@@ -64,11 +64,11 @@ class BuiltIn:
             check(**{each.name: getattr(self, each.name)})
 
     def standard_pairs(self) -> Pairs:
-        """The pairs of the experiments, or the natural ones."""
+        """Return the pairs of the experiments, or natural ones."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """As `Mechanism.sample`; int32 for integers, else floats."""
+        """See `Mechanism.sample`; int32 for integers, otherwise floats."""
         raise NotImplementedError
 
 
@@ -76,7 +76,7 @@ class OfNumber(BuiltIn):
     """A mechanism whose database is a real number."""
 
     def standard_pairs(self) -> Pairs:
-        """0 against b / 10, b = 1..10."""
+        """Return 0 against b / 10, b = 1..10."""
         return shifts(0.0)
 
 
@@ -84,17 +84,17 @@ class OfInteger(BuiltIn):
     """A mechanism whose database is an integer."""
 
     def standard_pairs(self) -> Pairs:
-        """0 against 1."""
+        """Return 0 against 1."""
         return Pairs([0], [1])
 
 
 class OfQueries(BuiltIn):
-    """A mechanism whose database is query answers, floats of shape [num_queries]."""
+    """A mechanism whose database is a vector of query answers, floats of shape [num_queries]."""
 
     num_queries: int
 
     def standard_pairs(self) -> Pairs:
-        """The ten query patterns."""
+        """Return the ten query patterns."""
         return query_patterns(self.num_queries)
 
 
@@ -104,7 +104,7 @@ class OfCategory(BuiltIn):
     num_categories: int
 
     def standard_pairs(self) -> Pairs:
-        """Every pair of categories."""
+        """Return every pair of categories."""
         return all_pairs(range(self.num_categories))
 
 
@@ -118,7 +118,7 @@ def pytree(cls: _Class) -> _Class:
 
 
 def static(default: int, at_least: int = 1) -> int:
-    """Field of an integer that sets a shape: part of the pytree's structure, not a leaf."""
+    """Return a field for an integer that sets a shape: static in the pytree, not a leaf."""
 
     def check(**argument: int) -> None:
         validate.positive_int(at_least, **argument)
@@ -129,10 +129,10 @@ def static(default: int, at_least: int = 1) -> int:
 
 
 def leaf(default: float, check: Callable[..., None]) -> float:
-    """Field of a number with a check of `dpjax.core.validate` other than `positive`."""
+    """Return a field for a number with a check of `dpjax.core.validate` other than `positive`."""
     return field(default=default, metadata={"check": check})
 
 
 def draw_dtype(*parameters: ArrayLike) -> np.dtype:
-    """The float type of draws: that of the parameters, at least jax's default."""
+    """Return the float type of draws: that of the parameters, at least jax's default."""
     return jnp.result_type(*parameters, float)

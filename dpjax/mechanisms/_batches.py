@@ -1,4 +1,4 @@
-"""Which records are in the batch of a step: all, a Poisson sample, or a part of a permutation."""
+"""Sampling of batches: all records, a Poisson sample, or a part of a permutation."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,22 +13,22 @@ from dpjax.core.wording import BadValue
 
 
 class Sampling(Protocol):
-    """A rule for batches."""
+    """A rule for sampling batches."""
 
     def check(self, num_records: int) -> None:
-        """Raises where the rule does not fit the number of records."""
+        """Raise an error if the rule does not fit the number of records."""
         ...
 
     def expected_size(self, num_records: int) -> float:
-        """Mean number of records in a batch, by which steps are divided."""
+        """Return the mean number of records in a batch, by which steps are divided."""
         ...
 
     def prepared(self, key: Array, num_records: int, num_steps: int) -> Array:
-        """What all steps of one training share."""
+        """Return what all steps of one training share."""
         ...
 
     def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:
-        """Booleans [n], records of a step; None for all of them."""
+        """Return the records of a step as booleans [n]; None for all records."""
         ...
 
 
@@ -57,7 +57,7 @@ class FullBatch:
 
 @dataclass(frozen=True)
 class Poisson:
-    """Every record by a coin of its own in every step.
+    """Include every record in every step independently, with the same probability.
 
     Attributes:
         rate: Probability that a record is in a batch, in (0, 1); rounded to a multiple of 2^-32.
@@ -80,17 +80,17 @@ class Poisson:
         return jnp.asarray(_NOTHING)
 
     def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:
-        """See `Sampling`. Both words of a call of the generator are used."""
+        """See `Sampling`. Uses both words of a call of the generator."""
         words = random.words(key, -(-num_records // 2))
         return jnp.concatenate(words)[:num_records] < np.uint32(round(self.rate * 2**32))
 
 
 @dataclass(frozen=True)
 class Shuffle:
-    """Parts of a random order of all records, a new one in each epoch.
+    """Split a random order of all records into batches, with a new order in each epoch.
 
     Attributes:
-        size: Records of a batch, which divides their number.
+        size: Number of records in a batch, which must divide the number of records.
     """
 
     size: int
@@ -102,7 +102,7 @@ class Shuffle:
         """See `Sampling`.
 
         Raises:
-            ValueError: The size does not divide the number of records.
+            ValueError: When the size does not divide the number of records.
         """
         if num_records % self.size:
             raise BadValue(
@@ -114,12 +114,12 @@ class Shuffle:
         return float(self.size)
 
     def prepared(self, key: Array, num_records: int, num_steps: int) -> Array:
-        """Number of the batch of each record in each epoch, int32 [epochs, n]."""
+        """Return the batch index of each record in each epoch, int32 [epochs, n]."""
         num_epochs = -(-num_steps * self.size // num_records)
 
         def ranks(epoch: Array) -> Array:
             first, second = random.words(random.fold_in(key, epoch), num_records)
-            # Ties of 64 bits are too rare to matter; both words are compared.
+            # Compare both words; ties of 64 bits are too rare to matter.
             order = jnp.lexsort((second, first))
             return jnp.zeros(num_records, jnp.int32).at[order].set(jnp.arange(num_records))
 

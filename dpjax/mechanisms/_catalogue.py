@@ -1,4 +1,4 @@
-"""The built-in mechanisms by their names on the command line."""
+"""The built-in mechanisms, by name on the command line."""
 
 from dpjax.core.errors import nearest
 from dpjax.mechanisms import (
@@ -62,12 +62,12 @@ CATALOGUE: dict[str, type[BuiltIn]] = {
 
 
 def is_built_in(mechanism: object) -> bool:
-    """Whether the class of a mechanism is in the catalogue, and so tested by this package."""
+    """Return whether the class of a mechanism is in the catalog, and so tested by this package."""
     return type(mechanism) in CATALOGUE.values()
 
 
 def find_mechanism(name: str) -> type[BuiltIn]:
-    """The class of a built-in mechanism; ValueError with the nearest name where there is none."""
+    """Return the class of a built-in mechanism; raise ValueError if the name is unknown."""
     if name not in CATALOGUE:
         raise ValueError(f"mechanism {name!r} is not known; {nearest(name, list(CATALOGUE))}")
     return CATALOGUE[name]

@@ -1,4 +1,4 @@
-"""Validation of users' samplers: what they return, and whether the key determines it."""
+"""Validation of users' samplers: their outputs, and whether the key determines these."""
 
 from collections.abc import Callable, Hashable
 from weakref import WeakKeyDictionary
@@ -24,13 +24,13 @@ from dpjax.mechanisms._host_form import ANY_FUNCTION, host_form
 from dpjax.mechanisms._traces import same_program
 
 _LOOK = 256
-"""Draws of one validation."""
+"""Number of draws in a validation."""
 
 _CHANCE = 1e-9
-"""Largest probability of equal outputs under two keys at which they are refused."""
+"""Highest probability of equal outputs under two keys that counts as evidence."""
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
-"""Validated output spaces and shapes of databases, by class."""
+"""Validated output spaces and shapes of databases, by mechanism class."""
 
 
 def trace(
@@ -47,10 +47,10 @@ def trace(
         The closed jaxpr, and the shapes and types of the result.
 
     Raises:
-        TypeError: The function cannot be traced, or fails.
+        TypeError: When the function cannot be traced, or fails.
     """
     try:
-        # A database in the closure would be a NumPy array to the function.
+        # In a closure, the function would see the database as a NumPy array.
         return jax.make_jaxpr(function, return_shape=True)(random.as_key(0), database)
     except (
         jax.errors.ConcretizationTypeError,
@@ -77,15 +77,15 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
     """Refuse a sampler that does not draw all of its randomness from its key.
 
     Args:
-        sample: (key, database, num_samples) -> outputs.
+        sample: Maps (key, database, num_samples) to outputs.
         label: Name of the sampler in errors.
         database: An array, or a pytree of arrays.
 
     Raises:
-        ValueError: The outputs differ under one key.
+        ValueError: When the outputs differ under one key.
     """
-    # An impure function bakes its outside state into each of two fresh traces. Equal programs need
-    # not run, and so need no compilation.
+    # An impure function bakes its outside state into each of two fresh traces. If both traces are
+    # the same program, there is no need to compile and run it.
     traces = [trace(lambda k, d: sample(k, d, _LOOK), label, database)[0] for _ in range(2)]
     if same_program(*traces):
         return
@@ -93,7 +93,7 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
         np.asarray(jax.jit(jax.extend.core.jaxpr_as_fun(closed))(random.as_key(0), database)[0])
         for closed in traces
     )
-    # Two compilations of one function differ at most in the last bits.
+    # Two compilations of one function differ in the last bits at most.
     if first.shape != again.shape or not np.allclose(
         first, again, rtol=1e-4, atol=1e-6, equal_nan=True
     ):
@@ -113,7 +113,8 @@ def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
         label: Name of the sampler in errors.
 
     Raises:
-        ValueError: They are equal, with a probability below 1e-9 for independent draws.
+        ValueError: When they are equal and the probability of that is below 1e-9 for independent
+            draws.
     """
     if not np.array_equal(first, second, equal_nan=first.dtype.kind == "f"):
         return
@@ -129,8 +130,8 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
     """Validate a user's mechanism class at an example database, once per class and shapes.
 
     Raises:
-        TypeError: The mechanism is no pytree, cannot be traced, or returns another shape or type
-            than its output space has.
+        TypeError: When the mechanism is not a pytree, cannot be traced, or returns a shape or type
+            that does not match its output space.
         ValueError: As `refuse_impure`.
     """
     kind = type(mechanism).__name__
@@ -160,7 +161,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
 
 
 def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
-    """Shape and NumPy kinds of the outputs of one validation."""
+    """Return the shape and the NumPy kinds of the outputs of one validation."""
     if isinstance(space, FiniteSpace | IntegerSpace):
         return (_LOOK,), "i"
     if isinstance(space, VectorSpace):

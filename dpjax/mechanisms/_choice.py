@@ -1,4 +1,4 @@
-"""Mechanisms that answer with a category or a bit: randomised response, two-point."""
+"""Mechanisms that answer with a category or a bit: randomized response, two-point."""
 
 import math
 
@@ -11,7 +11,7 @@ from dpjax.mechanisms._base import OfCategory, OfInteger, draw_dtype, pytree, st
 
 
 def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int) -> Array:
-    """Answers of k-ary randomised response, int32, by inversion of uniforms on (0, 1]."""
+    """Return answers of k-ary randomized response, int32, by inversion of uniforms on (0, 1]."""
     others = num_categories - 1
     # Uniforms below others / (others + e^epsilon) give the other categories, in equal shares.
     share = 1 / (others + jnp.exp(jnp.asarray(epsilon, u.dtype)))
@@ -21,9 +21,9 @@ def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int)
 
 @pytree
 class RandomizedResponse(OfCategory):
-    """k-ary randomised response: the truth with odds e^epsilon to 1 against each other answer.
+    """k-ary randomized response: the truth with odds e^epsilon to 1 against each other answer.
 
-    Local protocols call it generalised randomised response (GRR).
+    Local protocols call it generalized randomized response (GRR).
 
     Attributes:
         epsilon: True level.
@@ -44,7 +44,7 @@ class RandomizedResponse(OfCategory):
         return FiniteSpace(self.num_categories)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for a scalar category."""
+        """Draw int32 of shape [num_samples] for a scalar category."""
         u = random.uniform(key, num_samples, dtype=draw_dtype(self.epsilon))
         truth = jnp.asarray(database).astype(jnp.int32)
         return respond(u, truth, self.epsilon, self.num_categories)
@@ -52,13 +52,13 @@ class RandomizedResponse(OfCategory):
 
 @pytree
 class TwoPoint(OfInteger):
-    """Answers 1 with a tiny probability that differs by e^ratio: a leak that no sampler sees.
+    """Answer 1 with a tiny probability that differs by e^ratio: a leak that sampling never sees.
 
     Database 0 answers 1 with probability e^-log_rarity, database 1 with e^-(log_rarity + ratio).
 
     Attributes:
         log_rarity: -ln of the probability at database 0.
-        ratio: True level, as long as the answer 1 stays rare.
+        ratio: True level, provided that the answer 1 stays rare.
 
     References:
         Gorla et al., Theorems 1 and 5; Askin, Kutta, Dette (2022), Example 2.
@@ -76,11 +76,11 @@ class TwoPoint(OfInteger):
 
     @property
     def level(self) -> float:
-        """The larger of the losses at the two answers."""
+        """The larger loss of the two answers."""
         rare, rarer = math.exp(-self.log_rarity), math.exp(-(self.log_rarity + self.ratio))
         return max(float(self.ratio), math.log1p(-rarer) - math.log1p(-rare))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for a scalar database 0 or 1."""
+        """Draw int32 of shape [num_samples] for a scalar database 0 or 1."""
         needed = self.log_rarity + self.ratio * database
         return (random.exponential(key, num_samples) > needed).astype(jnp.int32)

@@ -1,4 +1,4 @@
-"""The exponential mechanism on the half-line, and Laplace and Gaussian truncated to [0, 1]."""
+"""The exponential mechanism on the half-line; Laplace and Gaussian noise truncated to [0, 1]."""
 
 from collections.abc import Callable
 
@@ -39,16 +39,16 @@ class Exponential(BuiltIn):
         return jnp.log1p((m + m**2 / (1 + jnp.sqrt(1 + m**2))) / 2)
 
     def standard_pairs(self) -> Pairs:
-        """1 against 1 + b / 10, b = 1..10."""
+        """Return 1 against 1 + b / 10, b = 1..10."""
         return shifts(1.0)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals of shape [num_samples] for a scalar statistic >= 0."""
+        """Draw reals of shape [num_samples] for a scalar statistic >= 0."""
         rate = self.rate()
         below = -jnp.expm1(-rate * database)  # mass below s, where the mass above is 1
         side = random.uniform(key, num_samples, 0, rate.dtype)
         magnitude = random.uniform(key, num_samples, 1, rate.dtype)
-        # An explicit reciprocal, since XLA divides in some layouts of runs only.
+        # An explicit reciprocal, since XLA divides only in some layouts of runs.
         scale = 1 / rate
         up = database - jnp.log(magnitude) * scale
         down = database + jnp.log1p(-magnitude * below) * scale
@@ -62,15 +62,15 @@ class _OnUnitInterval(BuiltIn):
     standard_region = (0.0, 1.0)
 
     def standard_pairs(self) -> Pairs:
-        """0 against 1."""
+        """Return 0 against 1."""
         return Pairs([0.0], [1.0])
 
     def _sides(self, database: Array) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
-        """Masses below and above x, up to a factor, and (uniform, is below) -> distance."""
+        """Return masses below and above x, up to a factor, and (uniform, is below) -> distance."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals in [0, 1] of shape [num_samples] for a scalar database in [0, 1]."""
+        """Draw reals in [0, 1] of shape [num_samples] for a scalar database in [0, 1]."""
         dtype = draw_dtype(*jax.tree.leaves(self))
         below, above, distance = self._sides(database)
         side = random.uniform(key, num_samples, 0, dtype)

@@ -1,4 +1,4 @@
-"""Mechanisms made from users' functions."""
+"""Mechanisms made from user functions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,19 +24,19 @@ from dpjax.mechanisms._base import draw_dtype
 from dpjax.mechanisms._checks import refuse_impure, trace
 
 _NUMBERS = (jnp.floating, jnp.integer, jnp.bool)
-"""Kinds of numbers that a function may return."""
+"""NumPy kinds of the numbers that a function may return."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FromFunction:
-    """A user's one-draw function (key, database) -> output, batched.
+    """A user's function (key, database) -> output of one draw, batched.
 
     An output of several parts (a dict, a tuple, an array) becomes a vector of all its numbers, in
     the order of `jax.tree.leaves`. `from_function` infers the fields.
 
     Attributes:
-        function: Pure and traceable by JAX; the key is a scalar typed key.
+        function: Pure function, traceable by JAX; the key is a scalar typed key.
         output_space: The space of the outputs.
         parts: Paths and shapes of the parts of an output; empty for a number or vector.
     """
@@ -62,18 +62,18 @@ def from_function(
     *,
     num_outcomes: int | None = None,
 ) -> FromFunction:
-    """Wrap a one-draw function after validating it at one database.
+    """Wrap a function of one draw after validating it at one database.
 
     Args:
-        function: (key, database) -> a number, an array, or a pytree of them; pure, traceable by
-            JAX.
+        function: Maps (key, database) to a number, an array, or a pytree of these; pure, and
+            traceable by JAX.
         database: An example database: numbers, or a pytree of them.
         num_outcomes: Number of categories, for outputs that are unordered categories
             0..num_outcomes - 1. Otherwise integers are unbounded integers, and floats are reals.
 
     Raises:
-        TypeError: `function` is not callable, cannot be traced, or does not return numbers.
-        ValueError: It gives different answers to the same key.
+        TypeError: When `function` is not callable, cannot be traced, or does not return numbers.
+        ValueError: When it gives different answers for the same key.
     """
     if not callable(function):
         raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")
@@ -93,7 +93,7 @@ def from_function(
 
 
 def _parts(returned: object) -> tuple[str, ...]:
-    """Paths and shapes of the parts of an output, in order."""
+    """Return the paths and shapes of the parts of an output, in order."""
     if len(getattr(returned, "shape", (0, 0))) < 2:
         return ()
     named = jax.tree_util.tree_flatten_with_path(returned)[0]
@@ -101,12 +101,12 @@ def _parts(returned: object) -> tuple[str, ...]:
 
 
 def _is_vector(leaves: Sequence[Array]) -> bool:
-    """Whether the parts of an output are one number or vector."""
+    """Return whether the parts of an output are one number or vector."""
     return len(leaves) == 1 and leaves[0].ndim < 2
 
 
 def _flat(output: object) -> Array:
-    """Concatenate all parts of an output to a number or vector, in the order of `jax.tree.leaves`.
+    """Concatenate all parts of an output into a number or vector, in order of `jax.tree.leaves`.
 
     Arrays are flattened row by row.
     """

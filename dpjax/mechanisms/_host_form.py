@@ -1,4 +1,4 @@
-"""How a function that JAX cannot trace is audited instead, as the end of a message about it."""
+"""Suggestions, for error messages, of how to audit a function that JAX cannot trace."""
 
 import inspect
 from collections.abc import Callable
@@ -7,24 +7,24 @@ from dpjax.core.errors import name_of_function
 from dpjax.core.wording import ON_HOST, term
 
 _SEEDS = ("seed", "rng")
-"""Parameters that `dpjax.HostMechanism` fills by name."""
+"""Parameters that `dpjax.HostMechanism` passes by name."""
 
 _SIZES = ("num_samples", "n_samples", "samples", "size", "num", "n", "count", "num_draws")
-"""Usual names of the number of outputs that a function returns at one call."""
+"""Common names of a parameter for the number of outputs."""
 
 ANY_FUNCTION = "otherwise wrap a function (database, num_samples) as " + ON_HOST
-"""What can be done with a function whose parameters tell nothing."""
+"""Suggestion for a function whose parameters are not recognized."""
 
 
 def host_form(function: Callable[..., object]) -> str | None:
-    """A call of `dpjax.HostMechanism` that suits a function, in words.
+    """Return a call of `dpjax.HostMechanism` that suits a function.
 
     Args:
-        function: Any function; its parameters decide.
+        function: Any function; its parameters determine the call.
 
     Returns:
-        The beginning of a sentence with marked words (see `core.wording`), or None where the
-        parameters look like those of a JAX function or cannot be read.
+        A clause with marked words (see `core.wording`), or None if the parameters look like those
+        of a JAX function or cannot be read.
     """
     try:
         parameters = inspect.signature(function).parameters.values()

@@ -11,7 +11,7 @@ from dpjax.databases import Pairs
 from dpjax.mechanisms._base import BuiltIn, OfInteger, OfNumber, draw_dtype, pytree, static
 
 _TAIL_SIGMAS = 10
-"""Least end of a discrete Gaussian's table, in sigmas; the rest has mass below 1e-22."""
+"""Minimum length of a discrete Gaussian's table, in sigmas; the rest has mass below 1e-22."""
 
 
 @pytree
@@ -52,11 +52,11 @@ class DiscreteGaussian(OfInteger):
         return (-reach, 1 + reach)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for a scalar integer database."""
+        """Draw int32 of shape [num_samples] for a scalar integer database."""
         dtype = draw_dtype(self.sigma)
         magnitudes = jnp.arange(1, self.largest_noise + 1, dtype=dtype)
         mass = 2 * jnp.exp(-((magnitudes / self.sigma) ** 2) / 2)
-        # Summed from the far end, which keeps the relative precision of tails.
+        # Sum from the far end, which keeps the relative precision of tails.
         tails = jnp.cumsum(mass[::-1]) / (1 + jnp.sum(mass))
         negative, u = random.signed_uniform(key, num_samples, dtype=dtype)
         # |k| is the number of tails P(|k| >= m) that are at least u.
@@ -94,12 +94,12 @@ class TruncatedGeometric(BuiltIn):
         return math.log1p(2.0 ** -math.ceil(math.log2(2 / float(self.epsilon))))
 
     def standard_pairs(self) -> Pairs:
-        """Every count against the next."""
+        """Return every count against the next."""
         counts = range(self.largest_count)
         return Pairs(list(counts), [c + 1 for c in counts])
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 in 0..n of shape [num_samples] for a scalar count in 0..n."""
+        """Draw int32 in 0..n of shape [num_samples] for a scalar count in 0..n."""
         dtype = draw_dtype(self.epsilon)
         # 2 / epsilon = mantissa 2^exponent with the mantissa in [1/2, 1): exact at powers of 2.
         mantissa, exponent = jnp.frexp(2 / jnp.asarray(self.epsilon, dtype))
@@ -113,8 +113,8 @@ class SnappedLaplace(OfNumber):
     """The snapping mechanism: Laplace noise, rounded to multiples of Lambda and clamped.
 
     clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))), where Lambda is the least power of two
-    above the scale and clamp is to [-B, B]. Outputs count steps: the release is Lambda times the
-    output, clamped once more.
+    above the scale and clamp is to [-B, B]. An output is a number of steps; the released value is
+    Lambda times the output, clamped once more.
 
     Attributes:
         epsilon: True level.
@@ -137,7 +137,7 @@ class SnappedLaplace(OfNumber):
         return jnp.ldexp(jnp.ones_like(scale), jnp.frexp(scale)[1])
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 numbers of steps, of shape [num_samples], for a scalar database."""
+        """Draw int32 numbers of steps, shape [num_samples], for a scalar database."""
         scale, step = self._scale(), self.step()
         noise = random.laplace(key, num_samples, dtype=scale.dtype)
         noisy = jnp.clip(database, -self.bound, self.bound) + scale * noise

@@ -1,7 +1,7 @@
 """Local protocols: unary encodings, local hashing, subset selection.
 
-`RandomizedResponse` is generalised randomised response, `SummedHistogramEncoding` is histogram
-encoding without a threshold. Bit vectors and (hash function, answer) are coded as integers.
+`RandomizedResponse` is generalized randomized response; `SummedHistogramEncoding` is histogram
+encoding without a threshold. Bit vectors and pairs (hash function, answer) are coded as integers.
 """
 
 import math
@@ -16,11 +16,11 @@ from dpjax.mechanisms._base import OfCategory, draw_dtype, leaf, pytree, static
 from dpjax.mechanisms._choice import respond
 
 MOST_BITS = 20
-"""Largest number of bits of an output."""
+"""Maximum number of bits in an output."""
 
 
 def code_of(bits: Iterable[Array]) -> Array:
-    """int32 with bit i set where the i-th array of booleans is true."""
+    """Return int32 with bit i set where the i-th boolean array is true."""
     code = jnp.int32(0)
     for i, bit in enumerate(bits):
         code |= bit.astype(jnp.int32) << i
@@ -42,13 +42,13 @@ class _Protocol(OfCategory):
 
     @property
     def output_space(self) -> FiniteSpace:
-        """Bit vectors, one bit a category."""
+        """Bit vectors, one bit per category."""
         return FiniteSpace(2**self.num_categories)
 
 
 @pytree
 class _UnaryEncoding(_Protocol):
-    """A protocol that reports one bit a category, independently.
+    """A protocol that reports one bit per category, independently.
 
     Attributes:
         epsilon: True level.
@@ -60,11 +60,11 @@ class _UnaryEncoding(_Protocol):
     num_categories: int = static(4, at_least=2)
 
     def _chances(self) -> tuple[Array | float, Array]:
-        """Probabilities that a bit is reported as 1: for the true category, for any other."""
+        """Return the probability that a bit is reported as 1: for the true category, for others."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for a scalar category."""
+        """Draw int32 of shape [num_samples] for a scalar category."""
         dtype, chances = draw_dtype(self.epsilon), self._chances()
         return code_of(
             random.uniform(key, num_samples, i, dtype) <= jnp.where(database == i, *chances)
@@ -74,7 +74,7 @@ class _UnaryEncoding(_Protocol):
 
 @pytree
 class SymmetricUnaryEncoding(_UnaryEncoding):
-    """SUE: one bit a category, each reported truthfully with odds e^(epsilon / 2) to 1.
+    """SUE: one bit per category, each reported truthfully with odds e^(epsilon / 2) to 1.
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.3; basic RAPPOR of Erlingsson et al. (2014).
@@ -109,7 +109,7 @@ class ThresholdedHistogramEncoding(_Protocol):
 
     Attributes:
         epsilon: Level of the noisy histogram; the thresholded one leaks less, see `level`.
-        threshold: Between 1/2 and 1.
+        threshold: Threshold between 1/2 and 1.
         num_categories: k; the database is the true category 0..k - 1, bit i of the output belongs
             to category i.
 
@@ -130,14 +130,14 @@ class ThresholdedHistogramEncoding(_Protocol):
 
     @property
     def level(self) -> float:
-        """ln(p (1 - q) / (q (1 - p))); p is the true category's probability of a 1, q others'."""
+        """ln(p (1 - q) / (q (1 - p))), with probability of a 1 p for the true category, q else."""
         half = float(self.epsilon) / 2
         p = 1 - math.exp(half * (self.threshold - 1)) / 2
         q = math.exp(-half * self.threshold) / 2
         return math.log(p * (1 - q) / (q * (1 - p)))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for a scalar category."""
+        """Draw int32 of shape [num_samples] for a scalar category."""
         dtype, scale = draw_dtype(self.epsilon), 2 / self.epsilon
         return code_of(
             (database == i) + scale * random.laplace(key, num_samples, i, dtype) > self.threshold
@@ -147,9 +147,9 @@ class ThresholdedHistogramEncoding(_Protocol):
 
 @pytree
 class LocalHashing(_Protocol):
-    """Local hashing of the category to g buckets: reports a random function and a noisy bucket.
+    """Hash the category to one of g buckets; report a random hash function and a noisy bucket.
 
-    Binary local hashing (BLH) has g = 2; optimised local hashing (OLH) has g nearest e^epsilon + 1.
+    Binary local hashing (BLH) has g = 2; optimized local hashing (OLH) has g nearest e^epsilon + 1.
     The function is one of all g^k, so two categories share a bucket with probability 1 / g. The
     output is function * g + bucket; digit x of the function in base g is the bucket of x.
 
@@ -178,21 +178,21 @@ class LocalHashing(_Protocol):
 
     @classmethod
     def binary(cls, epsilon: float = 1.0, num_categories: int = 4) -> "LocalHashing":
-        """BLH: two buckets."""
+        """Return BLH: two buckets."""
         return cls(epsilon, 2, num_categories)
 
     @classmethod
     def optimized(cls, epsilon: float = 1.0, num_categories: int = 4) -> "LocalHashing":
-        """OLH: e^epsilon + 1 buckets, rounded."""
+        """Return OLH: e^epsilon + 1 buckets, rounded."""
         return cls(epsilon, round(math.exp(epsilon)) + 1, num_categories)
 
     @property
     def output_space(self) -> FiniteSpace:
-        """Pairs of a function and a bucket."""
+        """Pairs of a hash function and a bucket."""
         return FiniteSpace(self.num_buckets ** (self.num_categories + 1))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for a scalar category."""
+        """Draw int32 of shape [num_samples] for a scalar category."""
         dtype, g, k = draw_dtype(self.epsilon), self.num_buckets, self.num_categories
         function = bucket = jnp.zeros(num_samples, jnp.int32)
         for i in range(k):
@@ -206,7 +206,7 @@ class LocalHashing(_Protocol):
 
 @pytree
 class SubsetSelection(_Protocol):
-    """Subset of d of k categories, with the true one among them with odds d e^epsilon to k - d.
+    """Report d of k categories; the true one is among them with odds d e^epsilon to k - d.
 
     Attributes:
         epsilon: True level.
@@ -233,11 +233,11 @@ class SubsetSelection(_Protocol):
             )
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for a scalar category."""
+        """Draw int32 of shape [num_samples] for a scalar category."""
         dtype, d, k = draw_dtype(self.epsilon), self.subset_size, self.num_categories
         weight = d * jnp.exp(jnp.asarray(self.epsilon, dtype))
         with_truth = random.uniform(key, num_samples, k, dtype) <= weight / (weight + k - d)
-        # The subset is the d least uniforms, where the truth is put first or last.
+        # The subset holds the d least uniforms; the true category is ranked first or last.
         truth_time = jnp.where(with_truth, -1.0, 2.0).astype(dtype)
         times = [
             jnp.where(database == i, truth_time, random.uniform(key, num_samples, i, dtype))

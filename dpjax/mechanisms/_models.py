@@ -1,7 +1,7 @@
-"""Small models and the gradients of their losses, example by example, for `DpSgd`.
+"""Small models for `DpSgd`, with the gradients of their losses per example.
 
 Per-example gradients are never formed: their norms follow from residuals and activations, and a
-weighted sum of them is a product of matrices.
+weighted sum of them is a matrix product.
 
 References:
     Goodfellow (2015), "Efficient per-example gradient computations".
@@ -20,11 +20,11 @@ from dpjax.core import validate
 
 
 class Gradients(NamedTuple):
-    """The gradients of all examples, as far as they are needed.
+    """The gradients of all examples, in the form that training needs.
 
     Attributes:
-        norms: [n], of the whole gradient of each example.
-        total: Weights [n] -> sum of the weighted gradients, in the order of the parameters.
+        norms: Norm of the gradient of each example, [n].
+        total: Maps weights [n] to the weighted sum of the gradients, in the order of parameters.
     """
 
     norms: Array
@@ -32,18 +32,18 @@ class Gradients(NamedTuple):
 
 
 class Model(Protocol):
-    """A model whose parameters are one vector."""
+    """A model whose parameters are a single vector."""
 
     def start(self, num_features: int, dtype: np.dtype) -> Array:
-        """Parameters before the first step; they are public."""
+        """Return the initial parameters, which are public."""
         ...
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
-        """Gradients of the logistic loss at features [n, d] and labels [n]."""
+        """Return gradients of the logistic loss at features [n, d] and labels [n]."""
         ...
 
     def losses(self, parameters: Array, features: Array, labels: Array) -> Array:
-        """Logistic losses [n]."""
+        """Return the logistic losses [n]."""
         ...
 
 
@@ -52,13 +52,13 @@ def _losses(logits: Array, labels: Array) -> Array:
 
 
 def _ones(array: Array) -> Array:
-    """The array with a column of ones, for intercepts."""
+    """Append a column of ones, for intercepts."""
     return jnp.concatenate([array, jnp.ones_like(array[:, :1])], axis=1)
 
 
 @dataclass(frozen=True)
 class Logistic:
-    """Logistic regression with an intercept, which is the last parameter."""
+    """Logistic regression; the intercept is the last parameter."""
 
     def start(self, num_features: int, dtype: np.dtype) -> Array:
         """Zeros."""
@@ -78,11 +78,11 @@ class Logistic:
 
 @dataclass(frozen=True)
 class Network:
-    """One layer of tanh units, and a logistic output.
+    """A network with one layer of tanh units and a logistic output.
 
     Attributes:
-        hidden: Units.
-        seed: Of the first parameters, which are public.
+        hidden: Number of hidden units.
+        seed: Seed of the initial parameters, which are public.
     """
 
     hidden: int = 16
@@ -93,7 +93,7 @@ class Network:
         validate.positive_int(0, seed=self.seed)
 
     def start(self, num_features: int, dtype: np.dtype) -> Array:
-        """Normal weights of variance 1 / inputs, and intercepts of 0."""
+        """Return normal weights of variance 1 / inputs, and intercepts of 0."""
         draw = np.random.default_rng(self.seed)
         first = np.zeros((self.hidden, num_features + 1))
         first[:, :-1] = draw.normal(size=(self.hidden, num_features)) / np.sqrt(num_features)
@@ -101,7 +101,7 @@ class Network:
         return jnp.asarray(np.concatenate([first.ravel(), second]), dtype)
 
     def _parts(self, parameters: Array, inputs: Array) -> tuple[Array, Array, Array]:
-        """Weights of the output [hidden], activations with ones [n, hidden + 1] and logits [n]."""
+        """Return output weights [hidden], activations with ones [n, hidden + 1] and logits [n]."""
         size = self.hidden * inputs.shape[1]
         first, second = parameters[:size].reshape(self.hidden, -1), parameters[size:]
         active = _ones(jnp.tanh(inputs @ first.T))

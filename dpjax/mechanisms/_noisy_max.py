@@ -1,6 +1,6 @@
 """Private selection: noisy maxima, as an index or a value, and permute-and-flip.
 
-All noisy maxima share one sampler; a table holds their noises and levels.
+All noisy maxima share one sampler; a table holds their noise distributions and levels.
 """
 
 import math
@@ -21,7 +21,7 @@ class Rule(NamedTuple):
     """Definition of a noisy maximum.
 
     Attributes:
-        noise: Distribution of the noise of every answer.
+        noise: Distribution of the noise added to every answer.
         scale: Scale of the noise at epsilon = 1.
         told: Output: the index or the value of the largest noisy answer.
         level: True epsilon at epsilon = 1.
@@ -64,27 +64,27 @@ class NoisyMax(OfQueries):
 
     @property
     def level(self) -> float:
-        """The rule's level times epsilon; a supremum that no pair attains if told is "index"."""
+        """Level of the rule times epsilon; a supremum that no pair attains if told is "index"."""
         return self.rule.level * float(self.epsilon)
 
     @property
     def output_space(self) -> FiniteSpace | RealSpace:
-        """Indices, or reals."""
+        """Indices or reals."""
         return FiniteSpace(self.num_queries) if self.rule.told == "index" else RealSpace()
 
     def standard_pairs(self) -> Pairs:
-        """The ten query patterns for indices; for values, all answers 0 against all b / 10."""
+        """Return the ten query patterns for indices; for values, all answers 0 against b / 10."""
         if self.rule.told == "index":
             return query_patterns(self.num_queries)
         return shifts(np.zeros(self.num_queries))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 or floats of shape [num_samples] for answers of shape [num_queries]."""
+        """Draw int32 or floats of shape [num_samples] for answers of shape [num_queries]."""
         scale = self.rule.scale / self.epsilon
         dtype, noise = draw_dtype(scale), getattr(random, self.rule.noise)
         index = jnp.zeros(num_samples, jnp.int32)
         best = database[0] + scale * noise(key, num_samples, 0, dtype)
-        # XLA compiles the unrolled loop to one kernel that never stores the noises, ten times
+        # XLA compiles the unrolled loop to one kernel that never stores the noise: ten times
         # faster on CPU than an argmax over a [queries, samples] array.
         for i in range(1, database.shape[0]):
             value = database[i] + scale * noise(key, num_samples, i, dtype)
@@ -95,7 +95,7 @@ class NoisyMax(OfQueries):
 
 @pytree
 class ReportNoisyMax(NoisyMax):
-    """argmax_i (q_i + Lap(2 / epsilon)): true level epsilon, as a supremum no pair attains.
+    """argmax_i (q_i + Lap(2 / epsilon)): true level epsilon, a supremum that no pair attains.
 
     References:
         Ding et al. (2018), Algorithm 5; Askin, Kutta, Dette (2022), experiment (b).
@@ -161,9 +161,9 @@ class ContinuousNoisyMax(NoisyMax):
 
 @pytree
 class FiniteExponential(NoisyMax):
-    """Choice of candidate i with probability proportional to e^(epsilon u_i / 2), by Gumbel noise.
+    """Choose candidate i with probability proportional to e^(epsilon u_i / 2), by Gumbel noise.
 
-    The database is the scores u; the true level epsilon is a supremum no pair attains.
+    The database is the scores u; the true level epsilon is a supremum that no pair attains.
 
     References:
         McSherry, Talwar (2007).
@@ -177,7 +177,7 @@ class FiniteExponential(NoisyMax):
 class HalfNoiseMax(NoisyMax):
     """argmax_i (q_i + Gumbel / epsilon), with half the necessary noise: level 2 epsilon.
 
-    It spends four times the zCDP budget that it claims, a fault of a released library.
+    It spends four times the zCDP budget that it claims, which is a bug of a released library.
 
     References:
         McSherry, Talwar (2007), for the necessary scale 2 / epsilon.
@@ -189,10 +189,10 @@ class HalfNoiseMax(NoisyMax):
 
 @pytree
 class PermuteAndFlip(OfQueries):
-    """Visits candidates in random order, takes i with probability e^(epsilon (u_i - max u) / 2).
+    """Visit candidates in random order; take i with probability e^(epsilon (u_i - max u) / 2).
 
     Attributes:
-        epsilon: Level at sensitivity 1 of each score, as a supremum no pair attains.
+        epsilon: Level at sensitivity 1 of each score, a supremum that no pair attains.
         num_queries: Number of candidates; the database is their scores.
 
     References:
@@ -210,7 +210,7 @@ class PermuteAndFlip(OfQueries):
         return FiniteSpace(self.num_queries)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for scores of shape [num_queries]."""
+        """Draw int32 of shape [num_samples] for scores of shape [num_queries]."""
         dtype, k = draw_dtype(self.epsilon), self.num_queries
         chances = jnp.exp(self.epsilon * (database - jnp.max(database)) / 2)
         index = jnp.zeros(num_samples, jnp.int32)

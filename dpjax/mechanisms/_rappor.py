@@ -1,4 +1,4 @@
-"""RAPPOR: a Bloom filter of the value, behind permanent and instantaneous randomised response."""
+"""RAPPOR: a Bloom filter of the value, with permanent and instantaneous randomized response."""
 
 import math
 
@@ -18,7 +18,7 @@ _NUM_VALUES = 8
 
 
 def bloom_filter(value: ArrayLike, num_bits: int, num_hashes: int) -> Array:
-    """The Bloom filter of an integer: bit h_j(value) is set for each of the fixed hashes h_j.
+    """Return the Bloom filter of an integer: bit h_j(value) is set for each fixed hash h_j.
 
     Args:
         value: Integer scalar.
@@ -59,13 +59,13 @@ class _Rappor(BuiltIn):
         return FiniteSpace(2**self.num_bits)
 
     def standard_pairs(self) -> Pairs:
-        """Every pair of the values 0..7."""
+        """Return every pair of the values 0..7."""
         return all_pairs(range(_NUM_VALUES))
 
     def _permanent(
         self, key: Array, value: Array, num_samples: int, dtype: DTypeLike
     ) -> list[Array]:
-        """The permanent response: num_bits arrays of booleans [num_samples]."""
+        """Return the permanent response: num_bits boolean arrays [num_samples]."""
         true_bits = bloom_filter(value, self.num_bits, self.num_hashes)
         half = jnp.asarray(self.coin_chance, dtype) / 2
         return [
@@ -76,7 +76,7 @@ class _Rappor(BuiltIn):
 
 @pytree
 class OneTimeRappor(_Rappor):
-    """One-time RAPPOR: each bit of the Bloom filter is replaced by a fair coin with probability f.
+    """One-time RAPPOR: each bit of the Bloom filter becomes a fair coin with probability f.
 
     True level 2 h ln((1 - f/2) / (f/2)), attained by values whose filters have h bits each and
     share none.
@@ -103,19 +103,19 @@ class OneTimeRappor(_Rappor):
         return 2 * self.num_hashes * math.log((1 - half) / half)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for an integer value."""
+        """Draw int32 of shape [num_samples] for an integer value."""
         return code_of(self._permanent(key, database, num_samples, draw_dtype(self.coin_chance)))
 
 
 @pytree
 class Rappor(_Rappor):
-    """RAPPOR: the bits of the permanent response are randomised once more in every report.
+    """RAPPOR: every report randomizes the bits of the permanent response once more.
 
     True level h ln(q* (1 - p*) / (p* (1 - q*))) of one report, with q* = f (p + q) / 2 + (1 - f) q
     and p* = f (p + q) / 2 + (1 - f) p.
 
     Attributes:
-        coin_chance: f, of the permanent response.
+        coin_chance: f of the permanent response.
         set_chance: q, probability that a 1 is reported as 1.
         clear_chance: p < q, probability that a 0 is reported as 1.
         num_bits: Length of the filter.
@@ -151,7 +151,7 @@ class Rappor(_Rappor):
         return self.num_hashes * math.log(odds)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for an integer value."""
+        """Draw int32 of shape [num_samples] for an integer value."""
         dtype = draw_dtype(self.coin_chance, self.set_chance, self.clear_chance)
         return code_of(
             random.uniform(key, num_samples, self.num_bits + i, dtype)

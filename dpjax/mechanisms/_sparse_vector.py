@@ -1,7 +1,7 @@
-"""Variants of the sparse vector technique: a table of their noises, and one sampler for all.
+"""Variants of the sparse vector technique: a table of their noise, and one sampler for all.
 
-Notation: c is max_positives, k num_queries, T threshold; rho is the threshold's noise, nu_i that of
-query i. A positive is a report that q_i + nu_i >= T + rho.
+Notation: c is max_positives, k num_queries, T threshold; rho is the noise of the threshold, nu_i
+that of query i. A positive is a report that q_i + nu_i >= T + rho.
 
 References:
     Lyu, Su, Li (2017), "Understanding the Sparse Vector Technique for Differential Privacy",
@@ -26,11 +26,11 @@ class Noise(NamedTuple):
     Attributes:
         threshold: Scale of rho.
         query: Scale of nu, 0 for none.
-        level: True epsilon, as a supremum that no pair may attain.
-        redraw: Scale of a fresh rho after each positive, 0 where rho is kept.
-        told: Number beside a positive: none if None, q_i + nu_i if 0, otherwise q_i with fresh
-            noise of this scale.
-        stops: Whether the variant stops at c positives.
+        level: True epsilon, a supremum that some variants do not attain.
+        redraw: Scale of a fresh rho after each positive; 0 if rho is kept.
+        told: Number reported with a positive: none if None, q_i + nu_i if 0, otherwise q_i with
+            fresh noise of this scale.
+        stops: Whether the variant stops after c positives.
     """
 
     threshold: float
@@ -56,7 +56,7 @@ _VARIANTS: dict[str, Callable[[int, int], Noise]] = {
 
 @pytree
 class SparseVector(OfQueries):
-    """Reports for each query in turn whether it lies above a noisy threshold; see `Noise`.
+    """Report for each query in turn whether it lies above a noisy threshold; see `Noise`.
 
     Attributes:
         epsilon: Claimed level; `level` is the true one.
@@ -89,26 +89,26 @@ class SparseVector(OfQueries):
 
     @property
     def output_space(self) -> FiniteSpace | MixedSpace:
-        """Index of the one positive (k for none), with its number if any; or patterns."""
+        """Index of the one positive (k for none), with its number if any; or bit patterns."""
         if self.noise.told is not None:
             return MixedSpace(self.num_queries + 1)
         return FiniteSpace(self.num_queries + 1 if self.tells_index else 2**self.num_queries)
 
     @property
     def standard_region(self) -> tuple[float, float] | None:
-        """Region of the number beside a positive."""
+        """Region of the number reported with a positive."""
         return None if self.noise.told is None else (-3.0, 5.0)
 
     @property
     def tells_index(self) -> bool:
-        """Whether the variant stops at the first positive, whose index is the output."""
+        """Whether the output is the index of the first positive, at which the variant stops."""
         return self.noise.stops and self.max_positives == 1
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """int32 of shape [num_samples] for answers of shape [num_queries].
+        """Draw int32 of shape [num_samples] for answers of shape [num_queries].
 
-        The index of the first positive if `tells_index`; otherwise a pattern, with bit i set where
-        query i is positive. Floats of shape [num_samples, 2] where a number is reported.
+        The index of the first positive if `tells_index`; otherwise a pattern, with bit i set if
+        query i is positive. If a number is reported, floats of shape [num_samples, 2].
         """
         noise, k, c = self.noise, self.num_queries, self.max_positives
         dtype = draw_dtype(self.epsilon)
@@ -178,8 +178,8 @@ class SVT3(SparseVector):
     """Variant 3: reports the noisy answer that was compared with the threshold, and stops.
 
     A small reported number shows that the noisy threshold lay below it, which reveals the earlier
-    answers: the level, num_queries epsilon / 2, grows with the queries where all answers move
-    alike. An output is (index of the positive, number), or (num_queries, 0) without a positive.
+    answers: the level, num_queries epsilon / 2, grows with the number of queries if all answers
+    move alike. An output is (index of the positive, number), or (num_queries, 0) without one.
 
     References:
         Lyu, Su, Li (2017), Algorithm 3, with c = 1.
@@ -191,7 +191,7 @@ class SVT3(SparseVector):
 
 @pytree
 class SVT4(SparseVector):
-    """Variant 4: the queries' noise omits the factor c. True level (1 + 6 c) / 4 epsilon.
+    """Variant 4: the noise of queries omits the factor c. True level (1 + 6 c) / 4 epsilon.
 
     Lap(4 / eps) on the threshold, Lap(4 / (3 eps)) on queries.
 
@@ -205,7 +205,7 @@ class SVT4(SparseVector):
 
     @classmethod
     def at_level(cls, level: float, max_positives: int = 1, **parameters) -> "SVT4":
-        """The variant whose true level is `level`."""
+        """Return the variant whose true level is `level`."""
         validate.positive(level=level)
         epsilon = level * 4 / (1 + 6 * max_positives)
         return cls(epsilon=epsilon, max_positives=max_positives, **parameters)
@@ -242,7 +242,7 @@ class NumericalSVT(SparseVector):
     """Numerical sparse vector: reports the positive answer with fresh noise. True level epsilon.
 
     Lap(3 / eps) on the threshold, Lap(6 / eps) on queries, Lap(3 / eps) on the reported answer;
-    stops at the first positive. Outputs are as of `SVT3`.
+    stops at the first positive. Outputs are those of `SVT3`.
 
     References:
         Wang, Ding, Wang, Kifer, Zhang (2019), with c = 1; Dwork, Roth (2014), Algorithm 3.
@@ -256,8 +256,8 @@ class NumericalSVT(SparseVector):
 class SVT3And4(OfQueries):
     """Variants 3 and 4 on the same answers, with independent noise; reports both outputs.
 
-    The label is (index of variant 3) (num_queries + 1) + index of variant 4, the number is that
-    of variant 3. The level is the sum of both, and grows with the queries.
+    The label is (index of variant 3) (num_queries + 1) + index of variant 4; the number is that of
+    variant 3. The level is the sum of both, and grows with the number of queries.
 
     Attributes:
         epsilon: Claimed level of each variant.
@@ -292,7 +292,7 @@ class SVT3And4(OfQueries):
         return MixedSpace((self.num_queries + 1) ** 2)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals of shape [num_samples, 2] for answers of shape [num_queries]."""
+        """Draw reals of shape [num_samples, 2] for answers of shape [num_queries]."""
         third, fourth = self.parts
         mixed = third.sample(random.fold_in(key, 3), database, num_samples)
         index = fourth.sample(random.fold_in(key, 4), database, num_samples)

@@ -1,4 +1,4 @@
-"""Comparison of traced programs, without running them."""
+"""Comparison of traced programs without running them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,13 +9,13 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 _DERIVATIVES = frozenset(
     ("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd", "transpose_rule")
 )
-"""Parameters of an operation that do not affect its value."""
+"""Parameters of operations that do not affect their values."""
 
 
 def same_program(first: ClosedJaxpr, second: ClosedJaxpr) -> bool:
-    """Whether two jaxprs are equal, operation by operation and constant by constant.
+    """Return whether two jaxprs are equal, operation by operation and constant by constant.
 
-    False also where this is unknown: a callback to Python may do anything.
+    False if unknown, for example with a callback to Python.
     """
     return _same_sequences(first.consts, second.consts) and _same_jaxprs(first.jaxpr, second.jaxpr)
 
@@ -79,4 +79,4 @@ def _same_values(first: object, second: object) -> bool:
     try:
         return bool(first == second)
     except Exception:
-        return False  # Unknown, since values of this kind cannot be compared.
+        return False  # Unknown: values of this kind cannot be compared.

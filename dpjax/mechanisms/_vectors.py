@@ -21,7 +21,7 @@ Box = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 class _Reals(BuiltIn):
-    """A mechanism with a vector of reals as output, made with Laplace noise for every entry."""
+    """A mechanism that releases a vector of reals with Laplace noise in every entry."""
 
     epsilon: float
     _ends: ClassVar[tuple[float, float]]
@@ -42,7 +42,7 @@ class _Reals(BuiltIn):
         return (low,) * self._dimension, (high,) * self._dimension
 
     def _noises(self, key: Array, num_samples: int) -> list[Array]:
-        """Unit Laplace noise for every entry, each of shape [num_samples]."""
+        """Draw unit Laplace noise for every entry, each of shape [num_samples]."""
         dtype = draw_dtype(self.epsilon)
         return [random.laplace(key, num_samples, row, dtype) for row in range(self._dimension)]
 
@@ -75,7 +75,7 @@ class ParallelLaplace(_Reals, OfNumber):
         return self.num_releases * float(self.epsilon)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals of shape [num_samples, num_releases] for a scalar database."""
+        """Draw reals of shape [num_samples, num_releases] for a scalar database."""
         return database + jnp.stack(self._noises(key, num_samples), axis=-1) / self.epsilon
 
 
@@ -84,7 +84,7 @@ class PrefixSum(_Reals, OfQueries):
     """The sums of the first 1, 2, .., d noisy answers a_i + Lap(1 / epsilon).
 
     Attributes:
-        epsilon: Level where one answer changes by 1; the true level is d epsilon where all may.
+        epsilon: Level if one answer changes by 1; the true level is d epsilon, if all may change.
         num_queries: d, the length of the database.
 
     References:
@@ -102,17 +102,17 @@ class PrefixSum(_Reals, OfQueries):
 
     @property
     def level(self) -> float:
-        """num_queries epsilon: every answer may change by 1."""
+        """num_queries epsilon, since every answer may change by 1."""
         return self.num_queries * float(self.epsilon)
 
     @property
     def standard_region(self) -> Box:
-        """From -2 to 2 above the sums of ones."""
+        """The box from -2 to 2 above the sums of ones."""
         ends = range(1, self.num_queries + 1)
         return (-2.0,) * self.num_queries, tuple(i + 2.0 for i in ends)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals of shape [num_samples, num_queries] for answers of shape [num_queries]."""
+        """Draw reals of shape [num_samples, num_queries] for answers of shape [num_queries]."""
         total = jnp.zeros(num_samples, draw_dtype(self.epsilon))
         sums = []
         for i, noise in enumerate(self._noises(key, num_samples)):
@@ -144,7 +144,7 @@ class SummedHistogramEncoding(_Reals, OfCategory):
         return self.num_categories
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Reals of shape [num_samples, num_categories] for a scalar category."""
+        """Draw reals of shape [num_samples, num_categories] for a scalar category."""
         noises = self._noises(key, num_samples)
         return jnp.stack(
             [(database == i) + 2 / self.epsilon * noise for i, noise in enumerate(noises)], axis=-1

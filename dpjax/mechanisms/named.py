@@ -1,4 +1,4 @@
-"""Mechanisms by their names: of the catalogue, or MODULE:NAME of what may be imported."""
+"""Names of mechanisms: a name in the catalog, or MODULE:NAME of importable code."""
 
 import dataclasses
 import importlib
@@ -17,11 +17,11 @@ from dpjax.mechanisms import Mechanism, from_function
 from dpjax.mechanisms._catalogue import find_mechanism
 
 _MOST_NUMBERS = 20
-"""Entries of an array that is written out."""
+"""Maximum number of array entries written out."""
 
 
 def name_of(mechanism: Any) -> str:
-    """The name of a built-in mechanism, or of the function."""
+    """Return the name of a built-in mechanism or of the function."""
     name = getattr(mechanism, "name", None)
     if name:
         return name
@@ -29,9 +29,9 @@ def name_of(mechanism: Any) -> str:
 
 
 def parameters_of(mechanism: Any) -> JsonObject:
-    """The parameters of a mechanism that is a dataclass, as plain numbers and lists.
+    """Return the parameters of a dataclass mechanism as plain numbers and lists.
 
-    None of a function; what is neither a number nor an array is given by its name.
+    Empty for a function. Values other than numbers and arrays are given by name.
     """
     if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
         return {}
@@ -51,7 +51,7 @@ def _plain(value: Any) -> Any:
 
 
 def mechanism_name(mechanism: Any) -> str:
-    """A name of the catalogue, or MODULE:NAME of what can be imported."""
+    """Return the catalog name of a mechanism, or MODULE:NAME if it can be imported."""
     if hasattr(mechanism, "standard_pairs") and hasattr(mechanism, "name"):
         return mechanism.name
     source = getattr(mechanism, "function", None) or type(mechanism)
@@ -65,7 +65,7 @@ def mechanism_name(mechanism: Any) -> str:
 
 
 def mechanism_parameters(mechanism: Any) -> JsonObject:
-    """What its class, or `from_function`, must be given to make it again."""
+    """Return the parameters that make the mechanism again, by its class or `from_function`."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)
@@ -77,19 +77,19 @@ def mechanism_parameters(mechanism: Any) -> JsonObject:
 def mechanism_from_plain(
     name: Any, parameters: Any, database: Any, allow_import: Collection[str] = ()
 ) -> Any:
-    """The mechanism of a name and its parameters; functions are looked at on the database.
+    """Return the mechanism with a name and parameters; functions are validated at the database.
 
     Args:
-        name: Of the catalogue, or MODULE:NAME.
-        parameters: Of the mechanism, or of `from_function`.
-        database: Of the first pair, or None.
-        allow_import: Modules that may be imported, each with those inside it. Without one a name
-            runs no code but that of the catalogue.
+        name: Catalog name, or MODULE:NAME.
+        parameters: Parameters of the mechanism, or of `from_function`.
+        database: Database of the first pair, or None.
+        allow_import: Modules that may be imported, including their submodules. Otherwise a name
+            runs only code of the catalog.
 
     Raises:
-        ValueError: The name is not known or not allowed, or a value is out of range.
-        TypeError: It names neither a class of mechanisms nor a function, or a value is of the wrong
-            kind.
+        ValueError: When the name is unknown or not allowed, or a value is out of range.
+        TypeError: When it names neither a mechanism class nor a function, or a value has the wrong
+            type.
     """
     if not isinstance(name, str):
         raise TypeError(f"mechanism must be a name, but was {name!r}.")
@@ -108,15 +108,15 @@ def mechanism_from_plain(
 
 
 def imported(name: str, allow_import: Collection[str]) -> Any:
-    """The class or function of MODULE:NAME, which was looked at and not called.
+    """Import the class or function MODULE:NAME, and validate it without calling it.
 
     Args:
         name: MODULE:NAME.
-        allow_import: Modules that may be imported, each with those inside it.
+        allow_import: Modules that may be imported, including their submodules.
 
     Raises:
-        ValueError: It is not allowed, or cannot be imported.
-        TypeError: It is neither a class of mechanisms nor a function.
+        ValueError: When it is not allowed, or cannot be imported.
+        TypeError: When it is neither a mechanism class nor a function.
     """
     module, _, attribute = name.partition(":")
     if not _allowed(module, allow_import):
@@ -128,7 +128,7 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"mechanism {name!r} cannot be imported: {error}.") from None
-    # A decorator of jax leaves the function that it wraps.
+    # Unwrap the decorators of jax.
     plain = found if isinstance(found, type) else inspect.unwrap(found)
     of_mechanism = hasattr(plain, "__dataclass_fields__") and all(
         hasattr(plain, member) for member in ("sample", "output_space")
@@ -138,10 +138,10 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
             f"mechanism {name!r} must be a dataclass with output_space and sample, or a function, "
             f"but was {found!r}."
         )
-    # What the module has only imported itself, such as subprocess.run, is somebody else's.
+    # Objects that the module merely imports, such as subprocess.run, are not part of it.
     if not _allowed(str(plain.__module__), allow_import):
         raise ValueError(
-            f"mechanism {name!r} is of the module {plain.__module__!r}, which was not allowed."
+            f"mechanism {name!r} belongs to the module {plain.__module__!r}, which was not allowed."
         )
     return found
 
@@ -151,7 +151,7 @@ def _allowed(module: str, allow_import: Collection[str]) -> bool:
 
 
 def mechanism_to_plain(mechanism: Any) -> JsonObject | None:
-    """Name and parameters in a recipe; None where nothing names it."""
+    """Return name and parameters for a recipe; None if the mechanism has no name."""
     if not isinstance(mechanism, Mechanism):
         path = path_of(mechanism)
         return None if path is None else {"name": path, "parameters": {}}
@@ -164,7 +164,7 @@ def mechanism_to_plain(mechanism: Any) -> JsonObject | None:
 
 
 def path_of(function: Any) -> str | None:
-    """MODULE:NAME; None of what is inside another function, or of no module of its own."""
+    """Return MODULE:NAME; None for a function inside another, or without a module of its own."""
     module, name = (getattr(function, part, "") for part in ("__module__", "__qualname__"))
     if not module or module == "__main__" or not name.isidentifier():
         return None

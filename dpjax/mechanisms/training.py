@@ -1,6 +1,6 @@
-"""DP-SGD on small models as a mechanism: a draw is a training, an output the score of a canary.
+"""DP-SGD on small models as a mechanism: one draw is one training; its output scores a canary.
 
-Trainings are independent, so thousands run at once: vectorised over trainings, and a scan over
+Trainings are independent, so thousands run at once: vectorized over trainings, with a scan over
 steps. A user's own `(key, records) -> score` in JAX is audited in the same way.
 
 References:
@@ -33,10 +33,10 @@ SCORES = ("likelihood", "final", "loss", "range", "max", "energy", "idle")
 """Names of the scores; see `DpSgd`."""
 
 _INTERVAL = 1e-4
-"""Distance of the privacy losses by which an accountant computes."""
+"""Grid spacing of the privacy losses that an accountant computes."""
 
 _RUNS = 1024
-"""Trainings that are computed at once; more of them leave the caches of a processor."""
+"""Number of trainings computed at once; more would leave the caches of a processor."""
 
 
 def canary_pair(
@@ -47,22 +47,22 @@ def canary_pair(
     label: float = 1.0,
     amplitude: float = 50.0,
 ) -> Pairs:
-    """The records with a canary as the last row, and the same with its flag at 0.
+    """Return the records with a canary as the last row, and the same with its flag at 0.
 
     Args:
-        features: [n, d], of all other records.
-        labels: [n], 0 or 1.
-        canary: [d], features of the canary. If None, it is `amplitude` on a coordinate of its own,
-            which is added to all records. Its gradient is then clipped in every step and has one
-            direction, and no other record has a part in it: a canary that saturates the clip.
-        label: Of the canary.
-        amplitude: Of a canary that is not given.
+        features: Features of all other records, [n, d].
+        labels: Labels of all other records, [n], 0 or 1.
+        canary: Features of the canary, [d]. If None, a coordinate is added to all records, where
+            the canary is `amplitude` and the others are 0. Its gradient is then clipped in every
+            step and keeps its direction, to which no other record contributes.
+        label: Label of the canary.
+        amplitude: Amplitude of the default canary.
 
     Returns:
         One pair of float32 databases [n + 1, d + 2] or, with the coordinate, [n + 1, d + 3].
 
     Raises:
-        ValueError: The shapes do not fit, or a number is not finite.
+        ValueError: When the shapes do not fit, or a number is not finite.
 
     References:
         Nasr et al. (2023), for canaries whose gradients are orthogonal to all others.
@@ -84,17 +84,17 @@ def canary_pair(
     records[:-1, :-2], records[:-1, -2] = rows, answers
     records[-1, :-2], records[-1, -2] = own, label
     if not np.isfinite(records).all():
-        raise BadValue("features must be finite, as labels and the canary, but some are not.")
+        raise BadValue("features, labels and the canary must be finite, but some are not.")
     without = records.copy()
     without[-1, -1] = 0
     return Pairs(records[None], without[None], ("with and without the canary",))
 
 
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> Any:
-    """The privacy loss distribution that an accountant gives to DP-SGD, as a claim.
+    """Return the privacy loss distribution of DP-SGD by an accountant, to be used as a claim.
 
-    It is of the addition or removal of one record, and pessimistic: what it states is at least the
-    truth. `dpjax.audit` takes it as the claim of `Epsilon(delta)` and of `Profile()`.
+    It holds for adding or removing one record and is pessimistic: never below the true level.
+    `dpjax.audit` takes it as the claim of `Epsilon(delta)` and of `Profile()`.
 
     Args:
         noise_multiplier: sigma.
@@ -105,8 +105,9 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> An
         A `PrivacyLossDistribution` of dp_accounting.
 
     Raises:
-        ModuleNotFoundError: dp_accounting is not installed.
-        ValueError: An argument is out of range, or batches are shuffled, whose level is not known.
+        ModuleNotFoundError: When dp_accounting is not installed.
+        ValueError: When an argument is out of range, or batches are shuffled: their level is
+            unknown.
 
     References:
         Doroshenko, Ghazi, Kamath, Kumar, Manurangsi (2022): connect-the-dots.
@@ -132,7 +133,7 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> An
 
 
 class Step(NamedTuple):
-    """What a score may look at after a step.
+    """What a score may use of each step.
 
     Attributes:
         projection: Length of the noisy gradient along the canary's gradient, in units of the clip.
@@ -150,32 +151,33 @@ def _static(default: Any) -> Any:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class DpSgd:
-    """Trains a model by DP-SGD, and returns a score that tells whether a canary was present.
+    """Train a model by DP-SGD, and return a score that shows whether a canary was present.
 
     A database is a float array [n, d + 2] of records: d features, a label of 0 or 1, and a flag, 1
-    where the record is present. Both databases of a pair have the same rows; they differ in the
-    canary's flag (`dpjax.mechanisms.training.canary_pair`). In each step the gradients of the
-    records of a batch are clipped to a norm of C and added to normal noise of deviation sigma C;
-    the sum, divided by the expected size of a batch B, times the learning rate is subtracted.
+    if the record is present. Both databases of a pair have the same rows; they differ in the
+    canary's flag (`dpjax.mechanisms.training.canary_pair`). In each step, the gradients of the
+    records of a batch are clipped to norm C and summed with normal noise of standard deviation
+    sigma C; the sum, divided by the expected batch size B and times the learning rate, is
+    subtracted.
 
     Attributes:
         noise_multiplier: sigma.
         clip: C.
         learning_rate: eta.
         num_steps: T.
-        sampling: `FullBatch()`, `Poisson(rate)` or `Shuffle(size)`. Where a flag is 0, a record
-            keeps its place in a shuffled batch, with a gradient of zero.
+        sampling: `FullBatch()`, `Poisson(rate)` or `Shuffle(size)`. A record whose flag is 0 keeps
+            its place in a shuffled batch, with a gradient of zero.
         model: `Logistic()` or `Network(hidden)`.
-        canary: Number of the canary's row.
-        score: What is returned, from the lengths x_t of the noisy gradients along the canary's,
-            in units of C. "likelihood": the sum of ln(1 - q + q exp((x_t - 1/2) / sigma^2)), which
-            is that of x_t where all records are in a batch; "final": the sum of x_t as the last
-            parameters alone show it, for `Logistic()`; "loss": minus the loss of the canary;
-            "range" and "max" of x_t; "energy": the sum of squared moves of the parameters; "idle":
-            steps that moved none.
+        canary: Row index of the canary.
+        score: Score to return, computed from the lengths x_t of the noisy gradients along the
+            canary's, in units of C. "likelihood": the sum of ln(1 - q + q exp((x_t - 1/2) /
+            sigma^2)), or the sum of x_t if all records are in a batch; "final": the sum of x_t as
+            seen in the last parameters alone, for `Logistic()`; "loss": minus the loss of the
+            canary; "range" and "max" of x_t; "energy": the sum of squared moves of the parameters;
+            "idle": the number of steps that moved no parameter.
 
     Raises:
-        TypeError, ValueError: A parameter is of the wrong kind or out of range.
+        TypeError, ValueError: When a parameter has the wrong type or is out of range.
     """
 
     noise_multiplier: Any = 1.0
@@ -204,17 +206,17 @@ class DpSgd:
 
     @property
     def mu(self) -> float:
-        """Level of Gaussian differential privacy of full batches: sqrt(T) / sigma.
+        """Level of Gaussian differential privacy for full batches: sqrt(T) / sigma.
 
         Raises:
-            ValueError: Batches are sampled, whose level an accountant computes.
+            ValueError: When batches are sampled; an accountant computes their level.
         """
         if not isinstance(self.sampling, FullBatch):
-            raise BadValue(f"mu is that of FullBatch(), but sampling was {self.sampling}.")
+            raise BadValue(f"mu is defined for FullBatch() only, but sampling was {self.sampling}.")
         return self.num_steps**0.5 / float(self.noise_multiplier)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Scores of trainings that begin anew, shape [num_samples]."""
+        """Return the scores of independent trainings, shape [num_samples]."""
         self.sampling.check(database.shape[0])
         keys = random.sample_keys(key, num_samples)
         if num_samples <= _RUNS:
@@ -222,11 +224,11 @@ class DpSgd:
         return jax.lax.map(lambda own: self.train(own, database), keys, batch_size=_RUNS)
 
     def train(self, key: Array, database: Array) -> Array:
-        """The score of one training.
+        """Return the score of one training.
 
         Args:
             key: Typed key.
-            database: [n, d + 2], features, label and flag of each record.
+            database: [n, d + 2]: features, label and flag of each record.
         """
         features, labels, present = database[:, :-2], database[:, -2], database[:, -1]
         start = self.model.start(features.shape[1], database.dtype)
@@ -252,31 +254,31 @@ class DpSgd:
         size = self.sampling.expected_size(len(labels))
         return self._scored(steps, (start, last), database[own], size)
 
-    # What wrong implementations do differently; each is the right way here.
+    # Methods that wrong implementations override; these are correct.
 
     def clipped_sum(self, found: Gradients, weights: Array, features: Array) -> Array:
-        """The sum of the gradients of a batch, each clipped to the norm."""
+        """Return the sum of the gradients of a batch, each clipped to the norm."""
         return found.total(weights * jnp.minimum(1, self.clip / jnp.maximum(found.norms, 1e-30)))
 
     def noise_key(self, key: Array, step: Array) -> Array:
-        """The key of a step's noise; keys of batches are the even numbers."""
+        """Return the key of a step's noise; even numbers are reserved for keys of batches."""
         return random.fold_in(key, 2 * step + 1)
 
     def noise(self, key: Array, parameters: Array) -> Array:
-        """The noise of a step, which is added to the sum of gradients."""
+        """Draw the noise of a step, which is added to the sum of gradients."""
         normal = random.normal(key, len(parameters), dtype=parameters.dtype)
         return self.noise_multiplier * self.clip * normal
 
     def divisor(self, weights: Array) -> Array | float:
-        """What the sum of a batch is divided by: the expected size, which is public."""
+        """Return the divisor of a batch's sum: the expected size, which is public."""
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """The move of a step, which an empty batch does not change."""
+        """Return the move of a step; empty batches are not treated specially."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:
-        """The score from all steps, or from the last parameters alone."""
+        """Return the score from all steps, or from the last parameters alone."""
         start, last = ends
         x, features, labels = steps.projection, own[:, :-2], own[:, -2]
         if self.score == "likelihood":

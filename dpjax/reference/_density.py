@@ -1,7 +1,7 @@
 """Exact densities or probabilities of the outputs of every built-in mechanism.
 
-There is one function a class, in log space: a loss is a difference of logarithms, whose tails would
-underflow otherwise.
+Each class has one function, in log space: a loss is a difference of logarithms, whose tails would
+otherwise underflow.
 """
 
 import jax
@@ -23,13 +23,13 @@ from dpjax.reference._truncated import ExactTruncatedGaussian, ExactTruncatedLap
 
 
 def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
-    """The exact density (real outputs) or probability (integer outputs) of a built-in mechanism.
+    """Return the exact density (real outputs) or probability (integer outputs) of a mechanism.
 
     Args:
         mechanism: A built-in mechanism with one value per parameter.
         database: A number, or numbers of shape [num_queries], as `sample` takes it.
-        outputs: Where to evaluate, any shape; [..., dimension] for vectors, [..., 2] for mixed
-            outputs. The density is 0 outside of the output space.
+        outputs: Outputs to evaluate, any shape; [..., dimension] for vectors, [..., 2] for mixed
+            outputs. The density is 0 outside the output space.
 
     Returns:
         float64 of the shape of `outputs`, without its last axis for vectors and mixed outputs (a
@@ -37,9 +37,9 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
         quadrature to about 1e-12 relative.
 
     Raises:
-        TypeError: The mechanism is not a built-in one.
-        ValueError: The parameters are stacked, the database or the outputs have the wrong shape, or
-            the database is not one of the categories.
+        TypeError: When the mechanism is not built in.
+        ValueError: When the parameters are stacked, the database or the outputs have the wrong
+            shape, or the database is not one of the categories.
 
     References:
         The docstring of the mechanism's class names the paper and algorithm.
@@ -48,7 +48,7 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
 
 
 def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
-    """Natural logarithm of `density`, exact where that underflows; -inf where it is 0.
+    """Return the logarithm of `density`, exact where `density` underflows; -inf where it is 0.
 
     Arguments, shapes and errors are those of `density`.
     """
@@ -83,7 +83,7 @@ def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> 
 
 
 def _width(space: OutputSpace) -> int | None:
-    """Length of the last axis of outputs, None for single numbers."""
+    """Return the length of the last axis of outputs; None for single numbers."""
     if isinstance(space, VectorSpace):
         return space.dimension
     return 2 if isinstance(space, MixedSpace) else None

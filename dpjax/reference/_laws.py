@@ -1,4 +1,4 @@
-"""The register of exact laws, one function a class, and shared helpers."""
+"""The registry of exact laws, with one function per class, and shared helpers."""
 
 from functools import singledispatch
 
@@ -11,7 +11,7 @@ from dpjax.mechanisms import BuiltIn
 
 @singledispatch
 def law_of(mechanism: object, database: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Log density of a built-in mechanism, float64 [num_outputs].
+    """Return the log density of a built-in mechanism, float64 [num_outputs].
 
     Args:
         mechanism: A mechanism with one value per parameter.
@@ -22,26 +22,26 @@ def law_of(mechanism: object, database: np.ndarray, outputs: np.ndarray) -> np.n
 
 
 def look_up(log_table: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Entries of a table of log-probabilities of 0, 1, ...; -inf elsewhere."""
+    """Look up log-probabilities of 0, 1, ... in a table; -inf elsewhere."""
     inside = (outputs >= 0) & (outputs < len(log_table))
     index = np.where(inside, outputs, 0).astype(int)
     return on_integers(np.where(inside, log_table[index], -np.inf), outputs)
 
 
 def on_integers(log_pmf: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """`log_pmf` where the outputs are integers, -inf elsewhere."""
+    """Return `log_pmf` where the outputs are integers, -inf elsewhere."""
     return np.where(outputs == np.floor(outputs), log_pmf, -np.inf)
 
 
 def category_of(database: np.ndarray, size: int) -> int:
-    """The database as a category; ValueError unless it is one of 0..size - 1."""
+    """Return the database as a category; raise ValueError unless it is one of 0..size - 1."""
     if database != np.floor(database) or not 0 <= database < size:
         raise ValueError(f"database must be an integer in [0, {size - 1}], but was {database}.")
     return int(database)
 
 
 def noise_scale(mechanism: BuiltIn) -> float:
-    """The scale of the noise of a mechanism with real outputs."""
+    """Return the noise scale of a mechanism with real outputs."""
     match mechanism:
         case mechanisms.NoisyHistogram2():
             return float(mechanism.epsilon)
@@ -62,9 +62,9 @@ def noise_scale(mechanism: BuiltIn) -> float:
 
 
 def _exponential_rate(epsilon: float) -> float:
-    """Lambda of the Exponential mechanism of a given level, in float64.
+    """Return lambda of the Exponential mechanism of a given level, in float64.
 
-    The root of lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)) = epsilon.
+    Lambda is the root of lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)) = epsilon.
 
     References:
         Askin, Kutta, Dette (2022), experiment (d).

@@ -1,4 +1,4 @@
-"""The exact loss of a pair of databases, to which lower bounds are compared."""
+"""The exact loss of a pair of databases, the reference for lower bounds."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,10 +21,10 @@ _TAIL_SCALES = 50.0
 """Distance, in scales, at which the loss equals its limit in float64."""
 
 _GRID, _MIXED_GRID = 129, 17
-"""Grid points a smooth stretch of the loss; the same for mixed outputs, which need integrals."""
+"""Grid points per smooth stretch of the loss; fewer for mixed outputs, which need integrals."""
 
 _FLAT = 1e-13
-"""Differences of the loss next to its maximum that need no refinement."""
+"""Drop of the loss beside its grid maximum below which no refinement is needed."""
 
 
 def pair_level(
@@ -33,21 +33,21 @@ def pair_level(
     neighbor: ArrayLike,
     region: tuple[float, float] | None = None,
 ) -> float:
-    """The exact supremum over a region C of |ln f_x(t) - ln f_x'(t)|, with inf - inf := 0.
+    """Return the exact supremum over a region C of |ln f_x(t) - ln f_x'(t)|, with inf - inf := 0.
 
     Args:
         mechanism: A built-in mechanism with one value per parameter.
         database: x, as `density` takes it.
         neighbor: x', likewise.
-        region: Ends (low, high) of C, both included; all outputs if None.
+        region: Bounds (low, high) of C, both included; all outputs if None.
 
     Returns:
         The level, possibly infinite; exact to about 1e-12.
 
     Raises:
-        TypeError: The mechanism is not a built-in one.
-        ValueError: A database has the wrong shape, or the region is empty or given for vector or
-            mixed outputs.
+        TypeError: When the mechanism is not built in.
+        ValueError: When a database has the wrong shape, or the region is empty or given for vector
+            or mixed outputs.
 
     References:
         Askin, Kutta, Dette (2022), Theorem 1.
@@ -93,9 +93,9 @@ def pair_level(
 def best_level(
     mechanism: BuiltIn, pairs: Pairs, region: tuple[float, float] | None = None
 ) -> float:
-    """The largest `pair_level` of a stack of pairs, which no valid lower bound may exceed.
+    """Return the largest `pair_level` of a stack of pairs, which no valid lower bound may exceed.
 
-    Arguments as of `pair_level`.
+    Arguments are those of `pair_level`.
     """
     return max(
         pair_level(mechanism, x, y, region)
@@ -112,7 +112,7 @@ def _line_level(
     high: float,
     num_points: int = _GRID,
 ) -> float:
-    """The supremum over [low, high] of a loss on a line, which is smooth between its kinks."""
+    """Return the supremum over [low, high] of a loss that is smooth between its kinks."""
     kinks = np.append(database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3):
         # The reported number was compared with the threshold.
@@ -128,7 +128,7 @@ def _line_level(
     best = int(values.argmax())
     if np.isinf(values[best]):
         return float("inf")
-    # Stays within the stretch, since the loss may have kinks between stretches.
+    # Stay within the stretch, since the loss may have kinks between stretches.
     first = best - best % num_points
     beside = [max(best - 1, first), min(best + 1, first + num_points - 1)]
     if values[best] - values[beside].min() < _FLAT:
@@ -141,7 +141,7 @@ def _line_level(
 
 
 def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray) -> float:
-    """The supremum of ln f_x - ln f_x', without absolute value, of a sparse vector variant."""
+    """Return the supremum of ln f_x - ln f_x', without absolute value, of an SVT variant."""
 
     def loss(outputs: np.ndarray) -> np.ndarray:
         return log_density(mechanism, database, outputs) - log_density(mechanism, neighbor, outputs)
@@ -160,14 +160,14 @@ def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
         )
         for i in range(k)
     ]
-    # The label of "no positive" has no number.
+    # The label "no positive" has no number.
     return max(*levels, float(loss_at_label(k, 0.0)))
 
 
 def _integers_that_matter(
     mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
 ) -> tuple[float, float]:
-    """Ends of a range of integers outside of which the loss is constant."""
+    """Return the range of integers outside of which the loss is constant."""
     if isinstance(mechanism, mechanisms.SnappedLaplace):
         # Steps that lie entirely on one side of both databases have the loss of the tails.
         in_steps = np.sort([database, neighbor]) / float(mechanism.step())

@@ -1,43 +1,43 @@
-"""Densities and distribution functions of unit noises in float64, with accurate tails."""
+"""Densities and distribution functions of unit noise in float64, with accurate tails."""
 
 import numpy as np
 
 
 def laplace_pdf(x: np.ndarray) -> np.ndarray:
-    """Density e^-|x| / 2."""
+    """Return the density e^-|x| / 2."""
     return 0.5 * np.exp(-np.abs(x))
 
 
 def laplace_cdf(x: np.ndarray) -> np.ndarray:
-    """P(noise <= x); the upper tail is `laplace_cdf(-x)`, with its relative precision."""
+    """Return P(noise <= x); the upper tail is `laplace_cdf(-x)`, with relative precision."""
     tail = 0.5 * np.exp(-np.abs(x))
     return np.where(x < 0, tail, 1 - tail)
 
 
 def laplace_log_pdf(x: np.ndarray) -> np.ndarray:
-    """-|x| - ln 2."""
+    """Return -|x| - ln 2."""
     return -np.abs(x) - np.log(2)
 
 
 def laplace_log_cdf(x: np.ndarray) -> np.ndarray:
-    """Log of P(noise <= x)."""
+    """Return the log of P(noise <= x)."""
     return np.where(x < 0, np.minimum(x, 0) - np.log(2), np.log1p(-0.5 * np.exp(-np.abs(x))))
 
 
 def exponential_log_pdf(x: np.ndarray) -> np.ndarray:
-    """-x on x >= 0."""
+    """Return -x for x >= 0, else -inf."""
     return np.where(x < 0, -np.inf, -x)
 
 
 def exponential_log_cdf(x: np.ndarray) -> np.ndarray:
-    """Log of 1 - e^-x on x >= 0."""
+    """Return the log of 1 - e^-x for x >= 0, else -inf."""
     with np.errstate(divide="ignore"):
         return np.log(-np.expm1(-np.maximum(x, 0)))
 
 
 def laplace_interval(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """P(low < noise <= high) for low <= high, without cancellation in the tails."""
-    # Intervals above 0 are reflected to the lower tail, where differences keep their precision.
+    """Return P(low < noise <= high) for low <= high, without cancellation in the tails."""
+    # Reflect intervals above 0 to the lower tail, where differences keep their precision.
     flip = low > 0
     low, high = np.where(flip, -high, low), np.where(flip, -low, high)
     with np.errstate(invalid="ignore"):

@@ -37,9 +37,9 @@ def _(mechanism: mechanisms.PermuteAndFlip, database, outputs):
 
 
 def _wins_at(answers: np.ndarray, scale: float, noise: str, outputs: np.ndarray) -> np.ndarray:
-    """Log density of "the maximum is t and query i attains it", [num_queries, num_outputs].
+    """Return log densities of "the maximum is t, attained by query i", [num_queries, num_outputs].
 
-    ln f_i(t) + sum over j != i of ln F_j(t).
+    This is ln f_i(t) + sum over j != i of ln F_j(t).
     """
     log_pdf, log_cdf = _NOISES[noise]
     x = (outputs - answers[:, None]) / scale
@@ -50,7 +50,7 @@ def _wins_at(answers: np.ndarray, scale: float, noise: str, outputs: np.ndarray)
 
 
 def _winner(answers: np.ndarray, scale: float, noise: str) -> np.ndarray:
-    """Log P(i has the largest answer + scale * noise), shape [num_queries]."""
+    """Return log P(i has the largest answer + scale * noise), shape [num_queries]."""
     nodes, weights = line_rule(answers, scale, panel_width=4 * scale)
     wins = _wins_at(answers, scale, noise, nodes) + np.log(weights)
     return np.asarray(logsumexp(wins, axis=1))

@@ -61,7 +61,7 @@ def _(mechanism: mechanisms.SubsetSelection, database, outputs):
 
 
 def _unary_chances(mechanism: Unary) -> tuple[float, float]:
-    """Probabilities of a 1: for the true category, and for any other."""
+    """Return the probability of a 1: for the true category, and for any other."""
     epsilon = float(mechanism.epsilon)
     match mechanism:
         case mechanisms.SymmetricUnaryEncoding():
@@ -76,7 +76,7 @@ def _unary_chances(mechanism: Unary) -> tuple[float, float]:
 
 
 def _independent_bits(chances: np.ndarray) -> np.ndarray:
-    """Log P(code) where bit i is set with chances[i]."""
+    """Return log P(code) if bit i is set with probability chances[i]."""
     table = np.zeros(1)
     for chance in chances:
         table = np.concatenate([table + np.log1p(-chance), table + np.log(chance)])

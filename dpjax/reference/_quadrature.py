@@ -1,6 +1,6 @@
-"""Integrals over the whole line of products of Laplace densities and distribution functions.
+"""Integrals over the real line of products of Laplace densities and distribution functions.
 
-Between two neighbouring kinks such an integrand is a sum of exponentials, an entire function, on
+Between two adjacent kinks such an integrand is a sum of exponentials, an entire function, on
 which Gauss-Legendre quadrature converges faster than geometrically. Beyond the outermost kinks it
 is a polynomial in u = e^(-distance / scale) for the largest scale, if that is an integer multiple
 of the other scale (as in every mechanism here), so Gauss-Legendre quadrature in u is exact. All
@@ -12,18 +12,18 @@ from itertools import pairwise
 import numpy as np
 
 NUM_NODES = 64
-"""Nodes of a panel, exact in the tails up to degree 127 in u."""
+"""Number of nodes per panel, exact in the tails up to degree 127 in u."""
 
 
 def line_rule(
     kinks: np.ndarray, tail_scale: float, panel_width: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of a rule for integrals over the whole line.
+    """Return nodes and weights of a quadrature rule for integrals over the real line.
 
     Args:
-        kinks: Where the integrand is not smooth, in any order; at least one.
+        kinks: Points where the integrand is not smooth, in any order; at least one.
         tail_scale: Largest scale of the exponentials in the integrand.
-        panel_width: Largest width of a finite panel; a few times the smallest scale suffices.
+        panel_width: Maximum width of a finite panel; a few times the smallest scale suffices.
 
     Returns:
         Nodes and weights, each of shape [num_nodes].

@@ -1,8 +1,8 @@
 """Exact laws of the sparse vector technique, from the scales of each variant's `Noise`.
 
-Given the threshold's noise z, queries are answered independently, so the probability of an outcome
-is an integral over z of a product of Laplace distribution functions, with kinks where the noisy
-threshold crosses a query's answer. All outcomes share the nodes of one rule.
+Given the noise z of the threshold, queries are answered independently, so the probability of an
+outcome is an integral over z of a product of Laplace distribution functions, with kinks where the
+noisy threshold crosses the answer of a query. All outcomes share the nodes of one rule.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,14 @@ from dpjax.reference._noise import (
 from dpjax.reference._quadrature import line_rule
 
 _MAX_TABLE = 2**24
-"""Largest number of entries of an intermediate table."""
+"""Maximum number of entries in an intermediate table."""
 
 
 class _Rule(NamedTuple):
-    """The integral over the threshold's noise.
+    """The integral over the noise of the threshold.
 
     Attributes:
-        weight: Weights times the noise's density, shape [num_nodes].
+        weight: Weights times the noise density, shape [num_nodes].
         above: P(query i is reported above | z), shape [num_queries, num_nodes].
         below: 1 - above, with the relative precision of small values.
     """
@@ -58,14 +58,14 @@ def _(mechanism: SVT3And4, database, outputs):
 
 
 def _labels(outputs: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The labels of mixed outputs, with 0 for invalid ones, and whether they are valid."""
+    """Return the labels of mixed outputs, with 0 for invalid ones, and whether they are valid."""
     label = outputs[:, 0]
     known = (label == np.floor(label)) & (label >= 0) & (label < size)
     return np.where(known, label, 0).astype(int), known
 
 
 def _outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.ndarray:
-    """The probability of every outcome, in the order of a finite output space."""
+    """Return the probability of every outcome, in the order of a finite output space."""
     noise, most = mechanism.noise, mechanism.max_positives
     excess = answers - float(mechanism.threshold)
     threshold, query, redraw = _scales(mechanism)
@@ -79,7 +79,7 @@ def _outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.n
 
 
 def _scales(mechanism: SparseVector) -> tuple[float, float, float]:
-    """Scales of the noise of the threshold, of queries, and of redrawn thresholds."""
+    """Return the scales of the noise of the threshold, of queries, and of redrawn thresholds."""
     noise, epsilon = mechanism.noise, float(mechanism.epsilon)
     return noise.threshold / epsilon, noise.query / epsilon, noise.redraw / epsilon
 
@@ -95,7 +95,7 @@ def _rule(excess: np.ndarray, threshold: float, query: float) -> _Rule:
 
 
 def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.ndarray:
-    """P(index of the first positive), and P(none) at the end, [num_queries + 1].
+    """Return P(index of the first positive), and P(none) at the end, [num_queries + 1].
 
     One of the two scales must be an integer multiple of the other; excess is [num_queries].
     """
@@ -105,7 +105,7 @@ def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.nd
 
 
 def _patterns(rule: _Rule, most: int) -> np.ndarray:
-    """P(pattern), with bit i for query i, if the variant stops after `most` positives."""
+    """Return P(pattern), with bit i for query i, if the variant stops after `most` positives."""
     num_queries, num_nodes = rule.above.shape
     positives = _positives(num_queries)
     total = np.zeros(2**num_queries)
@@ -129,7 +129,7 @@ def _patterns(rule: _Rule, most: int) -> np.ndarray:
 def _redrawn_patterns(
     excess: np.ndarray, scales: tuple[float, float, float], most: int
 ) -> np.ndarray:
-    """P(pattern) if positives redraw the threshold, as a product over independent stretches."""
+    """Return P(pattern) if positives redraw the threshold: a product over independent stretches."""
     k, (threshold, query, redraw) = len(excess), scales
     # stretch[a, b]: P(b is the first positive | fresh threshold at query a); b = k for none.
     stretch = np.zeros((k + 1, k + 1))
@@ -149,7 +149,7 @@ def _redrawn_patterns(
 
 
 def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
-    """P(pattern) without noise on queries: thresholds between two answers give one pattern."""
+    """Return P(pattern) without query noise: thresholds between two answers give one pattern."""
     cuts = np.concatenate([[-np.inf], np.unique(excess), [np.inf]])
     codes = (excess[None, :] >= cuts[1:, None]) @ (1 << np.arange(len(excess)))
     total = np.zeros(2 ** len(excess))
@@ -158,7 +158,7 @@ def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
 
 
 def _positives(num_queries: int) -> np.ndarray:
-    """Number of bits set in each code, shape [2^num_queries]."""
+    """Return the number of set bits in each code, shape [2^num_queries]."""
     counts = np.zeros(1, int)
     for _ in range(num_queries):
         counts = np.concatenate([counts, counts + 1])
@@ -168,7 +168,7 @@ def _positives(num_queries: int) -> np.ndarray:
 def _mixed(
     mechanism: SparseVector, answers: np.ndarray, index: np.ndarray, v: np.ndarray
 ) -> np.ndarray:
-    """Log density of (index of the first positive, number v reported with it)."""
+    """Return the log density of (index of the first positive, reported number v)."""
     total = np.full(len(v), -np.inf)
     for i in np.unique(index):
         here = index == i
@@ -203,7 +203,7 @@ def _log_integral_up_to(
     ends: np.ndarray,
     scale: float,
 ) -> np.ndarray:
-    """Log of the integral of e^log_integrand from -infinity to each end, by one common rule."""
+    """Return the log integral of e^log_integrand from -infinity to each end, by one common rule."""
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)
     nodes = nodes[order]

@@ -1,8 +1,8 @@
 """Exact privacy of the truncated Laplace and Gaussian mechanisms on [0, 1].
 
 Inputs and outputs lie in [0, 1]; the density of the output is the Laplace or Gaussian kernel
-centred on the input, truncated to [0, 1] and normalised. Both densities are Lipschitz in the output
-and in the input, as the histogram estimators require.
+centered on the input, truncated to [0, 1] and normalized. Both densities are Lipschitz in the
+output and in the input, as the histogram estimators require.
 
 Notation: x input, y output, B scale, sigma, C lipschitz, D input_lipschitz, alpha order,
 Z(x) the mass of the untruncated law on [0, 1].
@@ -24,35 +24,35 @@ from dpjax.inference import check_order
 
 
 class _Truncated:
-    """A law with a kernel about the input; arguments in [0, 1] broadcast."""
+    """A truncated kernel centered on the input; arguments in [0, 1] broadcast."""
 
     def _log_kernel(self, distance: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
-        """Logarithm of the kernel's integral over [0, 1]."""
+        """Return the log integral of the kernel over [0, 1]."""
         raise NotImplementedError
 
     def _divergence(self, p: float, q: float, order: float) -> float:
-        """Renyi divergence of the output at p from the output at q."""
+        """Return the Renyi divergence of the output at p from the output at q."""
         raise NotImplementedError
 
     def log_density(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Log-density of the output y at the input x; arguments in [0, 1] broadcast."""
+        """Return the log density of output y at input x; arguments in [0, 1] broadcast."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         return self._log_kernel(y - x) - self._log_mass(x)
 
     def pair_epsilon(self, x1: float, x2: float) -> float:
-        """The LDP epsilon of one pair, both directions."""
+        """Return the LDP epsilon of one pair, in both directions."""
         # The log-ratio of two kernels is monotone in y, so its extremes are at the ends.
         ends = np.array([0.0, 1.0])
         return float(np.max(np.abs(self.log_density(x1, ends) - self.log_density(x2, ends))))
 
     def pair_renyi(self, x1: float, x2: float, order: float) -> float:
-        """The Renyi level of one pair: the larger direction, of order alpha > 1, in closed form.
+        """Return the Renyi level of one pair: the larger direction, order > 1, in closed form.
 
         Raises:
-            ValueError: `order` is not above 1.
+            ValueError: When `order` is not above 1.
         """
         check_order(order)
         return max(self._divergence(x1, x2, order), self._divergence(x2, x1, order))
@@ -66,8 +66,8 @@ class ExactTruncatedLaplace(_Truncated):
         scale: B > 0.
 
     Raises:
-        TypeError: `scale` is not a number.
-        ValueError: `scale` is not above 0.
+        TypeError: When `scale` is not a number.
+        ValueError: When `scale` is not above 0.
 
     References:
         Gorla et al., Definition II.5 and Table I.
@@ -88,7 +88,7 @@ class ExactTruncatedLaplace(_Truncated):
         return -np.abs(distance) / self.scale - math.log(self.scale)
 
     def cdf(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Probability of an output of at most y at the input x; arguments in [0, 1] broadcast."""
+        """Return the probability of outputs <= y at input x; arguments in [0, 1] broadcast."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         below = np.exp(-(x - np.minimum(y, x)) / self.scale) - np.exp(-x / self.scale)
         above = -np.expm1(-(np.maximum(y, x) - x) / self.scale)
@@ -125,7 +125,7 @@ class ExactTruncatedLaplace(_Truncated):
 
 
 def _log_exponential(low: float, high: float, start: float, slope: float, scale: float) -> float:
-    """Logarithm of the integral of exp((start + slope (y - low)) / scale) over [low, high]."""
+    """Return the log integral of exp((start + slope (y - low)) / scale) over [low, high]."""
     if high <= low:
         return -math.inf
     peak = max(start, start + slope * (high - low)) / scale
@@ -141,8 +141,8 @@ class ExactTruncatedGaussian(_Truncated):
         sigma: Standard deviation before truncation, > 0.
 
     Raises:
-        TypeError: `sigma` is not a number.
-        ValueError: `sigma` is not above 0.
+        TypeError: When `sigma` is not a number.
+        ValueError: When `sigma` is not above 0.
 
     References:
         Gorla et al., Table I.
@@ -155,9 +155,9 @@ class ExactTruncatedGaussian(_Truncated):
         validate.positive(sigma=self.sigma)
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
-        """Logarithm of Z(x); x may lie outside [0, 1]."""
+        """Return the logarithm of Z(x); x may lie outside [0, 1]."""
         x = np.asarray(x, float)
-        # The nearer tail keeps the digits of the difference far outside of [0, 1].
+        # The nearer tail keeps the digits of the difference far outside [0, 1].
         x = np.where(x > 0.5, 1 - x, x)
         near, far = (scipy.special.log_ndtr(-(end - x) / self.sigma) for end in (0, 1))
         return near + np.log1p(-np.exp(far - near))
@@ -166,7 +166,7 @@ class ExactTruncatedGaussian(_Truncated):
         return -((distance / self.sigma) ** 2) / 2 - math.log(self.sigma * math.sqrt(2 * math.pi))
 
     def cdf(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Probability of an output of at most y at the input x; arguments in [0, 1] broadcast."""
+        """Return the probability of outputs <= y at input x; arguments in [0, 1] broadcast."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         low, here = (scipy.special.log_ndtr((end - x) / self.sigma) for end in (0, y))
         return (np.exp(here) - np.exp(low)) / np.exp(self._log_mass(x))

@@ -1,4 +1,4 @@
-"""Exact laws and levels of vectors of sums of Laplace noises."""
+"""Exact laws and levels of vectors of sums of Laplace noise."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def _laplace_entries(noise: np.ndarray, scale: float) -> np.ndarray:
 
 
 def vector_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray) -> float:
-    """The exact supremum of the loss over all outputs, in closed form."""
+    """Return the exact supremum of the loss over all outputs, in closed form."""
     match mechanism:
         case ParallelLaplace():
             distance = mechanism.num_releases * abs(database - neighbor)

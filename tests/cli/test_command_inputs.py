@@ -156,7 +156,7 @@ def test_a_file_that_unpacks_to_very_much(refused, folder, monkeypatch, command)
         (folder / f"{name}.csv.gz").write_bytes(gzip.compress(head + line * 500_000))
     files = ("--samples", "x.csv.gz", "y.csv.gz") if command == "audit" else ("x.csv.gz",)
     said = refused(command, *files)
-    assert "unpack to very many" in said and "DPJAX_MAX_UNPACKED_BYTES" in said
+    assert "unpack to too many" in said and "DPJAX_MAX_UNPACKED_BYTES" in said
 
 
 def test_packed_files_that_are_damaged(refused, folder):

@@ -170,7 +170,7 @@ def test_integers_beyond_int32_are_refused_rather_than_wrapped():
 
 def test_a_last_bit_in_an_entry_that_both_sides_share_is_no_distance():
     assert len(Pairs.of([([0.1 + 0.2, 1.0], [0.3, 2.0])])) == 1
-    with pytest.raises(ValueError, match="must be as far apart in float32"):
+    with pytest.raises(ValueError, match="must keep their distances in float32"):
         Pairs([2.0**24], [2.0**24 + 1])
 
 

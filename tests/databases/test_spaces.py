@@ -208,7 +208,7 @@ def test_pairs_of_numbers_are_pairs_of_arrays():
         (
             lambda: neighbors([1.0], domain=Domain(member=lambda x: False)).proposed(),
             ValueError,
-            "like must have neighbours in the domain",
+            "like must have neighbors in the domain",
         ),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_program_in_a_spec_is_not_run(tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("run", "of the module 'subprocess', which was not allowed"),
+        ("run", "to the module 'subprocess', which was not allowed"),
         ("copied", "must be a dataclass with output_space and sample, or a function"),
         ("number", "or a function, but was 3"),
         ("Plain", "must be a dataclass with output_space and sample"),

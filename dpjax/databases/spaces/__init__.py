@@ -1,4 +1,4 @@
-"""Spaces of neighbouring databases: what a record may be, and which databases are neighbours."""
+"""Spaces of neighboring databases: the domain of a record, and the relation between neighbors."""
 
 from dpjax.databases.spaces._domain import Domain as Domain
 from dpjax.databases.spaces._neighbors import Neighbors as Neighbors

@@ -1,4 +1,4 @@
-"""Databases around an example at which algorithms break: empty, constant, at a bound, doubled."""
+"""Databases near an example that break algorithms: empty, constant, at a bound, doubled."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,14 +10,14 @@ from dpjax.databases.spaces._domain import Domain
 from dpjax.databases.spaces._forms import Record, fields_of, key_of, with_fields
 
 _MOST_RECORDS = 150
-"""Records that are tried as the one that is added or changed."""
+"""Maximum number of records tried as the added or changed one."""
 
 
 class Base(NamedTuple):
-    """A database that neighbours are made of.
+    """A database from which neighbors are made.
 
     Attributes:
-        name: In words.
+        name: Description of the database.
         records: Its records.
     """
 
@@ -28,12 +28,12 @@ class Base(NamedTuple):
 def records_worth_trying(
     seen: Sequence[Record], domain: Domain, rng: np.random.Generator
 ) -> list[Record]:
-    """Records that differ from one of the example in one field, or in all of them at once.
+    """Return records that differ from one of the example in one field, or in all fields.
 
     Args:
         seen: Records of the example.
-        domain: What a record may hold.
-        rng: Draws the combinations of several fields.
+        domain: Domain of a record.
+        rng: Generator that combines values of several fields.
     """
     if not seen:
         return []
@@ -59,13 +59,13 @@ def records_worth_trying(
 def bases_of(
     seen: list[Record], records: Sequence[Record], domain: Domain, fixed: bool
 ) -> list[Base]:
-    """Databases to begin with; the example is the first.
+    """Return the databases from which neighbors are made; the example is the first.
 
     Args:
         seen: Records of the example.
         records: Records worth trying.
-        domain: What a record may hold, and how many there are.
-        fixed: Whether the number of records is that of the example.
+        domain: Domain of a record, and the number of records.
+        fixed: Whether all databases have as many records as the example.
     """
     size = domain.size or len(seen)
     found = [Base("the example", seen)] if len(seen) == size else []
@@ -84,6 +84,6 @@ def bases_of(
 
 
 def short(record: Record) -> str:
-    """A record in a label."""
+    """Return the shortened text of a record, for labels."""
     text = repr(record)
     return text if len(text) <= 30 else f"{text[:27]}..."

@@ -1,4 +1,4 @@
-"""What a record may be: bounds, categories, NaN; and the values at which libraries break."""
+"""The domain of a record: bounds, categories, NaN; and values that break libraries."""
 
 import math
 import sys
@@ -18,25 +18,25 @@ _TEXTS = ("", "new", "a" * 1000, "\u00e9", "0")
 """Values that break samplers, casts, sums and parsers."""
 
 _MOST_SEEN = 20
-"""Values of an example that are tried in other places."""
+"""Maximum number of values of the example tried in other places."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """What a record may hold.
+    """The values that a record may hold.
 
     Attributes:
-        bounds: (low, high) of every number, or a list of such, one for each field; None for any
+        bounds: (low, high) of every number, or a list with one such pair per field; None for any
             finite number.
-        categories: Values that a field without bounds may take; None for any of its kind.
+        categories: Values that a field without bounds may take; None for any value of its kind.
         nan: Whether a real number may be NaN.
         infinite: Whether a real number may be infinite.
-        size: Number of records, where it is fixed.
-        member: Database -> whether it may be given; what it raises is a no.
+        size: Number of records, if it is fixed.
+        member: Function that returns whether a database is allowed; an exception means it is not.
 
     Raises:
-        TypeError, ValueError: Bounds are not increasing, there is no category, or the size is no
-            integer of at least 1.
+        TypeError, ValueError: When bounds are not increasing, there is no category, or the size is
+            not an integer >= 1.
     """
 
     bounds: tuple[float, float] | Sequence[tuple[float, float] | None] | None = None
@@ -59,21 +59,21 @@ class Domain:
             raise BadType(f"member must be a function, but was {self.member!r}.")
 
     def bounds_of(self, field: int) -> tuple[float, float] | None:
-        """Bounds of the numbers of one field."""
+        """Return the bounds of the numbers of one field."""
         if self.bounds is None:
             return None
         places = self._each_bounds()
         return places[0] if len(places) == 1 else places[min(field, len(places) - 1)]
 
     def holds(self, database: Any) -> bool:
-        """Whether a database may be given, by `member`."""
+        """Return whether `member` allows a database."""
         try:
             return self.member is None or bool(self.member(database))
-        except Exception:  # of code of others, which raises for what is outside of its domain
+        except Exception:  # User code may raise for databases outside its domain.
             return False
 
     def has(self, value: Any, field: int = 0) -> bool:
-        """Whether a field may have a value."""
+        """Return whether a field may hold a value."""
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float):
             return self.categories is None or value in self.categories or _is_nan(value)
         if isinstance(value, float) and not math.isfinite(value):
@@ -84,11 +84,11 @@ class Domain:
         return bounds[0] <= value <= bounds[1]
 
     def values(self, seen: Sequence[Any], field: int = 0) -> list[Any]:
-        """Values of one field that are worth trying, none twice.
+        """Return distinct values of one field that are worth trying.
 
         Args:
-            seen: Values of the field in the example, whose kind they share.
-            field: Number of the field.
+            seen: Values of the field in the example, which determine the kind.
+            field: Index of the field.
         """
         kind, bounds = _kind_of(seen), self.bounds_of(field)
         found: list[Any] = list(self.categories or ()) if bounds is None else []
@@ -112,13 +112,13 @@ class Domain:
 
 
 def domain_like(records: Sequence[Any]) -> Domain:
-    """The domain of an example: any finite values, and NaN and infinities if it holds some."""
+    """Return the domain of an example: any finite values; NaN and infinities if it holds them."""
     reals = [v for record in records for v in fields_of(record) if isinstance(v, float)]
     return Domain(nan=any(map(math.isnan, reals)), infinite=any(map(math.isinf, reals)))
 
 
 def _kind_of(seen: Sequence[Any]) -> type | None:
-    """Kind of the values of a field; None for several, or for one of which nothing is known."""
+    """Return the kind of the values of a field; None if it is mixed or unknown."""
     kinds = {bool if isinstance(v, np.bool_) else type(v) for v in seen if v is not None}
     if kinds == {int, float}:
         return float

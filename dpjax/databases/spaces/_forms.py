@@ -1,4 +1,4 @@
-"""Databases of any kind as lists of records, and records as lists of fields."""
+"""Conversion of databases to lists of records, and of records to lists of fields."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ import numpy as np
 from dpjax.core.wording import BadType
 
 Record = Any
-"""A number, a text, a tuple of such, or a dict."""
+"""A number, a text, a tuple of these, or a dict."""
 
 _CHARACTERS = "a 0\n\x00\u00e9\U0001f600"
 """Characters that break parsers."""
@@ -18,10 +18,10 @@ class Form(NamedTuple):
     """The form of a database.
 
     Attributes:
-        name: What it is, in words.
-        records: Database -> list of its records.
-        database: Records -> a database of this form.
-        alphabet: Values of which every record is one; None if it may be anything.
+        name: Description of the form.
+        records: Converts a database to a list of its records.
+        database: Converts records to a database of this form.
+        alphabet: All possible records; None if there is no such list.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Form(NamedTuple):
 
 
 def form_of(like: Any) -> Form:
-    """The form of a database, by an example.
+    """Return the form of an example database.
 
     Args:
         like: A list or tuple of records; an array [records] or [records, fields]; a data frame; a
@@ -39,7 +39,7 @@ def form_of(like: Any) -> Form:
             are its characters; bytes.
 
     Raises:
-        TypeError: It is none of these.
+        TypeError: When it is none of these.
     """
     if isinstance(like, str):
         return Form("text", list, "".join, tuple(sorted({*like, *_CHARACTERS})))
@@ -68,14 +68,14 @@ def form_of(like: Any) -> Form:
 
 
 def fields_of(record: Record) -> list[Any]:
-    """Fields of a record; a record that is no tuple, list or dict has one."""
+    """Return the fields of a record; a record that is not a tuple, list or dict is one field."""
     if isinstance(record, dict):
         return list(record.values())
     return list(record) if isinstance(record, tuple | list) else [record]
 
 
 def with_fields(record: Record, fields: Sequence[Any]) -> Record:
-    """A record of the same kind with other fields."""
+    """Return a record of the same kind with other fields."""
     if isinstance(record, dict):
         return dict(zip(record, fields, strict=True))
     if isinstance(record, tuple | list):
@@ -84,12 +84,12 @@ def with_fields(record: Record, fields: Sequence[Any]) -> Record:
 
 
 def key_of(record: Record) -> Any:
-    """A key by which equal records are equal: NaN is itself, and -0.0 is not 0.0."""
+    """Return a key that is equal for equal records: NaN equals itself, and -0.0 is not 0.0."""
     return tuple((type(field).__name__, repr(field)) for field in fields_of(record))
 
 
 def _each_bit(like: bytes | bytearray) -> tuple[int, ...]:
-    """Bytes of the example, and each with one bit changed; the extreme ones."""
+    """Return the bytes of the example, each with one bit flipped, and the extreme bytes."""
     seen = sorted(set(like[:16]))
     return tuple(sorted({0, 255, *seen, *(byte ^ 1 << bit for byte in seen for bit in range(8))}))
 
@@ -120,7 +120,7 @@ def _frame(like: Any) -> Form:
 
 
 def _are_columns(parts: Sequence[Any]) -> bool:
-    """Whether these are at least two columns of one length, one of them an array."""
+    """Return whether these are at least two columns of one length, with an array among them."""
     if len(parts) < 2 or not any(isinstance(part, np.ndarray) for part in parts):
         return False
     return all(isinstance(part, np.ndarray | list) for part in parts) and (

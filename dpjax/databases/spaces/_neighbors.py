@@ -1,4 +1,4 @@
-"""Pairs of neighbouring databases that are worth trying, and variations of those that promise."""
+"""Proposals of neighboring databases to audit, and variations of promising pairs."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -17,25 +17,25 @@ from dpjax.databases.spaces._forms import Form, Record, fields_of, form_of, key_
 from dpjax.databases.spaces._relations import AddRemove, Relation, Within, relation_of
 
 _MOST_HELD = 4_000_000
-"""Records of all proposed databases together."""
+"""Maximum total number of records of all proposed databases."""
 
 _SMALLEST = 3
-"""Pairs of small databases that a search goes on with whatever they promise."""
+"""Number of small pairs that a search always keeps."""
 
 _AS = ", varied"
-"""Of the label of a pair whose records are no longer those that it names."""
+"""Suffix of the label of a pair whose records have been varied."""
 
 _TRIES = 20
-"""Attempts at a variation that is a neighbour and a member of the domain."""
+"""Maximum attempts to find a variation within the relation and the domain."""
 
 
 class Proposed(NamedTuple):
-    """One pair.
+    """A proposed pair.
 
     Attributes:
         database: The database.
-        neighbor: Its neighbour.
-        label: What was done, in words.
+        neighbor: Its neighbor.
+        label: How the pair was made.
     """
 
     database: Any
@@ -45,17 +45,18 @@ class Proposed(NamedTuple):
 
 @dataclass(frozen=True)
 class Neighbors:
-    """A space of neighbouring databases, searched before the best of its pairs are audited.
+    """A space of neighboring databases, from which an audit searches the best pairs.
 
-    `dpjax.audit` takes it where it takes pairs. No pair outside of the relation or of the domain is
-    ever proposed.
+    `dpjax.audit` accepts it in place of pairs. Every proposed pair is within the relation and the
+    domain.
 
     Attributes:
-        like: A database, of whose form the others are; a number or a vector for `Within`.
-        relation: Which databases are neighbours.
-        domain: What a record may hold; that of the example if None.
-        num_pairs: Pairs of the first proposal, at most.
-        seed: Of the choice among all proposals.
+        like: Example database, which sets the form of the others; a number or a vector for
+            `Within`.
+        relation: Which databases are neighbors.
+        domain: Values that a record may hold; the domain of the example if None.
+        num_pairs: Maximum number of pairs in the first proposal.
+        seed: Seed for choosing among all proposals.
     """
 
     like: Any
@@ -74,16 +75,16 @@ class Neighbors:
         _ = self._form
 
     def proposed(self) -> list[Proposed]:
-        """The pairs to begin with, none twice.
+        """Return the distinct pairs with which a search begins.
 
         Raises:
-            ValueError: There is none.
+            ValueError: When there is none.
         """
         rng = np.random.default_rng(self.seed)
         every = self._of_records(rng) if self.relation.of_records else self._of_values()
         limit = min(self.num_pairs, max(_MOST_HELD // max(2 * self._size, 1), 8))
-        # Some of the first, which are closest to the example, and others from everywhere; before
-        # them the smallest databases, where one record counts most.
+        # Take the smallest databases, where one record counts most; then some of the first, which
+        # are closest to the example; then others at random.
         order = sorted(range(len(every)), key=lambda place: self._records_of(every[place]))
         order = [*order[:_SMALLEST], *range(min(limit // 4, len(every)))]
         order += rng.permutation(len(every)).tolist()
@@ -96,20 +97,20 @@ class Neighbors:
                 break
         if not found:
             raise BadValue(
-                "like must have neighbours in the domain, but of all databases that were tried "
-                f"none was a neighbour of {self.like!r} and a member."
+                "like must have neighbors in the domain, but no database that was tried was a "
+                f"neighbor of {self.like!r} in it."
             )
         return list(found.values())
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """A variation of a pair: other common records, or another record that differs.
+        """Return a variation of a pair: other common records, or another differing record.
 
         Args:
-            pair: That was proposed.
+            pair: A proposed pair.
             seed: Words of the seed.
 
         Returns:
-            The pair, or None if none of several attempts is in the relation and the domain.
+            The pair, or None if no attempt was within the relation and the domain.
         """
         rng = np.random.default_rng([self.seed, *seed])
         vary = self._varied_records if self.relation.of_records else self._varied_values
@@ -121,7 +122,7 @@ class Neighbors:
         return None
 
     def allows(self, database: Any, neighbor: Any) -> bool:
-        """Whether two databases are neighbours in the domain."""
+        """Return whether two databases are neighbors in the domain."""
         sides, domain = (database, neighbor), self._domain
         if not all(map(domain.holds, sides)):
             return False
@@ -144,7 +145,7 @@ class Neighbors:
         return iter([(pair.database, pair.neighbor) for pair in self.proposed()])
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
-        """A few of some pairs whose databases hold the fewest records; none of single values."""
+        """Return a few of the pairs with the fewest records; empty for single values."""
         if not self.relation.of_records:
             return []
         sized = [(sum(len(self._form.records(side)) for side in pair[:2]), pair) for pair in pairs]
@@ -172,19 +173,19 @@ class Neighbors:
         return len(self._form.records(self.like))
 
     def _pair(self, database: Any, neighbor: Any, label: str) -> Proposed | None:
-        """Records as databases of the form, if they differ and are allowed."""
+        """Return records as databases of the form, if they differ and are allowed."""
         if self.relation.of_records:
             try:
                 database, neighbor = map(self._form.database, (database, neighbor))
             except (TypeError, ValueError, OverflowError):
-                return None  # A value that an array or a frame of this type cannot hold.
+                return None  # An array or a frame of this type cannot hold a value.
         same = self._identity(database) == self._identity(neighbor)
         if same or not self.allows(database, neighbor):
             return None
         return Proposed(database, neighbor, label)
 
     def _identity(self, database: Any) -> Any:
-        """What tells databases apart, -0.0 from 0.0 among them."""
+        """Return a key that tells databases apart, including -0.0 from 0.0."""
         records = self._form.records(database) if self.relation.of_records else _entries(database)
         return tuple(map(key_of, records))
 
@@ -194,10 +195,10 @@ class Neighbors:
         return records_worth_trying(self._form.records(self.like), self._domain, rng)
 
     def _of_records(self, rng: np.random.Generator) -> list[tuple[Any, Any, str]]:
-        """Every base with every move, in turns: many kinds of pairs come early."""
+        """Combine every base with every move, interleaved for variety."""
         seen, grows = self._form.records(self.like), isinstance(self.relation, AddRemove)
         tried = self._worth_trying(rng)
-        # Of a fixed size, records can only be changed: one goes and one comes.
+        # With a fixed size, records can only be replaced.
         fixed = self._domain.size is not None or not grows
         count = getattr(self.relation, "distance", 1)
         count = count // 2 if grows and fixed else count
@@ -220,7 +221,7 @@ class Neighbors:
         return [move for _, _, move in ordered]
 
     def _varied_records(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Common records changed, doubled or dropped in both; or another record that differs."""
+        """Change, repeat or drop common records on both sides, or replace the differing record."""
         sides = [self._form.records(side) for side in (pair.database, pair.neighbor)]
         tried = self._tried
         record = self._near(tried[rng.integers(len(tried))], rng)
@@ -242,7 +243,7 @@ class Neighbors:
         return common + ends[0], common + ends[1]
 
     def _near(self, record: Record, rng: np.random.Generator) -> Record:
-        """A record as it is, or with a number between the bounds or scaled by a power of two."""
+        """Return a record unchanged, or with one number redrawn or scaled by a power of two."""
         if self._form.alphabet is not None:
             return record
         fields = fields_of(record)
@@ -296,12 +297,12 @@ def neighbors(
     num_pairs: int = 200,
     seed: int = 0,
 ) -> Neighbors:
-    """Neighbouring databases at which libraries break, for `pairs` of `dpjax.audit`.
+    """Return a space of neighboring databases that break libraries, for `pairs` of `dpjax.audit`.
 
-    Proposes databases that are empty, constant, at a bound, doubled or in another order, and as the
-    record that differs a value at a bound, beside it, huge, tiny, -0.0, NaN or infinite where the
-    domain allows, a new category, an empty text. A search ranks the pairs with few draws each, and
-    varies the best of them.
+    The space proposes databases that are empty, constant, at a bound, doubled or reordered. The
+    differing record holds a value at or beside a bound, huge, tiny, -0.0, NaN or infinite if the
+    domain allows these, a new category, or an empty text. A search ranks the pairs with few draws
+    each and varies the best of them.
 
     Args:
         like: A database that the algorithm accepts: a list of records, an array [records] or
@@ -309,17 +310,17 @@ def neighbors(
             `Within` and `AnyTwo`.
         relation: "add-remove", "change-one", "any", or `AddRemove`, `ChangeOne`, `Within` or
             `AnyTwo` of `dpjax.databases` with a distance.
-        domain: What records may hold: bounds, categories, NaN, size, and a test of membership. If
-            None, any finite values of the kinds of the example.
-        num_pairs: Pairs of the first proposal, at most.
-        seed: Of the choice among all proposals.
+        domain: Values that records may hold: bounds, categories, NaN, size, and a membership test.
+            If None, any finite values of the kinds in the example.
+        num_pairs: Maximum number of pairs in the first proposal.
+        seed: Seed for choosing among all proposals.
 
     Returns:
         The space of pairs.
 
     Raises:
-        TypeError: `like` is of no form that is known, or an argument of another kind.
-        ValueError: A relation is not known, or a number out of range.
+        TypeError: When `like` has an unknown form, or an argument has the wrong type.
+        ValueError: When a relation is unknown, or a number is out of range.
     """
     return Neighbors(like, relation_of(relation), domain, num_pairs, seed)
 
@@ -333,7 +334,7 @@ def _vector(like: Any, entries: Sequence[Any]) -> Any:
 
 
 def _moved(value: Any, relation: Within) -> list[Any]:
-    """Values at the whole distance from one: each entry alone, all, or in turns up and down."""
+    """Return values at the full distance: one entry, all, or alternately up and down."""
     entries = [v.item() if isinstance(v, np.generic) else v for v in _entries(value)]
     whole = all(isinstance(v, int) for v in entries)
     size, distance = len(entries), relation.distance
@@ -354,7 +355,7 @@ def _moved(value: Any, relation: Within) -> list[Any]:
 
 
 def _added(value: float, step: float, whole: bool) -> float:
-    """The number at a step, rounded towards the value where it cannot be met."""
+    """Return value + step, rounded toward the value if it cannot be represented."""
     if whole:
         return value + int(step)
     moved = value + step

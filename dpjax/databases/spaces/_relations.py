@@ -1,4 +1,4 @@
-"""Which databases are neighbours."""
+"""Relations between neighboring databases."""
 
 import math
 from collections import Counter
@@ -17,25 +17,25 @@ _NORMS = ("absolute", "l1", "l2", "linf")
 
 
 class Relation:
-    """A relation between databases; its options are the fields of a frozen dataclass.
+    """A relation between databases; subclasses are frozen dataclasses with options as fields.
 
     Attributes:
-        of_records: Whether it compares records; else numbers, or whole values.
+        of_records: Whether the relation compares records, rather than numbers or whole values.
     """
 
     of_records: bool = True
 
     def holds(self, database: Any, neighbor: Any) -> bool:
-        """Whether two databases, as lists of records or as they are, are neighbours."""
+        """Return whether two databases, given as records or as they are, are neighbors."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class AddRemove(Relation):
-    """One record more or less; the symmetric distance of the multisets is at most `distance`.
+    """Databases whose multisets of records have symmetric distance at most `distance`.
 
     Attributes:
-        distance: Records that are added and removed, at most.
+        distance: Maximum number of records added and removed.
         ordered: Whether the other records keep their order.
     """
 
@@ -57,11 +57,11 @@ class AddRemove(Relation):
 
 @dataclass(frozen=True)
 class ChangeOne(Relation):
-    """The same number of records, `distance` of which differ at most.
+    """Databases of the same size that differ in at most `distance` records.
 
     Attributes:
-        distance: Records that differ, at most.
-        ordered: Whether records are compared place by place (the Hamming distance).
+        distance: Maximum number of differing records.
+        ordered: Whether records are compared by position (the Hamming distance).
     """
 
     distance: int = 1
@@ -84,12 +84,12 @@ class ChangeOne(Relation):
 
 @dataclass(frozen=True)
 class Within(Relation):
-    """Numbers, or vectors of numbers of one length, within a distance of each other.
+    """Numbers, or vectors of one length, within a distance of each other.
 
     Distances are compared exactly, as fractions of the floating-point numbers.
 
     Attributes:
-        distance: At most so far apart, in the norm.
+        distance: Maximum distance in the norm.
         norm: "absolute" for numbers; "l1", "l2" or "linf" for vectors.
     """
 
@@ -134,11 +134,11 @@ _NAMED: dict[str, Relation] = {
 
 
 def relation_of(relation: Relation | str) -> Relation:
-    """A relation, or one by its name.
+    """Return a relation, given itself or its name.
 
     Raises:
-        TypeError: It is neither.
-        ValueError: The name is not known.
+        TypeError: When it is neither.
+        ValueError: When the name is unknown.
     """
     if isinstance(relation, Relation):
         return relation
@@ -152,7 +152,7 @@ def relation_of(relation: Relation | str) -> Relation:
 
 
 def _edits(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """Insertions and deletions that turn one sequence into the other, at least."""
+    """Return the minimum number of insertions and deletions between two sequences."""
     start = 0
     while start < min(len(one), len(other)) and one[start] == other[start]:
         start += 1

@@ -113,7 +113,7 @@ def test_a_zip_bomb(tmp_path, frugal, method, fortran):
             for _ in range(260):
                 file.write(zeros)
     assert (tmp_path / "x.npz").stat().st_size < MEGABYTE
-    with pytest.raises(ValueError, match=r"x\.npz .*unpack to very many.*DPJAX_MAX_UNPACKED_BYTES"):
+    with pytest.raises(ValueError, match=r"x\.npz .*unpack to too many.*DPJAX_MAX_UNPACKED_BYTES"):
         read_samples(tmp_path / "x.npz")
 
 
@@ -210,7 +210,7 @@ def test_a_parquet_bomb(tmp_path, frugal):
     with pq.ParquetWriter(path, pa.schema([("x", pa.int64())]), compression="zstd") as writer:
         for _ in range(1024):
             writer.write_table(pa.table({"x": np.zeros(rows, np.int64)}))
-    with pytest.raises(ValueError, match=r"x\.parquet .*unpack to very many"):
+    with pytest.raises(ValueError, match=r"x\.parquet .*unpack to too many"):
         read_samples(path)
     pq.write_table(pa.table({"x": pa.DictionaryArray.from_arrays([0] * 1000, ["a" * 10**6])}), path)
     with pytest.raises(ValueError, match=r"x\.parquet .*label of too many characters: 1000000"):
