@@ -30,7 +30,7 @@ JitFunction = type(jax.jit(lambda: 0))
 BY_AUDITS = {
     "sources._layouts.search_counts_runs",
     "sources._layouts.confirm_counts_runs",
-    "sources._layouts.sample_block",
+    "sources._layouts.sample_blocks",
     "sources._subject._draw_pilot",
     "methods.local._kernels.mpl_runs",
     "methods.local._kernels.dpl_runs",
@@ -144,7 +144,7 @@ def called(monkeypatch):
         program = kernel.program(*arguments, **static)
         names.add(kernel.__name__)
         lowered(program, *arguments, **static)
-        if kernel.__name__ == "sample_block":
+        if kernel.__name__ == "sample_blocks":
             # Cells are laid by real outputs.
             return program(*arguments, **static)
         if not kernel.__name__.endswith("_counts_runs"):
@@ -172,7 +172,7 @@ STREAMED = Execution(layout="streamed")
 def test_counts_of_events(mechanism, called):
     method = dpjax.Events(num_samples=600, num_confirm=600)
     dpjax.audit(mechanism, method=method, execution=STREAMED)
-    assert called == {"sample_block", "search_counts_runs", "confirm_counts_runs"}
+    assert called == {"sample_blocks", "search_counts_runs", "confirm_counts_runs"}
 
 
 @pytest.mark.parametrize("density", ["binned", "direct"])

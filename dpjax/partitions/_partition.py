@@ -5,11 +5,13 @@ most e^epsilon for all kinds of outputs. No output is dropped: labels that the p
 share a cell, and bins have tails on both sides.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from dpjax.core.types import Plain
+from dpjax.partitions._bins import bins_of
 from dpjax.partitions._cells import Cells
 from dpjax.partitions._region import Box, Region
 from dpjax.partitions._words import describe, is_simpler
@@ -35,16 +37,39 @@ class Partition(Cells):
         rank = np.full(len(self.names) + 1, -1)
         rank[self.boxed] = np.arange(len(self.boxed))
         known = np.minimum(labels, len(self.names))
+        place = rank[known]
+        boxes = ~alone & (place >= 0)
+        if boxes.all():
+            return self.num_alone + self._box(place, values)
         cell = known.astype(np.int64)
-        boxes = ~alone & (rank[known] >= 0)
         # Numbers beside a label that had none in the pilot count as an unseen label.
-        cell[~alone & (rank[known] < 0)] = len(self.names)
-        place = rank[known[boxes]]
-        for column, edges in enumerate(self.edges):
-            bins = np.searchsorted(edges, values[boxes, column], side="right")
-            place = place * (len(edges) + 1) + bins
-        cell[boxes] = self.num_alone + place
+        cell[~alone & (place < 0)] = len(self.names)
+        cell[boxes] = self.num_alone + self._box(place[boxes], values[boxes])
         return cell
+
+    def _box(self, place: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Number the boxes of values [n, d] beside labels, given by their place in `boxed`."""
+        for column, edges in enumerate(self.edges):
+            place = place * (len(edges) + 1) + bins_of(edges, values[:, column])
+        return place
+
+    def narrowed(self, marks: np.ndarray) -> tuple[Self, np.ndarray]:
+        """Drop the edges between cells of equal marks, for counting by mark.
+
+        Args:
+            marks: Integers [size], a mark for each cell.
+
+        Returns:
+            A partition with fewer edges, only good for `index`, and the marks of its cells.
+        """
+        boxes, kept = self.boxes(marks), []
+        for column, edges in enumerate(self.edges):
+            by_bin = np.moveaxis(boxes, column + 1, 0).reshape(len(edges) + 1, -1)
+            changes = (by_bin[1:] != by_bin[:-1]).any(axis=1)
+            kept.append(edges[changes])
+            boxes = np.compress(np.append(True, changes), boxes, axis=column + 1)
+        marks = np.concatenate([marks[: self.num_alone], boxes.ravel()])
+        return replace(self, edges=tuple(kept)), marks
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
         """As `index`, by scores that were fitted without the fold, int [n], of each output."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpjax.core.types import Plain
+from dpjax.partitions._bins import bins_of
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._lay import lay
 from dpjax.partitions._partition import Partition
@@ -64,8 +65,7 @@ class Scored(Partition):
         return self._cell(self.score.values(outputs, fold))
 
     def _cell(self, values: np.ndarray) -> np.ndarray:
-        found = np.searchsorted(self.edges[0], values.astype(np.float64), side="right")
-        return self.num_alone + found
+        return self.num_alone + bins_of(self.edges[0], values.astype(np.float64))
 
     def kind(self, whole: bool) -> str:
         """Describe an output with numbers."""

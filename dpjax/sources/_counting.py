@@ -45,6 +45,20 @@ def halves_of(
     return np.bincount(place, minlength=2 * cells.size).reshape(2, -1)
 
 
+def marks_counter(
+    cells: Partition, marks: NDArray[np.int64], num_marks: int
+) -> Callable[[Outputs], NDArray[np.int64]]:
+    """Return a function that counts outputs by the marks of their cells, int64 [num_marks].
+
+    Args:
+        cells: Partition of the outputs.
+        marks: Integers [cells], below `num_marks`.
+        num_marks: Number of marks.
+    """
+    narrow, of_cells = cells.narrowed(marks)
+    return lambda outputs: np.bincount(of_cells[narrow.index(outputs)], minlength=num_marks)
+
+
 class Tally:
     """What was counted so far in one audit: all that an interrupt leaves, and its progress.
 

@@ -30,7 +30,7 @@ from dpjax.partitions import (
     region_text,
 )
 from dpjax.partitions._scored import fold_of
-from dpjax.sources._counting import Tally, count_halves
+from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._layouts import (
     block_size,
     confirm_counts_runs,
@@ -149,12 +149,12 @@ class OpenedDrawn:
             return self._count_streamed(marked, stops)
         counts = np.zeros((len(runs), 2, num_marks), np.int64)
         for row, (run, pair) in enumerate(zip(runs, pairs, strict=True)):
-            cells, of_run = self._laid[int(pair)].partition, marks[row]
+            counted = marks_counter(self._laid[int(pair)].partition, marks[row], num_marks)
             for side in (0, 1):
                 stop = int(stops[row, side])
                 for batch in self._batches(int(run), pair, side, CONFIRM, stop, first):
                     part = np.zeros((2, num_marks), np.int64)
-                    part[side] = np.bincount(of_run[cells.index(batch)], minlength=num_marks)
+                    part[side] = counted(batch)
                     counts[row] += part
                     self.tally.confirm(part)
         return counts

@@ -31,6 +31,9 @@ _SMALLEST_BLOCK = 128
 _GATHERED_BLOCK = 4096
 """Draws of a block, up to the number of draws at which blocks become as large as they may be."""
 
+_CALL = 2**16
+"""Draws of a compiled call of the gathered layout."""
+
 _MANY = 2**20
 """Draws a side from which blocks are of MAX_BLOCK draws."""
 
@@ -67,35 +70,59 @@ def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
 def first_draws(
     mechanism: Any, words: np.ndarray, database: Any, num_draws: int, size: int, *, first: int = 0
 ) -> np.ndarray:
-    """So many draws of a stream, on the host: the first ones, or those from a block on.
+    """Draw the first outputs of a stream on the host, or those from a block on.
 
     Args:
-        mechanism: As in `sample_block`.
-        words: Of the stream's key.
+        mechanism: As in `sample_blocks`.
+        words: Words of the stream's key, uint32 [2].
         database: One database.
         num_draws: At least 1.
         size: Draws of a block.
         first: Number of the first block.
     """
-    keys = random.fold_words(words, np.arange(first, first - (-num_draws // size)))
-    # As many as are gathered take a second or so.
+    number, most = -(-num_draws // size), max(_CALL // size, 1)
+    keys = random.fold_words(words, np.arange(first, first + number))
+    calls = [keys[start : start + most] for start in range(0, number, most)]
+    # The blocks that fit in memory take about a second.
     with signals_wait():
-        drawn = [sample_block(mechanism, key, database, size=size) for key in keys]
-        return np.concatenate(jax.device_get(drawn))[:num_draws]
+        drawn = [_blocks_of_call(mechanism, call, database, most, size) for call in calls]
+        return np.concatenate(drawn)[:num_draws]
+
+
+def _blocks_of_call(
+    mechanism: Any, words: np.ndarray, database: Any, most: int, size: int
+) -> np.ndarray:
+    """Draw blocks in one compiled call that has room for `most` of them."""
+    room = np.zeros((most, 2), np.uint32)
+    room[: len(words)] = words
+    drawn = sample_blocks(mechanism, room, np.int32(len(words)), database, size=size)
+    blocks = np.asarray(drawn)[: len(words)]
+    return blocks.reshape(-1, *blocks.shape[2:])
 
 
 @jit_by_class(static_argnames=("size",))
-def sample_block(mechanism: Any, words: Array, database: Array, *, size: int) -> Array:
-    """One block of outputs, [size] or [size, d].
+def sample_blocks(
+    mechanism: Any, words: Array, number: Array, database: Array, *, size: int
+) -> Array:
+    """Draw several blocks of outputs, [most, size] or [most, size, d].
 
     Args:
         mechanism: A pytree with `sample(key, database, num_samples)`.
-        words: uint32 [2], those of the block's key.
+        words: uint32 [most, 2], words of the blocks' keys.
+        number: int32, how many of the blocks to draw; others hold 0.
         database: One database.
-        size: Draws of the block.
+        size: Draws of a block.
     """
-    key = jax.random.wrap_key_data(words, impl="threefry2x32")
-    return mechanism.sample(key, database, size)
+
+    def draw(block: Array) -> Array:
+        key = jax.random.wrap_key_data(words[block], impl="threefry2x32")
+        return mechanism.sample(key, database, size)
+
+    def step(block: Array, drawn: Array) -> Array:
+        return drawn.at[block].set(draw(block))
+
+    one = jax.eval_shape(draw, jnp.int32(0))
+    return jax.lax.fori_loop(0, number, step, jnp.zeros((len(words), *one.shape), one.dtype))
 
 
 @jit_by_class(static_argnames=("execution",))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpjax.core import random
 from dpjax.partitions import PILOT, Encoder, Outputs, Partition, Search, as_box, region_text
 from dpjax.partitions._scored import fold_of
-from dpjax.sources._counting import Tally, count_halves
+from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
@@ -183,7 +183,7 @@ class _OpenedOnHost:
     def count(self, marked: Marked) -> NDArray[np.int64]:
         """Counts fresh outputs; see `dpjax.sources.Opened`."""
         pair, (marks,), num_marks = int(marked.pairs[0]), marked.marks, marked.num_marks
-        cells, first = self._laid[pair], marked.first
+        counted, first = marks_counter(self._laid[pair], marks, num_marks), marked.first
         # No clock here: which outputs confirm must not depend on how long they took.
         quotas = [Quota(int(s) - first, self._cut, None) for s in marked.stops(self.num_confirm)[0]]
         sides = [
@@ -196,7 +196,7 @@ class _OpenedOnHost:
             part = np.zeros((2, num_marks), np.int64)
             for side, batch in enumerate(batches):
                 if batch is not None:
-                    part[side] = np.bincount(marks[cells.index(batch)], minlength=num_marks)
+                    part[side] = counted(batch)
             counts[0] += part
             self.tally.confirm(part)
         self.notes += self._stream.notes(pair)

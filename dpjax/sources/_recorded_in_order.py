@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpjax.core.wording import EVENTS, BadValue
 from dpjax.partitions import Encoder, Partition, Search
 from dpjax.partitions._scored import fold_of
-from dpjax.sources._counting import Tally, count_halves
+from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._held import Chunked, Sides, held
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
@@ -161,11 +161,11 @@ class OpenedInOrder:
             ValueError: Outputs before the last ones are asked for.
         """
         assert self._cells is not None and marked.size is not None
-        counts, (of_cells,) = np.zeros((1, 2, marked.num_marks), np.int64), marked.marks
+        counts = np.zeros((1, 2, marked.num_marks), np.int64)
+        counted = marks_counter(self._cells, marked.marks[0], marked.num_marks)
         for place, side in enumerate(self._sides):
             for chunk in side.read(self._first + marked.first - self._gone, marked.size):
-                cells = self._cells.index(self._encoder.encode(chunk))
-                counts[0, place] += np.bincount(of_cells[cells], minlength=marked.num_marks)
+                counts[0, place] += counted(self._encoder.encode(chunk))
                 self.tally.saw(len(chunk))
         self.tally.confirm(counts[0])
         return counts

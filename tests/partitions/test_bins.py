@@ -1,0 +1,54 @@
+"""Bins by a grid of buckets are those of a binary search; dropping edges keeps counts by mark."""
+
+import numpy as np
+import pytest
+
+from dpjax.partitions import lay
+from dpjax.partitions._bins import bins_of
+from dpjax.partitions.outputs import Encoder
+
+RNG = np.random.default_rng(0)
+LAWS = {
+    "smooth": RNG.laplace(size=3000),
+    "heavy": RNG.standard_cauchy(3000),
+    "huge": 1e300 * RNG.normal(size=3000),
+    "tiny": 1e-310 * RNG.normal(size=3000),
+    "many scales": np.exp(50 * RNG.normal(size=3000)),
+    "lattice": RNG.integers(0, 500, 3000).astype(float),
+    "one place": 1e9 + 1e-7 * RNG.integers(0, 9, 3000),
+}
+
+
+@pytest.mark.parametrize("number", [2, 9, 60, 400])
+@pytest.mark.parametrize("law", LAWS)
+def test_equals_a_binary_search(law, number):
+    edges = np.unique(RNG.choice(LAWS[law], number))
+    beside = [np.nextafter(edges, -np.inf), edges, np.nextafter(edges, np.inf)]
+    far = [np.inf, -np.inf, 0.0, -0.0, 1.7e308, -1.7e308, 5e-324]
+    values = np.concatenate([LAWS[law], *beside, far])
+    np.testing.assert_array_equal(
+        bins_of(edges, values), np.searchsorted(edges, values, side="right")
+    )
+
+
+def test_infinite_edges():
+    edges = np.append(np.linspace(-1, 1, 50), np.inf)
+    values = np.concatenate([np.linspace(-2, 2, 900), [np.inf, -np.inf]])
+    np.testing.assert_array_equal(
+        bins_of(edges, values), np.searchsorted(edges, values, side="right")
+    )
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_dropped_edges_keep_counts_by_mark(dimension):
+    encoder = Encoder("the test")
+    sides = [RNG.normal(size=(4000, dimension)) for _ in range(2)]
+    sides[0][:50, 0] = np.nan
+    pilots = [encoder.encode(side) for side in sides]
+    cells = lay(pilots, encoder.names)
+    # Nine bins of the first number share a mark; a second number does not matter.
+    marks = np.nan_to_num(cells.positions()[0] // 9).astype(int) % 3
+    narrow, of_cells = cells.narrowed(marks)
+    assert narrow.size < cells.size
+    for outputs in pilots:
+        np.testing.assert_array_equal(of_cells[narrow.index(outputs)], marks[cells.index(outputs)])
