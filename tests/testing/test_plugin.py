@@ -173,7 +173,7 @@ def test_every_audit_of_a_second_run_has_an_equal_share(tmp_path):
     assert [name for name, _ in rows] == [file + name for name in names]
     # What goes on around an audit is paid as well, here next to nothing.
     assert all(9.8 < seconds <= 10.0 for _, seconds in rows)
-    assert rest[0].startswith("detectable: ") and not any("budget" in line for line in rest)
+    assert rest[0].startswith("bound: lower bound; ") and not any("budget" in line for line in rest)
 
 
 def test_junit_has_every_audit_as_json(tmp_path):

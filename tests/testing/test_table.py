@@ -15,7 +15,7 @@ def row(**changes):
 def test_a_budget_that_was_too_small_is_named():
     rows = [row(fewest=True)] * 4 + [row()]
     assert list(table(rows, 3.0))[-1] == (
-        "budget 3 s, spent 44 s: 4 of 5 audits got only the fewest draws"
+        "budget 3 s, spent 44 s: 4 of 5 audits had only the minimum number of draws"
     )
     for lines in (table(rows, None), table([row()], 3.0)):
         assert not any("budget" in line for line in lines)
