@@ -18,7 +18,7 @@ _KNOWN_SECONDS = 1.0, 20.0
 """Seconds until the pace is known, and until apparently short work is announced."""
 
 _LONG_SECONDS = 60.0
-"""Duration of work from which it is announced, in seconds."""
+"""Minimum duration of announced work, in seconds."""
 
 
 class _State:

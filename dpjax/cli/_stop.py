@@ -14,7 +14,7 @@ from typing import NoReturn, TextIO
 from dpjax.core.errors import neutral
 
 Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | None
-"""Return value of `signal.getsignal`."""
+"""Type of the value that `signal.getsignal` returns."""
 
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -40,7 +40,7 @@ class Stop:
 
     @property
     def exit_code(self) -> int:
-        """Exit code of a shell for a command that a signal ended, even if it had finished."""
+        """Exit code that shells give a command ended by a signal, even if it had finished."""
         return 128 + (self.signal or signal.SIGINT)
 
 

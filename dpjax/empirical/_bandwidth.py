@@ -54,7 +54,7 @@ class VariableBandwidth:
     def __str__(self) -> str:
         """Describe the rule."""
         factor = "likeliest factor" if self.factor is None else f"{self.factor:.4g}"
-        return f"{factor} times a nearest-neighbour distance"
+        return f"{factor} times a nearest-neighbor distance"
 
 
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:

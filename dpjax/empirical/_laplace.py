@@ -29,7 +29,7 @@ class LaplacePieces(Pieces):
     gap: np.ndarray
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q left of the crossing of `level` by the log ratio, [2, k]."""
+        """Return the masses [2, k] of p and q left of where the log ratio crosses `level`."""
         a, b = self.from_left[:, row, piece], self.from_right[:, row, piece]
         h = self.gap[row, piece]
         # A zero of (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s). At a crossing the two

@@ -97,7 +97,7 @@ class MixturePieces(Pieces):
         return max(self.errors, default=0.0)
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q left of the crossing of `level` by the log ratio, [2, k]."""
+        """Return the masses [2, k] of p and q left of where the log ratio crosses `level`."""
         del row
         width = np.diff(self.nodes)[piece]
         ends = np.stack([self.left[0, piece], self.right[0, piece]])
@@ -145,7 +145,7 @@ def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
 
 
 def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
-    """Return nodes about every center, as fine as its bandwidth needs; windows share nodes."""
+    """Return nodes around every center, spaced by its bandwidth; overlapping windows share them."""
     centers = np.concatenate([first.centers, second.centers])
     bandwidths = np.concatenate([first.bandwidths, second.bandwidths])
     # Round bandwidths down to powers of 2, so that kernels of similar width share one lattice.

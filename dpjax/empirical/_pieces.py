@@ -36,7 +36,7 @@ class Pieces:
         return 0.0
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return masses of p and q left of where l crosses `level` in each (row, piece), [2, k]."""
+        """Return the masses [2, k] of p and q left of where l crosses `level` in each piece."""
         raise NotImplementedError("A constant log ratio crosses nothing.")
 
 

@@ -87,7 +87,7 @@ def _exceeds(delta: _Delta, tolerance: float) -> Callable[[float], bool]:
 def _blocks(
     samples: QuerySamples, rows: np.ndarray, density: Density, num_epsilons: int
 ) -> Iterator[tuple[np.ndarray, _Delta]]:
-    """Yield blocks of individuals with their deltas; only closed forms take many at a time."""
+    """Yield blocks of individuals with their deltas; closed forms allow several per block."""
     full, without = samples.full, samples.without
     if full.shape[1] == 1 and density.kernel == "laplace" and density.scales:
         num_pieces = 2 * len(full) + 1

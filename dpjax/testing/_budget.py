@@ -84,7 +84,7 @@ def audit_within(
 
     Pilots measure the time of draws and the fixed costs. They use their own key and their results
     are discarded, so the audit does not depend on earlier draws. Only the first pilot compiles. If
-    it leaves no time for another and was as large as the smallest audit, it is the audit itself.
+    it leaves no time for another and is as large as the smallest audit, its result is returned.
 
     Args:
         seconds: Total time, including pilots and compilation.

@@ -16,7 +16,7 @@ class Measured(TypedDict):
     Attributes:
         mechanism: Name of the mechanism.
         notion: Notion as on the command line, such as "renyi:8".
-        delta: Delta of epsilon; 0 for other notions.
+        delta: Delta of (epsilon, delta)-privacy; 0 for other notions.
         claim: A level, a curve, or None.
         lower_bound: Lower bound on the level.
         detectable: Level that the audit could have refuted; None if unknown.
