@@ -1,4 +1,4 @@
-"""The command line. `main` is the entry point; commands are one file each."""
+"""The command line. `main` is the entry point; each command has its own module."""
 
 import os
 import signal
@@ -11,14 +11,14 @@ from dpjax.cli._supervise import is_foreign, supervise
 
 
 def main() -> None:
-    """Runs the command line; exits with a code of the table in the README."""
+    """Run the command line; exit with a code from the table in the README."""
     with_own = threading.current_thread() is threading.main_thread() and (
         signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )
     if with_own:
         signal.signal(signal.SIGINT, _leave)
     try:
-        # Before anything heavy is imported, so that the process that waits stays small.
+        # Before any heavy import, so that the waiting process stays small.
         report = supervise() if is_foreign(sys.argv[1:]) else None
         code, left = _run()
     finally:
@@ -43,7 +43,7 @@ def _run() -> tuple[int, bool]:
         say(f"error: the command line needs {error.name}: pip install 'dpjax[cli]'.")
         return 2, False
     except BaseException:
-        # Here, as Python's own exit code would be that of a violated claim.
+        # Python's own exit code would be that of a violated claim.
         import traceback
 
         traceback.print_exc()

@@ -1,4 +1,4 @@
-"""The typer application: all commands, one way to fail, one place for the machine's settings."""
+"""The typer application: all commands, error handling and process settings."""
 
 import os
 import sys
@@ -41,11 +41,11 @@ _EXAMPLES = (
 def application(
     commands: Collection[str] = COMMANDS, codes: list[int] | None = None
 ) -> typer.Typer:
-    """The application.
+    """Return the typer application.
 
     Args:
-        commands: Those that it has; only their modules are imported.
-        codes: Gets the exit code of the command that runs.
+        commands: Commands to include; only their modules are imported.
+        codes: Receives the exit code of the command that runs.
     """
     codes = [] if codes is None else codes
     app = typer.Typer(
@@ -77,7 +77,7 @@ def _version(asked: bool) -> None:
 
 
 def _cache_of_user() -> str:
-    """The default cache folder; empty if the user has no home, as in some containers."""
+    """Return the default cache folder; empty if the user has no home, as in some containers."""
     try:
         return str(Path.home() / ".cache" / "dpjax" / "xla")
     except RuntimeError:
@@ -97,17 +97,17 @@ def configure(
         False, "--x64", help="Compute in float64 instead of float32.", metavar=""
     ),
 ) -> None:
-    """Settings of the process, made before anything is compiled."""
+    """Configure the process before anything is compiled."""
     settings: dict[str, bool | str | float] = {"jax_enable_x64": True} if x64 else {}
-    # Only here: a library must not decide where its user's process keeps compiled code.
+    # Only here: a library must not decide where its users keep compiled code.
     chosen = (os.environ.get(name) for name in ("DPJAX_CACHE_DIR", _CACHE.upper()))
     cache = next((path for path in chosen if path is not None), _cache_of_user())
     if cache:
         settings[_CACHE] = cache
-        # Also what compiles fast: to read it back takes a tenth of that.
+        # Also cache what compiles fast, since reading it back takes a tenth of the time.
         settings["jax_persistent_cache_min_compile_time_secs"] = 0.0
     for name, value in settings.items():
-        # jax reads it where a command imports it, and so do the worker processes of a sweep.
+        # jax reads these when a command imports it, and so do the worker processes of a sweep.
         os.environ[name.upper()] = str(value)
         if "jax" in sys.modules:
             sys.modules["jax"].config.update(name, value)
@@ -116,11 +116,11 @@ def configure(
 def run() -> int:
     """Run a command and return its exit code.
 
-    Bad input becomes one sentence on standard error and exit code 2. Any other error keeps its
+    Invalid input becomes one sentence on standard error and exit code 2. Any other error keeps its
     traceback and exits with 3: Python's own 1 would read as a violated claim.
     """
     words = sys.argv[1:]
-    # Others than the one that was named need not be imported, and none for the version.
+    # Only the named command is imported, and none for the version.
     named = next((word for word in words if word in COMMANDS), None)
     commands = COMMANDS if named is None else (named,)
     codes: list[int] = []
@@ -128,10 +128,10 @@ def run() -> int:
         try:
             try:
                 application(() if words == ["--version"] else commands, codes)(prog_name="dpjax")
-            except SystemExit as ended:  # as typer ends, which knows of help and of bad options
+            except SystemExit as ended:  # typer exits this way after help and bad options
                 codes = codes or [ended.code if isinstance(ended.code, int) else 0]
             finally:
-                # Here, where what cannot be written is bad input, and not when Python ends.
+                # Flush here, so that a failed write is reported as bad input.
                 sys.stdout.flush()
         except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
             options = {} if named is None else options_of(_module(named).TABLE)

@@ -29,16 +29,16 @@ _TERMS = ("confidence", "num_claims", "distance", "key")
 
 
 def command(**given: Value) -> int:
-    """Audits a mechanism: a confidence bound on its level of privacy, with a witness.
+    """Audit a mechanism: report a confidence bound on its privacy level, with a witness.
 
-    Exits with 0 if the claim is not refuted or none was given, 1 if it is violated, 2 on bad input
-    (a refuted assumption and doubtful outputs among it), 3 on an error of dpjax itself, 130 or 143
-    where a signal stopped it. A file that cannot be written afterwards changes no exit code.
+    The exit code is 0 if the claim is not refuted or none is given, 1 if it is violated, 2 for bad
+    input, refuted assumptions and doubtful outputs, 3 for an error of dpjax itself, and 130 or 143
+    after a signal. Failing to write a file afterwards does not change the exit code.
     """
     written = written_of(given)
     source = source_of(written)
     files = Files.of(written)
-    # Known only while the progress is shown, which tells of it.
+    # Known only while progress is shown, which announces it.
     subject: Value = None
 
     def announce(total: int, seconds: str) -> str:
@@ -71,13 +71,13 @@ def command(**given: Value) -> int:
 
 
 def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
-    """What is said before long work: how much it is, and what would shorten it."""
+    """Return the announcement of long work: its size, and how to shorten it."""
     if source not in ("host", "command"):
         return f"{total:,} outputs take about {seconds} in all."
     calls = -(-total // subject.batch_size) if subject.batched else total
     said = f"{total:,} outputs by {calls:,} calls of {subject.name} take about {seconds} in all"
     if subject.time_limit is not None:
-        # The time of all outputs that were asked for says nothing of an audit that stops before.
+        # The time of all requested outputs is irrelevant if the audit stops before.
         return (
             f"{subject.name} is called for at most {total:,} outputs, until --time-limit "
             f"{subject.time_limit:g} (seconds) is over."

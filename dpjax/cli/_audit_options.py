@@ -1,4 +1,4 @@
-"""The options of `dpjax audit`: its own, and those that sources, methods and notions declare."""
+"""Options of `dpjax audit`: its own, and those declared by sources, methods and notions."""
 
 import copy
 from pathlib import Path
@@ -43,7 +43,7 @@ _GIVEN = ("samples", "one_run")
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
 NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
 OWNERS = SOURCES, NOTIONS, METHODS
-"""Sources, notions and methods: name -> how the command line chooses it."""
+"""Flag that selects each source, notion and method."""
 
 FUNCTION = "FILE.py:NAME"
 _KINDS = {
@@ -56,11 +56,11 @@ _KINDS = {
     "float | str": (str, number_or_text),
     "int | str": (str, integer_or_text),
 }
-"""Type of a field -> type that typer reads, and parser of the value."""
+"""Type for typer and parser of the value, by type of the field."""
 
 
 def _in_panel(row: Row) -> Row:
-    """The row, shown in the help beside the others of its methods, or else of its sources."""
+    """Return the row with its help panel: that of its methods, or else of its sources."""
     info = copy.copy(row.info)
     for known in OWNERS:
         of = [known[owner] for owner in known if owner in row.owners]
@@ -70,7 +70,7 @@ def _in_panel(row: Row) -> Row:
 
 
 def _together(options: list[str]) -> str:
-    """Options in one line, such as "--method events and local": a name is said once."""
+    """Join options, such as "--method events and local": a repeated flag is written once."""
     flags = {option.rpartition(" ")[0] for option in options}
     if len(flags) > 1 or "" in flags:
         return listed(options)
@@ -78,10 +78,10 @@ def _together(options: list[str]) -> str:
 
 
 def _declared_row(fields: dict[str, Option]) -> Row:
-    """The row of an option that one or more classes declare.
+    """Return the row of an option that one or more classes declare.
 
     Args:
-        fields: Owner -> its field; the first with a help says how it is written.
+        fields: Fields by owner; the first one with a help text defines the option.
     """
     first = next(field for field in fields.values() if field.help)
     kind, parser = _KINDS[first.kind]
@@ -96,7 +96,7 @@ def _declared_row(fields: dict[str, Option]) -> Row:
         each = [f"{default} of {of[owner]}" for owner, default in defaults.items()]
         same = len({*defaults.values()}) == 1 and len(defaults) == len(fields)
         text += f" Default: {next(iter(defaults.values())) if same else ', '.join(each)}."
-    # A leading blank is click's way to write an option that turns something off.
+    # A leading blank is click's notation for an option that turns something off.
     flags = [first.flag.replace("/", " /", first.flag.startswith("/"))] if first.flag else []
     only = [owner for field in fields.values() for owner in field.only]
     return option(
@@ -111,13 +111,13 @@ def _declared_row(fields: dict[str, Option]) -> Row:
 
 
 def _naming_row(text: str, metavar: str) -> Row:
-    """The row of the option that names a source, with a text for each word of the metavar."""
+    """Return the row of the option that names a source, with one value per word of the metavar."""
     kind = tuple[str, str] if " " in metavar else str
     return option(kind, text, metavar=metavar or None)
 
 
 def _declared_rows() -> Table:
-    """The rows of all options that are declared, by the names of their fields."""
+    """Return the rows of all declared options, by field name."""
     found: dict[str, dict[str, Option]] = {}
     for owner, kind in (DECLARED_SOURCES | DECLARED_NOTIONS | DECLARED_METHODS).items():
         for field in kind.options:
@@ -130,7 +130,7 @@ def _said(method: Declared) -> str:
 
 
 def mechanisms_like(incomplete: str) -> list[str]:
-    """What a shell offers for a mechanism."""
+    """Return shell completions for a mechanism."""
     from dpjax.mechanisms import CATALOGUE
 
     return [name for name in CATALOGUE if name.startswith(incomplete)]
@@ -141,7 +141,7 @@ _NAMED_NOTIONS = [
     for notion in DECLARED_NOTIONS.values()
 ]
 
-# Without a default of their own: what is not given is left to `dpjax.audit` and its objects.
+# No defaults here: `dpjax.audit` and its objects provide them.
 _ROWS: Table = {
     "mechanism": argument(
         str,
@@ -164,25 +164,24 @@ _ROWS: Table = {
     ),
     "claim": option(
         str,
-        "The level that is claimed, in the notion's unit; of a curve, and of epsilon, also its "
-        "points as JSON, [[epsilon, delta], ...] (trade-off: [[level, error], ...]), or a file of "
-        "such JSON.",
+        "The claimed level, in the notion's unit. For a curve, and for epsilon, also its points as "
+        "JSON, [[epsilon, delta], ...] (trade-off: [[level, error], ...]), or a file of such JSON.",
         metavar="NUMBER|JSON|FILE",
         parser=number_or_text,
     ),
     "notion": option(
         str,
-        f"What is bounded, epsilon if not given: {', '.join(_NAMED_NOTIONS)}.",
+        f"The privacy notion, epsilon by default: {', '.join(_NAMED_NOTIONS)}.",
         choices=[name.partition(":")[0] + ":" * (":" in name) for name in _NAMED_NOTIONS],
     ),
     "distance": option(
-        int, "Records in which the databases of each pair differ; bounds are of one. Default: 1."
+        int, "Records in which the databases of each pair differ; bounds are for one. Default: 1."
     ),
     "confidence": option(
-        float, "Of the bounds of all --num-claims audits together. Default: 0.999."
+        float, "Confidence of the bounds of all --num-claims audits together. Default: 0.999."
     ),
     "num_claims": option(
-        int, "How many audits' bounds shall hold together with the confidence. Default: 1."
+        int, "Number of audits whose bounds hold together with the confidence. Default: 1."
     ),
     "key": option(int, "The same key gives the same result. Default: 0."),
     "as_json": AS_JSON,
@@ -197,30 +196,32 @@ _ROWS: Table = {
         metavar="NAME=VALUE",
         owners=("mechanism",),
     ),
-    "num_outcomes": option(int, "It returns outcomes 0..NUM_OUTCOMES - 1.", owners=("function",)),
+    "num_outcomes": option(
+        int, "The function returns outcomes 0..NUM_OUTCOMES - 1.", owners=("function",)
+    ),
     "pairs": option(
         str,
-        "Neighbouring databases: JSON such as '[[0, 1]]', or a file of such JSON, or npz.",
+        "Neighboring databases: JSON such as '[[0, 1]]', or a file of such JSON, or npz.",
         metavar="JSON|FILE",
         owners=tuple(name for name in SOURCES if name not in _GIVEN),
     ),
     "column": option(
         list[str],
-        "The column of the outputs, by name or number from 0; several, with commas between them, "
-        "are one vector.",
+        "The column of the outputs, by name or number from 0; several, separated by commas, form a "
+        "vector.",
         metavar="NAME,...",
         owners=("samples",),
     ),
     "column_y": option(
         str,
-        "The column of Y, where it differs from that of X.",
+        "The column of Y, if it differs from that of X.",
         metavar="NAME,...",
         owners=("samples",),
     ),
     "resume": option(
         Path,
-        "A JSON file of `--json`, or a report, of a sequential audit that goes on; its claim, key "
-        "and other terms stay.",
+        "The JSON file of `--json`, or the report, of a sequential audit to continue; its claim, "
+        "key and other terms stay the same.",
         owners=("sequential",),
     ),
     "score": option(
@@ -239,14 +240,14 @@ TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
 
 
 def source_of(written: dict[str, Value]) -> str:
-    """The source that is audited; the method that is usual for it is written where none was.
+    """Return the audited source; if no method is named, add the usual one of the source.
 
     Args:
-        written: Parameter -> value, of those that were written on the command line.
+        written: Values of the parameters given on the command line.
 
     Raises:
-        ValueError: Not one source was named, a method or notion is unknown, or an option is for
-            other sources, methods or notions.
+        ValueError: When not exactly one source is named, a method or notion is unknown, or an
+            option belongs to other sources, methods or notions.
     """
     named = [source for source in SOURCES if source in written]
     if len(named) != 1:
@@ -270,7 +271,7 @@ def source_of(written: dict[str, Value]) -> str:
 
 
 def declared_values(kind: Declared, written: Given) -> dict[str, Value]:
-    """Field -> value, of the options of a class that were written."""
+    """Return the given values of the options of a class, by field."""
     from dpjax.core import validate
 
     values = {}

@@ -1,7 +1,7 @@
-"""Options that dataclasses declare on their fields, read from the source: help waits for no jax.
+"""Options declared on the fields of dataclasses, read from source code.
 
-`dataclasses.fields` has them too, but only once the classes and all that they compute with have
-been imported, which takes longer than the help itself.
+`dataclasses.fields` has them too, but only after importing the classes and their dependencies,
+which takes longer than the help itself.
 """
 
 import ast
@@ -28,17 +28,17 @@ class Option(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """A dataclass as its source declares it.
+    """A dataclass as declared in its source.
 
     Attributes:
-        name: On the command line and in recipes, "" if it has none.
+        name: Name on the command line and in recipes; "" if it has none.
         title: First line of the docstring.
         required: Fields without a default.
-        options: Fields that are options, in their order; those of a base if it has none of its own.
+        options: Fields that are options, in order; those of a base class if it has none itself.
         bounded: Whether it is a method that states a bound.
-        asked: Help of a source's own option, and what stands for each of its values there; "" if
-            the command line cannot name it.
-        usual_method: Method that audits a source where none is named.
+        asked: Help of a source's own option, and the metavar of its values; "" if the command line
+            cannot name it.
+        usual_method: Default method for a source.
     """
 
     name: str
@@ -58,7 +58,7 @@ def _source(module: str) -> str:
 
 
 def _imported(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
-    """A module's tree, and its names from elsewhere with the module and the name there."""
+    """Return the tree of a module, and its imported names with their module and original name."""
     tree = ast.parse(_source(module))
     return tree, {
         alias.asname or alias.name: (node.module or "", alias.name)
@@ -70,11 +70,11 @@ def _imported(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
 
 @cache
 def registered(package: str, table: str) -> tuple[Declared, ...]:
-    """The classes that a table of a package names, in their order.
+    """Return the classes that a table of a package lists, in order.
 
     Args:
-        package: Such as "dpjax.methods".
-        table: Such as "METHODS", in which the classes stand by their imported names.
+        package: Package, such as "dpjax.methods".
+        table: Name of the table, such as "METHODS", which holds classes by their imported names.
     """
     tree, places = _imported(package)
     for node in tree.body:
@@ -89,17 +89,17 @@ def registered(package: str, table: str) -> tuple[Declared, ...]:
 
 @cache
 def declared(module: str, name: str) -> Declared:
-    """What a class declares.
+    """Return the declaration of a class.
 
     Args:
-        module: The module that has it, or a package that imports it from there.
+        module: The module that defines it, or a package that imports it from there.
         name: Name of the class.
     """
     source = _source(module)
     start = re.search(rf"^class {name}\b.*\n", source, re.M)
     if start is None:
         return declared(*_imported(module)[1][name])
-    # Only its head is parsed, which is a small part of most files.
+    # Parse only the head of the class, which is a small part of most files.
     end = _END_OF_HEAD.search(source, start.end())
     (body,) = ast.parse(source[start.start() : end.start() if end else None]).body
     assert isinstance(body, ast.ClassDef)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
-"""Option of --noise -> argument of `calibrate_noise`."""
+"""Arguments of `calibrate_noise`, by parameter of the command."""
 
 _PANEL = ("database", "individual", "missing")
 _DENSITY = ("kernel", "bandwidth")
@@ -45,7 +45,7 @@ TABLE: Table = {
     "num_buckets": option(int, "Buckets of the adversary's answer.", default=2),
     "uncertainty": option(
         bool,
-        "Also the standard error of delta, from estimates without one database each.",
+        "Also the standard error of delta, from estimates without each database in turn.",
         "--uncertainty",
         default=False,
     ),
@@ -58,7 +58,7 @@ TABLE: Table = {
     "noise": option(float, "Also calibrate noise that reaches this epsilon."),
     "noise_kind": option(str, "With --noise: laplace (default) or deconvolution."),
     "noise_rule": option(
-        str, "With --noise, what its scale rests on: wasserstein (default), smallest or hausdorff."
+        str, "With --noise: rule for its scale, wasserstein (default), smallest or hausdorff."
     ),
     "sensitivity": option(
         float,
@@ -80,7 +80,7 @@ EXAMPLES = (
 
 
 def command(**given: Value) -> None:
-    """Estimates what a query gives away about each individual, from the data alone."""
+    """Estimate what a query reveals about each individual, from the data alone."""
     noise, report = given["noise"], given["report"]
     noise_options = {_NOISE[name]: value for name, value in chosen(given, _NOISE).items()}
     if noise is None and noise_options:

@@ -1,4 +1,4 @@
-"""How an audit ends: its result is printed and written, and its verdict becomes the exit code."""
+"""The end of an audit: printing and writing the result, and the exit code of the verdict."""
 
 import dataclasses
 from collections.abc import Callable
@@ -21,11 +21,11 @@ _COLORS = {
     "assumption refuted": "bold yellow",
     "doubtful": "bold yellow",
 }
-"""Verdict -> style of its word on a terminal; others are bold."""
+"""Styles of verdicts on a terminal; others are bold."""
 
 
 class Files(NamedTuple):
-    """Files that a command writes besides what it prints, or None.
+    """Optional output files of a command.
 
     Attributes:
         plot: A figure.
@@ -41,14 +41,14 @@ class Files(NamedTuple):
 
     @classmethod
     def of(cls, given: Given) -> "Files":
-        """Those that were named, checked before anything is drawn.
+        """Return the named files, after checks that precede the drawing.
 
         Args:
-            given: Parameter of the command -> value.
+            given: Values by parameter of the command.
 
         Raises:
-            ValueError: The suffix of a file is not known.
-            OSError: A file cannot be written.
+            ValueError: When the suffix of a file is unknown.
+            OSError: When a file cannot be written.
         """
         files = cls(**{name: given.get(name) for name in cls._fields})
         if files.plot is not None:
@@ -68,16 +68,15 @@ class Files(NamedTuple):
 
 
 def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | None = None) -> int:
-    """Prints the result and writes its files, and returns the verdict's exit code.
+    """Print the result, write its files, and return the exit code of the verdict.
 
-    What cannot be written is said: the verdict is known by then, and must not be lost to a folder,
-    nor changed by it.
+    A failure to write is reported but does not change the exit code, since the verdict is known.
 
     Args:
-        result: Of an audit.
-        as_json: Whether it is printed as JSON.
-        files: To be written.
-        place: Of what was audited, where that is known.
+        result: Result of an audit.
+        as_json: Whether to print JSON.
+        files: Files to write.
+        place: Place of the audited code or file, if known.
     """
     from dpjax.core.files import write_whole
     from dpjax.results import NO_CLAIM, NOT_REFUTED, VIOLATED
@@ -112,7 +111,7 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
 
 
 def _print(result: "AuditResult") -> None:
-    """Prints a result; a terminal shows its verdict in color."""
+    """Print a result; a terminal shows its verdict in color."""
     from rich.console import Console
     from rich.text import Text
 
@@ -129,7 +128,7 @@ def _print(result: "AuditResult") -> None:
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":
-    """The result, whose sentences speak of the options of `dpjax audit`."""
+    """Return the result with sentences in terms of the options of `dpjax audit`."""
     from dpjax.cli._audit_options import TABLE
 
     options = options_of(TABLE)

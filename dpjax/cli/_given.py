@@ -1,4 +1,4 @@
-"""What is named on the command line: a function, pairs of databases, standard input."""
+"""Inputs named on the command line: functions, pairs of databases, standard input."""
 
 import importlib
 import json
@@ -8,21 +8,21 @@ from pathlib import Path
 from dpjax.cli._table import Value
 
 _BEGINNINGS = {b"\x93NUMPY": ".npy", b"PK\x03\x04": ".npz", b"PAR1": ".parquet"}
-"""First bytes of a file -> suffix of its format."""
+"""Suffixes of formats, by the first bytes of a file."""
 
 _PART = 2**20
-"""Bytes of standard input that are read at once."""
+"""Bytes of standard input read at once."""
 
 
 def function_of(path: str, option: str) -> Value:
-    """A function of a module, MODULE:NAME, or of a file, FILE.py:NAME.
+    """Return a function of a module, MODULE:NAME, or of a file, FILE.py:NAME.
 
     Args:
-        path: As written.
-        option: For messages.
+        path: Path as written.
+        option: Name of the option, for messages.
 
     Raises:
-        ValueError: The path has another form, or the module cannot be imported.
+        ValueError: When the path has another form, or the module cannot be imported.
     """
     from dpjax.core.errors import nearest
 
@@ -34,14 +34,14 @@ def function_of(path: str, option: str) -> Value:
         file = Path(module)
         if not file.is_file():
             raise ValueError(f"{option} {path!r}: there is no file {module}.")
-        # By its name, so that workers, which are other processes, can import it too.
+        # Import by name, so that worker processes can import it too.
         folder, module = file.resolve().parent, file.stem
     sys.path.insert(0, str(folder))
     try:
         found = importlib.import_module(module)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # sys.exit() and input() among them
+    except BaseException as error:  # Including sys.exit() and input().
         what = str(error) if isinstance(error, ImportError) else repr(error)
         raise ValueError(f"{option} {path!r}: the module cannot be imported: {what}.") from None
     origin = getattr(found, "__file__", None)
@@ -58,15 +58,15 @@ def function_of(path: str, option: str) -> Value:
 
 
 def pairs_of(text: str, *, any_kind: bool = False) -> Value:
-    """Pairs as JSON on the command line, or in a file.
+    """Read pairs from JSON on the command line, or from a file.
 
     Args:
         text: JSON that begins with [, or the name of a file.
-        any_kind: Whether they may hold whatever JSON holds, as for mechanisms of the host; else
+        any_kind: Whether databases may be any JSON values, as for mechanisms on the host; otherwise
             they are stacked numbers.
 
     Raises:
-        ValueError: The text or the file holds no pairs.
+        ValueError: When the text or the file holds no pairs.
     """
     from dpjax.core.files import read_document, refuse_endless
     from dpjax.databases import Pairs
@@ -80,7 +80,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
     try:
         if not inline and path.suffix == ".npz":
             database, neighbor = (npz_array(path, name) for name in ("database", "neighbor"))
-            # Before a mechanism of the host, they keep their digits.
+            # Numbers for a mechanism on the host keep all their digits.
             return (
                 list(zip(database, neighbor, strict=True))
                 if any_kind
@@ -95,7 +95,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
         said = str(error).rstrip(".")
         raise ValueError(f"--pairs {shortened(text)} must be {form}: {said}.") from None
     except Exception as error:
-        # Archives and deep nesting raise whatever their readers do.
+        # Archives and deep nesting raise arbitrary errors of their readers.
         raise ValueError(
             f"--pairs {shortened(text)} must be {form}, but is damaged "
             f"({type(error).__name__}: {error})."
@@ -105,10 +105,10 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
 def standard_input(folder: str) -> Path:
     """Save standard input to a file in a folder, since it is read more than once.
 
-    Its kind follows from its first bytes.
+    The format is detected by the first bytes.
 
     Raises:
-        ValueError: Standard input is empty, or larger than the limit.
+        ValueError: When standard input is empty, or larger than the limit.
     """
     from dpjax.core.validate import within_limit
 

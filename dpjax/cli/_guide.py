@@ -1,4 +1,4 @@
-"""`dpjax guide`: the guides that travel with the package."""
+"""`dpjax guide`: the guides included in the package."""
 
 from dpjax.cli._table import Table, Value, argument
 
@@ -6,7 +6,7 @@ EXAMPLES = ("dpjax guide", "dpjax guide first-audit", "dpjax guide verdict | les
 
 
 def _guides_like(incomplete: str) -> list[str]:
-    """What a shell offers for a guide."""
+    """Return shell completions for a guide."""
     from dpjax.guides import NAMES
 
     return [name for name in NAMES if name.startswith(incomplete)]
@@ -17,13 +17,13 @@ TABLE: Table = {
         str, "Of a guide; without one, the list of them.", default=None, autocompletion=_guides_like
     )
 }
-"""The options."""
+"""Options of the command."""
 
 
 def command(**given: Value) -> None:
-    """Shows a guide, such as `dpjax guide first-audit`, or the list of all of them.
+    """Show a guide, such as `dpjax guide first-audit`, or the list of all guides.
 
-    A terminal gets it laid out, a pipe its Markdown.
+    A terminal shows it formatted; a pipe receives Markdown.
     """
     from dpjax.guides import NAMES, read_guide, title_of
 

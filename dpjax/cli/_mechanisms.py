@@ -1,4 +1,4 @@
-"""`dpjax mechanisms`: the catalogue."""
+"""`dpjax mechanisms`: the catalog."""
 
 import dataclasses
 import json
@@ -10,11 +10,11 @@ TABLE: Table = {"as_json": AS_JSON}
 EXAMPLES = ("dpjax mechanisms", "dpjax mechanisms --json")
 
 _WIDE = 110
-"""Columns that the whole table takes."""
+"""Width of the whole table, in columns."""
 
 
 def command(**given: Value) -> None:
-    """Lists the built-in mechanisms with their parameters, true level and source."""
+    """List the built-in mechanisms with their parameters, true level and source."""
     from dpjax.mechanisms import CATALOGUE
 
     rows = []
@@ -38,8 +38,8 @@ def command(**given: Value) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    # A name that is cut off cannot be given to --param: a pipe gets whole lines, and a narrow
-    # terminal no sources.
+    # A truncated name would be invalid for --param: a pipe gets whole lines, and a narrow terminal
+    # omits the sources.
     console = Console()
     if not console.is_terminal:
         console = Console(width=max(console.width, _WIDE))

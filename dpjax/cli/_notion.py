@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def notion_of(written: Given) -> "Notion":
-    """The notion that was named, with its order or its delta.
+    """Return the named notion, with its order or its delta.
 
     Args:
-        written: Parameter of the command -> value, of those that were given.
+        written: Given values, by parameter of the command.
 
     Raises:
-        ValueError: A number is missing, is not used by the notion, or is out of range.
+        ValueError: When a number is missing, is not used by the notion, or is out of range.
     """
     from dpjax.notions import NOTIONS
 
@@ -39,10 +39,10 @@ def notion_of(written: Given) -> "Notion":
 
 
 def claim_of(written: Given) -> Value:
-    """The claim: a number, or points of a curve as JSON; None where there is none.
+    """Return the claim: a number, or points of a curve as JSON; None if there is none.
 
     Raises:
-        ValueError: It is no number, no JSON, and no file of JSON.
+        ValueError: When it is neither a number, nor JSON, nor a file of JSON.
     """
     claim = written.get("claim")
     if not isinstance(claim, str):
@@ -58,4 +58,4 @@ def claim_of(written: Given) -> Value:
         return json.loads(claim if inline else read_document("--claim", Path(claim)))
     except json.JSONDecodeError as error:
         shown = shortened(claim)
-        raise ValueError(f"--claim must be {form}, but {shown} is no JSON: {error}.") from None
+        raise ValueError(f"--claim must be {form}, but {shown} is not JSON: {error}.") from None

@@ -1,4 +1,4 @@
-"""Rows and readers that several commands share, and what they say while they work."""
+"""Options, parsers and messages shared by several commands."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ QUIET = option(bool, "Show no progress on standard error.", "--quiet", default=F
 
 
 def number_or_text(text: str) -> float | str:
-    """A number where the text is one, else the text itself."""
+    """Return a number if the text is one, else the text itself."""
     try:
         return float(text)
     except ValueError:
@@ -23,12 +23,12 @@ def number_or_text(text: str) -> float | str:
 
 
 def integer_or_text(text: str) -> int | str:
-    """An integer >= 0 where the text is one, else the text itself."""
+    """Return an integer >= 0 if the text is one, else the text itself."""
     return int(text) if text.isdecimal() else text
 
 
 def say_written(*paths: Path | None) -> None:
-    """Names the files that were written, on standard error."""
+    """Report the written files on standard error."""
     for path in paths:
         if path is not None:
             say(f"wrote {path}")

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 _RULE = "privacy-claim"
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _NO_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that XML does not hold; a text of several lines keeps its line feeds."""
+"""Characters that XML cannot hold; line feeds of a text are kept."""
 
 
 class Place(NamedTuple):
-    """Where the code or the file lies that was audited.
+    """The place of the audited code or file.
 
     Attributes:
-        file: Path from the folder of the command, or from the root.
-        line: Number from 1.
+        file: Path relative to the folder of the command, or absolute.
+        line: Line number, from 1.
     """
 
     file: str
@@ -34,12 +34,12 @@ class Place(NamedTuple):
 
 
 def place_of(source: str, written: Value, subject: Value) -> Place | None:
-    """The place of what `dpjax audit` names; None for a mechanism or a program.
+    """Return the place of an audited function or file; None for a mechanism or a program.
 
     Args:
         source: Parameter that names it.
-        written: Parameter of the command -> value.
-        subject: What is audited.
+        written: Values by parameter of the command.
+        subject: The audited object.
     """
     if source in ("samples", "one_run"):
         files = written[source]
@@ -54,10 +54,10 @@ def place_of(source: str, written: Value, subject: Value) -> Place | None:
 
 
 def junit(result: "AuditResult") -> str:
-    """One test case of JUnit XML: a failure if the claim is violated, an error if no bound holds.
+    """Return a JUnit XML test case: a failure if the claim is violated, an error without a bound.
 
     Args:
-        result: Of an audit.
+        result: Result of an audit.
     """
     from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, VIOLATED
 
@@ -84,13 +84,13 @@ def junit(result: "AuditResult") -> str:
 
 
 def sarif(result: "AuditResult", place: Place | None) -> str:
-    """A log of SARIF 2.1.0, with a result if the claim is violated or no bound holds.
+    """Return a SARIF 2.1.0 log, with a result if the claim is violated or no bound holds.
 
-    Another verdict is no result: services show every result as an alert, whatever its kind.
+    Other verdicts have no result, since services show every result as an alert, whatever its kind.
 
     Args:
-        result: Of an audit.
-        place: What was audited, where that is known.
+        result: Result of an audit.
+        place: Place of the audited code or file, if known.
     """
     from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, VIOLATED
 
@@ -128,7 +128,7 @@ def sarif(result: "AuditResult", place: Place | None) -> str:
 
 
 def _asked(result: "AuditResult") -> str:
-    """What was claimed, as the name of a test."""
+    """Return the claim as the name of a test."""
     if result.claim is None:
         return f"{result.level} without a claim"
     if isinstance(result.claim, list):
@@ -137,7 +137,7 @@ def _asked(result: "AuditResult") -> str:
 
 
 def _row(result: "AuditResult") -> dict[str, Value]:
-    """The numbers of the result, and what they are of."""
+    """Return the numbers of the result with their terms."""
     return {"notion": result.notion.name, "delta": result.delta, **result.row()}
 
 
@@ -147,5 +147,5 @@ def _location(place: Place) -> dict[str, Value]:
 
 
 def _xml(text: str) -> str:
-    """A text without characters that XML does not hold."""
+    """Return text without characters that XML cannot hold."""
     return _NO_XML.sub(lambda found: repr(found[0])[1:-1], text)

@@ -1,4 +1,4 @@
-"""`dpjax plan`: how many samples a histogram estimate needs, before anything is drawn."""
+"""`dpjax plan`: the number of samples that a histogram estimate needs, before any draw."""
 
 import json
 from typing import TYPE_CHECKING
@@ -15,18 +15,18 @@ _COMMON = ("precision", "confidence", "num_samples", "order", "bound")
 
 TABLE: Table = {
     "lipschitz": option(float, "C: Lipschitz constant of densities in the output."),
-    "width": option(float, "W: length of the output interval; 1 if not given."),
-    "precision": option(float, "Largest error of the estimate wanted."),
-    "confidence": option(float, "Least probability of that precision."),
-    "num_samples": option(int, "Draws per input; give it in place of precision or confidence."),
-    "order": option(float, "Order of Renyi privacy; LDP without it."),
+    "width": option(float, "W: length of the output interval. Default: 1."),
+    "precision": option(float, "Maximum error of the estimate."),
+    "confidence": option(float, "Minimum probability of that precision."),
+    "num_samples": option(int, "Draws per input, instead of precision or confidence."),
+    "order": option(float, "Order of Renyi privacy; LDP if not given."),
     "input_lipschitz": option(
         float, "D: Lipschitz constant of densities in the input; asks for all inputs."
     ),
     "input_width": option(float, "Length of the input interval, with D."),
-    "num_inputs": option(int, "Inputs compared, where they are finitely many."),
-    "num_outputs": option(int, "Outputs, where they are finitely many."),
-    "least_probability": option(float, "Below the probability of each of those outputs."),
+    "num_inputs": option(int, "Number of inputs to compare, if there are finitely many."),
+    "num_outputs": option(int, "Number of outputs, if there are finitely many."),
+    "least_probability": option(float, "Lower bound on the probability of each of those outputs."),
     "bound": option(
         str,
         "Union bound: all-intervals, or published as in the paper.",
@@ -36,7 +36,7 @@ TABLE: Table = {
     "draws_per_second": option(float, "Draws per second; measured here if not given.", "--rate"),
     "as_json": AS_JSON,
 }
-"""The options."""
+"""Options of the command."""
 
 
 EXAMPLES = (
@@ -46,15 +46,15 @@ EXAMPLES = (
 
 
 def command(**given: Value) -> None:
-    """Plans a histogram estimate: intervals, samples, inputs and time.
+    """Plan a histogram estimate: intervals, samples, inputs and time.
 
-    Give two of --precision, --confidence and --num-samples; the third is answered. Finitely many
-    outputs have --num-outputs and --least-probability in place of --lipschitz and --width.
+    Give two of --precision, --confidence and --num-samples to compute the third. For finitely many
+    outputs, give --num-outputs and --least-probability instead of --lipschitz and --width.
     """
     planned = _planned(given)
     rate = given["draws_per_second"]
     if rate is None:
-        # Only here does the command need a device.
+        # The command needs a device only here.
         from dpjax.methods.histogram import draws_per_second
 
         rate = draws_per_second()
@@ -91,14 +91,14 @@ def _planned(given: Given) -> "Plan":
 
 
 def _inputs(given: Given) -> "int | InputInterval":
-    """How many inputs, or the interval of which all are."""
+    """Return the number of inputs, or the interval that contains them."""
     from dpjax.core import validate
     from dpjax.inference import InputInterval
 
     lipschitz, width, number = (given[name] for name in (*_INPUTS, "num_inputs"))
     if (lipschitz is None) != (width is None):
         raise ValueError(
-            "--input-lipschitz and --input-width are given together or not at all, but were "
+            "--input-lipschitz and --input-width must be given together or not at all, but were "
             f"{lipschitz!r} and {width!r}."
         )
     if lipschitz is None:

@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar for people, a line every half minute where it is piped."""
+"""Progress on standard error: a bar on a terminal, a line every half minute in a pipe."""
 
 import threading
 import time
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 30.0
 
 _KNOWN_SECONDS = 1.0, 20.0
-"""The pace is known after the first; work that seems short until the second stays unannounced."""
+"""Seconds until the pace is known, and until apparently short work is announced."""
 
 _LONG_SECONDS = 60.0
-"""Work that takes longer is announced."""
+"""Minimum duration of announced work, in seconds."""
 
 
 class _State:
-    """How far the work is, in words."""
+    """The state of the work, in words."""
 
     def __init__(self, unit: str):
         self.unit, self.text, self.done, self.total = unit, "", 0, 0
-        # What was done before, as in a sweep that goes on, says nothing of the pace.
+        # Work done before, as in a resumed sweep, does not count toward the pace.
         self.before: int | None = None
         self._start = self._begun = time.monotonic()
 
     def told(self, done: int, total: int, text: str) -> None:
         if self.before is None:
-            # What came before, such as imports, does not come again.
+            # Exclude one-time work before the first report, such as imports.
             self.before, self._begun = done, time.monotonic()
         self.done, self.total, self.text = done, total, text
 
@@ -43,12 +43,12 @@ class _State:
 
     @property
     def now(self) -> int:
-        """Units of work that were done since this began."""
+        """Units of work done since this began."""
         return self.done - (self.before or 0)
 
     @property
     def left(self) -> float | None:
-        """Seconds that the rest takes at the pace so far; None while that is not known."""
+        """Estimated remaining seconds at the current pace; None if unknown."""
         if not (self.now and self.total):
             return None
         return self.seconds * max(self.total - self.done, 0) / self.now
@@ -70,17 +70,17 @@ class _State:
 def progress_bar(
     unit: str = "outputs", *, quiet: bool = False, announce: Callable[[int, str], str] | None = None
 ) -> Iterator[Callable[..., None]]:
-    """Shows how far something is, on standard error or in a notebook (needs rich).
+    """Show the progress of a computation, on standard error or in a notebook (needs rich).
 
     Args:
-        unit: What is counted.
-        quiet: Whether nothing is shown.
-        announce: (of how many, their time in words) -> a sentence to be said once, as soon as it
-            is known that the work takes more than a minute.
+        unit: Unit of the count.
+        quiet: Whether to show nothing.
+        announce: Maps (total, its time in words) to a sentence that is printed once, as soon as the
+            work is known to take more than a minute.
 
     Yields:
-        A function to be called with (done, of how many), and perhaps a text, as often as one likes;
-        `dpjax.Execution(progress=...)` takes it.
+        A function to call with (done, total), and optionally a text, as often as needed;
+        `dpjax.Execution(progress=...)` accepts it.
 
     Example:
         >>> import dpjax
@@ -105,7 +105,7 @@ def progress_bar(
 
 
 def shown_by(show: Callable[..., None]) -> "Execution":
-    """The usual layout, whose progress is shown."""
+    """Return default execution options that show progress."""
     from dataclasses import replace
 
     from dpjax.core.execution import default_execution
@@ -126,7 +126,7 @@ def _shown(state: _State) -> Iterator[None]:
     from rich.text import Text
 
     class Words(ProgressColumn):
-        """Asked ten times a second, also while nothing is told."""
+        """Text that is refreshed ten times a second, even without new reports."""
 
         def render(self, task: Task) -> Text:
             bar.update(task.id, completed=state.done, total=state.total or None)
@@ -157,6 +157,6 @@ def _lines(state: _State) -> Iterator[None]:
 
 
 def clock(seconds: float) -> str:
-    """A time as h:mm:ss."""
+    """Format a time as h:mm:ss."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

@@ -1,4 +1,4 @@
-"""`dpjax rerun`: an audit again, from its JSON file or its report."""
+"""`dpjax rerun`: repeat an audit from its JSON file or its report."""
 
 import sys
 from pathlib import Path
@@ -12,14 +12,14 @@ from dpjax.cli._stop import say
 from dpjax.cli._table import Table, Value, argument, option
 
 _CLOSE = 1e-9
-"""Largest difference of bounds that two machines compute, in their last bits."""
+"""Largest difference between bounds computed on two machines."""
 
 TABLE: Table = {
     "file": argument(Path, "A JSON file of `--json`, or a report in HTML."),
     "allow_import": option(
         list[str],
-        "A module whose function the file may name; importing it runs its code. Repeatable; none "
-        "if not given.",
+        "A module whose function the file may name; importing it runs its code. Repeatable. "
+        "Default: none.",
         metavar="MODULE",
     ),
     "allow_command": option(
@@ -32,17 +32,17 @@ TABLE: Table = {
     "sarif": SARIF,
     "quiet": QUIET,
 }
-"""The options."""
+"""Options of the command."""
 
 
 EXAMPLES = ("dpjax rerun audit.json", "dpjax rerun audit.html --allow-import release")
 
 
 def command(**given: Value) -> int:
-    """Runs an audit again from its file, and says whether it shows the same bound.
+    """Repeat an audit from its file, and report whether it shows the same bound.
 
-    Nothing that the file names is imported or run unless an option allows it. Exits as `dpjax
-    audit` does.
+    Nothing that the file names is imported or run unless an option allows it. The exit code is that
+    of `dpjax audit`.
     """
     files = Files.of(given)
     from dpjax.core.errors import signals_wait
@@ -61,7 +61,7 @@ def command(**given: Value) -> int:
         say(f"The same bound as in {given['file']}: {old.lower_bound:.4f}.")
     else:
         say(
-            f"Another bound than in {given['file']}: {new.lower_bound:.6g}, and not "
+            f"A different bound than in {given['file']}: {new.lower_bound:.6g} instead of "
             f"{old.lower_bound:.6g}."
         )
     return finish(new, given["as_json"], files, Place(str(given["file"])))

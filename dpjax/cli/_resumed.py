@@ -1,4 +1,4 @@
-"""The audit that `dpjax audit --resume` goes on with, whose terms stay."""
+"""The audit that `dpjax audit --resume` continues with unchanged terms."""
 
 from typing import TYPE_CHECKING
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 
 def earlier_of(written: Given, notion: "Notion", claim: Value) -> "AuditResult":
-    """The result in the file that `--resume` names.
+    """Return the result in the file that `--resume` names.
 
     Args:
-        written: Parameter of the command -> value, of those that were given.
-        notion: That the command names.
-        claim: That the command names, or None.
+        written: Given values, by parameter of the command.
+        notion: Notion of the command.
+        claim: Claim of the command, or None.
 
     Raises:
-        ValueError: A term that was written differs from the one in the file.
+        ValueError: When a given term differs from the one in the file.
     """
     from dpjax.results import AuditResult
 
@@ -35,7 +35,7 @@ def earlier_of(written: Given, notion: "Notion", claim: Value) -> "AuditResult":
     for name, (before, now) in kept.items():
         if name in written and before != now:
             raise ValueError(
-                f"{option_of(name)} must stay what it was where an audit goes on: {before!r} in "
-                f"{written['resume']}, and not {now!r}."
+                f"{option_of(name)} must stay the same when an audit is resumed: {before!r} in "
+                f"{written['resume']}, not {now!r}."
             )
     return found

@@ -1,4 +1,4 @@
-"""A seal on the code that reaches a verdict: what is audited shares its process."""
+"""A seal on the code that produces a verdict, since audited code shares its process."""
 
 import sys
 from collections.abc import Iterator
@@ -11,19 +11,19 @@ _SEALED = ("dpjax", "typer", "click")
 
 @contextmanager
 def untouched() -> Iterator[None]:
-    """Refuse what runs within it if it replaces a name, a method or the code of a function.
+    """Refuse code that replaces a name, a method or the code of a function of dpjax.
 
-    The folder of the process afterwards is the one before.
+    The working folder of the process is restored afterwards.
 
-    Only modules that are imported before it are watched, for nothing but dpjax's own imports adds
-    others. What other packages hold, such as NumPy's functions, is not.
+    Only modules imported beforehand are watched, since only dpjax's own imports add others.
+    Attributes of other packages, such as NumPy's functions, are not watched.
 
     Raises:
-        ValueError: Something was replaced.
+        ValueError: When something was replaced.
     """
     look = _held
     before = look()
-    # Files are written where the command was given, whatever folder the process is in by then.
+    # Relative paths of files refer to the folder of the command, even if the code changes it.
     with chdir(Path.cwd()):
         yield
     after = look()
@@ -31,13 +31,13 @@ def untouched() -> Iterator[None]:
         now = after.get(name)
         if now is not value and not (isinstance(value, frozenset) and now == value):
             raise ValueError(
-                f"what dpjax was to run replaced {name}, so there is no verdict: it must leave the "
-                "code that audits it as it is."
+                f"audited code replaced {name}, so there is no verdict: it must not change the "
+                "code of dpjax."
             )
 
 
 def _held() -> dict[str, object]:
-    """What the modules, and their classes and functions, hold under each name."""
+    """Return the values of the modules, and of their classes and functions, by name."""
     found: dict[str, object] = {}
     for module, content in list(sys.modules.items()):
         if module.partition(".")[0] in _SEALED:
@@ -45,7 +45,7 @@ def _held() -> dict[str, object]:
                 place = f"{module}.{name}"
                 found[place] = value
                 if isinstance(value, type) and value.__module__ == module:
-                    # A new name in a class hides that of a base.
+                    # A new name in a class hides that of a base class.
                     found[f"{place}.__dict__"] = frozenset(vars(value))
                     for part, attribute in list(vars(value).items()):
                         _add(found, f"{place}.{part}", attribute)

@@ -22,15 +22,15 @@ _SEARCH = ("budget", "keep", "factor", "region", "key")
 TABLE: Table = {
     **{name: _AUDIT[name] for name in _SUBJECT},
     "budget": option(
-        int, "Most draws that may be spent, on both sides of all pairs.", default=1_000_000
+        int, "Maximum number of draws, over both sides of all pairs.", default=1_000_000
     ),
-    "keep": option(int, "How many pairs are wanted. Default: 3."),
-    "factor": option(int, "Each round but the last keeps one pair in so many. Default: 4."),
+    "keep": option(int, "Number of pairs to find. Default: 3."),
+    "factor": option(int, "Each round but the last keeps one in this many pairs. Default: 4."),
     "out": option(Path, "Write the pairs to a JSON file, for `dpjax audit --pairs`."),
     "as_json": AS_JSON,
     "quiet": QUIET,
 }
-"""The options."""
+"""Options of the command."""
 
 
 EXAMPLES = (
@@ -41,10 +41,10 @@ EXAMPLES = (
 
 
 def command(**given: Value) -> None:
-    """Finds the pairs with the largest estimated loss, by successive halving.
+    """Find the pairs with the largest estimated loss, by successive halving.
 
-    To choose pairs costs no confidence: `dpjax audit` draws afresh. The losses are estimates of the
-    local approach, and no bounds.
+    Choosing pairs costs no confidence, since `dpjax audit` draws afresh. The losses are estimates
+    of the local approach, not bounds.
     """
     written = written_of(given)
     sources = [name for name in ("mechanism", "function") if name in written]
@@ -75,7 +75,7 @@ def command(**given: Value) -> None:
 def _found(
     source: str, written: Given, stack: ExitStack, show: "Callable[..., None]"
 ) -> "FoundPairs":
-    """The best pairs; a built-in mechanism's standard pairs are searched if none are given."""
+    """Return the best pairs, of the standard pairs of a built-in mechanism if none are given."""
     from dpjax.methods._pairs import search_pairs as search
 
     subject, pairs = subject_and_pairs(source, written, stack)

@@ -1,4 +1,4 @@
-"""How a command ends: by its exit code, by a signal, at a closed pipe."""
+"""The ways in which a command ends: exit codes, signals, closed pipes."""
 
 import os
 import signal
@@ -14,39 +14,39 @@ from typing import NoReturn, TextIO
 from dpjax.core.errors import neutral
 
 Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | None
-"""What `signal.getsignal` returns."""
+"""Type of the value that `signal.getsignal` returns."""
 
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
 
 ARRIVED = Counter[int]()
-"""How often each signal that asks to end has come to this process."""
+"""Number of times each termination signal has reached this process."""
 
 
 class Stop:
-    """Whether a signal has asked to stop.
+    """A record of whether a signal has asked to stop.
 
     Attributes:
-        signal: Its number, or None.
+        signal: Number of the signal, or None.
     """
 
     def __init__(self) -> None:
         self.signal: int | None = None
 
     def asked(self) -> bool:
-        """True from the first signal on."""
+        """Return True after the first signal."""
         return self.signal is not None
 
     @property
     def exit_code(self) -> int:
-        """As shells have it of a command that a signal ended, also if that was finished first."""
+        """Exit code that shells give a command ended by a signal, even if it had finished."""
         return 128 + (self.signal or signal.SIGINT)
 
 
 @contextmanager
 def stopping_on_signals() -> Iterator[Stop]:
-    """Notes the first signal that asks to end; a second one ends the process at once, as usual."""
+    """Record the first termination signal; a second one ends the process at once, as usual."""
     stop = Stop()
 
     def note(number: int, frame: object) -> None:
@@ -62,7 +62,7 @@ class Left(BaseException):
     """Raised to end a stopped process without waiting for a computation.
 
     Attributes:
-        exit_code: With which it ends.
+        exit_code: Exit code of the process.
     """
 
     def __init__(self, exit_code: int):
@@ -71,14 +71,14 @@ class Left(BaseException):
 
 
 def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..., None]:
-    """A command that ends with one of dpjax's exit codes and a sentence, whatever it runs.
+    """Wrap a command so that it ends with an exit code of dpjax and a sentence.
 
-    An interrupt, SIGTERM and SIGHUP stop it, with 128 and the signal's number. A sys.exit() of
-    code that it imports or audits is bad input, and no verdict.
+    An interrupt, SIGTERM and SIGHUP stop it with 128 plus the signal number. A sys.exit() in code
+    that it imports or audits counts as bad input, without a verdict.
 
     Args:
-        run: The command, which returns its exit code; None is 0.
-        codes: Gets the exit code; that of bad input as long as it runs.
+        run: The command, which returns its exit code; None means 0.
+        codes: Receives the exit code; that of bad input while the command runs.
     """
 
     @wraps(run)
@@ -93,29 +93,29 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
         try:
             with handled(interrupt):
                 code = run(**given) or 0
-            # A sequential audit that is stopped has an answer all the same.
+            # A sequential audit that is stopped still has an answer.
             codes[-1] = stop.exit_code if stop.asked() and not code else code
         except KeyboardInterrupt as error:
-            say(str(error) or "Stopped before there was an answer.")
+            say(str(error) or "Stopped before there was a result.")
             raise Left(stop.exit_code) from None
         except SystemExit as error:
             raise ValueError(
-                f"sys.exit({error.code!r}) was called by what dpjax was to run: it must return."
+                f"sys.exit({error.code!r}) was called by audited code, which must return."
             ) from error
         except EOFError as error:
-            raise ValueError("what dpjax was to run asks for input, and there is none.") from error
+            raise ValueError("audited code asks for input, but there is none.") from error
         except BaseException as error:
-            # typer ends by itself at a broken pipe, and Python at what is no Exception.
+            # typer ends by itself at a broken pipe, and Python at exceptions outside Exception.
             if isinstance(error, Exception) and not isinstance(error, BrokenPipeError):
                 raise
-            raise ValueError(f"what dpjax was to run raised {type(error).__name__}.") from error
+            raise ValueError(f"audited code raised {type(error).__name__}.") from error
 
     return command
 
 
 @contextmanager
 def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handler]]:
-    """Signals that ask to end go to the handler; what is ignored, as after nohup, stays so."""
+    """Send termination signals to the handler; ignored signals, as after nohup, stay ignored."""
 
     def counted(number: int, frame: object) -> None:
         ARRIVED[number] += 1
@@ -135,16 +135,16 @@ def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handle
 
 
 def say(text: str) -> None:
-    """Writes one line to standard error; where that is closed or full, nothing can be said.
+    """Write one line to standard error, if that is still open.
 
-    A file's name, or what code of others says, may be in it: control characters are escaped.
+    Control characters are escaped, since the text may contain file names or messages of others.
     """
     with suppress(OSError, ValueError):
         print(neutral(text), file=sys.stderr, flush=True)
 
 
 def leave(code: int) -> NoReturn:
-    """Ends the process without taking down what may be computing at this moment."""
+    """End the process without interrupting a computation that may be running."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
@@ -152,11 +152,11 @@ def leave(code: int) -> NoReturn:
 
 
 class _UntilClosed:
-    """A stream that forgets what is written once nobody reads it any more.
+    """A stream that discards its output once the reader is gone.
 
     Args:
-        stream: To write to.
-        errors: Those of the system at which it begins to forget.
+        stream: Stream to write to.
+        errors: System errors at which it begins to discard.
     """
 
     def __init__(self, stream: TextIO, errors: type[OSError]):
@@ -178,27 +178,27 @@ class _UntilClosed:
         except self._errors:
             self.forget()
         except ValueError:
-            pass  # closed by what was run
+            pass  # Audited code has closed it.
 
     def forget(self) -> None:
-        """Sends what is in its buffer and all that comes nowhere, so that no later flush fails."""
+        """Redirect buffered and later output to the null device, so that no later flush fails."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)
 
 
 def forget_output() -> None:
-    """Drops what standard output could not write, so that the next flush does not fail as well."""
+    """Discard output that could not be written, so that the next flush does not fail as well."""
     if isinstance(sys.stdout, _UntilClosed):
-        with suppress(OSError, ValueError):  # closed by what was run
+        with suppress(OSError, ValueError):  # Audited code has closed it.
             sys.stdout.forget()
 
 
 @contextmanager
 def lasting_streams() -> Iterator[None]:
-    """Context in which a closed standard stream is empty, and a closed pipe ends nothing.
+    """Replace closed standard streams by empty ones, and survive closed pipes.
 
-    After it no stream holds anything that could fail, for that would change the exit code.
+    Afterwards no stream holds output whose flush could fail and change the exit code.
     """
     before = sys.stdin, sys.stdout, sys.stderr
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):

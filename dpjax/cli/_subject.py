@@ -1,4 +1,4 @@
-"""What `dpjax audit` audits: a built-in mechanism, a function, a program, or recorded files."""
+"""The subject of `dpjax audit`: a built-in mechanism, a function, a program, or recorded files."""
 
 import dataclasses
 from contextlib import ExitStack
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Value, Value]:
-    """What `dpjax.audit` takes first: the subject, and its pairs or None.
+    """Return the first arguments of `dpjax.audit`: the subject, and its pairs or None.
 
     Args:
-        source: The parameter that names what is audited.
-        written: Parameter of the command -> value, of those that were given.
-        stack: Of what must last until the audit has ended.
+        source: The parameter that names the subject.
+        written: Given values, by parameter of the command.
+        stack: Resources that must last until the audit has ended.
 
     Raises:
-        ValueError: An option is not of its form, or missing.
+        ValueError: When an option is malformed or missing.
     """
     if source == "samples":
         return _recorded(written, stack), None
@@ -58,8 +58,8 @@ def _built_in(written: Given) -> "Mechanism":
     name = written["mechanism"]
     if Path(name).is_file() and name not in CATALOGUE:
         raise ValueError(
-            f"{name} is a file and no mechanism: outputs that were recorded at two databases are "
-            "audited by --samples X Y."
+            f"{name} is a file, not a mechanism: audit outputs recorded at two databases with "
+            "--samples X Y."
         )
     cls = find_mechanism(name)
     fields = {field.name: field for field in dataclasses.fields(cls)}
@@ -70,7 +70,7 @@ def _built_in(written: Given) -> "Mechanism":
         key = key.replace("-", "_")
         if key in values:
             first = "--epsilon" if key == "epsilon" and settings else f"an earlier --param {key}"
-            raise ValueError(f"--param {setting!r} says again what {first} says: give one of them.")
+            raise ValueError(f"--param {setting!r} repeats {first}: give only one of them.")
         if key not in fields:
             raise ValueError(f"{name} has no parameter {key!r}; {nearest(key, list(fields))}")
         kind = int if isinstance(fields[key].default, int) else float
@@ -97,7 +97,7 @@ def _function(written: Given, pairs: Value) -> Value:
 
 
 def _recorded(written: Given, stack: ExitStack) -> "Recorded":
-    """Files are counted in chunks; the local approach's densities need arrays."""
+    """Return recorded outputs: files in chunks, or arrays for densities of the local approach."""
     from dpjax.sources import Recorded
     from dpjax.sources.readers import Recording, read_samples
 
@@ -112,7 +112,7 @@ def _recorded(written: Given, stack: ExitStack) -> "Recorded":
     column_of_each = [column, other]
     files = list(written["samples"])
     if files.count("-") > 1:
-        raise ValueError("--samples can take one side alone from standard input, but had - twice.")
+        raise ValueError("--samples can read only one side from standard input, but had - twice.")
     if "-" in files:
         folder = stack.enter_context(TemporaryDirectory(prefix="dpjax-"))
         files[files.index("-")] = str(standard_input(folder))
@@ -143,7 +143,7 @@ def _one_run(written: Given) -> "OneRun":
 
 
 def column_of(text: str) -> str | list[str]:
-    """A column, or those of a vector, with commas between them."""
+    """Return a column, or those of a vector, separated by commas."""
     names = [name.strip() for name in text.split(",")]
     return names if len(names) > 1 else text
 

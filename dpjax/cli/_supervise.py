@@ -1,14 +1,14 @@
-"""Supervision of commands that run code of others: its exit codes cannot be forged by that code.
+"""Supervision of commands that run third-party code, so that it cannot forge their exit codes.
 
-What is audited can end its process at any time and with any exit code. The process that the caller
-waits for therefore audits nothing. It starts the working process, hears the exit code of the
-command from it through a private pipe, and answers 2 where it heard none, or where the process
-ended with another.
+Audited code can end its process at any time and with any exit code. The process that the caller
+waits for therefore audits nothing. It starts a working process, receives the exit code of the
+command through a private pipe, and exits with 2 if it received none, or if the working process
+ended with another one.
 
 Limit: code within a process can find whatever that process holds. A message needs a nonce that is
 kept in a closure, so no accident forges one, but a program that searches the interpreter's memory
 or replaces parts of Python itself can; only a mechanism that runs elsewhere (`--command`, recorded
-outputs) is out of reach of the verdict.
+outputs) cannot affect the verdict.
 """
 
 import os
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 FOREIGN = ("audit", "rerun", "search-pairs", "hunt", "sweep")
-"""Commands that import or run what their user names."""
+"""Commands that import or run code named by the user."""
 
 Report = Callable[[int], None]
-"""Tells the supervisor the exit code of the command."""
+"""Reports the exit code of the command to the supervisor."""
 
 _HANDED = "DPJAX_SUPERVISOR"
-"""Environment variable by which a started interpreter gets its ends of the pipes."""
+"""Environment variable that passes the ends of the pipes to a new interpreter."""
 
 _NONCE_BYTES = 16
 _ARRIVAL_SECONDS = 0.1
-"""Most time between the arrivals of one signal at both processes, as from a terminal."""
+"""Maximum delay between the arrivals of one signal at both processes, in seconds."""
 
 _BAD_INPUT = 2
 
 
 def is_foreign(words: Sequence[str]) -> bool:
-    """Whether a command line runs code of others; its help runs none."""
+    """Return whether a command line runs third-party code; its help runs none."""
     asks_help = "--help" in words or "-h" in words
     return not asks_help and any(word in FOREIGN for word in words)
 
 
 def supervise() -> Report:
-    """Return in a new process, which does the work; this one waits for it.
+    """Return in a new process, which does the work, while this process waits for it.
 
-    A program that calls `dpjax.cli.main` after JAX has begun to compute is left as it is.
+    A program that calls `dpjax.cli.main` after JAX has begun to compute is not supervised.
 
     Returns:
         In the working process, the function that reports its exit code.
@@ -62,7 +62,7 @@ def supervise() -> Report:
     if handed is not None:
         listen, tell = _opened(handed)
         return _working(listen, tell, os.read(listen, _NONCE_BYTES))
-    # Elsewhere libraries of the system break in a forked process, and so do threads everywhere.
+    # Forking breaks system libraries on other systems, and threads everywhere.
     forks = False
     with suppress(OSError):
         forks = sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
@@ -97,7 +97,7 @@ def supervise() -> Report:
     with handled(relay):
         ended = wait()
         if os.name == "posix":
-            # A process that the audited code forked may hold the other end open.
+            # A process forked by audited code may hold the other end open.
             os.set_blocking(hear, False)
         heard = b""
         with suppress(BlockingIOError):
@@ -106,11 +106,11 @@ def supervise() -> Report:
 
 
 def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
-    """The exit code of the command.
+    """Return the exit code of the command.
 
     Args:
-        heard: What came through the pipe.
-        nonce: Begins the message, which ends with the exit code.
+        heard: Bytes received through the pipe.
+        nonce: Beginning of the message, which ends with the exit code.
         ended: Exit code of the working process, or minus the signal that ended it.
         came: Signals that asked the supervisor to stop.
     """
@@ -122,21 +122,21 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
             return 128 + number
     how = f"with exit code {ended}" if ended >= 0 else f"by signal {-ended}"
     if said is None:
-        say(f"error: there is no verdict: what dpjax was to run ended its process {how}.")
+        say(f"error: there is no verdict: audited code ended its process {how}.")
     else:
         say(f"error: the verdict has exit code {said}, but its process was ended {how}.")
     return _BAD_INPUT
 
 
 def _working(listen: int, tell: int, nonce: bytes) -> Report:
-    """Follow the supervisor, and make the function that reports to it."""
-    # Bound here, as what is audited can replace what modules hold.
+    """Follow the supervisor, and return the function that reports to it."""
+    # Bind functions here, since audited code can replace the attributes of modules.
     messages = [nonce + bytes([code]) for code in range(256)]
     this, process, write = os.getpid(), os.getpid, os.write
     threading.Thread(target=_follow, args=(listen,), daemon=True).start()
 
     def report(code: int) -> None:
-        # A copy of this process that the audited code forked is not the one that is waited for.
+        # A copy of this process forked by audited code must not report.
         if process() == this:
             with suppress(OSError):
                 write(tell, messages[code])
@@ -147,8 +147,8 @@ def _working(listen: int, tell: int, nonce: bytes) -> Report:
 def _follow(listen: int) -> None:
     """Raise the signals that the supervisor alone received; end with it.
 
-    A terminal sends a signal to both processes, `kill` to one: each counts as often as it came to
-    the one that it came to more often.
+    A terminal sends a signal to both processes, `kill` to one: the larger number of arrivals
+    counts.
     """
     asked = dict.fromkeys(range(256), 0)
     with suppress(OSError):
@@ -161,7 +161,7 @@ def _follow(listen: int) -> None:
 
 
 def _pipe() -> tuple[int, int]:
-    """A pipe whose ends are no standard streams, and hard to guess."""
+    """Return a pipe whose ends are not standard streams, and hard to guess."""
     ends = os.pipe()
     try:
         from fcntl import F_DUPFD_CLOEXEC, fcntl
@@ -172,14 +172,14 @@ def _pipe() -> tuple[int, int]:
         least = 64 + int.from_bytes(os.urandom(2)) % 512
         try:
             moved.append(fcntl(end, F_DUPFD_CLOEXEC, least))
-        except OSError:  # few descriptors are allowed
+        except OSError:  # Few descriptors are allowed.
             moved.append(fcntl(end, F_DUPFD_CLOEXEC, 3))
         os.close(end)
     return moved[0], moved[1]
 
 
 def _interpreter(listen: int, tell: int) -> "Popen[bytes]":
-    """The same command in a fresh interpreter, which inherits its ends of the pipes alone."""
+    """Start the same command in a new interpreter, which inherits only its ends of the pipes."""
     import subprocess
 
     numbers: list[int] = [listen, tell]
@@ -196,7 +196,7 @@ def _interpreter(listen: int, tell: int) -> "Popen[bytes]":
 
 
 def _opened(handed: str) -> tuple[int, int]:
-    """The ends of the pipes in a started interpreter, which no process of its own inherits."""
+    """Return the ends of the pipes in a new interpreter, not inherited by its child processes."""
     listen, tell = map(int, handed.split(","))
     if sys.platform == "win32":
         import msvcrt

@@ -1,4 +1,4 @@
-"""`dpjax sweep`: runs a sweep into a store, or says how far one is."""
+"""`dpjax sweep`: run a sweep into a store, or report its progress."""
 
 import os
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 TABLE: Table = {
     "spec": argument(str, "A TOML file, or `status`."),
     "folder": argument(Path, "With `status`: the store.", default=None),
-    "out": option(Path, "Folder of the store; what it holds is not run again."),
+    "out": option(Path, "Folder of the store; stored runs are not repeated."),
     "allow_import": option(
         list[str],
         "A module whose mechanisms the file or store may name as MODULE:NAME; importing it runs "
-        "its code. Repeatable; none if not given.",
+        "its code. Repeatable. Default: none.",
         metavar="MODULE",
     ),
     "shard": option(str, "Only share I of K (1/3, 2/3, 3/3), for job arrays.", metavar="I/K"),
@@ -36,18 +36,18 @@ TABLE: Table = {
     ),
     "any_processor": option(
         bool,
-        "Go on where a processor made the store whose numbers end in other bits; rows say which.",
+        "Continue a store made on a processor with different last bits; rows record which.",
         "--any-processor",
         default=False,
     ),
     "devices": option(
         int,
-        "On CPU: part it into so many devices, which share the runs of a block; one a core if not "
-        "given.",
+        "On CPU: number of devices to divide it into, which share the runs of a block. Default: "
+        "one per core.",
     ),
     "quiet": QUIET,
 }
-"""The options."""
+"""Options of the command."""
 
 
 EXAMPLES = (
@@ -59,11 +59,11 @@ EXAMPLES = (
 
 
 def command(**given: Value) -> int:
-    """Runs what is missing of a sweep, block by block, and can be interrupted at any time.
+    """Run the missing parts of a sweep, block by block; it can be interrupted at any time.
 
-    At ctrl-c, SIGTERM or SIGHUP it stores the block it is at; a second signal ends it at once. It
-    exits with 0 only if nothing is missing, with 130, 143 or 129 after a signal; the same command
-    goes on where it stopped.
+    At ctrl-c, SIGTERM or SIGHUP it stores the current block; a second signal ends it at once. The
+    exit code is 0 only if nothing is missing, and 130, 143 or 129 after a signal; the same command
+    continues from there.
     """
     folder, out, shard, dask = (given[name] for name in ("folder", "out", "shard", "dask"))
     allow_import = given["allow_import"] or ()
@@ -73,7 +73,7 @@ def command(**given: Value) -> int:
         show_status(folder if folder is not None else out, allow_import)
         return 0
     if folder is not None:
-        raise ValueError(f"the store is named by --out; {str(folder)!r} is one argument too many.")
+        raise ValueError(f"the store is named by --out: remove the argument {str(folder)!r}.")
     if out is None:
         raise ValueError("--out must name the folder of the store.")
     if shard is not None and dask is not None:
@@ -110,7 +110,7 @@ def command(**given: Value) -> int:
     missing = state.total_runs - state.num_runs
     if missing:
         say(
-            f"Stopped with {missing} of {state.total_runs} runs to go; the same command goes on "
+            f"Stopped with {missing} of {state.total_runs} runs to go; the same command continues "
             "from here."
         )
         return stop.exit_code
@@ -126,9 +126,9 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def use_all_cores() -> None:
-    """One device a core: runs side by side keep cores busier than one run spread over them.
+    """Use one device per core: parallel runs keep cores busier than one run spread over them.
 
-    Where the process has computed already, its devices stay as they are: rows do not depend on it.
+    If the process has already computed, its devices stay as they are; rows do not depend on them.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     with suppress(RuntimeError):
@@ -136,7 +136,7 @@ def use_all_cores() -> None:
 
 
 def part_cpu(devices: int | None) -> None:
-    """Parts the CPU into devices; must come before jax computes anything, and leaves GPUs alone."""
+    """Divide the CPU into devices; call before jax computes anything. GPUs are not affected."""
     import jax
 
     if devices is not None and devices < 1:
@@ -146,7 +146,7 @@ def part_cpu(devices: int | None) -> None:
 
 @contextmanager
 def _dask(address: str) -> Iterator["Executor"]:
-    """An executor on a Dask cluster: one that is there, or a local one for this run."""
+    """Return an executor on a Dask cluster: an existing one, or a local one for this run."""
     from dask.distributed import Client, LocalCluster
 
     kind, _, count = address.partition(":")
@@ -156,7 +156,7 @@ def _dask(address: str) -> Iterator["Executor"]:
         return
     if not count.isdecimal() or int(count) < 1:
         raise ValueError(f"--dask local:WORKERS must count its workers, but was {address!r}.")
-    # Without a dashboard; Dask types the address as a text, but takes None for none.
+    # Without a dashboard; Dask declares the address as str, but accepts None.
     options: dict[str, Value] = {"threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(n_workers=int(count), **options) as cluster, Client(cluster) as client:
         yield client.get_executor()

@@ -1,4 +1,4 @@
-"""Progress of a sweep, in the words of its entries."""
+"""Progress of a sweep, by the labels of its entries."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def showing(spec: "SweepSpec", *, quiet: bool = False) -> Iterator[Callable[["Progress"], None]]:
-    """Shows how far a sweep is.
+    """Show the progress of a sweep.
 
     Args:
         spec: The sweep.
-        quiet: Whether nothing is shown.
+        quiet: Whether to show nothing.
 
     Yields:
-        A function to be called with every `Progress`.
+        A function to call with every `Progress`.
     """
     labels = {entry.id: number for number, entry in enumerate(spec.entries, start=1)}
     with progress_bar("runs", quiet=quiet) as show:

@@ -1,4 +1,4 @@
-"""`dpjax sweep status`: how far a sweep is, and the bounds that it has so far."""
+"""`dpjax sweep status`: the progress of a sweep, and its bounds so far."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
-    """Prints a table of the entries of a store.
+    """Print a table of the entries of a store.
 
     Args:
         folder: The store.
-        allow_import: Modules whose mechanisms it may name.
+        allow_import: Modules whose mechanisms the store may name.
 
     Raises:
-        ValueError: There is no folder, or no store in it.
+        ValueError: When there is no folder, or no store in it.
     """
     if folder is None:
         raise ValueError("dpjax sweep status needs the folder of a store.")
@@ -52,7 +52,7 @@ def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
 
 
 def _summary(values: "ArrayLike") -> str:
-    """The median, the least and the largest of what is a number."""
+    """Return the median, the smallest and the largest number, without NaN."""
     import numpy as np
 
     numbers = np.asarray(values, float)

@@ -1,4 +1,4 @@
-"""Options of a command as a table: typer reads its signature, and no function has as many."""
+"""Options of a command as a table, from which typer's signature is made."""
 
 import inspect
 import re
@@ -9,19 +9,19 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 Value = Any
-"""What typer makes of an option: of the kind in its row, or None where it was not written."""
+"""Value of an option, of the type in its row, or None if it was not given."""
 
 Given = Mapping[str, Value]
-"""Parameter of a command -> value."""
+"""Values by parameter of a command."""
 
 
 class Row(NamedTuple):
     """An option or an argument of a command.
 
     Attributes:
-        kind: Its Python type, as in an annotation for typer.
-        info: Of `typer.Option` or `typer.Argument`, with default and help.
-        owners: What it is for, in the command's own names; for everything if empty.
+        kind: Python type, as in an annotation for typer.
+        info: `typer.Option` or `typer.Argument`, with default and help.
+        owners: Sources, methods or notions that have the option; all if empty.
     """
 
     kind: object
@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 
 Table = Mapping[str, Row]
-"""Parameter of a command -> its row, in the order of the help."""
+"""Rows by parameter of a command, in the order of the help."""
 
 
 def option(
@@ -43,23 +43,23 @@ def option(
     choices: Iterable[str] = (),
     parser: Callable[[str], object] | None = None,
 ) -> Row:
-    """The row of an option.
+    """Return the row of an option.
 
     Args:
-        kind: Its Python type.
-        text: Its help.
-        *flags: How it is written; its name with dashes if not given.
-        default: What it is where nothing was written.
-        owners: What it is for.
-        metavar: What stands for its value in the help.
-        choices: What a shell offers for its value.
-        parser: Makes the value of what was written.
+        kind: Python type.
+        text: Help text.
+        *flags: Spellings; the name with dashes if not given.
+        default: Default value.
+        owners: Sources, methods or notions that have the option.
+        metavar: Placeholder of the value in the help.
+        choices: Shell completions of the value.
+        parser: Converts the written text to the value.
     """
     info = typer.Option(
         default,
         *flags,
         help=help_text(text),
-        # A flag has no value; without this, the help shows one.
+        # A flag takes no value; otherwise the help would show one.
         metavar="" if kind is bool else metavar,
         autocompletion=completing(choices) if choices else None,
         parser=parser,
@@ -68,23 +68,23 @@ def option(
 
 
 def argument(kind: object, text: str, **more: Value) -> Row:
-    """The row of an argument; more are arguments of `typer.Argument`, such as its default."""
+    """Return the row of an argument; `more` are options of `typer.Argument`, such as a default."""
     return Row(kind, typer.Argument(help=help_text(text), **more))
 
 
 def add_command(
     app: typer.Typer, name: str, command: Callable[..., None], table: Table, examples: Iterable[str]
 ) -> None:
-    """Adds a command whose parameters are the rows of a table.
+    """Add a command whose parameters are the rows of a table.
 
     Args:
-        app: To which it is added.
-        name: What people type.
-        command: A function (**given) that gets a value for every row; its docstring is the help.
-        table: Of its parameters.
-        examples: Commands as people type them, for the end of its help.
+        app: Application that receives the command.
+        name: Name of the command.
+        command: Function (**given) that gets a value for every row; its docstring is the help.
+        table: Rows of its parameters.
+        examples: Example command lines, for the end of the help.
     """
-    # Where typer looks: the names and defaults, and their types.
+    # typer reads names, defaults and types from here.
     parameters = [
         inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=row.info)
         for n, row in table.items()
@@ -96,42 +96,42 @@ def add_command(
 
 
 def help_text(text: str) -> str:
-    """A text as typer shows it whole.
+    """Prepare a text so that typer shows all of it.
 
-    Typer keeps the ends of lines within a paragraph, which then break at other places than the
-    terminal's, and takes a word in brackets for markup.
+    Typer keeps line breaks within a paragraph, which rarely match the terminal's width, and takes a
+    word in brackets for markup.
     """
     paragraphs = (" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
     return re.sub(r"\[(?=[a-zA-Z/@#])", r"\[", "\n\n".join(paragraphs))
 
 
 def examples_text(examples: Iterable[str]) -> str:
-    """The end of a command's help, one line an example."""
+    """Return the end of a command's help, one line per example."""
     return help_text("\n\n".join(["Examples:", *examples]))
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """What a shell offers for a value: those of some names that begin like it."""
+    """Return a shell completion for a value, with names that share its beginning."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
 def written_of(given: Given) -> dict[str, Value]:
-    """Parameter -> value, of those that were written on the command line or have a default."""
+    """Return the values that were given on the command line or have a default."""
     return {name: value for name, value in given.items() if value not in (None, [], ())}
 
 
 def chosen(given: Given, names: Iterable[str]) -> dict[str, Value]:
-    """Those of some names that were written."""
+    """Return the given values of some parameters."""
     return {name: given[name] for name in names if given.get(name) is not None}
 
 
 def option_of(name: str) -> str:
-    """What people type for a parameter: its name with dashes."""
+    """Return the option of a parameter: its name with dashes."""
     return "--" + name.replace("_", "-")
 
 
 def options_of(table: Table) -> dict[str, str]:
-    """Parameter of a command -> how its option is written; of flags, also "name=True" -> that."""
+    """Return the spelling of each option by parameter; for flags, also by "name=True"."""
     options = {}
     for name, row in table.items():
         if isinstance(row.info, OptionInfo):
@@ -143,5 +143,5 @@ def options_of(table: Table) -> dict[str, str]:
 
 
 def listed(words: list[str]) -> str:
-    """Words with commas between, and "and" before the last."""
+    """Join words with commas, and "and" before the last."""
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -147,7 +147,7 @@ class Fixed:
         return jnp.asarray(self.bandwidth, pilot.dtype)
 
     def exponent(self, dimension: int) -> float:
-        """0."""
+        """Return 0."""
         return 0.0
 
 

@@ -1,4 +1,4 @@
-"""What an adversary knows beforehand, as buckets of databases."""
+"""Background knowledge of an adversary, as buckets of databases."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,11 +13,11 @@ from dpjax.empirical._samples import JaxQuery, sample_query
 
 @dataclass(frozen=True, eq=False)
 class Adversary:
-    """Somebody who knows something of the database that a query is asked of.
+    """An adversary with some knowledge of the database that is queried.
 
     Attributes:
         knows: A query, or one value or label for each database.
-        num_buckets: Buckets of equal size of numbers with more distinct values than that.
+        num_buckets: Number of equal-sized buckets, used for numbers with more distinct values.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.
@@ -27,18 +27,18 @@ class Adversary:
     num_buckets: int = 2
 
     def __post_init__(self):
-        """Checks the number of buckets."""
+        """Validate the number of buckets."""
         validate.positive_int(num_buckets=self.num_buckets)
 
     def buckets(self, panel: Panel, key: int) -> list[tuple[str, np.ndarray]]:
-        """Label and databases of every bucket of what the adversary knows.
+        """Return the label and the databases of every bucket of the adversary's knowledge.
 
         Args:
             panel: The databases.
             key: Seed of a random query.
 
         Raises:
-            ValueError: There is not one value for each database, or a bucket holds fewer than 2.
+            ValueError: When there is not one value per database, or a bucket holds fewer than 2.
         """
         knows = self.knows
         is_query = isinstance(knows, str) or hasattr(knows, "answers") or callable(knows)
@@ -46,7 +46,7 @@ class Adversary:
         if known.shape != (panel.num_databases,):
             raise BadValue(
                 f"adversary must know one value for each of the {panel.num_databases} databases, "
-                f"but what it knows had shape {known.shape}."
+                f"but its knowledge had shape {known.shape}."
             )
         levels = np.unique(known)
         if len(levels) <= self.num_buckets or known.dtype.kind not in "iuf":
@@ -67,8 +67,8 @@ class Adversary:
 
 
 def _answers(query: Any, panel: Panel, key: int) -> np.ndarray:
-    # Only the answers with everybody are needed, so everybody is one individual; a JAX query is
-    # handed values by individual and keeps them.
+    # Only the answers with everybody are needed, so treat everybody as one individual, except for
+    # a JAX query, which receives values by individual.
     if not isinstance(query, JaxQuery):
         everybody = np.zeros_like(panel.individual)
         panel = replace(panel, individuals=("everybody",), individual=everybody)

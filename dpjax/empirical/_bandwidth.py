@@ -1,8 +1,8 @@
-"""Bandwidths for the densities of query results, chosen out of sample.
+"""Bandwidths for the densities of query results, by out-of-sample likelihood.
 
-The likelihood of a choice is that of each database's results under the density of all the other
-databases' results; several draws on one database stand or fall together, since they are not
-independent of each other.
+The likelihood is that of each database's results under the density of all other databases'
+results. Several draws on one database are left out together, since they are not independent of
+each other.
 """
 
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ import scipy
 from dpjax.core import validate
 
 _MAX_PAIRS_SAMPLES = 2000
-"""Samples whose pairwise distances are worth their memory."""
+"""Maximum number of samples for pairwise distances."""
 
 _TIED = (
     "Tied query results make the likelihood grow without bound as the bandwidth shrinks, so the "
-    "rule of thumb took its place."
+    "rule of thumb was used instead."
 )
 
 
@@ -26,8 +26,8 @@ class VariableBandwidth:
     """Bandwidths proportional to the distance to the k-th nearest other sample.
 
     Attributes:
-        factor: The constant of proportionality; None is chosen by likelihood.
-        neighbor: k; None is the whole number next to sqrt(n).
+        factor: Constant of proportionality; None to choose it by likelihood.
+        neighbor: k; None for sqrt(n), rounded.
 
     References:
         Breiman, Meisel, Purcell 1977; Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -43,27 +43,27 @@ class VariableBandwidth:
             validate.positive_int(neighbor=self.neighbor)
 
     def widths(self, sample: np.ndarray) -> np.ndarray:
-        """[n] bandwidths at the points of a sample [n]; in units of `factor` where it is None."""
+        """Return bandwidths [n] at the points of a sample; in units of `factor` if that is None."""
         distances = nearest_distances(sample, self.neighbor)
-        # Ties have distance 0 and would be atoms; a tenth of the typical distance keeps them apart
-        # from atoms and still narrow.
+        # Ties have distance 0 and would become atoms; a tenth of the typical distance is still
+        # narrow, but not an atom.
         positive = distances[distances > 0]
         floor = 0.1 * np.median(positive) if len(positive) else 1.0
         return (self.factor or 1.0) * np.maximum(distances, floor)
 
     def __str__(self) -> str:
-        """The rule in words."""
+        """Describe the rule."""
         factor = "likeliest factor" if self.factor is None else f"{self.factor:.4g}"
-        return f"{factor} times a nearest-neighbour distance"
+        return f"{factor} times a nearest-neighbor distance"
 
 
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:
-    """[n] distance of each point to its k-th nearest other point, k = round(sqrt(n)) by default."""
+    """Return the distance [n] of each point to its k-th nearest other point; k = round(sqrt(n))."""
     n = len(sample)
     k = min(neighbor or max(1, round(n**0.5)), n - 1)
     ordered = np.sort(sample)
     padded = np.concatenate([np.full(k, -np.inf), ordered, np.full(k, np.inf)])
-    # The k nearest of a point are neighbours in sorted order: try all windows of k + 1 around it.
+    # The k nearest points are adjacent in sorted order: try all windows of k + 1 around a point.
     windows = [
         np.maximum(ordered - padded[s : s + n], padded[s + k : s + k + n] - ordered)
         for s in range(k + 1)
@@ -74,12 +74,12 @@ def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.nda
 
 
 def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
-    """[d] bandwidths from the spread of samples [n, d], with the factors of scipy.
+    """Compute bandwidths [d] from the spread of samples [n, d], with the factors of scipy.
 
     Args:
-        samples: [n, d] samples.
+        samples: Samples, [n, d].
         kernel: 'laplace' or 'gaussian'.
-        rule: 'silverman'; anything else is 'scott'.
+        rule: 'silverman'; any other value means 'scott'.
 
     References:
         Scott (1992); Silverman (1986); as in `scipy.stats.gaussian_kde`.
@@ -94,16 +94,16 @@ def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
 def log_likelihood(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> float:
-    """Mean log density of each group's samples under the kernels of all other groups.
+    """Return the mean log density of each group's samples under the kernels of all other groups.
 
     Args:
-        samples: [n, d] samples; of more than 2000, groups all over the sequence are taken.
-        groups: [n] group (database) of each sample.
+        samples: Samples, [n, d]; of more than 2000, groups from the whole sequence are used.
+        groups: Group (database) of each sample, [n].
         kernel: 'laplace' or 'gaussian' (products of these for d > 1).
-        widths: [n, d] bandwidths of the kernels at the samples.
+        widths: Bandwidths of the kernels at the samples, [n, d].
 
     Returns:
-        The mean log-likelihood; minus infinity where a sample is out of every kernel's reach, NaN
+        The mean log-likelihood; minus infinity if a sample is out of every kernel's reach, NaN
         for a single group.
     """
     keep = _subsample(groups)
@@ -123,8 +123,8 @@ def log_likelihood(
 def likeliest_factor(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Factor for `widths`, its likelihood, and a note where the likelihood has no inner maximum."""
-    # Here, since it costs more to import than the rest of the library.
+    """Return a factor for `widths`, its likelihood, and a note if there is no inner maximum."""
+    # Import here, since it takes longer than importing the rest of the library.
     from scipy.optimize import minimize_scalar
 
     def loss(log_factor: float) -> float:
@@ -141,7 +141,7 @@ def likeliest_factor(
 
 
 def _subsample(groups: np.ndarray) -> np.ndarray:
-    """Indices of at most `_MAX_PAIRS_SAMPLES` samples, from groups all over the sequence."""
+    """Return indices of at most `_MAX_PAIRS_SAMPLES` samples, in groups from the whole sequence."""
     if len(groups) <= _MAX_PAIRS_SAMPLES:
         return np.arange(len(groups))
     names, sizes = np.unique(groups, return_counts=True)

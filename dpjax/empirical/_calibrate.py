@@ -1,4 +1,4 @@
-"""How much noise is enough: the scale, the noise, and what it achieves."""
+"""Calibration of noise: its scale, its distribution, and the privacy that it achieves."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,31 +32,32 @@ if TYPE_CHECKING:
 _BY_DISTANCE = term("rule='wasserstein'", "--noise-rule wasserstein")
 
 _BLOCK = 1024
-"""Individuals per block of closed-form log ratios."""
+"""Number of individuals per block of closed-form log ratios."""
 
 _FEW_DRAWS = 100_000
-"""Of a figure that shall be there at once."""
+"""Number of draws in a figure that must appear at once."""
 
 
 @dataclass(frozen=True, repr=False)
 class NoiseCalibration(Calibrated, Shown):
-    """Noise for a query, with the figures it rests on.
+    """Noise for a query, with the quantities that determine it.
 
     Attributes:
-        query: The query in words.
-        epsilon: The privacy level that was asked for.
+        query: Description of the query.
+        epsilon: The requested privacy level.
         noise: The noise to add to a result.
         scale: lambda, in the unit of the query.
-        rule: 'wasserstein', 'hausdorff' or 'smallest': what lambda rests on.
-        wasserstein_infinity: Largest over the individuals, in the unit of the query.
-        hausdorff: Largest Hausdorff distance over the individuals (the paper's figure).
+        rule: Rule that determines lambda: 'wasserstein', 'hausdorff' or 'smallest'.
+        wasserstein_infinity: Largest W_inf over the individuals, in the unit of the query.
+        hausdorff: Largest Hausdorff distance over the individuals (used in the paper).
         hausdorff_log_ratio: Largest log ratio at the paper's scale, hausdorff / epsilon.
-        achieved_log_ratio: Largest log ratio of what is released with this noise.
-        density: The density estimate in words.
+        achieved_log_ratio: Largest log ratio of releases with this noise.
+        density: Description of the density estimate.
         expected_error: Expected absolute value of the noise.
-        classical_error: That of the classical Laplace mechanism of the same epsilon.
-        sensitivity: The sensitivity that the classical mechanism was given.
-        sensitivity_observed: Whether that is only the largest change seen in the databases; the
+        classical_error: Expected error of the classical Laplace mechanism at the same epsilon.
+        sensitivity: Sensitivity used for the classical mechanism.
+        sensitivity_observed: Whether `sensitivity` is only the largest change seen in the
+            databases; the true sensitivity is then larger, and may be unbounded.
             true sensitivity is then larger, and may have no bound.
 
     References:
@@ -80,14 +81,14 @@ class NoiseCalibration(Calibrated, Shown):
         return neutral(f"NoiseCalibration({self.query}, epsilon={self.epsilon:g}: {self.noise})")
 
     def __str__(self) -> str:
-        """The calibration in sentences."""
+        """Describe the calibration."""
         enough = "suffices" if self.hausdorff_suffices else "does NOT suffice"
         which = "largest change seen" if self.sensitivity_observed else "sensitivity"
         lines = [
             f"Noise for {self.query} at epsilon = {self.epsilon:g}: {self.noise}",
             f"scale {self.scale:.6g} by the rule {self.rule!r} "
             f"(W_inf {self.wasserstein_infinity:.6g}, Hausdorff {self.hausdorff:.6g})",
-            f"largest log ratio of what is released: {self.achieved_log_ratio:.6g}",
+            f"largest log ratio of releases: {self.achieved_log_ratio:.6g}",
             f"the paper's scale, Hausdorff / epsilon, {enough}: largest log ratio "
             f"{self.hausdorff_log_ratio:.6g}",
             f"expected absolute error {self.expected_error:.6g}; classical Laplace mechanism "
@@ -108,29 +109,29 @@ def calibrate_noise(
     tolerance: float = 0.01,
     key: int = 0,
 ) -> NoiseCalibration:
-    """The noise that makes a query empirically private at epsilon, with delta = 0.
+    """Find the noise that makes a query empirically private at epsilon, with delta = 0.
 
     Args:
         databases: As for `empirical_privacy`.
-        query: As there, but of one number.
+        query: As for `empirical_privacy`, but of one number.
         epsilon: Privacy level to reach, > 0.
-        noise: 'laplace' (safe for any kernel) or 'deconvolution' (less noise where the kernel is a
-            Laplace one; for a Gaussian one an approximation that is measured and may be refused).
-        rule: Where lambda comes from: 'wasserstein', W_inf / epsilon, which is sound whatever the
-            results; 'smallest', the smallest at which no log ratio of these results is above
-            epsilon; 'hausdorff', the paper's, which is refused where it does not suffice.
-        density: As for `empirical_privacy`; for a deconvolution of a fixed bandwidth.
-        sensitivity: Global sensitivity for the classical mechanism that the expected error is
-            compared with; default: the largest change seen in the databases.
-        tolerance: By how much the achieved log ratio may exceed epsilon before it is refused.
+        noise: 'laplace' (safe for any kernel) or 'deconvolution' (less noise for a Laplace kernel;
+            for a Gaussian kernel an approximation, which is measured and may be refused).
+        rule: Rule that determines lambda: 'wasserstein', W_inf / epsilon, which is sound for any
+            results; 'smallest', the smallest value for which no log ratio of these results exceeds
+            epsilon; 'hausdorff', the paper's, which is refused if it does not suffice.
+        density: As for `empirical_privacy`; for a deconvolution with a fixed bandwidth.
+        sensitivity: Global sensitivity of the classical mechanism, to which the expected error is
+            compared; default: the largest change seen in the databases.
+        tolerance: Maximum excess of the achieved log ratio over epsilon.
         key: Seed of random queries.
 
     Returns:
         The calibration; its `release` adds a draw to a result.
 
     Raises:
-        ValueError: An argument is out of range, the query is undefined without somebody in every
-            database, or the noise achieves more than epsilon + tolerance.
+        ValueError: When an argument is out of range, the query is undefined in every database
+            without some individual, or the achieved log ratio exceeds epsilon + tolerance.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Proposition 1 (corrected) and Theorem 2.
@@ -145,8 +146,8 @@ def calibrate_noise(
     samples = sample_query(query, panel, key=key)
     if len(samples.names) != 1:
         raise BadValue(
-            f"query must be of one number to be given noise, but was of {len(samples.names)}: "
-            "calibrate each and share epsilon among them."
+            f"query must be of one number to calibrate noise, but was of {len(samples.names)}: "
+            "calibrate each and divide epsilon among them."
         )
     fitted = density.fit(samples.full, samples.database, samples.names).density
     if noise == "deconvolution" and not fitted.scales:
@@ -171,13 +172,13 @@ def calibrate_noise(
     else:
         scale = {"wasserstein": largest, "hausdorff": hausdorff}[rule] / epsilon
     chosen = _noise(noise, fitted, scale)
-    # Results that only change places have one density, whatever the scale.
+    # Results that are merely permuted have the same density, whatever the scale.
     achieved = _achieved(chosen, first, without, gaps) if largest else 0.0
     if achieved > epsilon + tolerance:
         raise BadValue(
             f"{term('noise', '--noise-kind')} {noise!r} by the rule {rule!r} achieves a log ratio "
             f"of {achieved:.4g}, more than epsilon = {epsilon:g} and the tolerance {tolerance:g}: "
-            f"it is refused; {LAPLACE} with {_BY_DISTANCE} keeps to epsilon."
+            f"use {LAPLACE} with {_BY_DISTANCE}, which keeps to epsilon."
         )
     seen = float(np.nanmax(np.abs(without - first), initial=0.0))
     used = seen if sensitivity is None else float(sensitivity)
@@ -208,10 +209,10 @@ def _noise(noise: str, density: Density, scale: float) -> Noise:
 
 
 def _achieved(noise: Noise, first: np.ndarray, without: np.ndarray, gaps: np.ndarray) -> float:
-    """Largest log ratio of the released densities over all individuals."""
+    """Return the largest log ratio of the released densities over all individuals."""
     if isinstance(noise, TaperedDeconvolution):
         return _tapered_worst(noise, first, without, gaps)
-    # Plain noise: the ratio before the kernel, which can only smooth it. Deconvolution: the
+    # Plain noise: take the ratio before the kernel, which can only smooth it. Deconvolution: the
     # released density is exactly a mixture of Laplace kernels of the wider of the two scales.
     return _laplace_worst(first, without, max(noise.scale, noise.bandwidth))
 
@@ -224,11 +225,11 @@ def _laplace_worst(first: np.ndarray, without: np.ndarray, scale: float) -> floa
 
 
 def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enough: float) -> float:
-    """Smallest Laplace scale that keeps every log ratio within epsilon.
+    """Return the smallest Laplace scale that keeps every log ratio within epsilon.
 
     A wider Laplace density is a narrower one with more noise, so the largest ratio falls as the
     scale grows, and bisection finds where it meets epsilon. `without` is ordered so that the first
-    block most likely decides; the others are then only looked at once.
+    block usually decides; the other blocks are then evaluated only once.
     """
     scale = 1e-6 * enough
     for start in range(0, len(without), _BLOCK):
@@ -248,7 +249,7 @@ def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enou
 def _tapered_worst(
     noise: TaperedDeconvolution, first: np.ndarray, without: np.ndarray, gaps: np.ndarray
 ) -> float:
-    """Individuals in falling order of W_inf, until the bound says the rest cannot be worse."""
+    """Measure individuals in order of falling W_inf, until a bound shows that none is worse."""
     largest = 0.0
     check_at = 1
     for place, i in enumerate(np.argsort(-gaps)):

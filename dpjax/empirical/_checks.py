@@ -7,28 +7,28 @@ import numpy as np
 import scipy
 
 _PERMUTATIONS = 9999
-"""Orders of the results that theirs is compared with."""
+"""Number of permutations of the results."""
 
 _NUMBERS = 2**22
-"""In memory at once, about, while orders are drawn."""
+"""Approximate number of values in memory while permutations are drawn."""
 
 FALSE_ALARMS = 0.01
-"""Most probability that independent databases look dependent in any test of one analysis."""
+"""Maximum probability that independent databases look dependent in one analysis."""
 
 
 @dataclass(frozen=True)
 class IndependenceCheck:
-    """Two tests that a sequence of query results was drawn independently.
+    """Two tests of whether a sequence of query results was drawn independently.
 
     Attributes:
-        query: The query in words.
+        query: Description of the query.
         runs: Number of runs above and below the median (results at the median are left out).
         runs_p_value: Two-sided exact p-value of the Wald-Wolfowitz runs test; NaN if undefined.
         autocorrelation: Correlation of each result with the next.
         autocorrelation_p_value: Two-sided p-value by permutation; NaN if undefined.
-        p_value: Of both tests, and of those of all queries of the analysis, together: below
-            `FALSE_ALARMS` for any query with at most that probability, if the databases are
-            independent; NaN if undefined.
+        p_value: p-value of both tests, and those of all queries in the analysis, together. If the
+            databases are independent, it is below `FALSE_ALARMS` for any query with at most that
+            probability; NaN if undefined.
     """
 
     query: str
@@ -40,11 +40,11 @@ class IndependenceCheck:
 
     @property
     def dependent(self) -> bool:
-        """Whether the databases look dependent; False where that cannot be tested."""
+        """Whether the databases look dependent; False if that cannot be tested."""
         return self.p_value <= FALSE_ALARMS
 
     def __str__(self) -> str:
-        """The check in one sentence."""
+        """Describe the check in one sentence."""
         if np.isnan(self.p_value):
             return f"{self.query}: too few databases or no spread to test their independence."
         verdict = (
@@ -63,17 +63,17 @@ class IndependenceCheck:
 def check_independence(
     results: np.ndarray, queries: Sequence[str] = ("query",), key: int = 0
 ) -> tuple[IndependenceCheck, ...]:
-    """Runs test and lag-1 autocorrelation of results in the order of their databases.
+    """Apply the runs test and a lag-1 autocorrelation test to results in order of their databases.
 
-    If the databases are independent, every order of them is as likely. So the order that is there
-    is one of 10,000 that are alike, and the smallest p-value of its tests is compared with the
-    smallest of each other order: the p-value that follows holds for all tests together, however
-    they depend on each other.
+    If the databases are independent, all orders are equally likely. The observed order is then one
+    of 10,000 exchangeable ones, and the smallest p-value of its tests is compared with the smallest
+    of each other order. The resulting p-value holds for all tests together, however dependent they
+    are.
 
     Args:
-        results: [n, d] results of d queries, one row a database.
-        queries: d queries in words.
-        key: Seed of the orders.
+        results: Results of d queries, [n, d], one row per database.
+        queries: Descriptions of the d queries.
+        key: Seed of the permutations.
 
     Returns:
         Both tests with their p-values, for each query.
@@ -89,7 +89,7 @@ def check_independence(
             _p_values_of_runs(column, results[:, q])
             for q, column in zip(varied, runs.T, strict=True)
         ]
-        # The mean correlation over all orders is -1/n.
+        # The mean correlation over all permutations is -1/n.
         far = np.round(np.abs(correlations + 1 / size), 12)
         p_values = np.stack([_ranked(-np.stack(expected, axis=1)), _ranked(far)])
         least = p_values.min(axis=(0, 2))
@@ -106,7 +106,7 @@ def check_independence(
 
 
 def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
-    """Runs and lag-1 autocorrelations [1 + orders, d] of results [n, d], first of theirs."""
+    """Return runs and lag-1 autocorrelations [1 + orders, d] of results [n, d], observed first."""
     generator, found = np.random.default_rng(key), []
     centred = results - results.mean(axis=0)
     norms = np.sum(centred**2, axis=0)
@@ -124,9 +124,9 @@ def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _runs(orders: np.ndarray) -> np.ndarray:
-    """Runs above and below the median in each of orders [b, n], without what lies at it."""
+    """Count runs above and below the median in each order [b, n], ignoring values at the median."""
     sign = np.sign(orders - np.median(orders, axis=1, keepdims=True)).astype(np.int8)
-    # What lies at the median is of the run before it.
+    # A value at the median belongs to the run before it.
     last = np.maximum.accumulate(np.where(sign != 0, np.arange(sign.shape[1]), 0), axis=1)
     filled = np.take_along_axis(sign, last, axis=1)
     changes = np.count_nonzero(filled[:, 1:] * filled[:, :-1] < 0, axis=1)
@@ -134,7 +134,7 @@ def _runs(orders: np.ndarray) -> np.ndarray:
 
 
 def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
-    """The exact p-value of each number of runs; NaN where all that differ lie on one side."""
+    """Return the exact p-value of each number of runs; NaN if all other values are on one side."""
     middle = np.median(results)
     above, below = int(np.sum(results > middle)), int(np.sum(results < middle))
     numbers, place = np.unique(runs, return_inverse=True)
@@ -142,7 +142,7 @@ def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
 
 
 def _ranked(extreme: np.ndarray) -> np.ndarray:
-    """Share [b, d] of the orders that are at least as extreme as each; where NaN, of all."""
+    """Return the share [b, d] of orders at least as extreme as each; 1 for NaN."""
     extreme = np.nan_to_num(extreme, nan=-np.inf)
     ordered = np.sort(extreme, axis=0)
     below = [np.searchsorted(o, e, "left") for o, e in zip(ordered.T, extreme.T, strict=True)]
@@ -150,14 +150,15 @@ def _ranked(extreme: np.ndarray) -> np.ndarray:
 
 
 def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
-    """Exact two-sided p-value of a number of runs: the chance of all numbers no likelier than it.
+    """Return the exact two-sided p-value: the probability of all run counts that are no likelier.
 
     Args:
-        runs: Runs seen.
-        num_above: Results above the median.
-        num_below: Results below it.
+        runs: Observed number of runs.
+        num_above: Number of results above the median.
+        num_below: Number of results below the median.
 
     Returns:
+        The p-value; NaN if one side is empty.
         The p-value; NaN where one side is empty.
 
     References:
@@ -169,7 +170,7 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     log_gamma = scipy.special.gammaln
 
     def log_choose(n: int, k: np.ndarray) -> np.ndarray:
-        # Minus infinity where k > n: there the last term is infinite.
+        # Minus infinity if k > n, where the last term is infinite.
         return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1)
 
     possible = np.arange(2, num_above + num_below + 1)
@@ -186,14 +187,14 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
 
 @dataclass(frozen=True)
 class CoverageCheck:
-    """In how many databases the individuals appear.
+    """Numbers of databases in which the individuals appear.
 
     Attributes:
         num_databases: Number of databases.
-        fewest: Databases of the individual that appears in the fewest.
+        fewest: Smallest number of databases in which any individual appears.
         median: Median number of databases per individual.
-        num_everywhere: Individuals that appear in every database.
-        num_rare: Individuals that appear in fewer than half of the databases.
+        num_everywhere: Number of individuals that appear in every database.
+        num_rare: Number of individuals that appear in fewer than half of the databases.
     """
 
     num_databases: int
@@ -203,21 +204,20 @@ class CoverageCheck:
     num_rare: int
 
     def __str__(self) -> str:
-        """The check in one sentence."""
+        """Describe the check in one sentence."""
         text = (
             f"{self.num_everywhere} individuals appear in all {self.num_databases} databases; the "
             f"median individual in {self.median:g}, the rarest in {self.fewest}"
         )
         if self.num_rare:
             text += (
-                f"; {self.num_rare} appear in fewer than half, so little is known of what they "
-                "can contribute"
+                f"; {self.num_rare} appear in fewer than half, so their influence is not well known"
             )
         return text + "."
 
 
 def check_coverage(coverage: np.ndarray, num_databases: int) -> CoverageCheck:
-    """Summary of [individuals] numbers of databases in which each appears."""
+    """Summarize the numbers of databases [individuals] in which each individual appears."""
     return CoverageCheck(
         num_databases=num_databases,
         fewest=int(coverage.min()),

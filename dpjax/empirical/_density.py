@@ -1,4 +1,4 @@
-"""How the densities of query results are estimated: what is asked for, and the choice by data."""
+"""Density estimates of query results: options, and choices made from data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,20 +21,21 @@ RULES = ("likelihood", "silverman", "scott", "variable")
 
 @dataclass(frozen=True)
 class Density:
-    """How the density of a query's results is estimated.
+    """Options for estimating the density of query results.
 
-    With and without an individual the same bandwidth (or rule of a variable one) is used.
+    The densities with and without an individual use the same bandwidth (or variable rule).
 
     Attributes:
-        kernel: 'laplace' (integrals in closed form), 'gaussian', 'likelihood' (the likelier, out of
-            sample), or 'ecdf' (differences of the distribution function, without a bandwidth).
-        bandwidth: A number in units of the query (for joint queries one for all or one each);
+        kernel: 'laplace' (closed-form integrals), 'gaussian', 'likelihood' (whichever has the
+            higher out-of-sample likelihood), or 'ecdf' (differences of the distribution function,
+            without a bandwidth).
+        bandwidth: A number in units of the query (for joint queries, one for all or one each);
             'likelihood', 'silverman', 'scott' or 'variable'; or a `VariableBandwidth`. With
             kernel='likelihood', 'likelihood' also tries variable ones.
-        cells: Cells per axis for joint queries (even); 256 in 2-d, 64 in 3-d if None.
+        cells: Cells per axis for joint queries (even); if None, 256 in 2-d and 64 in 3-d.
 
     Raises:
-        TypeError, ValueError: An attribute is none of these.
+        TypeError, ValueError: When an attribute is none of these.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -45,7 +46,7 @@ class Density:
     cells: int | None = None
 
     def __post_init__(self):
-        """Checks the attributes."""
+        """Validate the attributes."""
         validate.one_of([*KERNELS, "ecdf", "likelihood"], kernel=self.kernel)
         bandwidth = self.bandwidth
         if isinstance(bandwidth, str):
@@ -63,13 +64,13 @@ class Density:
 
     @property
     def scales(self) -> tuple[float, ...]:
-        """The bandwidth as numbers; none where it is variable, or still to be chosen."""
+        """The bandwidth as numbers; empty if it is variable or not yet chosen."""
         if self.kernel == "ecdf" or isinstance(self.bandwidth, str | VariableBandwidth):
             return ()
         return tuple(np.ravel(self.bandwidth).tolist())
 
     def widths(self, sample: np.ndarray) -> np.ndarray:
-        """[n] bandwidths of the kernels at the points of a one-dimensional sample [n]."""
+        """Return kernel bandwidths [n] at the points of a one-dimensional sample [n]."""
         if isinstance(self.bandwidth, VariableBandwidth):
             return self.bandwidth.widths(sample)
         return np.full(len(sample), self.scales[0])
@@ -77,18 +78,19 @@ class Density:
     def fit(
         self, samples: np.ndarray, groups: np.ndarray, names: Sequence[str] = ("query",)
     ) -> "FittedDensity":
-        """The kernel and bandwidth that were asked for, or the likeliest.
+        """Resolve the kernel and the bandwidth, if necessary by likelihood.
 
         Args:
-            samples: [n, d] query results with everybody.
-            groups: [n] database of each.
-            names: The queries, for messages.
+            samples: Query results with everybody, [n, d].
+            groups: Database of each result, [n].
+            names: Names of the queries, for messages.
 
         Returns:
             The choice.
 
         Raises:
-            ValueError: It is for one query only, or results without spread leave a rule no scale.
+            ValueError: When the options are for one query only, or the results have no spread and
+                the rule therefore has no scale.
         """
         num_queries, bandwidth = samples.shape[1], self.bandwidth
         by_rule = isinstance(bandwidth, str | VariableBandwidth)
@@ -115,7 +117,7 @@ class Density:
         return max(fitted, key=lambda f: np.nan_to_num(f.log_likelihood, nan=-np.inf))
 
     def __str__(self) -> str:
-        """The density in words."""
+        """Describe the density."""
         if self.kernel == "ecdf":
             return "differences of the distribution function across sqrt(n) points"
         if isinstance(self.bandwidth, VariableBandwidth):
@@ -125,12 +127,12 @@ class Density:
 
 
 class FittedDensity(NamedTuple):
-    """What `Density.fit` chose.
+    """The choice of `Density.fit`.
 
     Attributes:
-        density: With a kernel, and a bandwidth in numbers or a variable one with its factor.
-        log_likelihood: Mean leave-one-database-out log-likelihood; NaN where not computed.
-        notes: Sentences that belong in a report.
+        density: Density with a kernel, and a numeric bandwidth or a variable one with its factor.
+        log_likelihood: Mean leave-one-database-out log-likelihood; NaN if not computed.
+        notes: Sentences for a report.
     """
 
     density: Density
@@ -156,7 +158,7 @@ def _refuse_without_scale(
 
 
 def _fitted(samples: np.ndarray, groups: np.ndarray, asked: Density) -> FittedDensity:
-    """The density of one kernel, with its bandwidth by one rule."""
+    """Fit the density of one kernel, with its bandwidth by one rule."""
     rule, kernel = asked.bandwidth, asked.kernel
     if isinstance(rule, VariableBandwidth):
         scale, free = rule.widths(samples[:, 0])[:, None], rule.factor is None

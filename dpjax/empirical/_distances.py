@@ -4,14 +4,14 @@ import numpy as np
 
 
 def hausdorff_distance(first: np.ndarray, second: np.ndarray) -> float:
-    """Largest distance of a point of one finite set to the nearest point of the other.
+    """Return the largest distance from a point of one finite set to the nearest of the other.
 
     Args:
-        first: [n] numbers.
-        second: [m] numbers.
+        first: Numbers, [n].
+        second: Numbers, [m].
 
     Returns:
-        The distance, in the unit of the numbers. It ignores how many points lie where.
+        The distance, in the unit of the numbers. Multiplicities of points do not matter.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Proposition 1.
@@ -27,13 +27,14 @@ def _directed(points: np.ndarray, ordered: np.ndarray) -> float:
 
 
 def wasserstein_infinity(first: np.ndarray, second: np.ndarray) -> float:
-    """Largest distance that mass must travel to turn one sample into the other.
+    """Return the largest distance that mass must travel to turn one sample into the other.
 
     On the line this is the largest gap between the two quantile functions; for equal sizes, between
     the sorted samples.
 
     Args:
-        first: [n] numbers.
+        first: Numbers, [n].
+        second: Numbers, [m].
         second: [m] numbers.
 
     Returns:
@@ -41,6 +42,6 @@ def wasserstein_infinity(first: np.ndarray, second: np.ndarray) -> float:
     """
     a, b = np.sort(first), np.sort(second)
     n, m = len(a), len(b)
-    # Levels at which either quantile function steps, in units of 1 / (n m) so that ties are exact.
+    # Levels at which either quantile function steps, in units of 1 / (n m), so that ties are exact.
     steps = np.union1d(np.arange(n) * m, np.arange(m) * n)
     return float(np.abs(a[steps // m] - b[steps // n]).max())

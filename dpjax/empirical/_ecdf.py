@@ -1,7 +1,7 @@
 """Densities by differencing the empirical distribution function across about sqrt(n) points.
 
-Between knots taken at every sqrt(n)-th order statistic the mass is spread evenly; where knots
-coincide (ties), their mass is an atom. Both are exact, so delta is a finite sum.
+Knots are taken at every sqrt(n)-th order statistic. Mass between knots is spread evenly; the mass
+of coinciding knots (ties) is an atom. Both are exact, so delta is a finite sum.
 """
 
 import numpy as np
@@ -10,14 +10,14 @@ from dpjax.empirical._pieces import Pieces
 
 
 def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Knots of the differenced distribution function.
+    """Return the knots of the differenced distribution function.
 
     Args:
-        sample: [n] finite values.
+        sample: Finite values, [n].
 
     Returns:
-        [K] knots, not decreasing, and [K] shares of the mass up to each, from 0 to 1. One sample
-        gives two equal knots: an atom.
+        Knots [K], not decreasing, and shares [K] of the mass up to each, from 0 to 1. A single
+        value gives two equal knots: an atom.
     """
     ordered = np.sort(sample)
     last = len(ordered) - 1
@@ -28,11 +28,11 @@ def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
-    """Constant pieces and atoms of two differenced distribution functions.
+    """Return the constant pieces and atoms of two differenced distribution functions.
 
     Args:
-        first: [n] sample of p.
-        second: [m] sample of q.
+        first: Sample of p, [n].
+        second: Sample of q, [m].
 
     Returns:
         One row of pieces.
@@ -49,12 +49,12 @@ def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
 
 
 def _masses(knot: np.ndarray, share: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """[2 k - 1] masses of the atoms at k ends, and of what is spread between neighbours."""
+    """Return masses [2 k - 1] of the atoms at k ends, and of the mass spread between them."""
     place, first = np.unique(knot, return_index=True)
     last = np.append(first[1:], len(knot)) - 1
     atoms = np.zeros(len(ends))
     atoms[np.searchsorted(ends, place)] = share[last] - share[first]
     spread = np.cumsum(np.append(0.0, share[first[1:]] - share[last[:-1]]))
     masses = np.append(atoms, np.diff(np.interp(ends, place, spread)))
-    # Rounding leaves dust of 1e-17 where there is no mass.
+    # Rounding leaves residues of 1e-17 where there is no mass.
     return np.where(masses < 1e-14, 0.0, masses)

@@ -1,6 +1,6 @@
-"""Figures of empirical privacy: the curves, the densities, the noise.
+"""Figures of empirical privacy: curves, densities, noise.
 
-matplotlib is imported only when a figure is made, and never its global state.
+matplotlib is imported only when a figure is made; its global state is never used.
 """
 
 from textwrap import fill
@@ -17,7 +17,7 @@ _WITH, _WITHOUT = DATABASE, NEIGHBOR
 
 
 def plot_empirical_curves(result: Estimated) -> Any:
-    """Delta and the total risk against epsilon.
+    """Plot delta and the total risk against epsilon.
 
     Args:
         result: The result, over several epsilons.
@@ -50,16 +50,16 @@ def plot_empirical_curves(result: Estimated) -> Any:
 
 
 def plot_empirical_densities(result: Estimated) -> Any:
-    """Density of the query's results with everybody and without the worst individual.
+    """Plot the density of query results with everybody and without the worst individual.
 
     Args:
-        result: A result for one query and without an adversary.
+        result: Result for one query, without an adversary.
 
     Returns:
         A matplotlib Figure.
 
     Raises:
-        ValueError: The result is of a joint query, or has a density for each bucket.
+        ValueError: When the result is of a joint query, or has a density for each bucket.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Figure 5.
@@ -106,11 +106,11 @@ def plot_empirical_densities(result: Estimated) -> Any:
 
 
 def plot_empirical_noise(calibration: Calibrated, num_draws: int = 1_000_000, key: int = 0) -> Any:
-    """Histogram of draws of the noise, with its density.
+    """Plot a histogram of draws of the noise, with its density.
 
     Args:
         calibration: The calibrated noise.
-        num_draws: Draws in the histogram.
+        num_draws: Number of draws in the histogram.
         key: Seed of the draws.
 
     Returns:
@@ -145,7 +145,7 @@ def plot_empirical_noise(calibration: Calibrated, num_draws: int = 1_000_000, ke
 
 
 def plot_empirical(result: Estimated) -> Any:
-    """The curves, or of a single epsilon the densities where there is one density.
+    """Plot the curves, or the densities for a single epsilon if there is only one density.
 
     Args:
         result: The result.
@@ -160,7 +160,7 @@ def plot_empirical(result: Estimated) -> Any:
 
 
 def _widths(result: Estimated, sample: np.ndarray) -> np.ndarray:
-    """[n] bandwidths at the points of a sample; none for a density without kernels."""
+    """Return bandwidths [n] at the points of a sample; empty for a density without kernels."""
     if result.density is None or result.density.kernel == "ecdf" or not len(sample):
         return np.zeros(0)
     return result.density.widths(sample)

@@ -1,8 +1,8 @@
-"""How much an empirical delta depends on which databases there were: the jackknife.
+"""The jackknife standard error of an empirical delta over the choice of databases.
 
 References:
     Tukey (1958); Efron, Stein (1981), "The jackknife estimate of variance": its mean is at least
-    the variance for a sample smaller by one.
+    the variance for a sample with one element fewer.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import numpy as np
 from dpjax.empirical._samples import Progress
 
 _MOST_GROUPS = 50
-"""Estimates that are made again; of more databases several are left out at a time."""
+"""Maximum number of groups of databases to leave out in turn."""
 
 
 def jackknife_error(
@@ -21,16 +21,16 @@ def jackknife_error(
     key: int,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """The standard error of an estimate from independent databases.
+    """Return the standard error of an estimate from independent databases.
 
     Args:
-        estimate: Numbers of databases that are left out -> [E], the estimate from all others.
-        num_databases: How many there are.
-        key: Seed of the groups, where databases are not left out one by one.
-        progress: Called with (done, of how many).
+        estimate: Maps indices of left-out databases to the estimate [E] from all others.
+        num_databases: Number of databases.
+        key: Seed of the groups, if databases are not left out one by one.
+        progress: Callback (done, total).
 
     Returns:
-        [E].
+        Standard errors, [E].
     """
     order = np.arange(num_databases)
     if num_databases > _MOST_GROUPS:

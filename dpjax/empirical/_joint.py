@@ -1,10 +1,10 @@
 """delta of joint queries of two or three numbers, on a grid of cells.
 
-With product kernels the mass of a mixture in a box is a sum of products of one-dimensional masses,
-so the masses of all cells of a grid are one matrix product. Within cells that lie on one side of
-the crossing the integral is exact; in a cell with both signs the integrand is taken to be linear.
-What half as many cells give, and a tenth of what the cells with both signs add to their net masses,
-measure the error.
+With product kernels, the mass of a mixture in a box is a sum of products of one-dimensional masses,
+so the masses of all cells of a grid are one matrix product. Within cells on one side of the
+crossing, the integral is exact; in a cell with both signs, the integrand is taken to be linear. The
+error is estimated as the difference from a grid with half as many cells per axis, plus a tenth of
+the contribution of cells with both signs beyond their net mass.
 """
 
 import itertools
@@ -16,7 +16,7 @@ import numpy as np
 from dpjax.empirical._mixture import Mixture
 
 DEFAULT_CELLS = {2: 256, 3: 64}
-# Masses below this are rounding; it keeps their logarithms finite.
+# Masses below this are rounding errors; the bound keeps their logarithms finite.
 _DUST = 1e-18
 
 
@@ -24,10 +24,10 @@ class JointGrid:
     """Masses of two joint densities on a grid of cells.
 
     Args:
-        first: [n, d] results with everybody, d = 2 or 3.
-        second: [m, d] results without the individual; finite.
+        first: Results with everybody, [n, d], d = 2 or 3.
+        second: Results without the individual, [m, d]; finite.
         kernel: 'laplace' or 'gaussian'.
-        bandwidth: [d] scales of the kernels.
+        bandwidth: Scales of the kernels, [d].
         cells: Cells per axis, an even number; default `DEFAULT_CELLS`.
 
     References:
@@ -62,7 +62,7 @@ class JointGrid:
         self._coarse = [_ByRatio(*pair) for pair in (halves, halves[::-1])]
 
     def delta(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """[E] delta, and [E] the estimate of its error."""
+        """Return delta [E], and an estimate of its error [E]."""
         fine, coarse = (
             [side.excess(epsilon) for side in sides] for sides in (self._fine, self._coarse)
         )
@@ -73,20 +73,20 @@ class JointGrid:
 
 
 class _ByRatio:
-    """Cells in falling order of p / q: those above any eps come first, so one sort serves all."""
+    """Cells in order of falling p / q: those above any epsilon come first."""
 
     def __init__(self, p: np.ndarray, q: np.ndarray):
         log_ratio = np.log(np.maximum(p, _DUST)) - np.log(np.maximum(q, _DUST))
         order = np.argsort(-log_ratio, axis=None)
         self._falling = -log_ratio.ravel()[order]
         self._sums = [np.concatenate([[0.0], np.cumsum(m.ravel()[order])]) for m in (p, q)]
-        # Half of the change of l across a cell along each axis, from its neighbours.
+        # Half of the change of l across a cell along each axis, from adjacent cells.
         slopes = np.abs([np.gradient(log_ratio, axis=k).ravel() / 2 for k in range(p.ndim)])
         keep = p.ravel() + q.ravel() > 1e-12
         self._cells = (p.ravel()[keep], q.ravel()[keep], log_ratio.ravel()[keep], slopes[:, keep])
 
     def excess(self, epsilon: np.ndarray) -> np.ndarray:
-        """[2, E] integral of (p - e^eps q)_+, and what cells with both signs add to their net."""
+        """Return the integral of (p - e^eps q)_+, and the share beyond net masses, [2, E]."""
         upto = np.searchsorted(self._falling, -epsilon)
         net = np.maximum(0, self._sums[0][upto] - np.exp(epsilon) * self._sums[1][upto])
         share = np.array([self._crossed(e) for e in epsilon])
@@ -105,11 +105,11 @@ class _ByRatio:
 
 
 def _mean_positive_part(center: np.ndarray, ranges: np.ndarray) -> np.ndarray:
-    """[k] mean of the positive part of a linear function over a box.
+    """Return the mean of the positive part of a linear function over a box, [k].
 
     Args:
-        center: [k] the function's mean.
-        ranges: [d, k] half of its change along each axis, > 0.
+        center: Mean of the function, [k].
+        ranges: Half of its change along each axis, > 0, [d, k].
 
     Returns:
         E (center + sum_a ranges_a U_a)_+ for independent U_a uniform on [-1, 1].
@@ -132,7 +132,7 @@ def _halved(masses: np.ndarray) -> np.ndarray:
 def _edges(
     first: np.ndarray, second: np.ndarray, kernel: str, width: float, cells: int
 ) -> np.ndarray:
-    """[cells + 1] edges that share out the mass of both marginals, with cells also in the tails."""
+    """Return edges [cells + 1] that divide the mass of both marginals, with cells in the tails."""
     reach = {"gaussian": 6.0, "laplace": 16.0}[kernel] * width
     both = np.concatenate([first, second])
     x = np.unique((both[:, None] + np.linspace(-reach, reach, 129)).ravel())
@@ -146,7 +146,7 @@ def _edges(
 
 
 def _masses(centers: np.ndarray, edges: np.ndarray, kernel: str, width: float) -> np.ndarray:
-    """[centers, cells] mass of each kernel in each cell."""
+    """Return the mass of each kernel in each cell, [centers, cells]."""
     inner = (edges[1:-1, None] - centers) / width
     one = Mixture(kernel, np.zeros(1), np.ones(1))
     cdf = one.cdf(inner.ravel()).reshape(inner.shape).T

@@ -1,6 +1,6 @@
 """Two mixtures of Laplace kernels of one bandwidth, in closed form.
 
-Between neighbouring sample points a mixture is A e^-s + B e^-(h-s), with s the distance from the
+Between two adjacent sample points a mixture is A e^-s + B e^-(h-s), with s the distance from the
 left point and h the gap, both in bandwidths. Hence the ratio of two mixtures is monotone there (a
 Moebius function of e^2s), is constant in the tails, and takes its extremes at sample points.
 
@@ -19,9 +19,9 @@ class LaplacePieces(Pieces):
     """Pieces between merged sample points, for many second samples against one first sample.
 
     Attributes:
-        from_left: [2, rows, pieces] A of both mixtures.
-        from_right: [2, rows, pieces] B of both mixtures.
-        gap: [rows, pieces] h.
+        from_left: A of both mixtures, [2, rows, pieces].
+        from_right: B of both mixtures, [2, rows, pieces].
+        gap: h, [rows, pieces].
     """
 
     from_left: np.ndarray
@@ -29,11 +29,11 @@ class LaplacePieces(Pieces):
     gap: np.ndarray
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """[2, k] masses of p and q left of where the log ratio crosses `level`."""
+        """Return the masses [2, k] of p and q left of where the log ratio crosses `level`."""
         a, b = self.from_left[:, row, piece], self.from_right[:, row, piece]
         h = self.gap[row, piece]
-        # A zero of (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s); at a crossing the two
-        # brackets differ in sign, but rounding may take either to 0, where the zero is at an end.
+        # A zero of (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s). At a crossing the two
+        # brackets differ in sign, but rounding may make either 0, so that the zero is at an end.
         ratio = np.exp(np.minimum(level, 0.0)), np.exp(np.minimum(-level, 0.0))
         falls = a[0] * ratio[1] - a[1] * ratio[0]
         rises = b[0] * ratio[1] - b[1] * ratio[0]
@@ -44,15 +44,15 @@ class LaplacePieces(Pieces):
 
 
 def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> LaplacePieces:
-    """Monotone pieces of two Laplace-kernel density estimates.
+    """Return the monotone pieces of two Laplace-kernel density estimates.
 
     Args:
-        first: [n] sample of p.
-        second: [rows, m] samples of q, one per row; NaN entries are left out.
+        first: Sample of p, [n].
+        second: Samples of q, [rows, m], one per row; NaN entries are left out.
         bandwidth: Scale of the kernels.
 
     Returns:
-        [rows, n + m + 1] pieces; the outer two are the tails.
+        Pieces [rows, n + m + 1]; the outer two are the tails.
     """
     rows = len(second)
     sizes = np.count_nonzero(~np.isnan(second), axis=1)
@@ -60,7 +60,7 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
     weights = np.zeros((2, *points.shape))
     weights[0, :, : len(first)] = 1 / len(first)
     weights[1, :, len(first) :] = np.where(np.isnan(second), 0.0, 1 / sizes[:, None])
-    # A point that is left out keeps its place without weight, on top of some other point.
+    # A left-out point stays in place with weight 0, on top of another point.
     points = np.where(np.isnan(points), first[0], points)
     order = np.argsort(points, axis=1, kind="stable")
     t = np.take_along_axis(points, order, axis=1)
@@ -78,7 +78,7 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
     with np.errstate(divide="ignore"):
         log_ratio = np.log(height[0]) - np.log(height[1])
 
-    # Pieces: left tail, the gaps, right tail; the tails have one of A and B only.
+    # Pieces: left tail, the gaps, right tail; each tail has only one of A and B.
     nothing = np.zeros((2, rows, 1))
     far = np.full((rows, 1), np.inf)
     a = np.concatenate([nothing, from_left], axis=2)
@@ -97,14 +97,14 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
 
 
 def laplace_log_ratio(first: np.ndarray, second: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Largest |ln p - ln q| over the real line, exact.
+    """Return the largest |ln p - ln q| over the real line, exactly.
 
     Args:
-        first: [n] sample of p.
-        second: [rows, m] samples of q; NaN entries are left out.
+        first: Sample of p, [n].
+        second: Samples of q, [rows, m]; NaN entries are left out.
         bandwidth: Scale of the Laplace kernels of both.
 
     Returns:
-        [rows] the largest log ratio.
+        The largest log ratio of each row, [rows].
     """
     return np.abs(laplace_pieces(first, second, bandwidth).left).max(axis=1)

@@ -1,9 +1,9 @@
-"""Two mixtures of Gaussian or Laplace kernels, each kernel with a bandwidth of its own.
+"""Two mixtures of Gaussian or Laplace kernels, with a bandwidth for each kernel.
 
-Here the log ratio l has no closed form, so it is tabulated on a lattice eight times finer than the
+The log ratio l has no closed form here, so it is tabulated on a lattice eight times finer than the
 local bandwidth, extrema are added to the table, and l is a cubic (Hermite) between its nodes. The
 masses come from the exact distribution functions; and because the integrand of delta vanishes at a
-crossing, an error in the place of a crossing enters delta only in second order.
+crossing, an error in the position of a crossing affects delta only to second order.
 
 Notation: p, q the mixtures; l = ln p - ln q; z = (x - center) / bandwidth.
 """
@@ -27,8 +27,8 @@ class Mixture:
 
     Args:
         kernel: 'gaussian' or 'laplace'.
-        centers: [n] centers.
-        bandwidths: [n] scales.
+        centers: Centers, [n].
+        bandwidths: Scales, [n].
     """
 
     kernel: str
@@ -36,16 +36,16 @@ class Mixture:
     bandwidths: np.ndarray
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """[k] log density at x [k]."""
+        """Return the log density at x, [k]."""
         return self._log_density_and_slopes(x)[0]
 
     def table(self, x: np.ndarray) -> np.ndarray:
-        """[4, k]: log density, its slope just right and just left of x, distribution function."""
+        """Return log density, its right and left slopes, and distribution function at x, [4, k]."""
         log_density, slope_right, slope_left = self._log_density_and_slopes(x)
         return np.stack([log_density, slope_right, slope_left, self.cdf(x)])
 
     def cdf(self, x: np.ndarray) -> np.ndarray:
-        """[k] distribution function at x [k]."""
+        """Return the distribution function at x, [k]."""
         z = self._standardize(x)
         if self.kernel == "gaussian":
             return scipy.special.ndtr(z).mean(axis=1)
@@ -76,12 +76,12 @@ class MixturePieces(Pieces):
     """Pieces between the nodes of the table of two mixtures; one row.
 
     Attributes:
-        nodes: [pieces + 1] where the pieces end.
-        slopes: [2, pieces] slopes of the log ratio at both ends.
-        below: [2, pieces] distribution functions of p and q at the left ends.
+        nodes: Ends of the pieces, [pieces + 1].
+        slopes: Slopes of the log ratio at both ends, [2, pieces].
+        below: Distribution functions of p and q at the left ends, [2, pieces].
         first: The mixture p.
         second: The mixture q.
-        errors: Bounds of the error of each crossing's share of delta, filled by `split`.
+        errors: Error bounds of the contribution of each crossing to delta, filled by `split`.
     """
 
     nodes: np.ndarray
@@ -93,11 +93,11 @@ class MixturePieces(Pieces):
 
     @property
     def error(self) -> float:
-        """A bound of the error of every delta that was computed."""
+        """Error bound of every computed delta."""
         return max(self.errors, default=0.0)
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """[2, k] masses of p and q left of where the log ratio crosses `level`."""
+        """Return the masses [2, k] of p and q left of where the log ratio crosses `level`."""
         del row
         width = np.diff(self.nodes)[piece]
         ends = np.stack([self.left[0, piece], self.right[0, piece]])
@@ -105,14 +105,14 @@ class MixturePieces(Pieces):
         x = self.nodes[piece] + u * width
         masses = np.stack([m.cdf(x) for m in (self.first, self.second)]) - self.below[:, piece]
         log_p, log_q = self.first.log_density(x), self.second.log_density(x)
-        # Between the crossing found and the true one the integrand is at most its value here.
+        # Between the computed and the true crossing, the integrand is at most its value here.
         excess = np.exp(np.maximum(log_p, log_q)) * -np.expm1(-np.abs(log_p - log_q - level))
         self.errors.append(float(np.max(excess * width)))
         return masses
 
 
 def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
-    """Monotone pieces of two mixtures of the same kind of kernel.
+    """Return the monotone pieces of two mixtures of the same kind of kernel.
 
     Args:
         first: The mixture p.
@@ -145,13 +145,13 @@ def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
 
 
 def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
-    """Nodes about every center, as fine as its bandwidth asks; shared where windows overlap."""
+    """Return nodes around every center, spaced by its bandwidth; overlapping windows share them."""
     centers = np.concatenate([first.centers, second.centers])
     bandwidths = np.concatenate([first.bandwidths, second.bandwidths])
-    # Bandwidths rounded down by powers of 2, so that kernels of like width share one lattice.
+    # Round bandwidths down to powers of 2, so that kernels of similar width share one lattice.
     widest = bandwidths.max()
     level = np.floor(np.log2(bandwidths / widest))
-    # Twice the reach, since a bandwidth may be nearly twice its lattice's.
+    # Twice the reach, since a bandwidth may be nearly twice that of its lattice.
     reach = (1 + (level.min() < 0)) * _REACH[first.kernel] * _NODES_PER_BANDWIDTH
     # A kink must be a node; Gaussian kernels have none.
     nodes = [centers] if first.kernel == "laplace" else []
@@ -167,20 +167,20 @@ def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
 
 
 def _extrema(nodes: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Where the cubic through two neighbouring nodes turns between them."""
+    """Return the extrema of the cubics between two adjacent nodes."""
     value, slope_right, slope_left, _ = table
     d0, d1 = slope_right[:-1], slope_left[1:]
     cell = np.flatnonzero(d0 * d1 < 0)
     width = np.diff(nodes)[cell]
     d0, d1, rise = d0[cell] * width, d1[cell] * width, np.diff(value)[cell]
-    # The cubic's slope d0 + 2 c u + 3 e u^2 changes sign once in (0, 1).
+    # The slope d0 + 2 c u + 3 e u^2 of the cubic changes sign once in (0, 1).
     c, e = 3 * rise - 2 * d0 - d1, d0 + d1 - 2 * rise
     turn = _bisect(lambda u: (d0 + u * (2 * c + 3 * e * u)) * d0 > 0, len(cell))
     return nodes[cell] + turn * width
 
 
 def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """[k] where in [0, 1] the cubic with these ends and slopes crosses the level."""
+    """Return where in [0, 1] the cubic with these ends and slopes crosses the level, [k]."""
     start, rise = ends[0], ends[1] - ends[0]
     c, e = 3 * rise - 2 * slopes[0] - slopes[1], slopes[0] + slopes[1] - 2 * rise
     return _bisect(
@@ -189,7 +189,7 @@ def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> 
 
 
 def _bisect(before: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
-    """[size] where in [0, 1] `before` turns from true to false, to 2^-41."""
+    """Return where in [0, 1] `before` turns from true to false, to 2^-41, [size]."""
     low, high = np.zeros(size), np.ones(size)
     for _ in range(40):
         middle = (low + high) / 2

@@ -1,8 +1,8 @@
-"""Noise for a query's results, so that their density without an individual is close to that with.
+"""Noise that makes the densities of query results with and without an individual similar.
 
-Every noise has a density, a sampler, an expected absolute value, and the logarithm of what it makes
-of one point (a constant is left out, since only ratios matter). Draws are NumPy float64; they are
-not hardened against attacks on the low-order bits of a released number.
+Every noise has a density, a sampler, an expected absolute value, and the log density of its sum
+with one point (up to a constant, since only ratios matter). Draws are NumPy float64; they are not
+hardened against attacks on the low-order bits of a released number.
 
 Notation: lambda the scale of the Laplace density that hides the individual; k the kernel of the
 density estimate, of scale b (Laplace) or s (Gaussian).
@@ -23,13 +23,13 @@ LAPLACE = term("noise='laplace'", "--noise-kind laplace")
 
 @dataclass(frozen=True)
 class LaplaceNoise:
-    """Laplace noise of a scale, less what a Laplace kernel of a bandwidth gives already.
+    """Laplace noise, reduced by the effect of a Laplace kernel.
 
-    With probability (b / lambda)^2 it is 0, and otherwise Laplace of scale lambda; kernel and noise
-    together are then exactly Laplace of scale lambda. A kernel that is as wide needs no noise.
+    The noise is 0 with probability (b / lambda)^2, and otherwise Laplace of scale lambda; kernel
+    and noise together are then exactly Laplace of scale lambda. If b = lambda, there is no noise.
 
     Attributes:
-        scale: lambda, in the unit of the query; 0 where nothing needs hiding.
+        scale: lambda, in the unit of the query; 0 if nothing needs hiding.
         bandwidth: b; 0 for plain Laplace noise, which is safe under any kernel, by post-processing.
     """
 
@@ -45,7 +45,7 @@ class LaplaceNoise:
         return 1.0 if self.bandwidth >= self.scale else (self.bandwidth / self.scale) ** 2
 
     def density(self, x: np.ndarray) -> np.ndarray:
-        """Density at x of the part that is not the atom at 0."""
+        """Return the density at x of the continuous part."""
         if self.atom == 1:
             return np.zeros_like(np.asarray(x, float))
         return (1 - self.atom) * np.exp(-np.abs(x) / self.scale) / (2 * self.scale)
@@ -56,21 +56,21 @@ class LaplaceNoise:
         return (1 - self.atom) * self.scale
 
     def sample(self, size: int, generator: np.random.Generator) -> np.ndarray:
-        """[size] draws."""
+        """Draw noise, [size]."""
         draws = generator.laplace(0.0, self.scale, size)
         return np.where(generator.random(size) < self.atom, 0.0, draws)
 
     def __str__(self) -> str:
-        """The noise in words."""
+        """Describe the noise."""
         if self.atom == 1:
             return "no noise (the density's own bandwidth hides every individual)"
         laplace = f"Laplace noise of scale {self.scale:.6g}"
         return f"0 with probability {self.atom:.4g}, else {laplace}" if self.atom else laplace
 
 
-# The core in which the tapered inverse stands, and the half width beyond which what it makes of a
-# point is a Laplace density to 1e-16; in bandwidths. The further out the core reached, the more of
-# the taper's ringing it would let into the tails, where ratios suffer most.
+# Half width of the core, where the tapered inverse is used, and the half width beyond which the
+# released density is Laplace to within 1e-16; in bandwidths. A wider core would let more of the
+# taper's ringing into the tails, where ratios suffer most.
 _CORE, _REACH = 3.0, 13.0
 _NODES_PER_BANDWIDTH = 50
 
@@ -81,8 +81,8 @@ class TaperedDeconvolution:
 
     No density turns a Gaussian kernel into a Laplace one: the quotient of their transforms grows
     without bound. Here the quotient is tapered (cosine squared) to 0 at its minimum, transformed
-    back, clipped at 0 and renormalised. Its tails are the exact ones, a Laplace density less the
-    factor that the kernel will give back.
+    back, clipped at 0 and renormalized. Its tails are exact: a Laplace density divided by the
+    factor that the kernel restores.
 
     Attributes:
         scale: lambda, in the unit of the query.
@@ -90,7 +90,7 @@ class TaperedDeconvolution:
         atom: Probability of adding exactly 0.
 
     Raises:
-        ValueError: The bandwidth is too large for the quotient to have a minimum.
+        ValueError: When the bandwidth is too large for the quotient to have a minimum.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 6, equation (2); Diggle, Hall 1993 (tapering).
@@ -110,7 +110,7 @@ class TaperedDeconvolution:
 
     @cached_property
     def _core(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes and (normalised) density of the core, which is linear between them."""
+        """Nodes and (normalized) density of the core, which is linear between them."""
         s, scale = self.bandwidth, self.scale
         cut = np.sqrt(2 / s**2 - 1 / scale**2)
         panels = np.concatenate([[0.0], np.geomspace(1e-3 / scale, cut, 80)])
@@ -132,12 +132,12 @@ class TaperedDeconvolution:
 
     @property
     def _tail_mass(self) -> float:
-        """Mass of either tail."""
+        """Mass of each tail."""
         nodes, values = self._core
         return (1 - float(np.trapezoid(values, nodes))) / 2
 
     def density(self, x: np.ndarray) -> np.ndarray:
-        """Density at x."""
+        """Return the density at x."""
         nodes, values = self._core
         beyond = np.exp(-(np.abs(x) - nodes[-1]) / self.scale) * self._tail_mass / self.scale
         return np.where(np.abs(x) <= nodes[-1], np.interp(x, nodes, values), beyond)
@@ -150,14 +150,14 @@ class TaperedDeconvolution:
         return float(inside + 2 * self._tail_mass * (nodes[-1] + self.scale))
 
     def sample(self, size: int, generator: np.random.Generator) -> np.ndarray:
-        """[size] draws."""
+        """Draw noise, [size]."""
         nodes, values = self._core
         step = np.diff(nodes)
         masses = (values[:-1] + values[1:]) / 2 * step
         inside = generator.random(size) >= 2 * self._tail_mass
         cell = generator.choice(len(masses), size, p=masses / masses.sum())
-        # Inverse of the distribution function within a cell, where the density is linear; written
-        # so that it also holds where the density is constant.
+        # Invert the distribution function within a cell, where the density is linear; this form
+        # also holds if the density is constant.
         low, high, v = values[cell], values[cell + 1], generator.random(size)
         mean = (low + high) / 2
         place = (
@@ -168,16 +168,16 @@ class TaperedDeconvolution:
         return np.where(inside, nodes[cell] + place * step[cell], tail)
 
     def log_released(self, x: np.ndarray) -> np.ndarray:
-        """Log density at x of kernel plus noise: what a result of 0 is turned into."""
+        """Return the log density at x of kernel plus noise, for a result of 0."""
         table_x, table = self._released
         edge = table_x[-1]
         return np.interp(x, table_x, table) - np.maximum(np.abs(x) - edge, 0) / self.scale
 
     def log_ratio_bound(self, distance: float) -> float:
-        """Largest log ratio of released densities whose results differ by at most `distance`.
+        """Bound the log ratio of released densities whose results differ by at most `distance`.
 
-        The largest |log r(x) - log r(y)| over |x - y| <= distance, with r the density that one
-        result is turned into; it bounds the ratio of any two mixtures that are so coupled.
+        The bound is the largest |log r(x) - log r(y)| over |x - y| <= distance, with r the density
+        of a release. It holds for any two mixtures with such a coupling.
         """
         x, log_r = self._released
         near = np.abs(x[:, None] - x) <= distance
@@ -196,7 +196,7 @@ class TaperedDeconvolution:
         x = s * np.linspace(-_REACH, _REACH, round(2 * _REACH * _NODES_PER_BANDWIDTH) + 1)
         z = (x[:, None] - y) / s
         core = np.exp(-(z**2) / 2) @ mass / (s * np.sqrt(2 * np.pi))
-        # A one-sided exponential from the edge on, smoothed by the kernel, in closed form.
+        # A one-sided exponential beyond the edge, smoothed by the kernel, in closed form.
         tails = [
             np.log(self._tail_mass / scale)
             + (nodes[-1] - side * x) / scale
@@ -208,7 +208,7 @@ class TaperedDeconvolution:
             return x, np.logaddexp.reduce([np.log(core), *tails])
 
     def __str__(self) -> str:
-        """The noise in words."""
+        """Describe the noise."""
         return (
             f"tapered inverse of a Gaussian kernel of bandwidth {self.bandwidth:.6g} under Laplace "
             f"noise of scale {self.scale:.6g}"
@@ -219,16 +219,16 @@ Noise = LaplaceNoise | TaperedDeconvolution
 
 
 def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: np.ndarray) -> float:
-    """Largest |log ratio| of the released densities with and without one individual, measured.
+    """Measure the largest |log ratio| of the released densities with and without one individual.
 
     Args:
         noise: The noise.
-        first: [n] results with everybody.
-        second: [m] results without the individual.
+        first: Results with everybody, [n].
+        second: Results without the individual, [m].
 
     Returns:
-        The largest value on a lattice of a twentieth of the bandwidth about all results; further
-        away the released density is a mixture of Laplace densities, whose ratio has no extremum.
+        The largest value on a lattice with a twentieth of the bandwidth about all results; further
+        away, the released density is a mixture of Laplace densities, whose ratio has no extremum.
     """
     offsets = noise.bandwidth * np.linspace(-_REACH, _REACH, round(2 * _REACH * 20) + 1)
     both = np.concatenate([first, second])

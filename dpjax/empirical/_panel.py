@@ -1,7 +1,7 @@
 """A panel: the records of many individuals in a sequence of databases.
 
-The records are held flat (one row each), because an individual may have many records in a database,
-or none; what the estimators need are totals per (database, individual), a dense array.
+Records are stored flat (one row each), because an individual may have many records in a database,
+or none. Estimators need totals per (database, individual), a dense array.
 """
 
 from collections.abc import Hashable, Sequence
@@ -22,10 +22,10 @@ class Panel:
         databases: Labels of the databases, in the order of the sequence.
         individuals: Labels of the individuals.
         columns: Names of the value columns.
-        database: [records] integer index of each record's database, not decreasing.
-        individual: [records] integer index of each record's individual.
-        values: [records, columns] float64, all finite.
-        notes: Sentences about the data that belong in a report.
+        database: Index of each record's database, not decreasing, integers [records].
+        individual: Index of each record's individual, integers [records].
+        values: float64 [records, columns], all finite.
+        notes: Sentences about the data for a report.
     """
 
     databases: tuple[Hashable, ...]
@@ -47,10 +47,10 @@ class Panel:
         return len(self.individuals)
 
     def column(self, name: str | None = None) -> np.ndarray:
-        """[records] one value column; without a name, the only one.
+        """Return one value column [records]; without a name, the only column.
 
         Raises:
-            ValueError: The name is unknown, or none is given and there is not exactly one column.
+            ValueError: When the name is unknown, or no name is given and there are several columns.
         """
         if name is None:
             if len(self.columns) != 1:
@@ -66,17 +66,17 @@ class Panel:
         return self.values[:, self.columns.index(name)]
 
     def total(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """[databases, individuals] sum of `weights` (default: 1) over each individual's records."""
+        """Sum `weights` (default: 1) over each individual's records, [databases, individuals]."""
         shape = (self.num_databases, self.num_individuals)
         owner = self.database * shape[1] + self.individual
         return np.bincount(owner, weights, minlength=shape[0] * shape[1]).reshape(shape)
 
     def coverage(self) -> np.ndarray:
-        """[individuals] number of databases in which each individual has a record."""
+        """Return the number of databases in which each individual has a record, [individuals]."""
         return np.count_nonzero(self.total(), axis=0)
 
     def rows(self, database: int) -> slice:
-        """Where the records of one database lie."""
+        """Return the slice of the records of one database."""
         first, last = np.searchsorted(self.database, [database, database + 1])
         return slice(int(first), int(last))
 
@@ -89,12 +89,12 @@ def panel_from_array(
     individuals: Sequence[Hashable] | None = None,
     columns: Sequence[str] | None = None,
 ) -> Panel:
-    """A panel from a dense array with one record per individual and database.
+    """Make a panel from a dense array with one record per individual and database.
 
     Args:
         array: [databases, individuals] or [databases, individuals, values]. NaN (in all values of
-            a record) says that the individual is missing from the database.
-        mask: [databases, individuals] booleans, True where the individual is present.
+            a record) means that the individual is missing from the database.
+        mask: Booleans [databases, individuals], True if the individual is present.
         databases: Labels; default 0, 1, ...
         individuals: Labels; default 0, 1, ...
         columns: Names of the values; default 'value', or 'value_0', 'value_1', ...
@@ -103,8 +103,8 @@ def panel_from_array(
         The panel; its notes name individuals that are in no database.
 
     Raises:
-        TypeError: The array or mask has no numbers.
-        ValueError: A shape does not fit, a value is infinite, or a record is partly NaN.
+        TypeError: When the array holds no numbers, or the mask no booleans.
+        ValueError: When a shape does not fit, a value is infinite, or a record is partly NaN.
     """
     dense = np.asarray(array)
     if dense.dtype.kind not in "iufb":
@@ -154,10 +154,10 @@ def panel_from_array(
 
 
 def checked(panel: Panel) -> Panel:
-    """The panel, after the checks that any source of data must pass, with a note on the absent.
+    """Return the panel after checks that apply to all data, with a note on absent individuals.
 
     Raises:
-        ValueError: There is no database or no individual, or a database holds no record.
+        ValueError: When there is no database or no individual, or a database holds no record.
     """
     if not panel.num_databases or not panel.num_individuals:
         raise ValueError(

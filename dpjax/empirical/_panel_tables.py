@@ -22,11 +22,11 @@ _DROP = term("missing='drop'", "--missing 'drop'")
 
 
 def as_panel(data: Any) -> Panel:
-    """A panel as it is, and what `panel_from_table` or `panel_from_array` takes as one.
+    """Convert a table or an array to a panel, unless it is one already.
 
     Raises:
-        TypeError: The data is of no known kind.
-        ValueError: As the two.
+        TypeError: When the data has an unknown type.
+        ValueError: As `panel_from_table` and `panel_from_array`.
     """
     if isinstance(data, Panel):
         return data
@@ -49,24 +49,24 @@ def panel_from_table(
     missing: str = "error",
     records: str = "many",
 ) -> Panel:
-    """A panel from a table with one record in each row.
+    """Make a panel from a table with one record per row.
 
     Args:
         table: A pandas or pyarrow table, or a path to a csv or Parquet file.
-        database: Column that names the database of a record. Numbers and dates are put in order;
-            other labels keep the order in which they first appear.
+        database: Column that names the database of a record. Numbers and dates are sorted; other
+            labels keep the order in which they first appear.
         individual: Column that names the individual of a record.
         value: Column or columns of values; default: every other numeric column.
-        missing: What a record with a missing value means: 'error', or 'drop' it.
-        records: 'many' records of an individual in a database are in order, or only 'one'.
+        missing: Treatment of a record with a missing value: 'error', or 'drop' the record.
+        records: Records of an individual in a database: 'many' are allowed, or only 'one'.
 
     Returns:
         The panel, with notes about repeated rows and dropped records.
 
     Raises:
-        TypeError: It is no table, or a value column holds no numbers.
-        ValueError: A column is unknown, a value is missing, a key is duplicated where only one
-            record is in order, or the file has an unknown suffix.
+        TypeError: When `table` is not a table, or a value column holds no numbers.
+        ValueError: When a column is unknown, a value is missing, a key is duplicated although only
+            one record is allowed, or the file has an unknown suffix.
     """
     validate.one_of(["error", "drop"], missing=missing)
     validate.one_of(["many", "one"], records=records)
@@ -113,7 +113,9 @@ def panel_from_table(
                 f"records have one (first: row {row}, {frame.iloc[row].to_dict()}); "
                 f"{_DROP} leaves such records out."
             )
-        notes.append(f"{int(holes.sum())} of {len(frame)} records had a missing value: left out.")
+        notes.append(
+            f"{int(holes.sum())} of {len(frame)} records with a missing value were left out."
+        )
         frame = frame[~holes]
     values = frame[columns].to_numpy(dtype=float).reshape(len(frame), len(columns))
     if not np.isfinite(values).all():
@@ -171,13 +173,13 @@ def _read(path: Path, keys: tuple[str, str]) -> Any:
     try:
         return readers[kind](path, keys)
     except Exception as error:
-        # The readers of others raise whatever they like where a file is damaged.
+        # Readers of other libraries raise arbitrary errors for damaged files.
         text = str(error) if isinstance(error, ValueError | OSError) else repr(error)
         raise ValueError(f"databases could not be read from {path.name!r}: {text}") from error
 
 
 def _read_csv(path: Path, keys: tuple[str, str]) -> Any:
-    """The table; keys are texts unless they are different numbers, for 01 and 1 are two."""
+    """Read the table; keys are text unless they are different numbers: 01 and 1 are two keys."""
     pd = _pandas()
     with opened(path) as file:
         frame = pd.read_csv(file, dtype=dict.fromkeys(keys, str), low_memory=False)
@@ -190,10 +192,10 @@ def _read_csv(path: Path, keys: tuple[str, str]) -> Any:
 
 
 def _read_parquet(path: Path, keys: tuple[str, str]) -> Any:
-    """The table, in which a text that comes again is held once."""
+    """Read the table; repeated text is stored once."""
     import pyarrow.parquet as pq
 
-    # Opened here, for Arrow takes no file's name that is no UTF-8.
+    # Open the file here, since Arrow rejects file names that are not UTF-8.
     with path.open("rb") as file:
         names = text_columns_of(file, path.stat().st_size)
         frame = pq.read_table(file, read_dictionary=names).to_pandas()
@@ -227,7 +229,7 @@ def _value_columns(
 
 
 def _first_text(frame: Any, name: str) -> str:
-    """Where a column holds something else than numbers."""
+    """Describe where a column holds a value that is not a number."""
     column = frame[name]
     wrong = _pandas().to_numeric(column, errors="coerce").isna() & column.notna()
     if not wrong.any():
@@ -235,12 +237,12 @@ def _first_text(frame: Any, name: str) -> str:
     row = int(np.argmax(wrong))
     return (
         f"{name!r} holds {preview_database(column.iloc[row])} in row {row} "
-        f"({int(wrong.sum())} of {len(frame)} are no numbers)"
+        f"({int(wrong.sum())} of {len(frame)} are not numbers)"
     )
 
 
 def _codes(column: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
-    """Index and labels; unused categories count as individuals that are in no database."""
+    """Return codes and labels; unused categories count as individuals that are in no database."""
     pd = _pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy().astype(np.int64), tuple(column.cat.categories)

@@ -1,4 +1,4 @@
-"""Numbers of results of empirical privacy, without what shows them."""
+"""Numbers of empirical privacy results, without their display."""
 
 import math
 from collections.abc import Hashable
@@ -16,12 +16,12 @@ from dpjax.empirical._noise import Noise
 
 @dataclass(frozen=True)
 class Bucket:
-    """What the adversary's knowledge of one bucket leaves of the privacy.
+    """Privacy given one bucket of the adversary's knowledge.
 
     Attributes:
-        label: The bucket in words.
-        num_databases: Databases in it.
-        density: The density estimate within it, in words.
+        label: Description of the bucket.
+        num_databases: Number of databases in the bucket.
+        density: Description of the density estimate within the bucket.
         delta: delta at every epsilon, given the bucket.
     """
 
@@ -57,20 +57,20 @@ class Estimated:
     settings: JsonObject
 
     def ranking(self, epsilon: float | None = None) -> list[tuple[Hashable, float]]:
-        """Individuals with their delta at one of the epsilons, largest first.
+        """Return the individuals with their delta at one of the epsilons, largest first.
 
         Args:
             epsilon: One of `epsilons`; default: the smallest.
 
         Raises:
-            ValueError: The epsilon is not among them.
+            ValueError: When the epsilon is not among them.
         """
         column = self.deltas[:, self._column(epsilon)]
         order = np.argsort(-column, kind="stable")
         return [(self.individuals[i], float(column[i])) for i in order]
 
     def curve(self, at_most: int) -> list[tuple[float, float, float | None, float, int]]:
-        """(epsilon, delta, its standard error, total risk, how many have delta > 0) at some."""
+        """Return rows (epsilon, delta, standard error, total risk, count of delta > 0) at some."""
         count = len(self.epsilons)
         shown = np.unique(np.linspace(0, count - 1, min(at_most, count)).round()).astype(int)
         return [
@@ -86,15 +86,15 @@ class Estimated:
 
     @property
     def worst_individual(self) -> Hashable:
-        """The individual of the largest delta at the smallest epsilon."""
+        """The individual with the largest delta at the smallest epsilon."""
         return self.individuals[worst_row(self.epsilons, self.deltas)]
 
     def to_dict(self) -> JsonObject:
-        """Plain numbers, lists and strings under the names of the attributes."""
+        """Return plain numbers, lists and strings by attribute name."""
         return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
 
     def vanishing_sentence(self) -> str:
-        """At which epsilon every delta vanishes, in words."""
+        """Describe the epsilon at which every delta vanishes."""
         if math.isinf(self.epsilon_at_zero):
             return "No epsilon up to 500 takes every delta to 0."
         return (
@@ -138,31 +138,31 @@ class Calibrated:
         return self.hausdorff_log_ratio <= self.epsilon + 1e-9
 
     def sample(self, size: int, key: int | None = None) -> np.ndarray:
-        """[size] draws of the noise; without a seed `key`, fresh ones from the operating system."""
+        """Draw noise, [size]; without a seed `key`, with entropy from the operating system."""
         return self.noise.sample(size, np.random.default_rng(key))
 
     def release(self, result: float) -> float:
-        """A result of the query with one draw of the noise added; never the same draw twice."""
+        """Return a result of the query plus a fresh draw of the noise."""
         return float(result + self.sample(1)[0])
 
     def to_dict(self) -> JsonObject:
-        """Plain numbers and strings under the names of the attributes, as strict JSON has them."""
+        """Return plain numbers and strings by attribute name, for strict JSON."""
         values = plain({k: v for k, v in vars(self).items() if k != "noise"})
         return values | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}
 
     def rows(self) -> list[tuple[str, str]]:
-        """Names and texts of the numbers."""
+        """Return names and texts of the numbers."""
         enough = "suffices" if self.hausdorff_suffices else "does NOT suffice"
         which = "largest change seen" if self.sensitivity_observed else "sensitivity"
         numbers = {
             f"Scale, by the rule {self.rule}": self.scale,
-            "Largest log ratio of what is released": self.achieved_log_ratio,
+            "Largest log ratio of releases": self.achieved_log_ratio,
             "Expected absolute error": self.expected_error,
-            f"That of the classical Laplace mechanism, {which} {self.sensitivity:.6g}": (
+            f"Error of the classical Laplace mechanism, {which} {self.sensitivity:.6g}": (
                 self.classical_error
             ),
-            "Wasserstein distance W_inf, the largest": self.wasserstein_infinity,
-            "Hausdorff distance, the largest": self.hausdorff,
+            "Largest Wasserstein distance W_inf": self.wasserstein_infinity,
+            "Largest Hausdorff distance": self.hausdorff,
             f"Log ratio at the paper's scale, Hausdorff / epsilon ({enough})": (
                 self.hausdorff_log_ratio
             ),
@@ -171,12 +171,12 @@ class Calibrated:
 
 
 def worst_row(epsilons: np.ndarray, deltas: np.ndarray) -> int:
-    """Index of the individual with the largest delta at the smallest epsilon."""
+    """Return the index of the individual with the largest delta at the smallest epsilon."""
     return int(np.argmax(deltas[:, int(np.argmin(epsilons))]))
 
 
 def plain(value: Any) -> Any:
-    """A value as strict JSON has it; numbers that are not finite become 'inf' and 'nan'."""
+    """Convert a value for strict JSON; numbers that are not finite become 'inf' and 'nan'."""
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, list | tuple):

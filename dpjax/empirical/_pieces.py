@@ -1,9 +1,8 @@
 """Hockey-stick integrals of two densities cut into pieces on which their ratio is monotone.
 
 Notation: p, q the densities; l = ln p - ln q; delta(eps) = max(int (p - e^eps q)_+,
-int (q - e^eps p)_+). On a piece the set where l > eps is empty, the whole piece, or one side of a
-crossing, so delta needs the masses of the pieces and of the parts up to each crossing, and nothing
-else.
+int (q - e^eps p)_+). On a piece, the set where l > eps is empty, the whole piece, or one side of a
+crossing. So delta needs only the masses of the pieces and of the parts up to each crossing.
 """
 
 from collections.abc import Callable
@@ -12,18 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 MAX_EPSILON = 500.0
-"""e^eps stays finite in float64, and no privacy level of interest is near it."""
+"""Largest epsilon, far above any level of interest; e^eps stays finite in float64."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Rows of pieces on which l is monotone, one row per individual; here l is constant on each.
+    """Rows of pieces on which l is monotone, one row per individual; constant in this base class.
 
     Attributes:
-        left: [rows, pieces] log ratio l at the left end.
-        right: [rows, pieces] log ratio l at the right end.
-        mass_p: [rows, pieces] mass of p.
-        mass_q: [rows, pieces] mass of q.
+        left: Log ratio l at the left end, [rows, pieces].
+        right: Log ratio l at the right end, [rows, pieces].
+        mass_p: Mass of p, [rows, pieces].
+        mass_q: Mass of q, [rows, pieces].
     """
 
     left: np.ndarray
@@ -33,23 +32,23 @@ class Pieces:
 
     @property
     def error(self) -> float:
-        """A bound of the error of every delta that was computed: 0 in closed form."""
+        """Error bound of every computed delta: 0 in closed form."""
         return 0.0
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """[2, k] masses of p and q left of where l crosses `level` in the pieces (row, piece)."""
+        """Return the masses [2, k] of p and q left of where l crosses `level` in each piece."""
         raise NotImplementedError("A constant log ratio crosses nothing.")
 
 
 def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
-    """Delta of every row at every epsilon.
+    """Compute delta of every row at every epsilon.
 
     Args:
         pieces: The densities.
-        epsilon: [rows, E] or [E] privacy levels, from 0 to `MAX_EPSILON`.
+        epsilon: Privacy levels [rows, E] or [E], from 0 to `MAX_EPSILON`.
 
     Returns:
-        [rows, E] the larger of the two integrals.
+        The larger of the two integrals, [rows, E].
 
     References:
         Burchard, Daoud, Dotterrer 2020, Theorem 1 and Algorithm 2.
@@ -59,7 +58,7 @@ def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
 
 
 def _one_sided(pieces: Pieces, epsilon: np.ndarray, sign: int) -> np.ndarray:
-    """[rows, E] int (p - e^eps q)_+ for sign 1, and with p and q exchanged for sign -1."""
+    """Return int (p - e^eps q)_+ for sign 1, and with p and q exchanged for sign -1, [rows, E]."""
     level = epsilon[:, :, None]
     above_left = (sign * pieces.left)[:, None] > level
     above_right = (sign * pieces.right)[:, None] > level
@@ -80,14 +79,14 @@ def _one_sided(pieces: Pieces, epsilon: np.ndarray, sign: int) -> np.ndarray:
 
 
 def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float:
-    """Smallest epsilon, from `at_least` on, at which `exceeds` is false.
+    """Return the smallest epsilon >= `at_least` at which `exceeds` is false.
 
     Args:
-        exceeds: Whether delta is above what counts as 0; once false, it stays false.
-        at_least: Where to start, known from other individuals.
+        exceeds: Whether delta exceeds the tolerance; once false, it stays false.
+        at_least: Lower bound, known from other individuals.
 
     Returns:
-        Epsilon to 1e-9, from above; infinity where even `MAX_EPSILON` does not do.
+        Epsilon to 1e-9, rounded up; infinity if even `MAX_EPSILON` does not suffice.
     """
     if np.isinf(at_least) or not exceeds(at_least):
         return at_least

@@ -1,8 +1,8 @@
-"""Empirical differential privacy: what a query on real databases gives away as it is.
+"""Empirical differential privacy: the privacy of a query on real databases, without added noise.
 
-No noise is assumed: the randomness is that of the databases, which are taken to be independent
-draws. The densities of the query's results with and without an individual are estimated and
-compared; their hockey-stick divergence is that individual's failure probability.
+The only randomness is that of the databases, which are assumed to be independent draws. The
+densities of the query results with and without an individual are estimated and compared; their
+hockey-stick divergence is the failure probability of that individual.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from dpjax.empirical._samples import Progress, QuerySamples, sample_query
 from dpjax.results.provenance import versions
 
 _LEAST_FOR_ERROR = 4
-"""Databases of which three are left when one is taken out."""
+"""Minimum number of databases for a standard error; three are left when one is removed."""
 
 
 def empirical_privacy(
@@ -42,29 +42,30 @@ def empirical_privacy(
     uncertainty: bool = False,
     progress: Progress | None = None,
 ) -> EmpiricalPrivacy:
-    """Estimates delta of every individual for a query on a sequence of databases.
+    """Estimate delta of every individual for a query on a sequence of databases.
 
     Args:
         databases: A dense array [databases, individuals] or [databases, individuals, values] with
             NaN where an individual is missing; a table (pandas, pyarrow, or a path to csv or
-            Parquet) with the columns 'database' and 'individual'; or a `Panel`, which
-            `panel_from_table` and `panel_from_array` make of others.
+            Parquet) with the columns 'database' and 'individual'; or a `Panel`, as returned by
+            `panel_from_table` and `panel_from_array` for other data.
         query: A built-in query or its name ('count', 'sum', 'mean', 'variance', 'min', 'max',
             'median', 'quantile:0.9', 'regression:y~x'), a `JaxQuery`, a `HostQuery` or any function
             of the records' values; or a tuple of up to three for a joint query.
-        epsilon: One privacy level or many, from 0 to 500.
-        density: The kernel and the bandwidth of the densities, or how they are chosen.
-        adversary: What an adversary knows beforehand. Privacy is then that given the worst bucket
-            of it.
+        epsilon: One privacy level or several, from 0 to 500.
+        density: Kernel and bandwidth of the densities, or how to choose them.
+        adversary: Background knowledge of an adversary. The result is then the privacy given the
+            worst bucket of this knowledge.
         key: Seed of random queries, and of the groups of databases for `uncertainty`.
-        tolerance: What counts as delta = 0 for `epsilon_at_zero`.
-        uncertainty: Whether to estimate the standard error of delta, from the same estimate without
-            one database after the other (of more than 50, without one group of 50). It tends to be
-            too large, not too small: with the bandwidth 'likelihood' by 20 to 28% on 30 databases.
-        progress: Called with (done, of how many) by whatever is looped.
+        tolerance: Largest delta that counts as 0 for `epsilon_at_zero`.
+        uncertainty: Whether to estimate the standard error of delta, by repeating the estimate
+            without each database in turn (without each of 50 groups, if there are more). It tends
+            to be too large rather than too small: by 20 to 28% on 30 databases with the bandwidth
+            'likelihood'.
+        progress: Callback (done, total) of the loops.
 
     Returns:
-        The result, with its checks of the premises.
+        The result, with its checks of the assumptions.
 
     Example:
         >>> import numpy as np
@@ -74,8 +75,8 @@ def empirical_privacy(
         True
 
     Raises:
-        TypeError: An argument is of the wrong kind.
-        ValueError: An argument is out of range, or data and query give no density.
+        TypeError: When an argument has the wrong type.
+        ValueError: When an argument is out of range, or data and query give no density.
 
     References:
         Burchard, Daoud, Dotterrer 2020, "Empirical Differential Privacy", Algorithm 1,
@@ -92,8 +93,8 @@ def empirical_privacy(
     samples = sample_query(query, panel, key=key, progress=progress)
     if len(samples.names) > 3:
         raise BadValue(
-            f"query must be of at most 3 numbers, but was of {len(samples.names)}: a joint density "
-            "of more cannot be had from so few databases."
+            f"query must be of at most 3 numbers, but was of {len(samples.names)}: there are "
+            "too few databases for a joint density of more."
         )
     parts = [("all databases", np.arange(panel.num_databases))]
     if adversary is not None:
@@ -152,7 +153,7 @@ def empirical_privacy(
 
 
 def total_risk(deltas: np.ndarray) -> np.ndarray:
-    """[E] chance that the privacy of somebody fails: 1 - prod (1 - delta_i) over [I, E] deltas.
+    """Return the probability that anybody's privacy fails, 1 - prod (1 - delta_i): [I, E] to [E].
 
     References:
         Burchard, Daoud, Dotterrer 2020, Definition 3.
@@ -174,7 +175,7 @@ def _epsilons(epsilon: Any) -> np.ndarray:
 
 
 def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
-    """Refuses a standard error where leaving one database out would leave almost none."""
+    """Raise ValueError if too few databases would remain to estimate a standard error."""
     for label, members in parts:
         if len(members) < _LEAST_FOR_ERROR:
             raise BadValue(
@@ -184,7 +185,7 @@ def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
 
 
 def _per_database(samples: QuerySamples) -> np.ndarray:
-    """[databases, d] mean over the draws of each database, of each of the d queries."""
+    """Return the mean over the draws of each database for each of the d queries, [databases, d]."""
     count = np.bincount(samples.database)
     columns = [np.bincount(samples.database, column) / count for column in samples.full.T]
     return np.stack(columns, axis=1)

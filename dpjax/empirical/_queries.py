@@ -1,9 +1,9 @@
 """Built-in queries with an exact leave-one-individual-out form.
 
-Every query answers for all databases at once, with everybody and without each individual in turn,
-in time linear (order statistics: n log n) in the number of records. Totals without an individual
-are sums of a prefix and a suffix, never a difference, so an individual that dominates a total
-leaves no rounding error behind.
+Every query is evaluated on all databases at once, with everybody and without each individual in
+turn, in time linear (for order statistics, n log n) in the number of records. Totals without an
+individual are sums of a prefix and a suffix, never a difference, so an individual that dominates a
+total leaves no rounding error.
 """
 
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ _NEUTRAL = {np.add: 0.0, np.minimum: np.inf, np.maximum: -np.inf}
 
 
 def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
-    """Reduction over all individuals but one.
+    """Reduce over all individuals but one.
 
     Args:
-        own: [databases, individuals, ...] one value per database and individual.
+        own: One value per database and individual, [databases, individuals, ...].
         reduce: np.add, np.minimum or np.maximum.
 
     Returns:
-        [databases, individuals, ...] the reduction over the others.
+        The reduction over the other individuals, [databases, individuals, ...].
     """
     edge = np.full_like(own[:, :1], _NEUTRAL[reduce], dtype=float)
     before = reduce.accumulate(np.concatenate([edge, own[:, :-1]], axis=1), axis=1)
@@ -35,29 +35,29 @@ def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
 
 
 def _where_enough(result: np.ndarray, count: np.ndarray, at_least: int = 1) -> np.ndarray:
-    """NaN where too few records are left for the query to be defined."""
+    """Replace results by NaN where too few records are left for the query to be defined."""
     return np.where(count >= at_least, result, np.nan)
 
 
 def _over_panel(panel: Panel, weights: np.ndarray | None = None) -> np.ndarray:
-    """Totals [databases, 1 + individuals] with everybody (first) and without each individual."""
+    """Return totals [databases, 1 + individuals]: with everybody, then without each individual."""
     totals = panel.total(weights).astype(float)
     return np.concatenate([totals.sum(axis=1)[:, None], leave_one_out(totals)], axis=1)
 
 
 class ExactQuery:
-    """What the built-in queries share: a name, and `_exact`, [databases, 1 + individuals]."""
+    """Base class of built-in queries; `_exact` returns [databases, 1 + individuals]."""
 
     column: str | None = None
     _word = ""
 
     @property
     def name(self) -> str:
-        """The query in words."""
+        """Description of the query."""
         return self._word if self.column is None else f"{self._word} of {self.column}"
 
     def answers(self, panel: Panel, key: int = 0, progress: Any = None) -> np.ndarray:
-        """[databases, 1, 1 + individuals, 1]: with everybody, then without each individual."""
+        """Return [databases, 1, 1 + individuals, 1]: with everybody, then without each one."""
         return self._exact(panel)[:, None, :, None]
 
     def _exact(self, panel: Panel) -> np.ndarray:
@@ -66,7 +66,7 @@ class ExactQuery:
 
 @dataclass(frozen=True)
 class Count(ExactQuery):
-    """The number of records in a database."""
+    """Number of records in a database."""
 
     _word = "count"
 
@@ -87,7 +87,7 @@ class Sum(ExactQuery):
 
 @dataclass(frozen=True)
 class Mean(ExactQuery):
-    """Mean of a column over the records; undefined (NaN) where no record is left."""
+    """Mean of a column over the records; undefined (NaN) if no record is left."""
 
     column: str | None = None
     _word = "mean"
@@ -111,7 +111,7 @@ class Variance(ExactQuery):
 
     def _exact(self, panel: Panel) -> np.ndarray:
         values = panel.column(self.column).copy()
-        # About the median, which one individual with a huge value cannot drag away.
+        # Relative to the median, which one individual with a huge value cannot move.
         for d in range(panel.num_databases):
             values[panel.rows(d)] -= np.median(values[panel.rows(d)])
         count = _over_panel(panel)
@@ -145,7 +145,7 @@ class Maximum(Minimum):
 
 @dataclass(frozen=True)
 class Quantile(ExactQuery):
-    """Quantile of a column, linear between the two order statistics next to it (NumPy's default).
+    """Quantile of a column, interpolated linearly between order statistics (NumPy's default).
 
     Attributes:
         level: Level of the quantile, from 0 to 1 (0.5 is the median).
@@ -177,11 +177,11 @@ class Quantile(ExactQuery):
         return result
 
     def _without(self, ordered: np.ndarray, owner: np.ndarray, num_individuals: int) -> np.ndarray:
-        """[individuals] the quantile of the sorted records that are not the individual's own."""
+        """Return the quantile of the sorted records without those of each individual."""
         own = np.bincount(owner, minlength=num_individuals)
         left = len(ordered) - own
-        # Sorted position of a record, less how many of its owner's records come before it: the
-        # record stands before the r-th of the others exactly where this is at most r.
+        # Sorted position of a record, minus the number of its owner's records before it: the
+        # record precedes the r-th of the other records exactly if this is at most r.
         by_owner = np.argsort(owner, kind="stable")
         starts = np.concatenate([[0], np.cumsum(own)])[owner[by_owner]]
         rank_of_others = by_owner - (np.arange(len(owner)) - starts)
@@ -200,12 +200,12 @@ class Quantile(ExactQuery):
 
 @dataclass(frozen=True)
 class RegressionCoefficient(ExactQuery):
-    """Coefficient of one column in the least-squares regression of another, with an intercept.
+    """Coefficient of one column in a least-squares regression of another, with an intercept.
 
     Attributes:
-        response: The column that is explained.
-        on: The column or columns that explain it.
-        coefficient: The one of `on` whose coefficient is released; default: the first.
+        response: Response column.
+        on: Explanatory column or columns.
+        coefficient: Column of `on` whose coefficient is released; default: the first.
     """
 
     response: str
@@ -224,7 +224,7 @@ class RegressionCoefficient(ExactQuery):
     def _exact(self, panel: Panel) -> np.ndarray:
         data = np.stack([panel.column(c) for c in (*self.on, self.response)], axis=1)
         for d in range(panel.num_databases):
-            # A shift leaves the slopes as they are and the normal equations better conditioned.
+            # A shift leaves the slopes unchanged and improves the conditioning.
             data[panel.rows(d)] -= np.median(data[panel.rows(d)], axis=0)
         design = np.concatenate([np.ones((len(data), 1)), data], axis=1)
         size = design.shape[1]
@@ -256,7 +256,7 @@ _BY_NAME = {
 
 
 def parse_query(text: str) -> Any:
-    """A built-in query from its short form.
+    """Return a built-in query from its short form.
 
     Args:
         text: 'count', 'sum', 'mean', 'variance', 'min', 'max' or 'median', with an optional column
@@ -264,7 +264,7 @@ def parse_query(text: str) -> Any:
             coefficient of x.
 
     Raises:
-        ValueError: The text is no query.
+        ValueError: When the text is not a query.
     """
     head, *rest = text.split(":")
     if head == "quantile" and len(rest) in (1, 2):

@@ -1,4 +1,4 @@
-"""The report of an empirical privacy estimate, with its figures where matplotlib is there."""
+"""The report of an empirical privacy estimate, with figures if matplotlib is installed."""
 
 import datetime
 import io
@@ -32,17 +32,17 @@ CAPTIONS = {
     "densities": "density with everybody and without the worst individual",
     "noise": "histogram of draws of the noise",
 }
-"""What each figure shows."""
+"""Caption of each figure."""
 
 _NOT_TESTED = (
-    "Other databases than those that were given, and individuals who are in none of them.",
-    "Other queries, and what several answers give away together.",
+    "Databases other than the given ones, and individuals who are in none of them.",
+    "Other queries, and what several answers together reveal.",
 )
 
 _MEANING = (
-    "delta is the chance that an individual's presence shows by more than a factor e^epsilon; the "
-    "total risk is that of somebody's, were the individuals independent. Both hold as far as the "
-    "databases are independent draws and the density estimate is right."
+    "delta is the probability that an individual's presence shows by more than a factor e^epsilon; "
+    "the total risk is the probability that anybody's does, if individuals are independent. Both "
+    "assume that the databases are independent draws and that the density estimate is right."
 )
 
 
@@ -52,19 +52,19 @@ def render_empirical_report(
     kind: str = ".html",
     figures: dict[str, Figure] | None = None,
 ) -> str:
-    """The text of a report.
+    """Return the text of a report.
 
     Args:
-        result: What to report.
+        result: The result to report.
         noise: The noise for the same query, if any.
         kind: ".html" or ".md".
-        figures: Name of each figure of `CAPTIONS` that there is -> the figure.
+        figures: Available figures, by name in `CAPTIONS`.
 
     Returns:
-        The file's content.
+        The content of the file.
 
     Raises:
-        ModuleNotFoundError: jinja2 is missing; the message says how to get it.
+        ModuleNotFoundError: When jinja2 is missing; the message says how to install it.
     """
     return render(_page(result, noise, figures), kind)
 
@@ -100,23 +100,23 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
 
 
 def verdict_of(result: Estimated, sentence: str, headline: str | None = None) -> Verdict:
-    """The verdict of an analysis: doubtful where the databases look dependent.
+    """Return the verdict of an analysis, which is doubtful if the databases look dependent.
 
     Args:
         result: The analysis.
-        sentence: What was found.
-        headline: What is said first; by default that it is an estimate.
+        sentence: The finding.
+        headline: Headline; by default, it says that this is an estimate.
     """
     if any(check.dependent for check in result.independence):
         said = "The privacy levels rest on independent databases, and these look dependent. "
         return Verdict("doubtful", "Doubtful: the databases look dependent", said + sentence)
-    return Verdict("estimate", headline or "An estimate, and no proof", sentence)
+    return Verdict("estimate", headline or "An estimate, not a proof", sentence)
 
 
 def _sections(
     result: Estimated, noise: Calibrated | None, figures: dict[str, Figure]
 ) -> list[Section]:
-    """What was shown."""
+    """Return the sections of findings."""
 
     def pictures(name: str) -> tuple[Figure, ...]:
         return (figures[name],) if name in figures else ()
@@ -136,8 +136,8 @@ def _sections(
     meaning = _MEANING
     if result.delta_error is not None:
         meaning += (
-            " What follows the sign in the column of delta is its standard error over the choice "
-            "of databases (jackknife)."
+            " The number after ± in the column of delta is its standard error over the choice of "
+            "databases (jackknife)."
         )
     found = [
         Section("Privacy", (meaning,), pictures("curves"), Table(rows, head)),
@@ -159,11 +159,11 @@ def _sections(
 
 
 def noise_section(noise: Calibrated, figures: tuple[Figure, ...] = ()) -> Section:
-    """The calibration of noise.
+    """Return the section about calibrated noise.
 
     Args:
-        noise: What was calibrated.
-        figures: Of its draws.
+        noise: The calibration.
+        figures: Figures of its draws.
     """
     said = (
         f"To reach epsilon = {noise.epsilon:g} with delta = 0, add to the {noise.query}: "
@@ -175,11 +175,11 @@ def noise_section(noise: Calibrated, figures: tuple[Figure, ...] = ()) -> Sectio
 def write_empirical_report(
     result: Estimated, path: str | Path, noise: Calibrated | None = None
 ) -> Path:
-    """Writes a report; no file appears before all are complete.
+    """Write a report; no file appears before all are complete.
 
     Args:
-        result: What to report.
-        path: Name that ends in .html (the figures are in the page) or .md (they lie beside it).
+        result: The result to report.
+        path: Path that ends in .html (with embedded figures) or .md (with figures beside it).
         noise: The noise for the same query, if any.
 
     Returns:
@@ -197,23 +197,23 @@ def write_empirical_report(
 def empirical_document(
     result: Estimated, path: Path, noise: Calibrated | None = None
 ) -> tuple[Page, dict[Path, str | bytes]]:
-    """The page of a result at a path, and the files of its figures beside it."""
+    """Return the page of a result at a path, and the files of its figures beside it."""
     drawn = _pictures(result, noise) if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     return _page(result, noise, figures), files
 
 
 def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-    """The page of calibrated noise alone at a path, and the files of its figure beside it."""
+    """Return the page of calibrated noise alone at a path, and the files of its figures."""
     drawn = {"noise": _figures.plot_empirical_noise(noise)} if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     enough = (
-        f"With this noise the largest log ratio of what is released is "
-        f"{noise.achieved_log_ratio:.4g}, for the databases that were given."
+        f"With this noise, the largest log ratio of releases is {noise.achieved_log_ratio:.4g} for "
+        "the given databases."
     )
     page = Page(
         f"Noise for the {noise.query}",
-        Verdict("estimate", "Noise for these databases, and no proof", enough),
+        Verdict("estimate", "Noise for these databases, not a proof", enough),
         (
             noise_section(noise, tuple((figures or {}).values())),
             Section("What was not tested", items=_NOT_TESTED),
@@ -227,11 +227,11 @@ def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str 
 def beside(
     drawn: JsonObject | None, path: Path
 ) -> tuple[dict[Path, str | bytes], dict[str, Figure] | None]:
-    """Figures as a page wants them: inside it, or as files beside it.
+    """Return figures in the form that a page needs: embedded, or as files beside it.
 
     Args:
-        drawn: Name -> matplotlib figure; None without matplotlib.
-        path: Of the page.
+        drawn: matplotlib figures by name; None without matplotlib.
+        path: Path of the page.
 
     Returns:
         The files, and the figures by name; None without matplotlib.

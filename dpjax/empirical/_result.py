@@ -1,4 +1,4 @@
-"""The result of an empirical privacy estimate: arrays, sentences, JSON."""
+"""The result of an empirical privacy estimate: arrays, descriptions, JSON."""
 
 import json
 from dataclasses import dataclass, fields
@@ -25,42 +25,42 @@ class EmpiricalPrivacy(Estimated, Shown):
     """Empirical differential privacy of a query on given databases.
 
     Attributes:
-        queries: The query, or the queries of a joint one, in words.
-        individuals: [I] labels of the individuals.
-        epsilons: [E] privacy levels.
-        deltas: [I, E] failure probability of each individual at each epsilon.
-        delta: [E] the largest over the individuals.
-        delta_error: [E] the standard error of delta over the choice of databases, or None.
-        total_risk: [E] 1 - prod (1 - delta_i), the chance that somebody's privacy fails.
-        epsilon_at_zero: Smallest epsilon at which no delta_i is above `tolerance`; may be infinite.
-        tolerance: What counts as 0 there.
-        density: As chosen, so that it can be asked for again; None with an adversary, whose
-            buckets each have their own.
-        log_likelihood: That of the density, mean and leave-one-database-out; NaN where not known.
-        integration_error: Error of the integrals behind `deltas`: 0 where in closed form.
+        queries: Description of the query, or of each query of a joint one.
+        individuals: Labels of the individuals, [I].
+        epsilons: Privacy levels, [E].
+        deltas: Failure probability of each individual at each epsilon, [I, E].
+        delta: Largest over the individuals, [E].
+        delta_error: Standard error of delta over the choice of databases, [E], or None.
+        total_risk: 1 - prod (1 - delta_i), the probability that anybody's privacy fails, [E].
+        epsilon_at_zero: Smallest epsilon at which no delta_i exceeds `tolerance`; may be infinite.
+        tolerance: Largest delta that counts as 0 there.
+        density: The chosen density, which can be passed again; None with an adversary, whose
+            buckets have a density each.
+        log_likelihood: Mean leave-one-database-out log-likelihood of the density; NaN if unknown.
+        integration_error: Error of the integrals behind `deltas`: 0 in closed form.
         num_databases: Number of databases.
         independence: Tests of independence, one per query.
-        coverage: In how many databases the individuals appear.
-        buckets: The adversary's buckets; without an adversary, none.
+        coverage: Numbers of databases in which the individuals appear.
+        buckets: Buckets of the adversary; empty without one.
         notes: Sentences about data and method that a reader must know.
-        results: [S, d] the query's results with everybody.
-        results_without_worst: [S, d] the same without the individual of the largest delta.
-        settings: The arguments that the numbers depend on, and the versions of what made them.
+        results: Query results with everybody, [S, d].
+        results_without_worst: Query results without the individual with the largest delta, [S, d].
+        settings: Arguments that the numbers depend on, and software versions.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Theorem 1 and Definitions 2 to 4.
     """
 
     def to_json(self, indent: int | None = None) -> str:
-        """The result as strict JSON; numbers that are not finite become 'inf' and 'nan'."""
+        """Return strict JSON; numbers that are not finite become 'inf' and 'nan'."""
         return super().to_json(indent)
 
     @classmethod
     def from_json(cls, text: str) -> "EmpiricalPrivacy":
-        """The result that `to_json` wrote.
+        """Read a result that `to_json` wrote.
 
         Raises:
-            ValueError: The text is not such JSON.
+            ValueError: When the text is not such JSON.
         """
         data: Any = json.loads(text)
         names = {f.name for f in fields(cls)}
@@ -112,7 +112,7 @@ class EmpiricalPrivacy(Estimated, Shown):
         )
 
     def __str__(self) -> str:
-        """A page: the table over epsilon, the ranking, the checks and the notes."""
+        """Return a page: the table over epsilon, the ranking, the checks and the notes."""
         lines = [
             f"Empirical privacy of {' and '.join(self.queries)}: "
             f"{len(self.individuals)} individuals, {self.num_databases} databases",

@@ -1,8 +1,8 @@
 """delta of every individual over a grid of epsilons, in bounded memory.
 
-One function per kind of density turns a block of individuals into something that answers for any
-epsilon; the loop over blocks, the shortcut for individuals without effect and the search for the
-epsilon at which delta vanishes are written once.
+One function per kind of density turns a block of individuals into a function of epsilon; the loop
+over blocks, the shortcut for individuals without effect and the search for the epsilon at which
+delta vanishes are shared.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,20 +19,20 @@ from dpjax.empirical._pieces import Pieces, hockey_stick, smallest_epsilon
 from dpjax.empirical._samples import Progress, QuerySamples
 
 _BLOCK_SIZE = 2**20
-"""Numbers per temporary array: 8 MB each in float64."""
+"""Maximum size of a temporary array, 8 MB in float64."""
 
 _Delta = Callable[[np.ndarray], tuple[np.ndarray, float]]
-"""[E] epsilons -> [rows, E] delta, and a bound or estimate of its error."""
+"""Maps epsilons [E] to delta [rows, E], and a bound or an estimate of its error."""
 
 
 @dataclass(frozen=True, eq=False)
 class Risk:
-    """What a query gives away about every individual.
+    """Privacy risk of every individual from one query.
 
     Attributes:
-        deltas: [individuals, E] failure probability of each individual.
-        epsilon_at_zero: Smallest epsilon at which no individual's delta is above the tolerance.
-        integration_error: Error of the integrals: 0 where they are in closed form.
+        deltas: Failure probability of each individual, [individuals, E].
+        epsilon_at_zero: Smallest epsilon at which no individual's delta exceeds the tolerance.
+        integration_error: Error of the integrals: 0 in closed form.
     """
 
     deltas: np.ndarray
@@ -48,17 +48,17 @@ def individual_risk(
     tolerance: float | None = None,
     progress: Progress | None = None,
 ) -> Risk:
-    """Delta of every individual at every epsilon.
+    """Compute delta of every individual at every epsilon.
 
     Args:
         samples: Results of the query.
         density: Kernel and bandwidth of the densities with and without an individual.
-        epsilons: [E] privacy levels, from 0 to 500.
-        tolerance: What counts as delta = 0; None: `epsilon_at_zero` is not looked for, and is NaN.
-        progress: Called with (individuals done, individuals).
+        epsilons: Privacy levels [E], from 0 to 500.
+        tolerance: Largest delta that counts as 0; if None, `epsilon_at_zero` is NaN.
+        progress: Callback (individuals done, individuals).
 
     Returns:
-        The risk. An individual without effect on any result has delta 0; one without whom the
+        The risk. An individual without effect on any result has delta 0; an individual without
         query is undefined in every database has delta 1.
 
     References:
@@ -87,7 +87,7 @@ def _exceeds(delta: _Delta, tolerance: float) -> Callable[[float], bool]:
 def _blocks(
     samples: QuerySamples, rows: np.ndarray, density: Density, num_epsilons: int
 ) -> Iterator[tuple[np.ndarray, _Delta]]:
-    """Individuals, many at once where their integrals are in closed form, with their deltas."""
+    """Yield blocks of individuals with their deltas; closed forms allow several per block."""
     full, without = samples.full, samples.without
     if full.shape[1] == 1 and density.kernel == "laplace" and density.scales:
         num_pieces = 2 * len(full) + 1

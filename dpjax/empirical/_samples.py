@@ -1,7 +1,7 @@
-"""Samples of a query's results: with everybody, and without each individual.
+"""Samples of query results: with everybody, and without each individual.
 
-This is the one place where a query of any kind (built-in, JAX, host Python, several together) meets
-the data; what leaves it is arrays.
+Only this module applies queries (built-in, JAX, host Python, several together) to the data; its
+results are arrays.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from dpjax.empirical._panel import Panel
 from dpjax.empirical._queries import parse_query
 
 Progress = Callable[[int, int], None]
-"""Called with (done, of how many) by whatever is looped."""
+"""Callback (done, total)."""
 
 
 class Query(Protocol):
@@ -26,11 +26,11 @@ class Query(Protocol):
 
     @property
     def name(self) -> str:
-        """The query in words."""
+        """Description of the query."""
         ...
 
     def answers(self, panel: Panel, key: int, progress: Progress | None) -> np.ndarray:
-        """[databases, draws, 1 + individuals, d]: with everybody, then without each individual."""
+        """Return [databases, draws, 1 + individuals, d]: with everybody, then without each one."""
         ...
 
 
@@ -39,11 +39,11 @@ class QuerySamples:
     """Results of a query of d numbers over n databases, S = n * num_draws samples.
 
     Attributes:
-        names: The d queries in words.
-        full: [S, d] results with everybody; all finite.
-        without: [individuals, S, d] results without each individual; NaN where undefined.
-        database: [S] index of the database of each sample.
-        notes: Sentences about the results that belong in a report.
+        names: Descriptions of the d queries.
+        full: Results with everybody, [S, d]; all finite.
+        without: Results without each individual, [individuals, S, d]; NaN where undefined.
+        database: Index of the database of each sample, [S].
+        notes: Sentences about the results for a report.
     """
 
     names: tuple[str, ...]
@@ -53,7 +53,7 @@ class QuerySamples:
     notes: tuple[str, ...] = ()
 
     def select(self, databases: np.ndarray) -> "QuerySamples":
-        """The samples of some of the databases."""
+        """Return the samples of some of the databases."""
         keep = np.isin(self.database, databases)
         return QuerySamples(
             self.names, self.full[keep], self.without[:, keep], self.database[keep], self.notes
@@ -61,17 +61,17 @@ class QuerySamples:
 
 
 class UserQuery:
-    """What the queries of users share: draws of every database, one after the other."""
+    """Base class of user queries, which are drawn on one database after the other."""
 
     num_draws: int | None = None
 
     def __post_init__(self):
-        """Checks the number of draws."""
+        """Validate the number of draws."""
         if self.num_draws is not None:
             validate.positive_int(num_draws=self.num_draws)
 
     def answers(self, panel: Panel, key: int, progress: Progress | None = None) -> np.ndarray:
-        """[databases, draws, 1 + individuals, d]; a draw has one key for all individuals."""
+        """Return [databases, draws, 1 + individuals, d]; a draw has one key for all individuals."""
         answer, tables = self._answering(panel, key), []
         for d in range(panel.num_databases):
             tables.append(np.stack([answer(d, draw) for draw in range(self.num_draws or 1)]))
@@ -80,19 +80,19 @@ class UserQuery:
         return np.stack(tables)
 
     def _answering(self, panel: Panel, key: int) -> Callable[[int, int], np.ndarray]:
-        """(database, draw) -> [1 + individuals, d]."""
+        """Return a function that maps (database, draw) to [1 + individuals, d]."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class JaxQuery(UserQuery):
-    """A query in JAX, mapped over all individuals at once.
+    """A query in JAX, vectorized over all individuals.
 
     Attributes:
         function: `(values, present) -> result` with values [individuals, records, columns], present
             [individuals, records] booleans (absent values are 0) and result a scalar or [d]; if it
             is random, `(key, values, present) -> result`.
-        name: The query in words.
+        name: Description of the query.
         num_draws: Draws per database of a random function; None for one without a key.
         batch_size: Individuals per launch; bounds the memory.
     """
@@ -117,7 +117,7 @@ class JaxQuery(UserQuery):
                 rest = jnp.where(gone[:, None, None], 0, values), present & ~gone[:, None]
                 return self.function(*first, *rest)
 
-            # Nobody is number -1: the answer with everybody is rounded as all others are.
+            # Index -1 removes nobody: the answer with everybody is then rounded like all others.
             gone = jnp.arange(-1, panel.num_individuals)
             answers = jax.lax.map(without, gone, batch_size=self.batch_size)
             return answers.reshape(len(answers), -1)
@@ -139,10 +139,10 @@ class HostQuery(UserQuery):
     """A query in plain Python, called once per individual and database.
 
     Attributes:
-        function: `(values) -> result` with values [records, columns] of the records at hand
-            ([records] where there is one column) and result a number or [d]; if it is random,
+        function: `(values) -> result` with values [records, columns] of the remaining records
+            ([records] for one column) and result a number or [d]; if it is random,
             `(generator, values) -> result` with a NumPy random generator.
-        name: The query in words.
+        name: Description of the query.
         num_draws: Draws per database of a random function; None for one without a generator.
     """
 
@@ -173,7 +173,7 @@ class HostQuery(UserQuery):
 def sample_query(
     query: Any, panel: Panel, *, key: int = 0, progress: Progress | None = None
 ) -> QuerySamples:
-    """Asks a query of every database, with everybody and without each individual.
+    """Evaluate a query on every database, with everybody and without each individual.
 
     Args:
         query: A built-in query or its short form ('mean'), a `JaxQuery`, a `HostQuery` or any
@@ -186,8 +186,9 @@ def sample_query(
         The samples.
 
     Raises:
-        TypeError: The query is none of these, or the key is no integer.
-        ValueError: A result with everybody is not finite, or random parts differ in their draws.
+        TypeError: When the query is none of these, or the key is not an integer.
+        ValueError: When a result with everybody is not finite, or random parts differ in the
+            number of draws.
     """
     validate.positive_int(key=key, at_least=0)
     parts = [_as_query(part) for part in (query if isinstance(query, tuple | list) else [query])]
@@ -203,7 +204,7 @@ def sample_query(
     if set(draws) - {1, num_draws}:
         raise ValueError(f"num_draws must be the same in all random queries, but was {draws}.")
     table = np.concatenate([np.repeat(t, num_draws // t.shape[1], axis=1) for t in tables], axis=-1)
-    # Who is not there changes nothing, not even by a rounding.
+    # An individual who is absent changes nothing, not even by rounding.
     absent = (panel.total() == 0)[:, None, :, None]
     table[:, :, 1:] = np.where(absent, table[:, :, :1], table[:, :, 1:])
     table = table.reshape(-1, *table.shape[2:])
@@ -243,7 +244,7 @@ def _as_query(query: Any) -> Query:
 
 
 def _record_slots(panel: Panel) -> np.ndarray:
-    """[records] the how-manieth record of its individual in its database each record is."""
+    """Return the index of each record among those of its individual in its database, [records]."""
     owner = panel.database * panel.num_individuals + panel.individual
     order = np.argsort(owner, kind="stable")
     first = np.searchsorted(owner[order], owner[order])

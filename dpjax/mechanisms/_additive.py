@@ -50,7 +50,7 @@ class NoisyHistogram1(Laplace):
     standard_region = (-1.0, 4.0)
 
     def standard_pairs(self) -> Pairs:
-        """Return a count of 1 against 2 and against 0."""
+        """Return a count of 1 paired with 2 and with 0."""
         return Pairs([1.0, 1.0], [2.0, 0.0])
 
 

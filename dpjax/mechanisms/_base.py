@@ -76,7 +76,7 @@ class OfNumber(BuiltIn):
     """A mechanism whose database is a real number."""
 
     def standard_pairs(self) -> Pairs:
-        """Return 0 against b / 10, b = 1..10."""
+        """Return the pairs (0, b / 10), b = 1..10."""
         return shifts(0.0)
 
 
@@ -84,7 +84,7 @@ class OfInteger(BuiltIn):
     """A mechanism whose database is an integer."""
 
     def standard_pairs(self) -> Pairs:
-        """Return 0 against 1."""
+        """Return the pair (0, 1)."""
         return Pairs([0], [1])
 
 

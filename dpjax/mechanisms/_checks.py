@@ -27,7 +27,7 @@ _LOOK = 256
 """Number of draws in a validation."""
 
 _CHANCE = 1e-9
-"""Highest probability of equal outputs under two keys that counts as evidence."""
+"""Probability of equal outputs by chance below which they are refused."""
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
 """Validated output spaces and shapes of databases, by mechanism class."""

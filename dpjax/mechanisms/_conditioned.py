@@ -39,7 +39,7 @@ class Exponential(BuiltIn):
         return jnp.log1p((m + m**2 / (1 + jnp.sqrt(1 + m**2))) / 2)
 
     def standard_pairs(self) -> Pairs:
-        """Return 1 against 1 + b / 10, b = 1..10."""
+        """Return the pairs (1, 1 + b / 10), b = 1..10."""
         return shifts(1.0)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -62,7 +62,7 @@ class _OnUnitInterval(BuiltIn):
     standard_region = (0.0, 1.0)
 
     def standard_pairs(self) -> Pairs:
-        """Return 0 against 1."""
+        """Return the pair (0, 1)."""
         return Pairs([0.0], [1.0])
 
     def _sides(self, database: Array) -> tuple[Array, Array, Callable[[Array, Array], Array]]:

@@ -94,7 +94,7 @@ class TruncatedGeometric(BuiltIn):
         return math.log1p(2.0 ** -math.ceil(math.log2(2 / float(self.epsilon))))
 
     def standard_pairs(self) -> Pairs:
-        """Return every count against the next."""
+        """Return every count paired with the next."""
         counts = range(self.largest_count)
         return Pairs(list(counts), [c + 1 for c in counts])
 

@@ -60,7 +60,7 @@ class _UnaryEncoding(_Protocol):
     num_categories: int = static(4, at_least=2)
 
     def _chances(self) -> tuple[Array | float, Array]:
-        """Return the probability that a bit is reported as 1: for the true category, for others."""
+        """Return the probabilities of reporting a 1: for the true category, and for any other."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:

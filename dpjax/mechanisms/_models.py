@@ -61,7 +61,7 @@ class Logistic:
     """Logistic regression; the intercept is the last parameter."""
 
     def start(self, num_features: int, dtype: np.dtype) -> Array:
-        """Zeros."""
+        """Return zeros."""
         return jnp.zeros(num_features + 1, dtype)
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:

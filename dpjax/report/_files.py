@@ -1,4 +1,4 @@
-"""Writing of reports: validation of paths, and rendering of pages."""
+"""Rendering of reports, and validation of their paths."""
 
 import re
 from pathlib import Path
@@ -12,12 +12,12 @@ KINDS = (".html", ".md")
 
 
 def check_report_path(path: str | Path) -> Path:
-    """Check that a report can be written to a path, before a long computation.
+    """Validate the path of a report before a long computation.
 
     Raises:
-        ValueError: The path ends in neither .html nor .md.
-        OSError: Its folder does not exist, or no file can be written there.
-        ModuleNotFoundError: jinja2 is missing; the message says how to get it.
+        ValueError: When the path ends in neither .html nor .md.
+        OSError: When its folder does not exist, or no file can be written there.
+        ModuleNotFoundError: When jinja2 is missing; the message says how to install it.
     """
     path = Path(path)
     if path.suffix.lower() not in KINDS:
@@ -28,17 +28,17 @@ def check_report_path(path: str | Path) -> Path:
 
 
 def render(page: Page, kind: str) -> str:
-    """A page as text.
+    """Render a page as text.
 
     Args:
-        page: Its content.
-        kind: ".html" or ".md"; in both everything that comes from the data is escaped.
+        page: The page.
+        kind: ".html" or ".md"; both escape everything that comes from the data.
 
     Returns:
-        The file's content.
+        The content of the file.
 
     Raises:
-        ModuleNotFoundError: jinja2 is missing; the message says how to get it.
+        ModuleNotFoundError: When jinja2 is missing; the message says how to install it.
     """
     needs("reports", "report", "jinja2")
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -60,13 +60,13 @@ def render(page: Page, kind: str) -> str:
 
 
 class _Code(str):
-    """JSON or a command, which may have several lines."""
+    """JSON or a command, possibly of several lines."""
 
     __slots__ = ()
 
 
 def _code(text: str) -> _Code:
-    """Escape `<` as JSON allows, so that no tag remains; no line of JSON is a fence."""
+    """Escape `<` as JSON allows, so that no tag remains; no line of JSON is a code fence."""
     return _Code(text.replace("<", r"\u003c"))
 
 
@@ -76,7 +76,7 @@ def _in_html(value: Any) -> Any:
 
 
 def _in_markdown(value: Any) -> Any:
-    """Escape a text for Markdown: one line, without tags, links, formulas or cells."""
+    """Escape text for Markdown: one line, without tags, links, formulas or cells."""
     if not isinstance(value, str) or isinstance(value, _Code):
         return value
     text = " ".join(value.replace("|", "/").split())

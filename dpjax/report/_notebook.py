@@ -1,22 +1,22 @@
-"""Results in a notebook: the verdict, the numbers and a small figure, without an extra."""
+"""Display of results in a notebook: verdict, numbers and a small figure, without an extra."""
 
 from dpjax.core.notebook import html_rows, html_text
 
 _TONES = {"violated": "#c4362b", "assumption refuted": "#b86a00", "doubtful": "#b86a00"}
-"""Verdict -> color of its edge; any other has that of the text."""
+"""Edge colors by verdict; other verdicts use the text color."""
 
 
 def notebook_html(
     kind: str, headline: str, sentence: str, rows: list[tuple[str, str]], svg: str | None
 ) -> str:
-    """What a notebook shows of a result.
+    """Return the HTML that a notebook shows for a result.
 
     Args:
-        kind: Of verdict.
-        headline: In a few words.
-        sentence: In whole.
+        kind: Kind of the verdict.
+        headline: The verdict in a few words.
+        sentence: The verdict in full.
         rows: Names and texts of the numbers.
-        svg: The figure; None where matplotlib is missing.
+        svg: The figure; None if matplotlib is missing.
     """
     line = "solid" if kind in _TONES else "dashed"
     edge = f"border-left: .4em {line} {_TONES.get(kind, 'currentColor')}; padding-left: .8em"

@@ -1,4 +1,4 @@
-"""The structure of a report of any kind."""
+"""The structure of reports."""
 
 import json
 import re
@@ -6,16 +6,16 @@ from html import unescape
 from typing import Any, NamedTuple
 
 OPENING, CLOSING = '<pre id="dpjax-result" data-copy>', "</pre>"
-"""Tags around the JSON of the result in a page."""
+"""Tags around the JSON result in a page."""
 
 
 class Table(NamedTuple):
     """Rows of cells.
 
     Attributes:
-        rows: Texts; the first of each row names it.
-        head: Names of the columns, or none.
-        numbers: Whether all cells but the first of a row are numbers.
+        rows: Texts; the first of each row is its name.
+        head: Names of the columns; may be empty.
+        numbers: Whether all cells but the first of each row are numbers.
     """
 
     rows: list[tuple[str, ...]]
@@ -27,9 +27,9 @@ class Figure(NamedTuple):
     """A picture.
 
     Attributes:
-        caption: What it shows, in words.
-        svg: The element, for a page of HTML.
-        path: Of a file beside the page, for Markdown.
+        caption: Description of the picture.
+        svg: SVG element, for an HTML page.
+        path: File beside the page, for Markdown.
     """
 
     caption: str
@@ -38,15 +38,15 @@ class Figure(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A part of a page under its own heading; what is empty is left out.
+    """A section of a page; empty parts are omitted.
 
     Attributes:
         title: The heading.
-        paragraphs: Of plain text.
+        paragraphs: Plain text.
         figures: Pictures.
-        table: Rows.
-        items: Of a list.
-        codes: (what it is, text) of what can be copied.
+        table: Table of rows.
+        items: List items.
+        codes: Pairs (caption, text) to copy.
     """
 
     title: str
@@ -58,13 +58,13 @@ class Section(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a page says first.
+    """The opening statement of a page.
 
     Attributes:
         kind: "violated", "not refuted", "no claim", "assumption refuted", "doubtful" or
-            "estimate": its shape and color.
-        headline: In a few words.
-        sentence: In whole.
+            "estimate"; determines shape and color.
+        headline: The verdict in a few words.
+        sentence: The verdict in full.
     """
 
     kind: str
@@ -77,10 +77,10 @@ class Page(NamedTuple):
 
     Attributes:
         title: The heading.
-        verdict: What is said first.
-        sections: Everything else, in order.
-        footer: Of whom and when.
-        result: All that was found, as plain words and numbers.
+        verdict: The opening statement.
+        sections: The sections, in order.
+        footer: Program and date.
+        result: The whole result, as plain words and numbers.
     """
 
     title: str
@@ -91,22 +91,20 @@ class Page(NamedTuple):
 
 
 def result_of_page(text: str) -> str:
-    """The JSON of the result that a page of HTML holds.
-
-    It is cut out as text: nothing of the page is rendered or run.
+    """Extract the JSON result from an HTML page, without rendering or running it.
 
     Args:
         text: The page.
 
     Raises:
-        ValueError: The page holds no result, or several.
+        ValueError: When the page holds no result, or several.
     """
     if text.count(OPENING) != 1:
-        raise ValueError("the page is no report of dpjax: it holds no result.")
+        raise ValueError("the page is not a dpjax report: it holds no result.")
     return unescape(text.partition(OPENING)[2].partition(CLOSING)[0])
 
 
 def result_text(result: dict[str, Any]) -> str:
-    """JSON with one line for each entry, and for each innermost list of numbers."""
+    """Return JSON with one line per entry, and one per innermost list of numbers."""
     text = json.dumps(result, indent=2, allow_nan=False)
     return re.sub(r"\[[^\[\]{}\"]*\]", lambda found: " ".join(found[0].split()), text)

@@ -1,4 +1,4 @@
-"""Base class of every result that is drawn, reported, serialised and shown in a notebook."""
+"""Base class of results that can be plotted, reported, serialized and shown in a notebook."""
 
 import json
 from abc import ABC, abstractmethod
@@ -31,37 +31,37 @@ class Glance(NamedTuple):
 
 
 class Shown(ABC):
-    """A result that people look at; subclasses say what is shown, this class writes it."""
+    """A result with a display; subclasses provide the content, this class writes it."""
 
     @abstractmethod
     def to_dict(self) -> JsonObject:
-        """Nested dicts and lists, as JSON holds them."""
+        """Return nested dicts and lists, as in JSON."""
 
     @abstractmethod
     def _figure(self) -> "Figure":
-        """The figure of `plot`."""
+        """Return the figure of `plot`."""
 
     @abstractmethod
     def _glance(self) -> Glance:
-        """The summary of a notebook."""
+        """Return the summary for a notebook."""
 
     @abstractmethod
     def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-        """The page of `report` at a path, and the files beside it."""
+        """Return the page of `report` at a path, and the files beside it."""
 
     def _small_figure(self) -> "Figure":
-        """The figure of a notebook, which must be fast to draw."""
+        """Return the figure for a notebook, which must be fast to draw."""
         return self._figure()
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The result as one strict JSON object."""
+        """Return the result as one strict JSON object."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def plot(self, path: str | Path | None = None) -> "Figure":
-        """Draws the result (needs matplotlib).
+        """Plot the result (needs matplotlib).
 
         Args:
-            path: A file to write (png, svg or pdf), or None.
+            path: File to write (png, svg or pdf), or None.
 
         Returns:
             The matplotlib figure.
@@ -74,10 +74,10 @@ class Shown(ABC):
         return figure
 
     def report(self, path: str | Path) -> Path:
-        """Writes a page that can be handed on (needs jinja2).
+        """Write a self-contained report (needs jinja2).
 
         Args:
-            path: A file to write (html or md).
+            path: File to write (html or md).
 
         Returns:
             The path.

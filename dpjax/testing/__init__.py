@@ -1,6 +1,6 @@
-"""Privacy in a test-suite, in one line: `assert_private(mechanism, epsilon)`.
+"""Privacy tests in one line: `assert_private(mechanism, epsilon)`.
 
-The pytest plugin that comes with dpjax adds `--dpjax-budget SECONDS` and a table of all audits.
+The pytest plugin of dpjax adds `--dpjax-budget SECONDS` and a table of all audits.
 """
 
 from typing import TYPE_CHECKING

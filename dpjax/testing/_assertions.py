@@ -1,4 +1,4 @@
-"""Assertions on the privacy of a mechanism, with messages that a developer can act on."""
+"""Assertions on the privacy of mechanisms, with messages that help to fix a failure."""
 
 import shlex
 from contextlib import nullcontext
@@ -17,26 +17,26 @@ from dpjax.testing._replay import replay_lines, running_test
 from dpjax.testing._run import Asked, detectable_level, run
 
 _NAMED = {"gdp": Gdp(), "zcdp": Zcdp(), "total_variation": TotalVariation()}
-"""Name of a claim -> notion."""
+"""Notions by name of the claim."""
 
 _CLAIMS = ("notion", "claim")
-"""Names that make a claim together."""
+"""Options that form a claim only together."""
 
 
 class AuditOptions(TypedDict, total=False):
-    """Options of an audit of a test.
+    """Options of an audit in a test.
 
     Attributes:
-        region: Outputs that the event may hold, as in `dpjax.Events`.
-        confidence: Least probability, over keys, that a right mechanism passes.
-        num_samples: n, outputs at each side of each pair that search. If neither sizes nor seconds
-            are given, `DEFAULT_DRAWS` in all, or under pytest with --dpjax-budget what the budget
-            allows; what is given here is kept under a budget, too, and its time counts against it.
-        num_confirm: N, fresh outputs at each side of the pair that was chosen.
-        seconds: Time to spend, compilation included, in place of sizes.
+        region: Outputs that the event may contain, as in `dpjax.Events`.
+        confidence: Minimum probability, over keys, that a correct mechanism passes.
+        num_samples: n, search draws per side and pair. If neither sizes nor seconds are given, the
+            audit draws `DEFAULT_DRAWS` in total, or what --dpjax-budget allows under pytest.
+            Explicit sizes also hold under a budget, and their time counts against it.
+        num_confirm: N, confirmation draws per side of the chosen pair.
+        seconds: Time to spend instead of sizes, including compilation.
         key: Integer seed or typed key of all draws.
-        notion: What is bounded, as in `dpjax.audit`.
-        claim: Level of the notion to compare with.
+        notion: Privacy notion, as in `dpjax.audit`.
+        claim: Claimed level of the notion.
     """
 
     region: object
@@ -50,13 +50,13 @@ class AuditOptions(TypedDict, total=False):
 
 
 class Options(AuditOptions, total=False):
-    """Options of an assertion, whose claim may be written in other ways.
+    """Options of an assertion, which allow other forms of the claim.
 
     Attributes:
         delta: Delta of (epsilon, delta)-differential privacy.
-        gdp: A claimed mu of Gaussian differential privacy, in place of epsilon.
-        zcdp: A claimed rho of zero-concentrated differential privacy, in place of epsilon.
-        total_variation: A claimed total variation, in place of epsilon.
+        gdp: Claimed mu of Gaussian differential privacy, instead of epsilon.
+        zcdp: Claimed rho of zero-concentrated differential privacy, instead of epsilon.
+        total_variation: Claimed total variation, instead of epsilon.
     """
 
     delta: float
@@ -68,31 +68,31 @@ class Options(AuditOptions, total=False):
 def assert_private(
     subject: object, epsilon: float | None = None, pairs: object = None, **options: Unpack[Options]
 ) -> AuditResult:
-    """Fails if outputs show that a mechanism is not as private as claimed.
+    """Fail if outputs show that a mechanism violates its claim.
 
-    The bound is exact at every sample size, so a mechanism that keeps its claim fails with a
-    probability of at most 1 - confidence over keys. With numbers of draws and a key the outcome is
-    always the same. With seconds, or a budget of time, the audit is sequential where it can be: a
-    wrong mechanism fails as soon as its claim is refuted, and a right one spends the time. How many
-    draws that are depends on the machine, and so does the outcome of a mechanism near its claim.
+    The bound is exact at every sample size, so a mechanism that keeps its claim fails with
+    probability at most 1 - confidence over keys. With fixed numbers of draws and a fixed key, the
+    outcome is always the same. With seconds, or a time budget, the audit is sequential if possible:
+    a wrong mechanism fails as soon as its claim is refuted, and a correct one uses all the time.
+    The number of draws, and the outcome of a mechanism near its claim, then depend on the machine.
 
     Args:
         subject: Anything that `dpjax.audit` takes.
-        epsilon: The claim, where it is of (epsilon, delta)-differential privacy. With no claim at
-            all, that which an object of a library states.
-        pairs: Neighbouring databases, or a space of `dpjax.neighbors`; a built-in mechanism's
-            standard pairs, or those that an object of a library states, if None.
+        epsilon: Claim of (epsilon, delta)-differential privacy. Without any claim, the claim that
+            a library object states.
+        pairs: Neighboring databases, or a space of `dpjax.neighbors`; if None, the standard pairs
+            of a built-in mechanism, or those that a library object states.
         **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `seconds`, `key`,
-            or a claim of another kind in place of epsilon: one of `gdp`, `zcdp` and
-            `total_variation` with its number, or `notion` and `claim` as in `dpjax.audit`.
+            or another claim instead of epsilon: one of `gdp`, `zcdp` and `total_variation` with its
+            number, or `notion` and `claim` as in `dpjax.audit`.
 
     Returns:
-        The audit. `dpjax.testing.detectable_epsilon` says what it could have refuted.
+        The audit. `dpjax.testing.detectable_epsilon` returns what it could have refuted.
 
     Raises:
-        AssertionError: The mechanism is not private, or its recorded outputs do not look like
+        AssertionError: When the mechanism is not private, or its recorded outputs do not look like
             independent draws; the message has the witness and a replay.
-        ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
+        ValueError, TypeError: As `dpjax.audit`, or when both sizes and seconds are given.
     """
     __tracebackhide__ = True
     refuse_misplaced("assert_private", options, Options.__annotations__)
@@ -108,23 +108,23 @@ def assert_private(
 def assert_not_private(
     subject: object, epsilon: float | None = None, pairs: object = None, **options: Unpack[Options]
 ) -> AuditResult:
-    """Fails unless outputs show that a mechanism is not as private as claimed.
+    """Fail unless outputs show that a mechanism violates its claim.
 
-    A mechanism that keeps the claim passes with a probability of at most 1 - confidence. One that
-    does not may fail for want of draws.
+    A mechanism that keeps the claim passes with probability at most 1 - confidence. One that
+    violates it may fail for lack of draws.
 
     Args:
-        subject: As in `assert_private`, as all other arguments.
+        subject: As in `assert_private`.
         epsilon: The claim that must be refuted.
-        pairs: Neighbouring databases.
+        pairs: Neighboring databases.
         **options: As in `assert_private`.
 
     Returns:
         The audit.
 
     Raises:
-        AssertionError: The claim was not refuted, or the outputs are doubtful; the message says
-            how far it was.
+        AssertionError: When the claim was not refuted, or the outputs are doubtful; the message
+            says how far it was from being refuted.
         ValueError, TypeError: As `assert_private`.
     """
     __tracebackhide__ = True
@@ -145,26 +145,26 @@ def assert_not_private(
 def audit_in_test(
     subject: object, pairs: object = None, **options: Unpack[AuditOptions]
 ) -> AuditResult:
-    """An audit of a test that asserts nothing by itself: the fixture `dpjax_audit`.
+    """Audit in a test without asserting anything: the fixture `dpjax_audit`.
 
-    Its time is a part of --dpjax-budget, and it has a row in the table at the end.
+    Its time counts against --dpjax-budget, and it has a row in the table at the end.
 
     Args:
         subject: Anything that `dpjax.audit` takes.
-        pairs: Neighbouring databases; a built-in mechanism's standard pairs if None.
+        pairs: Neighboring databases; the standard pairs of a built-in mechanism if None.
         **options: `notion`, `claim`, `region`, `confidence`, `num_samples`, `num_confirm`,
-            `seconds` and `key`, as in `assert_private`; epsilon without a claim if not given.
+            `seconds` and `key`, as in `assert_private`; by default, epsilon without a claim.
 
     Raises:
-        ValueError: As `dpjax.audit`; or sizes and seconds were both given.
-        TypeError: As `dpjax.audit`; or an argument is none of these, such as `epsilon`.
+        ValueError: As `dpjax.audit`, or when both sizes and seconds are given.
+        TypeError: As `dpjax.audit`, or when an option is unknown, such as `epsilon`.
     """
     refuse_misplaced("dpjax_audit", options, AuditOptions.__annotations__)
     return _audit(Asked(subject, pairs, **options))
 
 
 def _asked(subject: object, epsilon: float | None, pairs: object, options: Options) -> Asked:
-    """The audit of an assertion, whose claim is written in one of several ways."""
+    """Return the audit of an assertion, whose claim can take several forms."""
     rest: JsonObject = {**options}
     delta = rest.pop("delta", 0.0)
     given = ["epsilon"] * (epsilon is not None)
@@ -185,7 +185,7 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
 
 
 def _audit(asked: Asked) -> AuditResult:
-    """The audit, which the session counts if there is one."""
+    """Run the audit, which the session counts if there is one."""
     __tracebackhide__ = True
     with nullcontext() if _session.CURRENT is None else _session.CURRENT.counted():
         return run(asked)
@@ -202,7 +202,7 @@ def _violation(result: AuditResult, asked: Asked) -> str:
         f"{head}\n"
         f"  claim        {_said(result)}\n"
         f"  lower bound  {result.lower_bound:.4f}, with confidence {_sure(result)}: a mechanism "
-        "that keeps the claim fails so at most once in "
+        "that keeps the claim fails at most once in "
         f"{1 / (1 - result.confidence):.3g} keys\n"
         f"{_witness(result)}{_replay(result, asked)}"
     )
@@ -225,7 +225,7 @@ def _sure(result: AuditResult) -> str:
 
 
 def _witness(result: AuditResult) -> str:
-    """Lines on the witness, where there is one."""
+    """Return lines about the witness, if there is one."""
     witness, totals = result.witness, result.evidence.trials
     if witness is None:
         return ""
@@ -249,13 +249,13 @@ def _detectable(result: AuditResult) -> str:
     if least is None:
         return ""
     return (
-        f"  detectable   at this event and with {result.num_confirm} draws a side, the "
-        f"claim {_said(result)} is likely to be refuted from an epsilon of {least:.4g} on\n"
+        f"  detectable   at this event and with {result.num_confirm} draws per side, the claim "
+        f"{_said(result)} is likely to be refuted if epsilon is at least {least:.4g}\n"
     )
 
 
 def _replay(result: AuditResult, asked: Asked) -> str:
-    """What a reader should know besides, the test, and how to draw the same outputs again."""
+    """Return notes, the test, and the code that draws the same outputs again."""
     test = running_test()
     lines = [f"  note         {note}" for note in result.notes]
     lines += [f"  test         pytest {shlex.quote(test)}"] if test else []

@@ -1,4 +1,4 @@
-"""How many draws an audit of a test may take, and what it could have shown with them."""
+"""Numbers of draws that fit into a time, and the epsilon that they could have refuted."""
 
 import time
 from collections.abc import Callable
@@ -13,51 +13,51 @@ from dpjax.inference import Ratio
 from dpjax.results import AuditResult
 
 _SEARCH_SHARE = 0.4
-"""Share of the draws for the search; most confirm, since they count at one pair."""
+"""Share of draws for the search; confirmation needs more, but at one pair only."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
-"""Fewest draws a side of both stages, and the most that a budget of time may choose."""
+"""Minimum draws per side of each stage, and the maximum under a time budget."""
 
 _FEWEST_DRAWS, _PILOT_DRAWS = 20_000, 2_000
-"""Draws in all of a host's audit, however short its time is, and of its first pilot."""
+"""Minimum total draws of an audit on the host, and draws of its first pilot."""
 
 _GROWTH, _USED = 20, 0.85
-"""Most growth from a pilot to the audit, and the part of the time left that is planned."""
+"""Maximum growth from a pilot to the audit, and planned share of the remaining time."""
 
 _WARM_SHARE = 0.25
-"""Largest share of an audit's first time that a second one takes, once it is compiled."""
+"""Maximum time of a repeated, compiled audit, relative to the first."""
 
 _LEAST_SLOPE = 0.2
-"""Least share of a pilot's time that counts as drawing, since measured times vary."""
+"""Minimum share of a pilot's time attributed to drawing, since timings vary."""
 
 _PILOT_KEY = random.stable_hash("dpjax.testing: pilots of a time")
-"""Number that is folded into an audit's key for its pilots."""
+"""Number folded into an audit's key for its pilots."""
 
 
 class Sizes(NamedTuple):
-    """Draws of one audit.
+    """Numbers of draws of one audit.
 
     Attributes:
-        num_samples: n, a side and pair to search.
-        num_confirm: N, a side to confirm.
+        num_samples: n, search draws per side and pair.
+        num_confirm: N, confirmation draws per side.
     """
 
     num_samples: int
     num_confirm: int
 
     def draws(self, num_pairs: int) -> int:
-        """Draws in all."""
+        """Return the total number of draws."""
         return 2 * (num_pairs * self.num_samples + self.num_confirm)
 
 
 def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> Sizes:
-    """Splits a number of draws in all over the two stages of an audit.
+    """Split a total number of draws over the two stages of an audit.
 
     Args:
-        num_draws: In all.
-        num_pairs: Number of pairs that are searched.
-        whole_blocks: Whether sizes are multiples of the largest block, one at least: all of them
-            share a compiled program, which any other size would compile anew.
+        num_draws: Total number of draws.
+        num_pairs: Number of pairs searched.
+        whole_blocks: Whether sizes are multiples of the maximum block size, at least one block, so
+            that all of them share a compiled program.
     """
     search = int(_SEARCH_SHARE * num_draws / (2 * num_pairs))
     confirm = int((1 - _SEARCH_SHARE) * num_draws / 2)
@@ -68,7 +68,7 @@ def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> S
 
 
 def fewest_sizes(num_pairs: int, *, compiled: bool) -> Sizes:
-    """The sizes that an audit has, however short its time is; arguments as `audit_within`."""
+    """Return the minimum sizes of an audit, whatever its time; arguments as in `audit_within`."""
     return sizes_of(0 if compiled else _FEWEST_DRAWS, num_pairs, whole_blocks=compiled)
 
 
@@ -80,17 +80,16 @@ def audit_within(
     *,
     compiled: bool,
 ) -> AuditResult:
-    """The largest audit that is expected to end within a time, and not much before it.
+    """Run the largest audit that is expected to end within a given time.
 
-    Pilots measure how long draws and all else take here. They draw with a key of their own and
-    their answers are not used, so the audit depends on nothing that was drawn before it. Only the
-    first of them compiles. Where that leaves no time for another, and it was as large as the
-    smallest audit, it is the audit itself.
+    Pilots measure the time of draws and the fixed costs. They use their own key and their results
+    are discarded, so the audit does not depend on earlier draws. Only the first pilot compiles. If
+    it leaves no time for another and is as large as the smallest audit, its result is returned.
 
     Args:
-        seconds: For everything, pilots and compilation included.
-        num_pairs: Number of pairs that are searched.
-        audit: (sizes, key) -> result.
+        seconds: Total time, including pilots and compilation.
+        num_pairs: Number of pairs searched.
+        audit: Maps (sizes, key) to a result.
         key: Seed or typed key of the audit.
         compiled: Whether JAX compiles the audit: one program for all sizes of whole blocks.
     """
@@ -112,12 +111,12 @@ def audit_within(
     if left() < 2 * (_WARM_SHARE if compiled else 1) * cold:
         return pilot if sizes == fewest else audit(fewest, key)
     (_, took), draws = timed(sizes), sizes.draws(num_pairs)
-    # The fixed part of the time is unknown yet: all of it counts as that of draws, and
-    # the audit is at most twice as large, unless another pilot follows.
+    # The fixed costs are still unknown: attribute the whole time to draws, and make the audit at
+    # most twice as large, unless another pilot follows.
     fixed, each, most = 0.0, took / draws, 2
     while True:
         affordable = max(int((_USED * left() - fixed) / each), 0)
-        # A short pilot promises little: go on with a longer one, that costs little of the time.
+        # A short pilot predicts poorly: continue with a longer one that costs little of the time.
         growth = max((affordable / draws) ** 0.5, 2)
         larger = sizes_of(int(min(growth, _GROWTH) * draws), num_pairs, whole_blocks=compiled)
         if affordable <= most * draws or larger == sizes:
@@ -129,18 +128,18 @@ def audit_within(
 
 
 def detectable_epsilon(result: AuditResult, claim: float) -> float:
-    """The least epsilon at the witness's event that this audit was likely to refute a claim with.
+    """Return the smallest epsilon at the witness event that this audit was likely to refute.
 
-    It is of that event only: other events may hold more, and what happens less often than about
-    once in all draws was not seen.
+    This concerns that event only: other events may show more, and events with probability below
+    about one over the number of draws were not seen.
 
     Args:
         result: Result of an audit by events.
         claim: An epsilon, at the delta of the audit.
 
     Returns:
-        Such that, with the event as probable at its less likely side as it was, and e^epsilon times
-        that and delta more at the other, the expected lower bound is the claim; infinite where
+        The epsilon for which the expected lower bound equals the claim, if the event keeps its
+        probability p on the less likely side and has e^epsilon p + delta on the other; infinity if
         there is none.
     """
     delta, draws, witness = result.delta, result.num_confirm, result.witness

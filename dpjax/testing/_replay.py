@@ -1,4 +1,4 @@
-"""A Python snippet that draws a failed assertion's outputs again, as far as it can be written."""
+"""Python code that reproduces the draws of a failed assertion, as far as possible."""
 
 import dataclasses
 import os
@@ -11,19 +11,19 @@ from dpjax.results import AuditResult
 from dpjax.sources import as_source
 
 _MOST_PAIRS_SHOWN = 12
-"""Largest number of pairs that are written out."""
+"""Maximum number of pairs written out."""
 
 _LONGEST = 2000
-"""Largest number of characters of an argument that is written out."""
+"""Maximum length of an argument written out, in characters."""
 
 
 def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[str]:
-    """The snippet. What has no literal is left open, with the words to find it in the test.
+    """Return the code. Values without a literal are left open, with a hint to find them.
 
     Args:
         result: Result of the assertion.
-        subject: As the assertion was given it.
-        pairs: As the assertion was given them.
+        subject: Subject passed to the assertion.
+        pairs: Pairs passed to the assertion.
     """
     setting, made = _mechanism(subject)
     method = dict(result.recipe["method"])
@@ -46,27 +46,27 @@ def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[st
 
 
 def _region(region: object) -> object:
-    """Ends or outcomes, as `dpjax.Events` takes them."""
+    """Return bounds or outcomes, as `dpjax.Events` takes them."""
     if not isinstance(region, dict):
         return region
     return region["outcomes"] if "outcomes" in region else (region["low"], region["high"])
 
 
 def _key(key: object) -> str:
-    """A seed, or the key of two words."""
+    """Return code for a seed, or for a key of two words."""
     if isinstance(key, int):
         return repr(key)
     return f"jax.random.wrap_key_data(jax.numpy.array({key}, 'uint32'), impl='threefry2x32')"
 
 
 def running_test() -> str | None:
-    """The id of the test that is running under pytest."""
+    """Return the id of the test that is running under pytest."""
     current = os.environ.get("PYTEST_CURRENT_TEST")
     return current.rsplit(" ", 1)[0] if current else None
 
 
 def _mechanism(mechanism: object) -> tuple[list[str], str]:
-    """Lines that must come before, and what makes the mechanism."""
+    """Return the import lines and the expression that make the mechanism."""
     kind = type(mechanism)
     parameters = parameters_of(mechanism)
     call = f"{kind.__name__}({', '.join(f'{k}={v!r}' for k, v in parameters.items())})"
@@ -94,9 +94,9 @@ def _importable(thing: object) -> bool:
 
 
 def _pairs(result: AuditResult, subject: object, pairs: object) -> dict[str, str | None]:
-    """The pairs as Python writes them; None where that does not give them back."""
+    """Return the pairs as Python code; None if that cannot reproduce them."""
     if pairs is None:
-        # A built-in mechanism has its own, and recorded outputs bring theirs along.
+        # A built-in mechanism has standard pairs, and recorded outputs include theirs.
         return {}
     held = result.recipe["pairs"]
     if not held or len(held["labels"]) > _MOST_PAIRS_SHOWN:

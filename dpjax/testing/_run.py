@@ -1,4 +1,4 @@
-"""The audit behind an assertion: with given sizes, within a time, or as large as usual."""
+"""The audit behind an assertion: with given sizes, within a time, or of the default size."""
 
 import time
 from collections.abc import Sized
@@ -19,18 +19,18 @@ from dpjax.testing import _session
 from dpjax.testing._budget import Sizes, audit_within, detectable_epsilon, fewest_sizes, sizes_of
 
 DEFAULT_CONFIDENCE = 1 - 1e-6
-"""A right mechanism fails `assert_private` at most once in a million keys."""
+"""A correct mechanism fails `assert_private` at most once in a million keys."""
 
 DEFAULT_DRAWS = 400_000
-"""Draws in all, where neither sizes nor seconds are given."""
+"""Total draws if neither sizes nor seconds are given."""
 
 _FEWEST_DRAWS = 20_000
-"""Draws in all below which the time of a sequential audit was too short to refute much."""
+"""Total draws below which a sequential audit had too little time."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An audit as a test wrote it; see `dpjax.testing._assertions.Options`."""
+    """An audit as requested by a test; see `dpjax.testing._assertions.Options`."""
 
     subject: object
     pairs: object
@@ -45,18 +45,18 @@ class Asked:
 
     @property
     def has_sizes(self) -> bool:
-        """Whether numbers of draws were given."""
+        """Whether numbers of draws are given."""
         return (self.num_samples, self.num_confirm) != (None, None)
 
 
 class _Ran(NamedTuple):
-    """An audit that has ended.
+    """A finished audit.
 
     Attributes:
-        result: Of the audit.
-        ready: Clock time when the first draws had arrived, after compilation.
-        draws: Draws in all.
-        is_fewest: Whether its time was so short that it had the fewest draws only.
+        result: Its result.
+        ready: Clock time at which the first draws arrived, after compilation.
+        draws: Total number of draws.
+        is_fewest: Whether the time allowed only the minimum number of draws.
     """
 
     result: AuditResult
@@ -66,10 +66,10 @@ class _Ran(NamedTuple):
 
 
 def run(asked: Asked) -> AuditResult:
-    """The audit, with a row in the table of the session if there is one.
+    """Run the audit, and add a row to the table of the session if there is one.
 
     Raises:
-        ValueError, TypeError: As `dpjax.audit`; or sizes and seconds were both given.
+        ValueError, TypeError: As `dpjax.audit`, or when both sizes and seconds are given.
     """
     if asked.seconds is not None:
         if asked.has_sizes:
@@ -106,7 +106,7 @@ def run(asked: Asked) -> AuditResult:
             detectable=detectable_level(result),
             draws=ran.draws,
             seconds=time.perf_counter() - start,
-            # Everything with given sizes.
+            # Everything, if sizes are given.
             least=(ran.ready if budgeted else time.perf_counter()) - start,
             verdict=result.verdict,
             fewest=budgeted and ran.is_fewest,
@@ -115,10 +115,10 @@ def run(asked: Asked) -> AuditResult:
 
 
 def _pairs_of(source: Source, asked: Asked) -> object:
-    """Pairs as they were given, but of a space of neighbours the best.
+    """Return the given pairs, or the best pairs of a space of neighbors.
 
     Raises:
-        ValueError: All pairs are of equal databases, at which any mechanism would pass.
+        ValueError: When all pairs hold equal databases, at which any mechanism would pass.
     """
     terms = Terms(asked.notion, asked.claim, asked.confidence, 1, asked.key)
     pairs, _ = pairs_to_audit(source, asked.pairs, terms)
@@ -128,13 +128,13 @@ def _pairs_of(source: Source, asked: Asked) -> object:
 
 
 def _written(notion: Notion) -> str:
-    """A notion as on the command line."""
+    """Return a notion as written on the command line."""
     order = getattr(notion, "order", None)
     return notion.name if order is None else f"{notion.name}:{order:g}"
 
 
 def _is_sequential(source: Source, asked: Asked) -> bool:
-    """Whether bets can be made: on one event of all outputs, by draws without a limit of time."""
+    """Return whether the audit can bet on one event among all outputs, without a time limit."""
     has_limit = getattr(source, "time_limit", None) is not None
     one_event = asked.claim is not None and asked.notion.hypothesis() is not None
     return one_event and asked.region is None and not has_limit
@@ -155,7 +155,7 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
 
 
 def _with_sizes(source: Source, asked: Asked) -> _Ran:
-    """Audit with the sizes that were given, and with the usual ones for others."""
+    """Audit with the given sizes, and default sizes for others."""
     num_pairs = _num_pairs(asked.subject, asked.pairs)
     usual = sizes_of(DEFAULT_DRAWS, num_pairs)
     given = asked.num_samples, asked.num_confirm
@@ -165,12 +165,12 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
 
 
 def _within(source: Source, asked: Asked) -> _Ran:
-    """Audit with as many draws as fit into a time, by a method of fixed sizes."""
+    """Audit with as many draws as fit into the time, by a method with fixed sizes."""
     num_pairs, compiled = _num_pairs(asked.subject, asked.pairs), source.sampler is not None
     drawn: list[tuple[Sizes, float]] = []
 
     def audit_of(sizes: Sizes, key: int | Array) -> AuditResult:
-        # Another layout would compile anew once there are many draws.
+        # The other layout would compile again for many draws.
         execution = Execution(layout="gathered")
         result = _audit(source, asked, _method(source, asked, sizes), key, execution)
         drawn.append((sizes, time.perf_counter()))
@@ -199,10 +199,10 @@ def _audit(
 
 
 def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
-    """The method: `Events`, or the usual one of a source that has no events.
+    """Return `Events`, or the usual method of a source without events.
 
     Raises:
-        ValueError: Numbers of draws or a region were given for such a source.
+        ValueError: When numbers of draws or a region are given for such a source.
     """
     if source.usual_method == Events.name:
         return Events(sizes.num_samples, sizes.num_confirm, asked.region)
@@ -213,7 +213,7 @@ def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
 
 
 def _spent(result: AuditResult, planned: Sizes) -> Sizes:
-    """The sizes of an audit; the numbers of several rounds were spent as planned."""
+    """Return the sizes of an audit; one with several rounds spent the planned sizes."""
     if "rounds" in result.settings:
         return planned
     return Sizes(result.num_samples or 0, result.num_confirm or 0)
@@ -227,7 +227,7 @@ def _num_pairs(subject: object, pairs: object) -> int:
 
 
 def detectable_level(result: AuditResult) -> float | None:
-    """What the audit could have refuted, for epsilon alone."""
+    """Return the epsilon that the audit could have refuted; None for other notions."""
     counted = result.notion.takes_delta and result.num_confirm is not None
     if not counted or not isinstance(result.claim, float):
         return None

@@ -1,4 +1,4 @@
-"""The audits of one run of pytest: the time that they share, and the rows of their table."""
+"""The audits of one pytest run: their shared time, and the rows of their table."""
 
 import os
 from collections import Counter
@@ -7,24 +7,24 @@ from contextlib import contextmanager
 from typing import TypedDict, Unpack
 
 _LEAST_SHARE = 0.1
-"""Seconds of an audit once the budget is spent."""
+"""Time of an audit once the budget is spent, in seconds."""
 
 
 class Measured(TypedDict):
-    """Names and values of one audit, as pytest sends them between processes.
+    """Values of one audit, as pytest sends them between processes.
 
     Attributes:
-        mechanism: Its name.
-        notion: As on the command line, such as "renyi:8".
-        delta: Of epsilon; 0 for other notions.
+        mechanism: Name of the mechanism.
+        notion: Notion as on the command line, such as "renyi:8".
+        delta: Delta of (epsilon, delta)-privacy; 0 for other notions.
         claim: A level, a curve, or None.
-        lower_bound: Of the level.
-        detectable: What it could have refuted; None where that is unknown.
-        draws: In all.
-        seconds: That it took.
-        least: Seconds that it needs at least.
-        verdict: Of the result.
-        fewest: Whether it had only the fewest draws.
+        lower_bound: Lower bound on the level.
+        detectable: Level that the audit could have refuted; None if unknown.
+        draws: Total number of draws.
+        seconds: Time of the audit.
+        least: Minimum time that the audit needs, in seconds.
+        verdict: Verdict of the result.
+        fewest: Whether the audit had only the minimum number of draws.
     """
 
     mechanism: str
@@ -41,7 +41,7 @@ class Measured(TypedDict):
 
 
 class Row(Measured):
-    """An audit of a test that has ended.
+    """A finished audit of a test.
 
     Attributes:
         test: Id of the test.
@@ -51,22 +51,21 @@ class Row(Measured):
 
 
 class Session:
-    """What the audits of one process share.
+    """State shared by the audits of one process.
 
-    A test is expected to make as many audits as in its last run, and to need as many seconds at
-    least, to compile and to draw little; the rest of the time is shared equally. A test that never
-    ran counts as the mean of those that made any in this run, and as one audit before there are
-    such.
+    Each test is expected to make as many audits as in its last run, and to need at least as many
+    seconds for compilation and few draws; the remaining time is shared equally. A new test counts
+    as the mean of those that made audits in this run, or as one audit before any have.
 
     Attributes:
         budget: Seconds for all audits of the process, or None.
-        known: Audits of each test when it last ran, by its id, and the seconds that they needed at
-            least.
+        known: Number of audits in the last run of each test, and their minimum time in seconds, by
+            test id.
         spent: Seconds that audits took.
-        pending: Rows that belong to no report yet.
-        rows: Rows of all tests that have ended, in that order.
-        ran: Ids of the tests that have ended and did not skip.
-        unended: Ids of tests with the number of their audits that began and never ended.
+        pending: Rows not yet in a report.
+        rows: Rows of all finished tests, in order.
+        ran: Ids of the finished tests that were not skipped.
+        unended: Number of audits of each test, by id, that began and never ended.
     """
 
     def __init__(self, budget: float | None, known: Mapping[str, tuple[int, float]]):
@@ -83,7 +82,7 @@ class Session:
         self._usual = 1.0
 
     def expect(self, tests: Sequence[str], num_processes: int = 1) -> None:
-        """Announces the tests to come; each of that many processes has its part of the time."""
+        """Announce the coming tests; the processes share the time equally."""
         if self.budget is not None:
             self.budget /= num_processes
         known = [self.known[test] for test in tests if test in self.known]
@@ -92,7 +91,7 @@ class Session:
         self._new_to_come = sum(test not in self.known for test in tests) / num_processes
 
     def begin(self, test: str) -> None:
-        """Begins a test; time that the one before did not use is left to the rest."""
+        """Begin a test; time unused by the previous test goes to the remaining ones."""
         self._test = test
         self._usual = self._made.total() / len(self._made) if self._made else 1.0
         if test in self.known:
@@ -105,7 +104,7 @@ class Session:
             self._new_to_come = max(self._new_to_come - 1, 0)
 
     def next_share(self) -> float:
-        """Seconds for the next audit: what it needs, and an equal part of what is left besides."""
+        """Return the seconds for the next audit: its minimum, and an equal share of the rest."""
         here = max(self._here, 1)
         needed = self._least_to_come + here * self._least_here
         left = max((self.budget or 0.0) - self.spent - needed, 0.0)
@@ -113,7 +112,7 @@ class Session:
         return max(self._least_here + left / (to_come + here), _LEAST_SHARE)
 
     def add(self, **row: Unpack[Measured]) -> None:
-        """Notes an audit that has ended."""
+        """Record a finished audit."""
         self.spent += row["seconds"]
         self._here -= 1
         self._made[self._test] += 1
@@ -121,16 +120,16 @@ class Session:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Counts an audit as one that has not ended until it returns or raises an error.
+        """Count an audit as unended until it returns or raises an error.
 
-        A skip, an exit of pytest or the end of a thread by what is audited is no end of it; nor is
-        `os._exit`, which therefore ends the process as one with a failure.
+        A skip, an exit of pytest or the end of a thread caused by audited code does not end the
+        audit; nor does `os._exit`, which therefore exits with a failure.
         """
         test, this, leave = self._test, os.getpid(), os._exit
 
         def leave_failed(code: int) -> None:
             if os.getpid() == this and self.unended.total():
-                code = code or 1  # nothing more can be said: pytest captures it
+                code = code or 1  # A message would be captured by pytest.
             leave(code)
 
         self.unended[test] += 1
@@ -138,7 +137,7 @@ class Session:
         try:
             yield
         except Exception as error:
-            # It fails the test, or the test expects it; but pytest.exit() is one, too.
+            # An error fails the test or is expected by it, except for pytest.exit().
             self.unended[test] -= type(error).__module__ != "_pytest.outcomes"
             raise
         else:
@@ -147,11 +146,11 @@ class Session:
             os._exit = leave
 
     def end(self, test: str, rows: Sequence[Measured]) -> None:
-        """Ends a test, here or in another process."""
+        """End a test, in this process or another one."""
         self.rows += [Row(**row, test=test) for row in rows]
 
     def made(self) -> dict[str, tuple[int, float]]:
-        """Audits of each test of this run, and the seconds that they needed at least."""
+        """Return the number of audits of each test in this run, and their minimum time."""
         counts = Counter(row["test"] for row in self.rows)
         least = dict.fromkeys(self.ran | {*counts}, 0.0)
         for row in self.rows:
@@ -160,4 +159,4 @@ class Session:
 
 
 CURRENT: Session | None = None
-"""The session of the pytest run that this process belongs to, if the plugin is on."""
+"""Session of the pytest run that this process belongs to, if the plugin is on."""

@@ -1,4 +1,4 @@
-"""The table of all audits of a run, as lines."""
+"""The table of all audits of a run."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,26 +7,26 @@ from dpjax.testing._session import Row
 
 _ROW = "{:<31} {:<11} {:<13} {:>7} {:>10} {:>5} {:>5} {}"
 _TEST, _MECHANISM, _CLAIM = 31, 11, 13
-"""A row takes 100 columns."""
+"""Widths of columns; a row takes 100 characters."""
 
 _MEANING = (
-    "detectable: likely to be refuted from there on, at the event that was counted only; other "
-    "events,\nand ones rarer than about 1 / draws, were not looked at; bound: a lower bound"
+    "bound: lower bound; detectable: larger levels would likely be refuted, at the counted event "
+    "only;\nother events, and events rarer than about 1 / draws, were not tested"
 )
 
 _NAMES = {"total-variation": "TV"}
-"""Notion -> its name in a narrow column."""
+"""Short names of notions for a narrow column."""
 
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]:
-    """Lines of the table, in the order of the rows.
+    """Yield the lines of the table, in the order of the rows.
 
     Args:
-        rows: As `dpjax.testing` notes them, each with the node id of its test.
+        rows: Finished audits.
         budget: Seconds for all of them, or None.
-        idle: Tests that were taken to audit, as they never ran before, but did not.
+        idle: Number of new tests that were assigned time but made no audit.
     """
     yield _ROW.format(
         "test",
@@ -58,13 +58,13 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
     spent, fewest = sum(row["seconds"] for row in rows), sum(row["fewest"] for row in rows)
     head = f"budget {budget:g} s, spent {spent:.3g} s"
     if fewest:
-        yield f"{head}: {fewest} of {len(rows)} audits got only the fewest draws"
+        yield f"{head}: {fewest} of {len(rows)} audits had only the minimum number of draws"
     if idle and spent < budget / 2:
         yield f"{head}: {idle} new tests had a share but no audit; the next run leaves them out"
 
 
 def _claim(row: Row) -> str:
-    """The notion and the claimed level, such as "gdp 0.5" or "(1, 1e-05)" of epsilon and delta."""
+    """Return the notion and the claim, such as "gdp 0.5", or "(1, 1e-05)" for epsilon and delta."""
     claim, name = row["claim"], _NAMES.get(row["notion"], row["notion"])
     if not isinstance(claim, float):
         return name if claim is None else f"{name} curve"
@@ -72,13 +72,13 @@ def _claim(row: Row) -> str:
 
 
 def _number(draws: float) -> str:
-    """A number of draws in at most five characters."""
+    """Format a number of draws in at most five characters."""
     size, unit = next(((size, unit) for size, unit in _UNITS if draws >= size), (1.0, ""))
     return f"{draws / size:.3g}{unit}"
 
 
 def _short(test: str, number: str) -> str:
-    """A node id without folders; of a long one the end, where the parameters are."""
+    """Return a node id without folders; of a long one, the end with the parameters."""
     path, *names = test.split("::")
     text = "::".join([path.rsplit("/", 1)[-1], *names])
     room = _TEST - len(number)

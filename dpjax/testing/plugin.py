@@ -1,4 +1,4 @@
-"""The pytest plugin of dpjax: a time for all audits of a run, and a table of them at its end.
+"""The pytest plugin of dpjax: a time budget for all audits of a run, and a table of them.
 
 pytest loads plugins at every start, so nothing here imports jax or numpy.
 """
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from dpjax.results import AuditResult
 
 PROPERTY = "dpjax_audit"
-"""Name of a test's properties with its audits as JSON, which `--junitxml` writes."""
+"""Test property that holds the audits as JSON, written by `--junitxml`."""
 
 CACHE = "dpjax/shares"
-"""Key of pytest's cache for the number of audits of each test, and their least seconds."""
+"""Key in pytest's cache for the number of audits of each test, and their minimum seconds."""
 
 UNENDED = "dpjax_unended"
-"""Key of a worker's output for its audits that never ended."""
+"""Key in a worker's output for its audits that never ended."""
 
 
 def _seconds(text: str) -> float:
@@ -38,26 +38,26 @@ def _seconds(text: str) -> float:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the option `--dpjax-budget`."""
+    """Add the option `--dpjax-budget`."""
     parser.getgroup("dpjax").addoption(
         "--dpjax-budget",
         metavar="SECONDS",
         type=str,
         default=None,
-        help="Time for all dpjax audits of this run together, which sets their numbers of draws. "
-        "They share it equally, each test with as many audits as it made in its last run (from "
-        "pytest's cache; one where it has not run). An audit that gives num_samples= or seconds= "
-        "itself keeps it, and its time counts.",
+        help="Total time for all dpjax audits of this run, which sets their numbers of draws. "
+        "Audits share it equally; each test is expected to make as many as in its last run (from "
+        "pytest's cache), or one if it is new. Audits with num_samples= or seconds= keep these, "
+        "and their time counts.",
     )
 
 
 @pytest.fixture
 def dpjax_audit() -> "Callable[..., AuditResult]":
-    """An audit in the time that the test has: (subject, pairs, claim=..., ...) -> its result.
+    """Return a function that audits in the time of the test: (subject, pairs, ...) -> result.
 
-    For tests of more than a claim, such as of the bound or of the witness; the arguments are those
-    of `dpjax.audit`, with `region`, `num_samples`, `num_confirm` and `seconds` as `assert_private`
-    takes them.
+    For tests of more than a claim, such as of the bound or the witness. The arguments are those of
+    `dpjax.audit`, plus `region`, `num_samples`, `num_confirm` and `seconds` as in
+    `assert_private`.
     """
     from dpjax.testing._assertions import audit_in_test
 
@@ -65,21 +65,21 @@ def dpjax_audit() -> "Callable[..., AuditResult]":
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Opens the session that `dpjax.testing` uses."""
+    """Open the session that `dpjax.testing` uses."""
     given = config.getoption("--dpjax-budget")
-    # Without pytest's cache plugin there is none.
+    # There is no cache without pytest's cache plugin.
     cache = getattr(config, "cache", None)
     known = {} if cache is None else cache.get(CACHE, {})
     _session.CURRENT = Session(None if given is None else _seconds(given), known)
 
 
 def pytest_unconfigure() -> None:
-    """Closes the session."""
+    """Close the session."""
     _session.CURRENT = None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Counts the tests that share the time; each worker of pytest-xdist runs a part of them."""
+    """Count the tests that share the time; each worker of pytest-xdist runs some of them."""
     if _session.CURRENT is not None:
         workers = getattr(session.config, "workerinput", {}).get("workercount", 1)
         _session.CURRENT.expect([item.nodeid for item in session.items], workers)
@@ -87,14 +87,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> None:
-    """Begins a test, its fixtures included."""
+    """Begin a test, including its fixtures."""
     if _session.CURRENT is not None:
         _session.CURRENT.begin(item.nodeid)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, object, object]:
-    """Charges what goes on around the audits of a test, such as imports and compilation."""
+    """Charge the time around the audits of a test, such as imports and compilation."""
     session = _session.CURRENT
     if session is None:
         return (yield)
@@ -108,7 +108,7 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, object, object]:
-    """Hands the rows of a test to its reports, which also travel between processes."""
+    """Pass the rows of a test to its reports, which also travel between processes."""
     if _session.CURRENT is not None:
         rows, _session.CURRENT.pending = _session.CURRENT.pending, []
         item.user_properties.extend((PROPERTY, json.dumps(row)) for row in rows)
@@ -116,7 +116,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, object, obje
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Gathers the rows of a test from its last report, which has those of all."""
+    """Collect the rows of a test from its last report, which has all of them."""
     session = _session.CURRENT
     if session is not None and report.when == "call" and not report.skipped:
         session.ran.add(report.nodeid)
@@ -127,7 +127,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Keeps how many audits the tests made, and fails if one of them began and never ended."""
+    """Store the number of audits of each test, and fail if any of them never ended."""
     run, cache = _session.CURRENT, getattr(session.config, "cache", None)
     output = getattr(session.config, "workeroutput", None)
     if run is None:
@@ -142,13 +142,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: object) -> None:
-    """Takes over what a worker of pytest-xdist counted."""
+    """Merge the counts of a worker of pytest-xdist."""
     if _session.CURRENT is not None:
         _session.CURRENT.unended.update(getattr(node, "workeroutput", {}).get(UNENDED, {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints the table."""
+    """Print the table."""
     run = _session.CURRENT
     if run is not None and run.rows:
         terminalreporter.section("dpjax audits")

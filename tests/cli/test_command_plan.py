@@ -76,7 +76,7 @@ def test_text_is_for_people(run):
         ([*WORKED, "--num-outputs", "4"], "which have no --lipschitz"),
         ([*WORKED, "--least-probability", "0.1"], "give --num-outputs too"),
         ([*WORKED, "--order", "1"], "--order must be"),
-        ([*WORKED, "--input-lipschitz", "1"], "--input-lipschitz and --input-width are given"),
+        ([*WORKED, "--input-lipschitz", "1"], "--input-lipschitz and --input-width must be given"),
         ([*WORKED, "--num-inputs", "1"], "--num-inputs must be an integer >= 2"),
         (
             [*WORKED, *"--input-lipschitz 1 --input-width 1 --num-inputs 3".split()],

@@ -49,13 +49,13 @@ SAID = [
     # Text in a value column.
     (
         ("empirical", "t.csv", "--value", "amount"),
-        "t.csv: value columns must hold numbers, but 'amount' holds 'four' in row 1 (1 of 4 are no "
-        "numbers).",
+        "t.csv: value columns must hold numbers, but 'amount' holds 'four' in row 1 (1 of 4 are "
+        "not numbers).",
     ),
     (
         ("empirical", "t.csv"),
         "t.csv: databases must have a value column, but 'amount' holds 'four' in row 1 (1 of 4 are "
-        "no numbers).",
+        "not numbers).",
     ),
     # A name that is no file.
     (("audit", "--samples", "x.npy", "y.npy"), "samples file x.npy does not exist."),
@@ -70,12 +70,12 @@ SAID = [
     (
         (*LAPLACE, "--claim", "[[0, 1], [1"),
         "--claim must be a number, JSON [[epsilon, delta], ...] or a file of such JSON, but "
-        "[[0, 1], [1 is no JSON: Expecting ',' delimiter: line 1 column 12 (char 11).",
+        "[[0, 1], [1 is not JSON: Expecting ',' delimiter: line 1 column 12 (char 11).",
     ),
     (
         ("audit", "t.csv"),
-        "t.csv is a file and no mechanism: outputs that were recorded at two databases are audited "
-        "by --samples X Y.",
+        "t.csv is a file, not a mechanism: audit outputs recorded at two databases with "
+        "--samples X Y.",
     ),
     # A folder in which nothing can be written.
     (
@@ -98,11 +98,11 @@ SAID = [
     # Twice the same parameter.
     (
         (*LAPLACE, "--param", "epsilon=1", "--epsilon", 2),
-        "--param 'epsilon=1' says again what --epsilon says: give one of them.",
+        "--param 'epsilon=1' repeats --epsilon: give only one of them.",
     ),
     (
         ("audit", "truncated-laplace", "--param", "scale=1", "--param", "scale=2"),
-        "--param 'scale=2' says again what an earlier --param scale says: give one of them.",
+        "--param 'scale=2' repeats an earlier --param scale: give only one of them.",
     ),
     # Two equal databases.
     (

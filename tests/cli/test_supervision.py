@@ -51,7 +51,7 @@ def all_descriptors(what):
 
 # Name -> (what it does before it returns its outputs, exit code, words of the message).
 ENDS = "ended its process"
-REPLACED = "must leave the code that audits it"
+REPLACED = "must not change the code of dpjax"
 HOSTILE = {
     "leaves_with_0": ("os._exit(0)", 2, ENDS),
     "leaves_with_1": ("os._exit(1)", 2, ENDS),

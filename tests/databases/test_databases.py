@@ -1,4 +1,4 @@
-"""Pairs of databases: the patterns by hand, what is a pair, and what is not."""
+"""Pairs of databases: the patterns by hand, accepted pairs, and refused ones."""
 
 import itertools
 import re
@@ -10,7 +10,7 @@ import pytest
 from dpjax.databases import Pairs, all_pairs, query_patterns, shifts
 
 SIX = {
-    # Table I of Askin, Kutta, Dette (2022), copied by hand, and the three that end it.
+    # Table I of Askin, Kutta, Dette (2022), copied by hand, and the last three patterns.
     "One Above": ("111111", "211111"),
     "One Below": ("111111", "011111"),
     "One Above Rest Below": ("111111", "200000"),
@@ -115,7 +115,7 @@ def test_pairs_are_a_pytree_with_two_leaves():
 
 
 def test_databases_of_any_structure():
-    """A record more at one side, and dicts: each part is stacked by itself."""
+    """An extra record on one side, and dicts: each part is stacked separately."""
     longer = Pairs.of([([1.0, 2.0], [1.0]), ([3, 4], [3])])
     assert longer.database.tolist() == [[1, 2], [3, 4]] and longer.neighbor.tolist() == [[1], [3]]
     assert longer.one(1).neighbor.tolist() == [[3]] and len(longer) == 2

@@ -1,4 +1,4 @@
-"""In what two wide databases differ, in words."""
+"""Descriptions of the difference between two wide databases."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def changed(array, place, value):
         ({"ages": ZEROS, "k": 3}, {"ages": ZEROS, "k": 4}, "'k': 3 and 4"),
         ({"ages": ZEROS, "k": 3}, {"ages": ZEROS}, "'k' is missing in the neighbor"),
         (["yes"] * 30, ["yes"] * 29 + ["no"], "entry 29: 'yes' and 'no'"),
-        # NaN in both is no difference.
+        # NaN on both sides is not a difference.
         (changed(ZEROS, 2, np.nan), changed(changed(ZEROS, 2, np.nan), 3, 1.0),
          "entry 3: 0.0 and 1.0"),
     ],
@@ -56,7 +56,7 @@ def test_short_and_strange_databases_are_shown_whole():
     for database, neighbor in (
         (0.0, 1.0), ([1.0, 2.0], [1.0, 3.0]), (Odd(), Odd()), (cyclic, [0.0] * 50),
         (ZEROS, ZEROS), (ZEROS, ZEROS[:, None]), ("a" * 99, "b" * 99),
-        # What is left is no part of the other.
+        # The shorter database is not a part of the longer one.
         (list(range(40)), list(range(100, 139))),
     ):  # fmt: skip
         assert difference(database, neighbor) is None
@@ -90,5 +90,5 @@ def test_a_result_shows_the_difference(tmp_path):
         dpjax.testing.assert_private(
             dpjax.HostMechanism(total), 1.0, pairs=pairs, num_samples=4000, num_confirm=9000
         )
-    # The whole is kept as it is.
+    # The whole database is kept.
     assert result.witness.neighbor == neighbor.tolist()

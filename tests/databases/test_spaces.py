@@ -1,4 +1,4 @@
-"""Spaces of neighbours: every pair that is proposed or varied is checked by a naive twin."""
+"""Spaces of neighbors: a naive twin checks every proposed or varied pair."""
 
 import math
 from collections import Counter
@@ -17,7 +17,7 @@ BOUNDED = Domain(bounds=(0.0, 10.0))
 
 
 def rows_of(database):
-    """The records of any database of these tests, written apart from the library."""
+    """Return the records of any database here, independently of the library."""
     if isinstance(database, pd.DataFrame):
         return [tuple(row) for row in database.to_numpy(object)]
     if isinstance(database, dict):
@@ -35,7 +35,7 @@ def values_of(database):
 
 
 def multiset_distance(one, other):
-    """Records in one and not in the other, by counting; NaN is itself and -0.0 is not 0.0."""
+    """Count records in one and not in the other; NaN equals NaN and -0.0 is not 0.0."""
     counts = [Counter(map(repr, rows_of(side))) for side in (one, other)]
     return sum(((counts[0] - counts[1]) + (counts[1] - counts[0])).values())
 
@@ -59,7 +59,7 @@ EXAMPLES = [
 
 
 def every_pair(space):
-    """The first proposal, and variations of variations."""
+    """Return the first proposal, and variations of variations."""
     found = space.proposed()
     for number, pair in enumerate(found[:40]):
         varied = space.varied(pair, (1, number))
@@ -74,7 +74,7 @@ def every_pair(space):
 @pytest.mark.parametrize("relation", ["add-remove", "change-one"])
 def test_no_pair_outside_of_the_relation(like, relation):
     pairs = every_pair(neighbors(like, relation))
-    # A dozen at least, of one form, none of equal databases.
+    # At least a dozen pairs, of one form, none with equal databases.
     assert len(pairs) >= 12
     for pair in pairs:
         assert type(pair.database) is type(pair.neighbor) is type(like)
@@ -96,7 +96,7 @@ def test_bounds_nan_and_size():
         assert (len(finite) < len(values)) == domain.nan
         if domain.size is not None:
             assert {len(side) for pair in pairs for side in pair[:2]} == {3}
-        # The extreme values, and those beside them, are among what is tried.
+        # The extreme values and those beside them are among the values tried.
         tried = set(map(repr, finite))
         assert {"0.0", "-0.0", "10.0", repr(math.nextafter(10.0, 0.0)), "5e-324"} <= tried
 
@@ -105,7 +105,7 @@ def test_what_is_tried():
     pairs = neighbors([1.0, 2.0, 3.0], domain=BOUNDED, num_pairs=1000).proposed()
     held = [(pair.database, pair.neighbor) for pair in pairs]
     assert ([], [10.0]) in held and ([10.0] * 3, [10.0] * 4) in held
-    assert any(sorted(x) == sorted(y[:-1]) and x != y[:-1] for x, y in held)  # in another order
+    assert any(sorted(x) == sorted(y[:-1]) and x != y[:-1] for x, y in held)  # reordered
     assert ([1.0, 2.0, 3.0], [2.0, 3.0]) in held  # one record less
     flips = {y[-1] for x, y in neighbors(b"\x05", "change-one", num_pairs=1000) if x == b"\x05"}
     assert {5 ^ 1 << bit for bit in range(8)} <= flips  # each bit alone
@@ -132,10 +132,10 @@ def test_vectors_within_a_distance(norm, like):
         sides = [np.asarray(side, object).tolist() for side in pair[:2]]
         gaps = [abs(Fraction(a) - Fraction(b)) for a, b in zip(*sides, strict=True)]
         total = {"l1": sum(gaps), "linf": max(gaps), "l2": sum(g * g for g in gaps)}[norm]
-        # Vectors that differ by the sign of a zero alone are neighbours of one another, too.
+        # Vectors that differ only in the sign of a zero are neighbors of each other, too.
         assert total <= 1 and repr(pair.database) != repr(pair.neighbor)
         reached.append(float(total))
-    # Most pairs are at the whole distance, but for rounding; of integers the largest there is.
+    # Most pairs are at the full distance, up to rounding; for integers, the largest possible one.
     assert sum(value > 0.99 for value in reached) > len(reached) / 2
 
 
@@ -151,7 +151,7 @@ def test_numbers_and_any_two():
 
 
 def test_members_alone():
-    """What a domain's own test refuses, or raises at, is not proposed."""
+    """Databases that a domain's own test rejects, or fails on, are not proposed."""
 
     def member(database):
         if 0.0 in database:

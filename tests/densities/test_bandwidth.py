@@ -22,7 +22,7 @@ from dpjax.densities import (
 )
 
 SIZE = 8193
-"""Of most samples, for a size is a program; the few have quartiles between order statistics."""
+"""Size of most samples, to share programs; smaller ones have quartiles between draws."""
 
 SAMPLES = {
     "normal": lambda rng: rng.normal(3, 2, SIZE),
@@ -34,7 +34,7 @@ SAMPLES = {
 
 
 find = jax.jit(lambda pilot, rule: rule.spread(pilot), static_argnames="rule")
-"""The spread of a pilot by a rule, as one program a rule and shape."""
+"""The spread of a pilot by a rule, with one program per rule and shape."""
 
 
 def sample_of(name):
@@ -42,16 +42,16 @@ def sample_of(name):
 
 
 def nrd0(x):
-    """R's bw.nrd0, less its rate: 0.9 min(sd, IQR / 1.34), quantiles of type 7."""
+    """R's bw.nrd0 without its rate: 0.9 min(sd, IQR / 1.34), quantiles of type 7."""
     x = x.astype(float)
     upper, lower = np.quantile(x, [0.75, 0.25])
     return 0.9 * min(x.std(ddof=1), (upper - lower) / 1.34)
 
 
 def gap(x):
-    """How far a quantile may lie from that of type 7: within one order statistic of it.
+    """Bound the distance of a quantile from that of type 7: within one order statistic of it.
 
-    To that comes the bisection of the range, 24 times.
+    The bisection of the range, in 24 steps, adds to that.
     """
     x = np.sort(x.astype(float))
     spread = np.ptp(x) * 2.0**-23
@@ -66,7 +66,7 @@ def test_silverman_is_nrd0(name):
     x = sample_of(name)
     spread = float(Silverman().spread(jnp.asarray(x)[:, None]))
     assert abs(spread - nrd0(x)) <= 0.9 / 1.34 * gap(x) + 1e-5 * nrd0(x)
-    # The tolerance is worth something: 1.06 in the place of 0.9 is 18% off.
+    # The tolerance is meaningful: 1.06 instead of 0.9 is 18% off.
     assert 0.9 / 1.34 * gap(x) < 0.08 * nrd0(x)
     width = bandwidth_at(Silverman(), jnp.float32(spread), 20_000, 1)
     assert float(width) == pytest.approx(spread * 20_000**-0.2, rel=1e-5)
@@ -76,7 +76,7 @@ def test_silverman_is_nrd0(name):
 def test_scott(name):
     x = sample_of(name)
     spread = float(Scott().spread(jnp.asarray(x)[:, None]))
-    # The deviation, and at most twice the width of the quartiles in its units.
+    # The standard deviation, and at most twice the interquartile range in its units.
     upper, lower = np.quantile(x.astype(float), [0.75, 0.25])
     deviation = min(x.astype(float).std(ddof=1), 2 * (upper - lower) / 1.34)
     tolerance = 2 / 1.34 * gap(x) if name == "cauchy" else 1e-4 * deviation
@@ -108,7 +108,7 @@ def test_several_axes_are_averaged_geometrically(dimension):
     pilot = jnp.asarray(x, jnp.float32)
     expected = factor * math.prod(sd) ** (1 / dimension)
     assert float(Scott().spread(pilot)) == pytest.approx(expected, rel=1e-4)
-    # 4000 normal draws have 3e-3 sd between the order statistics at the quartiles, at most.
+    # 4000 normal draws have at most 3e-3 sd between the order statistics at the quartiles.
     expected = factor * math.prod(robust) ** (1 / dimension)
     assert float(Silverman().spread(pilot)) == pytest.approx(expected, rel=5e-3)
     assert Silverman().exponent(dimension) == Scott().exponent(dimension) == 1 / (dimension + 4)
@@ -128,7 +128,7 @@ def test_rules_move_and_scale_with_the_data(rule):
     spread = float(find(x[:, None].astype(np.float32), rule))
     for shift, scale in ((50.0, 1.0), (0.0, 7.0), (-3.0, 0.01), (0.0, -2.0)):
         moved = (shift + scale * x)[:, None].astype(np.float32)
-        # float32 at 50 moves a draw by 4e-6; a mirrored quantile is its neighbour (1.5%).
+        # float32 at 50 moves a draw by 4e-6; a mirrored quantile is an adjacent one (1.5%).
         tolerance = 1.5e-2 if scale < 0 else 1e-4
         assert float(find(moved, rule)) == pytest.approx(abs(scale) * spread, rel=tolerance)
 
@@ -140,7 +140,7 @@ def naive_likelihood(x, bandwidth):
     x = x.astype(float)
     k = np.exp(-0.5 * ((x[:, None] - x[None, :]) / bandwidth) ** 2)
     left_out = (k.sum(axis=1) - 1) / ((len(x) - 1) * bandwidth * math.sqrt(2 * math.pi))
-    # At narrow bandwidths an outlier's is 0.
+    # At narrow bandwidths the likelihood of an outlier is 0.
     return np.mean(np.log(np.maximum(left_out, 1e-300)))
 
 
@@ -153,7 +153,7 @@ def test_cross_validation_finds_the_best_of_its_candidates(seed):
     fine = np.geomspace(0.05, 2, 150)
     values = np.array([naive_likelihood(pilot, h) for h in fine])
     best = fine[values.argmax()]
-    # The candidates are a factor 32^(1/24) apart, 16%; one is within half of that, or next to it.
+    # Candidates are a factor 32^(1/24) apart, 16%; the choice is within half of that, or adjacent.
     assert found / best == pytest.approx(1, abs=0.16)
     assert naive_likelihood(pilot, found) >= values.max() - 1e-3
 
@@ -162,15 +162,15 @@ def test_cross_validation_is_near_the_oracle_on_normal_data():
     """The bandwidth of least integrated squared error for a normal is 1.06 n^(-1/5).
 
     The logarithm of one choice has a standard deviation of 0.24 (from 150 other samples), the mean
-    of 30 of 0.044. A factor of 1.27 is allowed, which is 5.4 of them, or 4.9 beside the bias of
-    -0.025 seen there: rate 1e-6.
+    of 30 has 0.044. The allowed factor of 1.27 is 5.4 standard deviations, or 4.9 beyond the
+    observed bias of -0.025: false-alarm rate 1e-6.
     """
     rng, rule = np.random.default_rng(8), CrossValidated(num_pilot=512)
     width = jax.jit(lambda pilot: bandwidth_at(rule, rule.spread(pilot), 512, 1))
     found = [float(width(rng.normal(size=(512, 1)).astype(np.float32))) for _ in range(30)]
     oracle = (4 / 3) ** 0.2 * 512**-0.2
     assert abs(np.mean(np.log(found)) - math.log(oracle)) < math.log(1.27)
-    # It adapts: two narrow heaps far apart want far less than Silverman's rule gives.
+    # It adapts: two narrow clusters far apart need much less than Silverman's rule gives.
     heaps = np.concatenate([rng.normal(-50, 1, 512), rng.normal(50, 1, 512)])
     heaps = rng.permutation(heaps).astype(np.float32)
     assert float(width(heaps[:512, None])) < 0.2 * nrd0(heaps) * 512**-0.2
@@ -181,14 +181,14 @@ def test_cross_validation_carries_to_other_sizes(kernel):
     x = np.random.default_rng(4).normal(size=(SIZE, 1)).astype(np.float32)
     rule = CrossValidated(num_pilot=256, kernel=kernel)
     spread = find(x, rule)
-    # The pilot is all that is looked at.
+    # Only the pilot matters.
     x[256:] = 1e3
     assert float(find(x, rule)) == float(spread)
     ratio = bandwidth_at(rule, spread, 256 * 32, 1) / bandwidth_at(rule, spread, 256, 1)
     assert float(ratio) == pytest.approx(0.5, rel=1e-5)
 
 
-# What people write.
+# Names and numbers as bandwidths.
 
 
 def test_names_and_numbers():

@@ -1,4 +1,4 @@
-"""Kernels by quadrature, and estimates against a sum written out sample by sample."""
+"""Kernels compared with quadrature, and estimates with a sum over samples."""
 
 import itertools
 import math
@@ -19,7 +19,7 @@ from dpjax.densities import (
 )
 
 PROFILES = {
-    # k(r), written anew.
+    # k(r), written independently.
     "gaussian": lambda r: np.exp(-(r**2) / 2),
     "laplace": lambda r: np.exp(-r),
     "epanechnikov": lambda r: np.clip(1 - r**2, 0, None),
@@ -27,13 +27,13 @@ PROFILES = {
 }
 
 SPHERE = {1: 2.0, 2: 2 * math.pi, 3: 4 * math.pi}
-"""Surface of the unit ball: an integral over R^d is one over radii times it."""
+"""Surface of the unit ball, which turns an integral over R^d into one over radii."""
 
 SIZE, NUM_POINTS = 20_000, 201
-"""Of most tests here: estimates of one shape are one program."""
+"""Shape of most tests here, since estimates of one shape share a program."""
 
 STEP = 2.0**-18
-"""Half of the fixed-point step of a kernel value: the largest rounding of one sample."""
+"""Half of the fixed-point step of a kernel value: maximum rounding of one sample."""
 
 
 def integral(profile, power, dimension):
@@ -70,7 +70,7 @@ def test_kernels_by_quadrature(name):
     np.testing.assert_allclose(actual, PROFILES[name](r), rtol=3e-5, atol=1e-6)
     assert actual[0] == 1
     assert np.all(np.diff(actual) <= 0) and actual.min() >= 0
-    # Nothing of the fixed point's step is left past the radius.
+    # Past the radius, values are below the fixed-point step.
     assert np.all(actual[r > kernel.radius] <= 2e-8)
     for d in (1, 2, 3):
         mass, square = (integral(PROFILES[name], p, d) for p in (1, 2))
@@ -91,7 +91,7 @@ def test_direct_against_a_double_loop(name, dimension):
     points = rng.normal(2, 1, size=(20, dimension)).astype(np.float32)
     actual = truncated_kde(samples, points, bandwidth=0.8, kernel=name)
     expected = naive_kde(samples, points, 0.8, name)
-    # Fixed point moves the average of k by half a step, float32 the rest by a few 2^-24.
+    # Fixed point moves the average of k by half a step; float32 moves the rest by a few 2^-24.
     scale = find_kernel(name).norm(dimension) / 0.8**dimension
     np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=2 * STEP * scale)
     if dimension == 1:
@@ -105,7 +105,7 @@ def test_samples_far_from_0_keep_their_digits():
     for method in ("direct", "binned"):
         near = truncated_kde(samples, points, method=method)
         far = truncated_kde(samples + 1e8, points + 1e8, method=method)
-        # A float64 at 1e8 moves a sample by 1e-8, a float32 near 3 by 1e-7.
+        # float64 at 1e8 moves a sample by 1e-8, float32 near 3 by 1e-7.
         np.testing.assert_allclose(far, near, rtol=1e-4)
 
 
@@ -114,15 +114,15 @@ def test_an_estimate_integrates_to_one():
     points = np.linspace(-20, 20, NUM_POINTS)
     for name in KERNELS:
         density = np.asarray(truncated_kde(samples, points, bandwidth=1.0, kernel=name), float)
-        # Five points a bandwidth are off by up to 2% for one sample, and either way for many.
+        # Five points per bandwidth are off by up to 2% for one sample, with either sign for many.
         assert integrate.trapezoid(density, x=points) == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("method", ["direct", "binned"])
 def test_the_mean_is_the_smoothed_density(name, method):
-    """Samples at 20000 equal steps of the Laplace quantile have no noise: what is left of the mean
-    is the kernel against the density, up to 1 / 20000 of the kernel's height.
+    """Samples at 20000 equal steps of the Laplace quantile have no noise: their mean is the kernel
+    against the density, up to 1 / 20000 of the kernel's height.
     """
     size, h = SIZE, 0.5
     samples = stats.laplace.ppf((np.arange(size) + 0.5) / size)
@@ -180,22 +180,22 @@ def test_binned_is_direct_for_ties_and_far_outliers(name):
     tied = np.round(rng.laplace(size=SIZE), 1)
     assert_binned_is_direct(tied, points, name)
     if name in ("gaussian", "biweight"):
-        # An atom of 40% has no density; next to it the other kernels' kinks show, by 2e-3.
+        # An atom of 40% has no density; next to it, the kinks of other kernels show, by 2e-3.
         atom = np.where(rng.random(SIZE) < 0.4, 0.25, rng.laplace(size=SIZE))
         assert_binned_is_direct(atom, points, name)
     far = np.concatenate([rng.laplace(size=SIZE - 5000), rng.normal(1e4, 1, 5000)])
     assert_binned_is_direct(far, points, name)
-    # Samples beside the lattice count in n alone: none are left over here.
+    # Samples outside the lattice count in n alone; none remain in this range.
     between = np.linspace(500, 501, NUM_POINTS)
     nothing = truncated_kde(far, between, bandwidth=1.0, kernel=name, method="binned")
     assert nothing.tolist() == [0] * NUM_POINTS
 
 
 def test_the_coarsest_lattice_allowed_is_neither_shifted_nor_widened():
-    """Eight nodes a bandwidth on smooth data: normals at 20000 equal steps of their quantile.
+    """Eight nodes per bandwidth on smooth data: normals at 20000 equal steps of their quantile.
 
-    A bin widens a sample by its width^2 / 12, 1e-6 of the density here; a node's triangle, left in,
-    would widen it by spacing^2 / 6, which is 4e-4, and half a bin to one side shifts it by 3e-3.
+    A bin widens a sample by its width^2 / 12, 1e-6 of the density here; the triangle of a node, if
+    left in, would widen it by spacing^2 / 6, 4e-4, and half a bin to one side shifts it by 3e-3.
     """
     samples = stats.norm.ppf((np.arange(SIZE) + 0.5) / SIZE)
     points = np.linspace(-2.5, 2.5, 401)
@@ -217,8 +217,8 @@ def test_a_lattice_has_an_end():
 
 
 def test_a_lone_sample_on_the_coarsest_lattice_is_a_kernel():
-    """Its bin's centre is at most a 256th of a bandwidth away: 2.4e-3 of the kernel's height, and
-    what aliasing and interpolation add is a sixth of that."""
+    """The center of its bin is at most 1/256 of a bandwidth away: 2.4e-3 of the kernel's height;
+    aliasing and interpolation add a sixth of that."""
     points = np.linspace(-2.5, 2.5, 401)
     for place in np.random.default_rng(3).uniform(-0.5, 0.5, 20):
         pair = np.repeat([place, place + 1e3], SIZE // 2)
@@ -239,12 +239,12 @@ def test_two_samples_in_one_transform_are_smoothed_as_each_alone(kernel, num_nod
     for side in (0, 1):
         bins = np.asarray(counts[side, :-1], float)
         if profile.spectrum is None:
-            # The twin: every bin shared between its two nodes, and a circular sum over all of them.
+            # The twin: share every bin between its two nodes, and sum circularly over the nodes.
             share = (np.arange(fine) + 0.5) / fine
             rows = bins.reshape(num_nodes, fine)
             weights, places = rows @ (1 - share) + np.roll(rows @ share, 1), np.arange(num_nodes)
         else:
-            # The triangle of sharing is divided out: a circular sum over the centres of all bins.
+            # The triangle of sharing is divided out: sum circularly over the centers of all bins.
             weights, places = bins, (np.arange(len(bins)) + 0.5) / fine
         steps = np.abs(np.arange(num_nodes)[:, None] - places[None, :])
         scaled = np.minimum(steps, num_nodes - steps) * 8 / num_nodes / float(bandwidths[side])

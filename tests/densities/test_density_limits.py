@@ -1,4 +1,4 @@
-"""What density estimates cannot do: derivatives, small densities, and arguments that make no sense.
+"""Limits of density estimates: derivatives, small densities, and invalid arguments.
 
 The estimates themselves are tested in test_densities.py.
 """
@@ -28,7 +28,7 @@ from dpjax.partitions import Box
 from dpjax.sources.streams import DrawnStreams
 
 STEP = 2.0**-18
-"""Half of the step to whose multiples a kernel value is rounded."""
+"""Half of the rounding step of a kernel value."""
 
 SAMPLES = np.random.default_rng(0).normal(size=300).astype(np.float32)
 POINTS = np.linspace(-1, 1, 5, dtype=np.float32)
@@ -59,7 +59,7 @@ def test_an_estimate_has_no_derivative(name, which, way):
     def total(x):
         return jnp.sum(ESTIMATES[name](*arguments[:which], x, *arguments[which + 1 :]))
 
-    # The refusal comes while the derivative is traced: nothing needs to be compiled before it.
+    # Tracing the derivative refuses it, before anything is compiled.
     with pytest.raises(TypeError, match=REFUSED):
         jax.eval_shape(lambda x: WAYS[way](total, x), arguments[which])
 
@@ -105,7 +105,7 @@ def test_an_estimate_that_is_held_fixed_is_no_hindrance(name):
 
 
 def test_a_sum_of_kernels_of_your_own_has_one():
-    """What the refusal advises to do instead."""
+    """The alternative that the refusal suggests."""
     samples, kernel = SAMPLES[:50].astype(float), find_kernel("gaussian")
 
     def mean(bandwidth):
@@ -117,7 +117,7 @@ def test_a_sum_of_kernels_of_your_own_has_one():
 
 @pytest.mark.parametrize("name", ESTIMATES)
 def test_the_refusal_costs_nothing(name, monkeypatch):
-    """The compiled program is the same without it, instruction by instruction."""
+    """The compiled program is the same without the refusal, instruction by instruction."""
 
     def program():
         arrays = [jnp.asarray(x) for x in (SAMPLES, POINTS, np.float32(0.3))]
@@ -138,9 +138,9 @@ def test_the_refusal_costs_nothing(name, monkeypatch):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dimension", [1, 3])
 def test_a_kernel_value_is_a_multiple_of_the_step(kernel, dimension):
-    """A lone sample at the origin, seen from so far that its profile is around the least step."""
+    """A lone sample at the origin, from distances where its profile is near the smallest step."""
     h, height = 0.5, find_kernel(kernel).norm(dimension)
-    far = {  # distances at which the profile is 2^-17.1 and 2^-18.1, solved for by hand
+    far = {  # Distances at which the profile is 2^-17.1 and 2^-18.1, solved by hand.
         "gaussian": lambda bits: math.sqrt(2 * bits * math.log(2)),
         "laplace": lambda bits: bits * math.log(2),
         "epanechnikov": lambda bits: math.sqrt(1 - 2.0**-bits),
@@ -150,7 +150,7 @@ def test_a_kernel_value_is_a_multiple_of_the_step(kernel, dimension):
     points[:, 0] = h * far(17.1), h * far(18.1)
     direct = jax.jit(direct_density, static_argnames="kernel")
     near, beyond = direct(np.zeros((1, dimension)), points, h, kernel=kernel)
-    # Both have a density above 0, and neither has its own.
+    # Both densities are positive, and neither is exact.
     unit = height / h**dimension
     assert near == pytest.approx(2 * STEP * unit, rel=1e-5) and beyond == 0
     for got, bits in ((near, 17.1), (beyond, 18.1)):
@@ -165,7 +165,7 @@ def test_the_error_is_absolute_as_the_docstrings_say(name):
     actual = np.asarray(jax.jit(ESTIMATES[name])(SAMPLES, points, h), float)
     spacing = (8 + 12 * h) / 2**11
     allowed = STEP if name == "direct" else 0.3 * spacing / 32 / h + (spacing / h) ** 2 / 40
-    # Points and samples are float32, of up to 4: 2^-23 of a bandwidth moves a kernel by as much.
+    # Points and samples are float32, up to 4: 2^-23 of a bandwidth moves a kernel by as much.
     allowed += 2.0**-23 * 4 / h
     assert np.max(np.abs(actual - exact)) <= allowed * kernel.norm(1) / h
 
@@ -228,7 +228,7 @@ def test_shapes_are_refused_where_values_are_traced(estimate):
         jax.jit(estimate)(SAMPLES[:0], POINTS, 0.3)
     with pytest.raises(ValueError, match="points must have the dimension"):
         jax.jit(estimate)(SAMPLES, POINTS[:4].reshape(2, 2), 0.3)
-    # NaN cannot be seen there: it counts in n alone, as the docstrings say.
+    # NaN is invisible in traced values: it counts in n alone, as the docstrings say.
     lowered = jax.jit(estimate)(NAN, POINTS, 0.3)
     without = jax.jit(estimate)(np.delete(NAN, 7), POINTS, 0.3)
     np.testing.assert_allclose(lowered, without * (299 / 300), rtol=1e-5)
@@ -241,7 +241,7 @@ def test_binned_is_for_one_dimension():
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_lattice_that_is_too_coarse_is_refused_with_one_that_is_not(kernel):
-    """Cells needed: those of a bandwidth, times the bandwidths in the points and both reaches."""
+    """Nodes needed: those per bandwidth, times the bandwidths in the points and both reaches."""
     profile, h = find_kernel(kernel), 0.125
     enough = math.ceil(profile.min_nodes * (2 / h + 2 * profile.radius))
     few = rf"num_nodes must give {profile.min_nodes} nodes .* {enough - 1} gave .*: {enough} are"
@@ -257,10 +257,10 @@ def test_a_lattice_that_is_too_coarse_is_refused_with_one_that_is_not(kernel):
     for make in makers:
         with pytest.raises(ValueError, match=few):
             make(enough - 1)
-    # Not the first, which compiles each of its steps by itself.
+    # Not the first, which compiles each of its steps separately.
     for make in makers[1:]:
         assert make(enough).shape == (5,)
-    # Where the bandwidth is traced, it cannot be seen.
+    # A traced bandwidth cannot be checked.
     traced = jax.eval_shape(
         lambda h: binned_density(SAMPLES, POINTS, h, kernel=kernel, num_nodes=64), h
     )

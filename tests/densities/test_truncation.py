@@ -1,4 +1,4 @@
-"""Frequencies by counting, floors, and what the estimates of given samples refuse."""
+"""Frequencies by counting, floors, and refusals of the estimates of given samples."""
 
 import re
 
@@ -15,7 +15,7 @@ def test_frequencies_by_counting():
     np.testing.assert_allclose(actual, expected, rtol=1e-6)
     floored = truncated_frequencies([0, 0, 2], 4, floor=0.4)
     np.testing.assert_allclose(floored, [2 / 3, 0.4, 0.4, 0.4], rtol=1e-6)
-    # What is no category counts in n, also where an int32 would wrap it around to 0.
+    # Other integers count in n alone, even if an int32 would wrap them around to 0.
     wrapped = truncated_frequencies([0, 2**32, -(2**32)], 4)
     np.testing.assert_allclose(wrapped, [1 / 3, 0, 0, 0], rtol=1e-6)
     coins = truncated_frequencies([True, False, True], 4)
@@ -24,7 +24,7 @@ def test_frequencies_by_counting():
 
 @pytest.mark.parametrize("method", ["direct", "binned"])
 def test_densities_are_truncated_at_the_floor(method):
-    # As many of both as in test_densities.py, so that no other program is compiled.
+    # The sizes of test_densities.py, so that no further program is compiled.
     samples, points = np.random.default_rng(4).normal(size=20_000), np.linspace(-5, 5, 201)
     free = np.asarray(truncated_kde(samples, points, method=method))
     floored = np.asarray(truncated_kde(samples, points, method=method, floor=0.1))

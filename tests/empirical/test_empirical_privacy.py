@@ -1,4 +1,4 @@
-"""empirical_privacy from end to end: truths, composition of its parts, JSON, and refusals."""
+"""empirical_privacy end to end: truths, composition of its parts, JSON, and refusals."""
 
 import json
 from itertools import combinations, pairwise, permutations
@@ -30,7 +30,7 @@ def years(num_databases=12, num_individuals=8, seed=0):
 
 
 def naive_delta(full, without, width, epsilon):
-    """Algorithm 2 as printed, with scipy's quad between the kinks."""
+    """Compute Algorithm 2 as printed, with scipy's quad between the kinks."""
 
     def density(sample):
         return lambda x: np.mean(np.exp(-np.abs(x - sample) / width)) / (2 * width)
@@ -64,7 +64,7 @@ def test_algorithm_1_as_printed():
 
 
 def test_two_points_by_hand():
-    # One database each way: Laplace kernels of scale 1 at 0 and at d. TV is 1 - e^(-d/2), and
+    # One database per side: Laplace kernels of scale 1 at 0 and at d. TV is 1 - e^(-d/2), and
     # the log ratio reaches d, so delta vanishes from epsilon = d on.
     d = 0.8
     values = np.array([[0.0, d]])
@@ -356,7 +356,7 @@ def test_options_are_checked_where_they_are_given(make, error, words):
 
 
 def test_runs_test_is_exact():
-    # All orders of 4 above and 3 below, by listing them.
+    # All orders of 4 above and 3 below, by enumeration.
     counts = {}
     for above in combinations(range(7), 4):
         row = [k in above for k in range(7)]
@@ -381,11 +381,11 @@ def test_autocorrelation_is_compared_with_all_orders():
     exact = np.mean(np.abs(orders + 1 / 5) >= np.abs(orders[0] + 1 / 5) - 1e-12)
     (check,) = check_independence(results[:, None])
     assert check.autocorrelation == pytest.approx(orders[0], abs=1e-12)
-    # 9999 orders at random: 4.5 standard errors, 7e-6.
+    # 9999 random orders: 4.5 standard errors, 7e-6.
     error = np.sqrt(exact * (1 - exact) / 9999)
     assert check.autocorrelation_p_value == pytest.approx(exact, abs=4.5 * error + 1e-4)
     walk = np.cumsum(np.random.default_rng(0).normal(size=60))
-    # Beside a constant, which has no order.
+    # Next to a constant, which has no order.
     check, constant = check_independence(np.stack([walk, np.ones(60)], 1), ("walk", "one"))
     assert check.runs_p_value < 1e-3 and check.autocorrelation_p_value < 1e-3
     assert check.p_value < 1e-3 and "look dependent" in str(check)
@@ -396,23 +396,24 @@ def test_autocorrelation_is_compared_with_all_orders():
 
 @pytest.mark.parametrize("num_queries", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_independent_databases_look_dependent_as_rarely_as_is_said(monkeypatch, num_queries):
-    """In any test of any query: two tests at 0.05 each were at 0.087 together, and were said so."""
-    # Valid for every number of orders of which 0.01 is a whole number.
+    """In any test of any query: two tests at 0.05 each once had 0.087 together."""
+    # Valid for any number of orders whose product with 0.01 is a whole number.
     monkeypatch.setattr(_checks, "_PERMUTATIONS", 199)
     rng, alarms = np.random.default_rng(5), 0
     for number in range(2000):
-        # Of two shapes, and of an odd number of databases: one result lies at the median.
+        # Two shapes of results, and some odd numbers of databases: one result is the median.
         results = rng.normal(size=(15 + number % 10, num_queries)) ** (1 + 2 * (number % 2))
         checks = check_independence(results, ("q",) * num_queries, key=number)
         alarms += any("look dependent" in str(check) for check in checks)
-    # More are seen once in 1e5 times at 0.01. Of one query, none would be once in 1e5 times at
-    # 0.006; of several the smallest p-values of so few orders are tied, so that it is never said.
+    # At a rate of 0.01, more alarms have probability 1e-5. For one query, no alarm would have
+    # probability 1e-5 at 0.006; for several, the smallest p-values of so few orders are tied, so
+    # that there is no alarm.
     assert alarms <= scipy.stats.binom.ppf(1 - 1e-5, 2000, 0.01)
     assert alarms > 0 or num_queries > 1
 
 
 def test_dependent_databases_look_dependent():
-    """At 41 years, with a correlation of 0.7 from each year to the next, in most panels."""
+    """With 41 years and a correlation of 0.7 between consecutive years, in most panels."""
     rng, seen = np.random.default_rng(6), 0
     for number in range(40):
         noise, results = rng.normal(size=41), np.zeros(41)
@@ -420,7 +421,7 @@ def test_dependent_databases_look_dependent():
             results[year] = 0.7 * results[year - 1] * (year > 0) + noise[year]
         (check,) = check_independence(results[:, None], key=number)
         seen += "look dependent" in str(check)
-    # The power is 0.95 by 500 such panels; even of 0.93, fewer are seen once in 1e5 times.
+    # The power is 0.95 by 500 such panels; even at 0.93, fewer have probability 1e-5.
     assert seen >= 28
 
 

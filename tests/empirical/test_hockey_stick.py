@@ -1,4 +1,4 @@
-"""delta of two samples against an independent quadrature."""
+"""delta of two samples compared with an independent quadrature."""
 
 import itertools
 
@@ -28,7 +28,7 @@ def kernel_density(kernel, centers, widths):
 
 
 def integral_of_positive_part(excess, breaks):
-    """Gauss-Legendre between kinks and sign changes, which a fine scan and brentq find."""
+    """Integrate by Gauss-Legendre between kinks and sign changes, found by a scan and brentq."""
     x = np.linspace(breaks[:-1], breaks[1:], 41).T
     values = excess(x)
     changes = np.nonzero(values[:, :-1] * values[:, 1:] < 0)
@@ -58,7 +58,7 @@ def delta_by_quadrature(p, q, epsilons, centers, widths):
 
 
 def random_samples(seed):
-    """Two samples of 1 to 7 points; rounding to few decimals makes heavy ties."""
+    """Draw two samples of 1 to 7 points; rounding to few decimals makes many ties."""
     rng = np.random.default_rng(seed)
     n, m = rng.integers(1, 8, 2)
     a = np.round(rng.normal(size=n), rng.integers(0, 4))
@@ -187,7 +187,7 @@ def test_far_away_points_and_huge_epsilon_stay_finite():
 
 
 def piecewise_constant_delta(a, b, epsilon):
-    """Naive twin of the differenced distribution function, for samples without ties."""
+    """A naive twin of the differenced distribution function, for samples without ties."""
 
     def density(sample):
         ordered = np.sort(sample)
@@ -244,7 +244,7 @@ def test_joint_delta_within_its_stated_error(kernel):
     b = a + 0.5 * rng.normal(size=(5, 2))
     widths = [0.6, 0.9]
     delta, error = JointGrid(a, b, kernel, widths).delta(EPSILONS)
-    # Midpoint rule on 1500 x 1500 cells, far finer and with no shared code.
+    # Midpoint rule on 1500 x 1500 cells, much finer and without shared code.
     x, y = (np.linspace(s.min() - 14 * w, s.max() + 14 * w, 1500) for s, w in zip(
         np.concatenate([a, b]).T, widths, strict=True))  # fmt: skip
     one = {"laplace": lambda z: np.exp(-np.abs(z)) / 2}.get(
@@ -266,7 +266,7 @@ def test_joint_delta_within_its_stated_error(kernel):
 
 
 def test_a_joint_query_of_independent_parts_composes():
-    # First coordinate alone differs, and has one point: the joint delta is that of the first.
+    # Only the first coordinate differs, and the other has one point: joint delta is the first's.
     a, b = np.array([[0.0, 1.0]]), np.array([[0.5, 1.0]])
     delta, error = JointGrid(a, b, "laplace", [1.0, 1.0], cells=128).delta(EPSILONS)
     alone = hockey_stick(laplace_pieces(a[:, 0], b[:, :1].T, 1.0), EPSILONS)[0]

@@ -1,4 +1,4 @@
-"""Panels that ask for too much or hold what is none, and keys that must not become one."""
+"""Panels that are too large or not panels at all, and keys that must stay different."""
 
 import os
 
@@ -12,7 +12,7 @@ HEAD = "database,individual,value\n"
 
 
 MOST_BYTES = 300 * 2**20
-"""Peak of a test that asks for `frugal`."""
+"""Peak memory of a test that uses `frugal`."""
 
 
 def panel_of(folder, text):
@@ -35,7 +35,7 @@ def test_numbers_are_still_put_in_order(tmp_path):
 
 
 def test_a_million_categories():
-    """Everybody in a category that nobody has would be a row of zeros in every database."""
+    """Individuals of a category without records would be rows of zeros in every database."""
     names = pd.CategoricalDtype(np.arange(10**6))
     frame = pd.DataFrame({"database": np.arange(50), "individual": 0, "value": 1.0})
     frame["individual"] = frame["individual"].astype(names)

@@ -1,4 +1,4 @@
-"""Noise: distances, densities, samplers, and the log ratio that a released value achieves."""
+"""Noise: distances, densities, samplers, and the log ratio that a release achieves."""
 
 import json
 
@@ -20,7 +20,7 @@ from dpjax.empirical import (
 from dpjax.empirical._laplace import laplace_log_ratio
 from dpjax.empirical._noise import released_log_ratio
 
-# False-alarm rate of every statistical test here.
+# False-alarm rate of each statistical test in this file.
 RARE = 1e-5
 
 
@@ -37,7 +37,7 @@ def naive_hausdorff(a, b):
 
 
 def transport_exists(a, b, distance):
-    """Whether all mass can travel at most `distance`: a linear programme."""
+    """Return whether all mass can travel at most `distance`, by a linear program."""
     n, m = len(a), len(b)
     allowed = (np.abs(a[:, None] - b) <= distance).ravel()
     rows = np.kron(np.eye(n), np.ones(m))
@@ -84,7 +84,7 @@ def test_the_wasserstein_scale_suffices_whatever_the_samples(seed):
 
 
 def convolution(noise, kernel_density, x, reach):
-    """Density at x of kernel plus noise, by brute force."""
+    """Return the density at x of kernel plus noise, by brute force."""
     y = np.linspace(-reach, reach, 100_001)
     smooth = np.array([np.trapezoid(kernel_density(v - y) * noise.density(y), y) for v in x])
     return noise.atom * kernel_density(x) + smooth
@@ -132,7 +132,7 @@ def test_tapered_deconvolution_is_the_tapered_quotient():
     truth = np.array([inverse(v) for v in x])
     density = noise.density(x)
     np.testing.assert_allclose(density / density[0], truth / truth[0], rtol=1e-4)
-    # Beyond the core: Laplace, less the factor that the kernel gives back.
+    # Beyond the core: Laplace, divided by the factor that the kernel restores.
     tail = np.exp(-(width**2) / 2 - 2.5) / 2
     assert noise.density(np.array(2.5)) / density[0] == pytest.approx(tail / truth[0], rel=1e-4)
 
@@ -152,7 +152,7 @@ def test_samplers_draw_from_their_densities(name):
         return np.interp(x / stretch, y, cdf)
 
     assert stats.kstest(moved, distribution).pvalue > RARE
-    # The test has teeth: scales off by a third are rejected.
+    # The test is sensitive: scales off by a third are rejected.
     assert stats.kstest(moved, distribution, args=(1.5,)).pvalue < RARE
     assert stats.kstest(moved, distribution, args=(2 / 3,)).pvalue < RARE
     # 4.5 standard errors, 7e-6.
@@ -175,12 +175,12 @@ def test_log_ratio_bound_of_the_tapered_inverse():
 
 
 def released_density(calibration, sample, kernel, width):
-    """ln of the density of (sample smoothed by the kernel) + noise on a grid, by brute force."""
+    """Return the log density of (sample smoothed by the kernel) + noise on a grid, by brute force."""
     noise = calibration.noise
     reach = 12 * max(calibration.scale, width)
     y = np.linspace(-4 * reach, 4 * reach, 6_001)
     k = (stats.laplace if kernel == "laplace" else stats.norm)(scale=width).pdf(y)
-    # A sum of positive terms: exact to rounding, in the tails too.
+    # A sum of positive terms: exact to rounding, even in the tails.
     one = noise.atom * k + np.convolve(k, noise.density(y), "same") * (y[1] - y[0])
     x = np.linspace(sample.min() - reach, sample.max() + reach, 1001)
     return lambda s: np.log(np.mean([np.interp(x - v, y, one) for v in s], axis=0))
@@ -202,11 +202,11 @@ def test_released_values_keep_to_epsilon_with_laplace_kernels(noise, rule, epsil
     )
     full = values.mean(axis=1)
     without = np.stack([np.delete(values, i, 1).mean(axis=1) for i in range(4)])
-    # In closed form: with this noise what is released is a mixture of Laplace(lambda).
+    # In closed form: with this noise, releases are mixtures of Laplace(lambda).
     exact = laplace_log_ratio(full, without, max(calibration.scale, 0.3)).max()
     assert exact <= epsilon + 1e-6
     assert calibration.achieved_log_ratio <= epsilon + 1e-6
-    # And by brute force, from the noise's density.
+    # And by brute force, from the density of the noise.
     log_density = released_density(calibration, full, "laplace", 0.3)
     base = log_density(full)
     worst = max(np.abs(base - log_density(q)).max() for q in without)
@@ -226,9 +226,9 @@ def test_the_gaussian_case_reports_what_it_achieves_or_refuses():
     worst = max(np.abs(log_density(full) - log_density(q)).max() for q in without)
     assert good.achieved_log_ratio == pytest.approx(worst, abs=5e-3)
     assert good.achieved_log_ratio <= 1.01
-    # All mass at one place: W_inf is used up, and a wide kernel's ringing exceeds epsilon.
+    # All mass in one place: W_inf is used up, and the ringing of a wide kernel exceeds epsilon.
     atoms = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1e-6]])
-    with pytest.raises(ValueError, match=r"achieves a log ratio of .* refused"):
+    with pytest.raises(ValueError, match=r"achieves a log ratio of .* keeps to epsilon"):
         calibrate_noise(
             atoms, "sum", epsilon=1.0, noise="deconvolution", density=Density("gaussian", 0.7)
         )
@@ -239,8 +239,8 @@ def test_the_gaussian_case_reports_what_it_achieves_or_refuses():
 
 
 def test_the_paper_s_scale_is_reported_and_refused_where_it_fails():
-    # The counter-example as a sum: one individual takes the results from B to A, and a thousand
-    # others share B among them, so that none of those matters.
+    # The counterexample as a sum: one individual takes the results from B to A, and a thousand
+    # others share B equally, so that none of them matters.
     a, b = np.array([0.0, 0.01, 1.0]), np.array([0.0, 1.0, 1.01])
     panel = np.column_stack([a - b, np.tile(b[:, None] / 1000, 1000)])
     calibration = calibrate_noise(panel, "sum", epsilon=0.1, density=Density(bandwidth=0.5))
@@ -284,7 +284,7 @@ def test_nothing_to_hide_needs_no_noise():
     same = calibrate_noise(np.ones((5, 3)), "max", epsilon=0.1, density=Density(bandwidth=1.0))
     assert same.scale == 0 and same.expected_error == 0
     assert same.release(3.0) == 3.0
-    # A kernel wider than lambda hides everybody by itself.
+    # A kernel wider than lambda hides every individual without noise.
     wide = calibrate_noise(
         years(), "mean", epsilon=1.0, noise="deconvolution", density=Density(bandwidth=50.0)
     )
@@ -323,13 +323,13 @@ def test_results_that_only_change_places_need_no_noise():
 
 
 def test_noise_is_strict_json_where_a_ratio_is_infinite():
-    # Minima 0, 0, 1, and 0, 1, 1 without the first: one set, so the scale of the paper is 0.
+    # Minima 0, 0, 1, and 0, 1, 1 without the first: the same set, so the paper's scale is 0.
     minima = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
     found = calibrate_noise(minima, "min", epsilon=1.0, density=Density(bandwidth=1.0))
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["hausdorff_log_ratio"] == "inf" and told["hausdorff_suffices"] is False
     for noise in ("laplace", "deconvolution"):
-        with pytest.raises(ValueError, match=r"achieves a log ratio of .* refused"):
+        with pytest.raises(ValueError, match=r"achieves a log ratio of .* keeps to epsilon"):
             calibrate_noise(
                 minima, "min", epsilon=0.1, rule="hausdorff", noise=noise,
                 density=Density(bandwidth=1.0),

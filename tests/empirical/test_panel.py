@@ -1,4 +1,4 @@
-"""Panels from every source of data, and what they refuse."""
+"""Panels from every source of data, and refused data."""
 
 import numpy as np
 import pandas as pd

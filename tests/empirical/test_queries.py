@@ -1,4 +1,4 @@
-"""Built-in queries against the naive way: drop the rows and ask again."""
+"""Built-in queries compared with the naive way: drop the rows and query again."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -24,7 +24,7 @@ from dpjax.empirical._samples import sample_query
 
 
 def ragged_table(seed=0, decimals=1):
-    """4 databases, 6 individuals with 0 to 4 records each, values with ties."""
+    """Return 4 databases with 6 individuals of 0 to 4 records each, values with ties."""
     rng = np.random.default_rng(seed)
     rows = [
         (d, f"i{i}", *np.round(rng.normal(size=3), decimals))

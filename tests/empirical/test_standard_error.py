@@ -11,7 +11,7 @@ EPSILON = [0.1, 0.5]
 
 
 def panel(seed, num_databases=30):
-    """Five individuals with values of their own in every database, one of them larger."""
+    """Return five individuals with independent values in every database, one of them larger."""
     scale = np.array([1.0, 1.0, 1.0, 1.0, 2.0])
     return np.random.default_rng(seed).gamma(2.0, scale, (num_databases, 5))
 
@@ -31,7 +31,7 @@ def test_groups_of_many_databases_give_the_same_but_for_chance():
     values = np.random.default_rng(1).normal(size=1000)
     calls = []
     ratio = error_of_mean(values)[0] / (values.std(ddof=1) / np.sqrt(1000))
-    # 50 groups tell a deviation to 1 / sqrt(2 49) = 0.10: 4.5 standard errors, 7e-6.
+    # 50 groups determine a standard deviation to 1 / sqrt(2 49) = 0.10: 4.5 standard errors, 7e-6.
     assert abs(ratio - 1) < 0.46
     jackknife_error(lambda g: calls.append(len(g)) or np.zeros(1), 1010, 0)
     assert sum(calls) == 1010 and len(calls) == 50 and max(calls) - min(calls) == 1
@@ -39,7 +39,7 @@ def test_groups_of_many_databases_give_the_same_but_for_chance():
 
 @pytest.mark.slow
 def test_it_is_how_much_delta_varies_between_panels(monkeypatch):
-    # Only delta is looked at, and the checks of the premises take most of the time.
+    # Only delta is used, and the checks of the assumptions take most of the time.
     monkeypatch.setattr("dpjax.empirical._privacy.check_independence", lambda *args: None)
     options = {"epsilon": EPSILON, "density": Density(bandwidth="scott")}
     deltas = [dpjax.empirical_privacy(panel(k), "sum", **options).delta for k in range(400)]
@@ -48,8 +48,8 @@ def test_it_is_how_much_delta_varies_between_panels(monkeypatch):
         for k in range(25)
     ]
     truth, told = np.std(deltas, axis=0, ddof=1), np.sqrt(np.mean(np.square(errors), axis=0))
-    # 400 panels tell the deviation to 3.5%, 25 jackknives to about 3%: 4.5 times both together. It
-    # is conservative (Efron and Stein) by an order of 1 / 30.
+    # 400 panels determine the standard deviation to 3.5%, 25 jackknives to about 3%: 4.5 times both
+    # together. The jackknife is conservative (Efron and Stein) by an order of 1 / 30.
     assert np.all(told > 0.76 * truth) and np.all(told < 1.28 * truth)
 
 

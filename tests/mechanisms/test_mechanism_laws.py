@@ -1,7 +1,7 @@
-"""What every mechanism of the catalogue keeps to, in one table.
+"""Properties of every mechanism of the catalog, in one table.
 
-Draws are compared with the exact law by chi-square tests at fixed seeds, each of which fails a
-right sampler with probability 1e-5; the same tests reject each mechanism with a parameter 10% off.
+Chi-square tests compare draws with the exact law at fixed seeds. Each rejects a correct sampler
+with probability 1e-5; the same tests reject each mechanism with a parameter 10% off.
 """
 
 import itertools
@@ -26,12 +26,12 @@ NUM_DRAWS = 2**20
 WRONG = 1.1
 
 MIXED = np.array([2.0, 0.4, 1.1, 0.0], np.float32)
-"""Four query answers in no order, on both sides of the threshold 1."""
+"""Four unordered query answers, on both sides of the threshold 1."""
 
 THREE = np.array([0.4, 2.0, 1.1], np.float32)
 
 CASES = {
-    # A mechanism small enough to compile fast, its database, and the parameter of its noise.
+    # A mechanism small enough to compile fast, its database, and its noise parameter.
     "laplace": (mechanisms.Laplace(0.7), np.float32(0.3), "epsilon"),
     "gaussian": (mechanisms.Gaussian(0.7), np.float32(0.3), "sigma"),
     "two-sided-geometric": (mechanisms.TwoSidedGeometric(0.7), np.int32(2), "epsilon"),
@@ -54,7 +54,7 @@ CASES = {
     "noisy-histogram-2": (mechanisms.NoisyHistogram2(0.7), np.float32(2.0), "epsilon"),
     "two-point": (mechanisms.TwoPoint(1.5, 0.5), np.int32(1), "log_rarity"),
     "snapped-laplace": (mechanisms.SnappedLaplace(0.7, 7.0), np.float32(0.3), "epsilon"),
-    # 10% more asks for one bit less.
+    # 10% more needs one bit less.
     "truncated-geometric": (mechanisms.TruncatedGeometric(0.95, 5), np.int32(2), "epsilon"),
     "discrete-gaussian": (mechanisms.DiscreteGaussian(1.3), np.int32(2), "sigma"),
     "half-noise-max": (mechanisms.HalfNoiseMax(0.7, 4), MIXED, "epsilon"),
@@ -90,10 +90,10 @@ MORE_LAWS = {
 }
 
 TRACES = Counter()
-"""Class -> how often `draw` was traced for it."""
+"""Number of traces of `draw`, by class."""
 
 
-# By class, for jax 0.10 may take the program of one class for that of another.
+# By class, since jax 0.10 may confuse the programs of two classes.
 @jit_by_class(static_argnames=("num_samples",))
 def draw(mechanism, key, database, num_samples):
     TRACES[type(mechanism)] += 1
@@ -101,7 +101,7 @@ def draw(mechanism, key, database, num_samples):
 
 
 def draws_of(mechanism, database, num_samples=NUM_DRAWS, seed=1):
-    """Parameters, key and database are arguments: one compilation a class, shared by all tests."""
+    """Draw with parameters, key and database as arguments: tests share one program per class."""
     return np.asarray(draw(mechanism, random.as_key(seed), jnp.asarray(database), num_samples))
 
 
@@ -153,18 +153,18 @@ def test_draws_keep_the_contract(name):
     np.testing.assert_array_equal(one, draws_of(mechanism, database))
     assert not np.array_equal(one, draws_of(mechanism, database, seed=2))
 
-    # A sweep over the parameter is one compile.
+    # A sweep over the parameter needs one compilation.
     draws_of(replace(mechanism, **{parameter: 0.6 * getattr(mechanism, parameter)}), database)
     assert TRACES[type(mechanism)] == traces
 
 
 FIRST = {type(case[0]).__module__: name for name, case in reversed(CASES.items())}
-"""Module -> its first mechanism."""
+"""First mechanism of each module."""
 
 
 @pytest.mark.parametrize("name", FIRST.values())
 def test_vmap_over_a_parameter_and_databases_gives_the_same_draws(name):
-    """The first ones, which do not depend on how many there are."""
+    """Compare the first draws, which do not depend on the number of draws."""
     mechanism, database, parameter = CASES[name]
     base = getattr(mechanism, parameter)
     sweep = [replace(mechanism, **{parameter: base * factor}) for factor in (1.0, 0.6, 1.7)]
@@ -177,7 +177,7 @@ def test_vmap_over_a_parameter_and_databases_gives_the_same_draws(name):
     together = np.asarray(over_both(stacked, np.stack([database, moved])))
     together = np.concatenate([together[:, 0], together[:1, 1]])
     if separate.dtype == np.int32:
-        # Rounding may decide a tie otherwise, in one draw of a million.
+        # Rounding may break a tie differently, in one draw in a million.
         assert np.mean(together != separate) < 2e-3
     else:
         np.testing.assert_allclose(together, separate, rtol=1e-4, atol=1e-5)
@@ -187,7 +187,7 @@ def test_vmap_over_a_parameter_and_databases_gives_the_same_draws(name):
 
 
 def mass_between(mechanism, database, edges):
-    """Exact probabilities of the cells that the edges cut the line into."""
+    """Return exact probabilities of the cells between the edges."""
     space = mechanism.output_space
 
     def density(t):
@@ -197,7 +197,7 @@ def mass_between(mechanism, database, edges):
     ends = [max(space.low, edges[0] - 200.0), *inner, min(space.high, edges[-1] + 200.0)]
     masses = []
     for low, high in itertools.pairwise(ends):
-        # One-sided noise starts inside a cell: its edge is a query's answer, hence a cell's edge.
+        # One-sided noise starts inside a cell: its edge is a query answer, hence an edge of a cell.
         masses.append(integrate.quad(density, low, high, epsabs=1e-10, limit=200)[0])
     return inner, np.array(masses)
 
@@ -208,7 +208,7 @@ def alone(mechanism, label):
 
 
 def masses(mechanism, database, edges, label):
-    """Exact mass of each cell of the numbers that come with a label, by Gauss-Legendre."""
+    """Return the exact mass of each cell of the numbers at a label, by Gauss-Legendre."""
     nodes, weights = np.polynomial.legendre.leggauss(24)
     total = np.zeros(len(edges) + 1)
     kinks = [*database.tolist(), 1.0, *np.arange(-160.0, 161.0, 4.0)]
@@ -222,7 +222,7 @@ def masses(mechanism, database, edges, label):
 
 
 def real_cells(draws, pilot, mechanism, database):
-    """About 30 cells of equal mass, whose edges come from an independent run."""
+    """Return about 30 cells of equal mass, with edges from an independent run."""
     inner = np.quantile(pilot, np.linspace(0, 1, 31)[1:-1])
     edges = np.unique(np.concatenate([inner, np.atleast_1d(database)]).astype(float))
     edges, mass = mass_between(mechanism, database, edges)
@@ -230,7 +230,7 @@ def real_cells(draws, pilot, mechanism, database):
 
 
 def mixed_cells(draws, pilot, mechanism, database):
-    """Eight cells for the numbers of each label, one for a label that stands alone."""
+    """Return eight cells for the numbers of each label, one for a label that stands alone."""
     counts, expected = [], []
     for label in range(mechanism.output_space.num_labels):
         here = draws[draws[:, 0] == label, 1]
@@ -247,7 +247,7 @@ def mixed_cells(draws, pilot, mechanism, database):
 
 
 def p_values(mechanism, database, *laws):
-    """Chi-squares of a mechanism's draws against the exact laws of itself and of others."""
+    """Return chi-square p-values of a mechanism's draws under its exact law and under others."""
     draws, pilot = draws_of(mechanism, database), None
     if isinstance(mechanism.output_space, RealSpace | MixedSpace):
         pilot = draws_of(mechanism, database, seed=77)[: 2**14]
@@ -255,7 +255,7 @@ def p_values(mechanism, database, *laws):
 
 
 def p_value(draws, pilot, law, database):
-    """Chi-square of draws against the exact law of a mechanism."""
+    """Return the chi-square p-value of draws under the exact law of a mechanism."""
     space = law.output_space
     if isinstance(space, RealSpace | MixedSpace):
         cells = real_cells if isinstance(space, RealSpace) else mixed_cells
@@ -264,11 +264,11 @@ def p_value(draws, pilot, law, database):
         low, size = (0, space.size) if isinstance(space, FiniteSpace) else (-60, 121)
         mass = reference.density(law, database, np.arange(low, low + size))
         counts = np.bincount(draws - low, minlength=size)
-    # 0 where something impossible was drawn.
+    # 0 if an impossible output was drawn.
     if counts[mass == 0].any():
         return 0.0
     assert mass.sum() == pytest.approx(1, abs=1e-7)
-    # Rare cells together, so that each expects at least ten.
+    # Merge rare cells, so that each expects at least ten draws.
     rare = mass * NUM_DRAWS < 10
     counts = np.append(counts[~rare], counts[rare].sum())
     mass = np.append(mass[~rare], mass[rare].sum())
@@ -322,7 +322,7 @@ def test_the_rare_answer_of_two_point_comes_at_its_rate():
 
 
 NOISES = {
-    # The unit noises that the outputs are made of, by hand: entry minus truth, over the scale.
+    # The unit noise in the outputs, by hand: entry minus truth, over the scale.
     "parallel-laplace": lambda y, e: (y - 0.3) * e,
     "prefix-sum": lambda y, e: (y - np.c_[0 * y[:, :1], y[:, :-1]] - THREE) * e,
     "summed-histogram-encoding": lambda y, e: (y - [0, 1, 0]) * e / 2,
@@ -330,7 +330,7 @@ NOISES = {
 
 
 def vector_p_value(draws, name, epsilon):
-    """Three unit noises fall into 6 x 6 x 6 cells of equal mass."""
+    """Three unit noise terms fall into 6 x 6 x 6 cells of equal mass."""
     cells = np.floor(6 * stats.laplace.cdf(NOISES[name](draws, epsilon))).clip(0, 5).astype(int)
     counts = np.bincount(cells @ [36, 6, 1], minlength=216)
     return stats.chisquare(counts).pvalue
@@ -342,7 +342,7 @@ def test_vector_draws_follow_the_exact_law_and_no_other(name):
     draws = draws_of(mechanism, database)
     assert vector_p_value(draws, name, 0.7) > FALSE_ALARM
     assert vector_p_value(draws, name, 0.7 * WRONG) < FALSE_ALARM
-    # The density is that of the noises, times what the scale does to volumes.
+    # The density is that of the noise, times the change of volume by the scale.
     outputs = draws[:50].astype(float)
     scale = 2 / 0.7 if name == "summed-histogram-encoding" else 1 / 0.7
     expected = np.prod(stats.laplace.pdf(NOISES[name](outputs, 0.7)) / scale, axis=1)

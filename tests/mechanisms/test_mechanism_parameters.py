@@ -1,4 +1,4 @@
-"""Levels that the built-in mechanisms state, their parameters, and float64."""
+"""Stated levels of the built-in mechanisms, their parameters, and float64."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Mechanism classes of users: what they return is looked at before anything is counted."""
+"""User-defined mechanism classes, whose outputs are validated before anything is counted."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from dpjax.sweeps import Entry
 
 
 def mechanism(space, sample):
-    """An own class with that space and sampler."""
+    """Return an instance of a user-defined class with that space and sampler."""
 
     @jax.tree_util.register_dataclass
     @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def test_a_class_that_is_no_pytree_is_named():
 
 
 def test_randomness_from_elsewhere_is_refused():
-    """Its draws would be one block again and again, and any verdict an accident."""
+    """Its draws would repeat one block, so any verdict would be accidental."""
 
     def outside(key, database, num_samples):
         return database + jnp.asarray(np.random.laplace(size=num_samples), jnp.float32)
@@ -112,7 +112,7 @@ def test_a_key_that_is_not_used_is_refused(space):
 
 
 def test_rare_events_may_be_the_same_under_two_keys():
-    """An event of probability 1e-3 is in none of 256 draws, twice, with a chance of 0.6."""
+    """An event of probability 1e-3 is absent from 256 draws, twice, with probability 0.6."""
 
     def rare(key, database, num_samples):
         return (jax.random.uniform(key, (num_samples,)) < 1e-3).astype(jnp.int32)

@@ -1,4 +1,4 @@
-"""DP-SGD as a mechanism: gradients by autodiff, steps by a naive loop, laws by their formulas."""
+"""DP-SGD as a mechanism: gradients by autodiff, steps by a naive loop, laws by formulas."""
 
 import math
 from dataclasses import replace
@@ -54,7 +54,7 @@ def test_losses_are_logistic():
 
 
 def naive(mechanism, key, records):
-    """One training of logistic regression, record by record; the lengths x_t of all steps."""
+    """Run one training of logistic regression, record by record; return x_t of all steps."""
     features, labels, present = records[:, :-2].astype(float), records[:, -2], records[:, -1]
     inputs = np.append(features, np.ones((len(features), 1)), axis=1)
     parameters, lengths = np.zeros(inputs.shape[1]), []
@@ -102,13 +102,13 @@ def test_the_last_parameters_show_the_sum_where_the_canary_saturates():
         total = naive(replace(last, sampling=FullBatch()), key, pair.database[0])[0].sum()
         found = float(last.train(key, records))
         if sampling == FullBatch():
-            # Parameters near 0 have digits enough for a part in a thousand.
+            # Parameters near 0 are accurate to a part in a thousand.
             assert found == pytest.approx(total, rel=2e-3)
         assert np.isfinite(found)
 
 
 def test_full_batches_of_the_canary_alone_are_normal():
-    """x_t = present + sigma z, so that the score is N(T present, T sigma^2); KS at 1e-5."""
+    """x_t = present + sigma z, so the score is N(T present, T sigma^2); KS test at 1e-5."""
     mechanism = DpSgd(2.0, num_steps=9)
     for records, mean in ((ALONE.database[0], 9.0), (ALONE.neighbor[0], 0.0)):
         drawn = np.asarray(mechanism.sample(jax.random.key(0), jnp.asarray(records), 3000))
@@ -117,7 +117,7 @@ def test_full_batches_of_the_canary_alone_are_normal():
 
 
 def test_poisson_batches_of_the_canary_alone_are_mixtures():
-    """The largest of T draws of (1 - q) N(0, sigma^2) + q N(1, sigma^2); KS at 1e-5."""
+    """The largest of T draws of (1 - q) N(0, sigma^2) + q N(1, sigma^2); KS test at 1e-5."""
     rate, sigma, steps = 0.3, 0.4, 5
     mechanism = DpSgd(sigma, num_steps=steps, sampling=Poisson(rate), score="max")
     drawn = mechanism.sample(jax.random.key(5), jnp.asarray(ALONE.database[0]), 3000)
@@ -134,7 +134,7 @@ def test_batches():
     poisson = Poisson(0.25)
     nothing = poisson.prepared(jax.random.key(1), 7, 1)
     taken = np.asarray(jax.vmap(lambda k: poisson.batch(k, nothing, jnp.uint32(0), 7))(keys))
-    # 14,000 coins: five standard deviations, and pairs of neighbours in one word are independent.
+    # 14,000 coins: five standard deviations; adjacent coins in one word are independent.
     assert abs(taken.mean() - 0.25) < 5 * math.sqrt(0.1875 / 14_000)
     assert abs((taken[:, 0] & taken[:, 4]).mean() - 0.0625) < 5 * math.sqrt(0.0586 / 2000)
     shuffle = Shuffle(3)
@@ -159,7 +159,7 @@ def test_blocks_draw_other_trainings():
 
 @pytest.mark.slow
 def test_a_right_training_is_audited_near_its_level():
-    """mu = 2.5 of 10,000 trainings a side at a confidence of 1 - 1e-5."""
+    """mu = 2.5 with 10,000 trainings per side at confidence 1 - 1e-5."""
     mechanism = DpSgd(4.0, num_steps=100)
     pair = canary_pair(FEATURES, LABELS)
     method = dpjax.Events(3000, 7000)
@@ -168,7 +168,7 @@ def test_a_right_training_is_audited_near_its_level():
 
 
 def test_a_users_own_training_is_audited():
-    """A function (key, records) -> score of the same records, with half of its noise."""
+    """A function (key, records) -> score of the same records, with half of the noise."""
 
     def train(key, records):
         noise = jax.random.normal(key, (10, 3))

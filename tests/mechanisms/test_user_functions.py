@@ -1,4 +1,4 @@
-"""Users' functions: what `from_function` makes of them, and what it refuses."""
+"""User functions: mechanisms made by `from_function`, and refusals."""
 
 import itertools
 
@@ -128,7 +128,7 @@ def test_bad_user_functions(function, error, message):
 
 
 def test_parts_of_an_output_are_one_vector():
-    """In the order of keys, and row by row."""
+    """In the order of keys, row by row."""
 
     def parts(key, x):
         return {"b": (x + jnp.array([1, 2]), x), "a": jnp.arange(4).reshape(2, 2), "c": True}

@@ -1,6 +1,6 @@
 """Exact densities, each against an independent computation.
 
-Independent means: SciPy's own laws, its adaptive quadrature of a naive integrand, a numerical
+Independent means: SciPy's laws, its adaptive quadrature of a naive integrand, a numerical
 derivative, or a computation by hand.
 """
 
@@ -20,10 +20,10 @@ ONE_NUMBER = [
     for name, cls in CATALOGUE.items()
     if not isinstance(cls().output_space, VectorSpace | MixedSpace)
 ]
-"""The total mass of the others is shown where draws follow it, in test_mechanism_laws."""
+"""Mechanisms whose total mass is tested here; test_mechanism_laws.py covers the others."""
 
 VARIED = np.array([1.3, 0.2, 2.0, 0.9])
-"""Query answers in no order, on both sides of the threshold 1."""
+"""Unordered query answers, on both sides of the threshold 1."""
 
 
 def sums_to_one(mechanism, database):
@@ -96,7 +96,7 @@ def test_maximum_is_the_derivative_of_its_distribution(mechanism, noise, scale):
 
 
 def frozen(mechanism, database):
-    """SciPy's own law of a mechanism that adds noise."""
+    """Return SciPy's law of a mechanism that adds noise."""
     match type(mechanism).__name__:
         case "Laplace" | "NoisyHistogram1":
             return stats.laplace(database, 1 / mechanism.epsilon)
@@ -141,7 +141,7 @@ def test_conditioned_densities_by_normalising():
         (mechanisms.Exponential(1.5), None, 0.0, 60.0, 1.7),
     ):
         if rate is None:
-            # Lambda by brute force on its defining equation.
+            # Lambda by brute force from its defining equation.
             grid = np.linspace(0.7, 1.5, 2_000_001)
             level = grid + np.log(2 - np.exp(-2 * grid)) - np.log(2 - np.exp(-grid))
             rate = np.interp(1.5, level, grid)
@@ -176,7 +176,7 @@ def test_density_is_zero_outside_the_outputs():
 
 
 def test_tails_do_not_underflow():
-    """1e-500 is beyond float64, its logarithm is not."""
+    """1e-500 underflows float64; its logarithm does not."""
     t = -3000.0
     for mechanism in (mechanisms.Laplace(), mechanisms.ContinuousNoisyMax()):
         database = np.zeros(getattr(mechanism, "num_queries", 1)).squeeze()

@@ -15,7 +15,7 @@ def table(mechanism, database):
 
 
 def worst_ratio(tables):
-    """max over pairs and outcomes of |ln p - ln q|, outcomes that are impossible for both apart."""
+    """Return the largest |ln p - ln q| over pairs and outcomes, ignoring impossible outcomes."""
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(tables)
         return max(np.nanmax(np.abs(p - q)) for p, q in itertools.combinations(logs, 2))
@@ -73,7 +73,7 @@ def test_snapped_laplace():
     mechanism = mechanisms.SnappedLaplace(0.7, 7.0)
     assert float(mechanism.step()) == 2 and float(mechanisms.SnappedLaplace(1.0).step()) == 2
     assert float(mechanisms.SnappedLaplace(1.01).step()) == 1
-    # 7 is 3.5 steps: the last of them is clamped to 7, the fourth.
+    # 7 is 3.5 steps: the fourth step is clamped to 7.
     pmf = reference.density(mechanism, 0.3, np.arange(-4, 5))
     assert pmf.sum() == pytest.approx(1, abs=1e-12)
     assert pmf[0] == pytest.approx(0.5 * math.exp(-0.7 * 7.3), rel=1e-9)

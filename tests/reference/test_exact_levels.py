@@ -1,4 +1,4 @@
-"""Exact levels of pairs: the known facts, dense grids, and outputs of more than one number."""
+"""Exact levels of pairs: known facts, dense grids, and multi-dimensional outputs."""
 
 import math
 from itertools import product
@@ -24,7 +24,7 @@ ONE_NUMBER = [
 def test_closed_form_levels(epsilon):
     for b, shift in enumerate(shifts(0.0).neighbor, start=1):
         level = reference.pair_level(mechanisms.Laplace(epsilon), 0.0, shift, (-1, 1))
-        # Pairs hold float32, so b / 10 is what the mechanism is given.
+        # Pairs hold float32, so the mechanism receives a rounded b / 10.
         assert level == pytest.approx(epsilon * b / 10, rel=1e-6)
     assert reference.pair_level(mechanisms.Exponential(epsilon), 1.0, 2.0) == pytest.approx(
         epsilon, rel=1e-12
@@ -40,7 +40,7 @@ def test_closed_form_levels(epsilon):
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_continuous_noisy_max_leaks_on_the_left_only(epsilon):
-    """Example 1: the loss of 0^k against 1^k is epsilon on t <= 0 and epsilon / k far right."""
+    """Example 1: the loss of 0^k against 1^k is epsilon for t <= 0 and epsilon / k far right."""
     mechanism = mechanisms.ContinuousNoisyMax(epsilon)
 
     def level(low, high):
@@ -66,7 +66,7 @@ def test_no_pair_exceeds_the_stated_level(name):
 
 
 def test_levels_that_are_attained():
-    """For these the standard pairs and region hold the worst case."""
+    """For these mechanisms the standard pairs and region contain the worst case."""
     for name in (
         "laplace two-sided-geometric randomized-response report-noisy-max-2 report-noisy-max-3 "
         "report-noisy-max-4 continuous-noisy-max exponential truncated-laplace truncated-gaussian "
@@ -161,7 +161,7 @@ def test_integer_regions():
     assert whole == max(parts) and parts[0] != parts[1]
 
 
-# Outputs of more than one number.
+# Multi-dimensional outputs.
 
 
 def test_mixed_levels():
@@ -188,7 +188,7 @@ def test_mixed_levels():
 
 
 def test_vector_levels():
-    """The loss at random outputs comes near the closed form and never passes it."""
+    """The loss at random outputs approaches the closed form and never exceeds it."""
     rng = np.random.default_rng(0)
     for mechanism, database, neighbor in (
         (mechanisms.ParallelLaplace(0.7), 0.0, 1.0),

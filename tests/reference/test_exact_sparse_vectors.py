@@ -2,7 +2,7 @@
 
 Independent means: SciPy's adaptive quadrature of a naive integrand, a sum over cases, or a naive
 NumPy simulation, with the scales of the papers' pseudo-code written out. Simulations have fixed
-seeds and would fail a correct reference with probability at most 1e-5 each.
+seeds and would reject a correct reference with probability at most 1e-5 each.
 """
 
 import math
@@ -18,14 +18,14 @@ FALSE_ALARM = 1e-5
 EPSILONS = (0.2, 0.7, 1.5)
 
 VARIED = np.array([1.3, 0.2, 2.0, 0.9])
-"""Query answers in no order, on both sides of the threshold 1."""
+"""Unordered query answers, on both sides of the threshold 1."""
 
 ANSWERS = np.array([0.4, 2.0, 1.1])
-"""The same for variants that tell a number."""
+"""The same for variants that report a number."""
 
 
 def laplace_cdf(x):
-    """Written out: SciPy's own takes ten times as long for a number, and is asked 100,000 times."""
+    """Return the cdf, ten times faster than SciPy for a single number; called 100,000 times."""
     tail = np.exp(-np.abs(x)) / 2
     return np.where(np.less(x, 0), tail, 1 - tail)
 
@@ -36,7 +36,7 @@ def test_the_cdf_is_scipys():
 
 
 def over_threshold(integrand, scale, kinks):
-    """Integral over the threshold's noise z of integrand(z) times its density, by SciPy."""
+    """Integrate integrand(z) times the density of the threshold's noise z, by SciPy."""
 
     def weighted(z):
         return integrand(z) * math.exp(-abs(z) / scale) / (2 * scale)
@@ -92,7 +92,7 @@ def test_two_positives_by_adaptive_quadrature(variant, threshold, query):
     threshold, query = threshold / 0.7, query / 0.7
 
     def given(z, pattern):
-        """The textbook loop: answer queries until the second positive, then stop."""
+        """Run the textbook loop: answer queries until the second positive, then stop."""
         chance, positives = 1.0, 0
         for i, answer in enumerate(VARIED):
             if positives == 2:
@@ -138,7 +138,7 @@ def test_redrawn_thresholds_by_adaptive_quadrature():
 
 
 def simulate_svt(rng, answers, threshold_scale, query_scale, redraw_scale, most, size):
-    """Lyu, Su, Li's pseudo-code, one run after the other, threshold 1; the pattern as a code."""
+    """Run the pseudo-code of Lyu, Su, Li, one run at a time, threshold 1; return pattern codes."""
     codes = np.zeros(size, int)
     for run in range(size):
         rho = rng.laplace(0, threshold_scale)
@@ -201,7 +201,7 @@ def quad(integrand, low, high, kinks):
 
 @pytest.mark.parametrize(("index", "told"), [(0, -1.5), (1, 0.2), (2, 3.0), (2, -9.0)])
 def test_svt3_by_adaptive_quadrature(index, told):
-    """The noisy threshold lies below what was told and above the earlier noisy answers."""
+    """The noisy threshold lies below the reported number and above the earlier noisy answers."""
     noise, answers = stats.laplace(scale=2 / 1.5), ANSWERS
 
     def integrand(t):

@@ -1,4 +1,4 @@
-"""Exact truncated laws against Table I, fine grids and quadrature."""
+"""Exact truncated laws compared with Table I, fine grids and quadrature."""
 
 import math
 
@@ -32,7 +32,7 @@ ALL = [
 
 
 def kernel_density(law, x, y):
-    """The definition: kernel over its own integral."""
+    """The definition: the kernel over its own integral."""
     if isinstance(law, ExactTruncatedLaplace):
 
         def kernel(t):
@@ -82,7 +82,7 @@ def test_constants_are_the_steepest_slopes_on_a_fine_grid(law):
     density = np.exp(law.log_density(grid[:, None], grid[None, :]))
     in_output = np.abs(np.diff(density, axis=1)).max() / step
     in_input = np.abs(np.diff(density, axis=0)).max() / step
-    # A chord is never steeper than the constant and, on this grid, within 1 % of it.
+    # A chord is never steeper than the constant and, on this grid, within 1% of it.
     assert 0.99 * law.lipschitz <= in_output <= law.lipschitz * (1 + 1e-9)
     assert 0.99 * law.input_lipschitz <= in_input <= law.input_lipschitz * (1 + 1e-9)
 

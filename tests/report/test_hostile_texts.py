@@ -1,4 +1,4 @@
-"""Names and labels of somebody else's do nothing: in a terminal, a figure, a page, a log."""
+"""Untrusted names and labels have no effect in a terminal, a figure, a page or a log."""
 
 import json
 import os
@@ -46,7 +46,7 @@ EVERYTHING = "".join(text for text in HOSTILE if "\ud800" not in text)
 
 @pytest.fixture(scope="module")
 def base():
-    """An audit of labels."""
+    """Return an audit of labels."""
     x, y = (
         ["yes" if u < p else "no" for u in np.random.default_rng(1).random(99)] for p in (0.9, 0.2)
     )
@@ -54,7 +54,7 @@ def base():
 
 
 def with_text(base, text, *, drawn):
-    """The result with the text wherever it can be, as somebody's JSON file may have it."""
+    """Return the result with the text everywhere it can be, as a JSON file may have it."""
     curve = json.loads(json.dumps(base.curve).replace("'yes'", json.dumps(text)[1:-1]))
     witness = replace(base.witness, pair=text, output=text, event=text, database=text)
     origin = replace(base.provenance, mechanism=text, device=text, parameters={text: text})
@@ -127,11 +127,11 @@ def test_plain_words_stay_as_they_are(base):
 
 @pytest.mark.parametrize("text", [HOSTILE[0], EVERYTHING])
 def test_sweeps(tmp_path, text):
-    """Progress and `status` in a terminal's words."""
+    """Progress and `status` in the output of a terminal."""
     from dpjax.cli._sweep_progress import showing
     from dpjax.cli._sweep_status import show_status
 
-    # The sizes of tests/sweeps/test_store.py, so that they are one program.
+    # The sizes of tests/sweeps/test_store.py, so that the program is shared.
     entry = Entry(Laplace(1.0), dpjax.Events(300, 700), [(0.0, 1.0)], num_runs=2, label=text)
     spec = SweepSpec(text, (entry,))
     store = Store.create(tmp_path / "s", spec)
@@ -151,7 +151,7 @@ main()
 
 
 def test_no_home_and_no_entry_of_the_user(tmp_path):
-    """As in a container that runs as a number."""
+    """As in a container that runs with a numeric user id."""
     pytest.importorskip("pwd")
     (tmp_path / "x.csv").write_text("".join(f"{i % 3}\n" for i in range(100)))
     (tmp_path / "y.csv").write_text("".join(f"{i * i % 5}\n" for i in range(100)))

@@ -1,4 +1,4 @@
-"""Reports: what was found, from a result or its JSON, and what no audit can rule out."""
+"""Reports: the findings, from a result or its JSON, and the limits of every audit."""
 
 import dataclasses
 import re

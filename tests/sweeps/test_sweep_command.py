@@ -95,7 +95,7 @@ def test_signals_finish_the_block(spec, calm, tmp_path, number, code):
     process.send_signal(number)
     _, said = process.communicate(timeout=120)
     assert process.returncode == code
-    assert "the same command goes on from here" in said
+    assert "the same command continues from here" in said
     assert not list((out / "blocks").glob(".*")), "nothing half-written"
     assert 0 < Store.open(out).table().num_rows < calm.table().num_rows
     robustness.run(spec, out)

@@ -33,8 +33,8 @@ def test_a_right_mechanism_passes_and_says_what_it_could_have_shown():
     assert (result.num_samples, result.num_confirm) == (12_000, 18_000)
     least = testing.detectable_epsilon(result, 1.0)
     assert 1.02 < least < 1.2
-    # What it promises is so: a little above this level the same audit is expected to refute the
-    # claim. The standard error of a bound is 0.025, and the event is chosen anew.
+    # The promise holds: slightly above this level, the same audit is expected to refute the claim.
+    # The standard error of a bound is 0.025, and the event is chosen anew.
     bounds = [
         dpjax.audit(
             Laplace(least + 0.05), PAIRS, method=dpjax.Events(**SIZES), confidence=1 - 1e-6, key=key
@@ -92,7 +92,7 @@ def test_messages_have_the_delta(at_delta):
 
 @pytest.mark.parametrize("delta", [0.0, 0.05])
 def test_detectable_is_at_the_delta_of_the_audit(delta):
-    """An event that has just the level that is named gives the claim as its bound."""
+    """For an event with exactly the named level, the bound is the claim."""
     result = dpjax.audit(
         Gaussian(1.0), PAIRS, notion=dpjax.Epsilon(delta), claim=1.0, confidence=0.95
     )
@@ -109,7 +109,7 @@ def test_detectable_is_at_the_delta_of_the_audit(delta):
 
 
 def test_the_rate_of_false_alarms_is_that_of_the_confidence():
-    """At a confidence of one half, more than 26 of 30 seeds fail in 4 of 1e6 tries."""
+    """At confidence one half, more than 26 of 30 seeds fail with probability 4e-6."""
     failed = 0
     for seed in range(30):
         try:
@@ -144,7 +144,7 @@ def test_bad_arguments_are_refused(arguments, name):
 
 
 def test_what_a_test_asks_for_wins_over_the_budget(monkeypatch):
-    """A curve of one number that no event bounds: its sizes must be planned."""
+    """No single event bounds this notion's curve, so its sizes must be planned."""
     session, times = _session.Session(50.0, {}), []
     claim = {"pairs": PAIRS, "zcdp": 0.5}
 
@@ -165,7 +165,7 @@ def test_what_a_test_asks_for_wins_over_the_budget(monkeypatch):
 
 
 def test_a_wrong_mechanism_fails_long_before_its_time(monkeypatch):
-    """Noise of level 1.25, by a quarter of the draws that an audit without a time has."""
+    """Noise of level 1.25, with a quarter of the draws of an audit without a time."""
     session = _session.Session(None, {})
     monkeypatch.setattr(_session, "CURRENT", session)
     with pytest.raises(AssertionError, match="is not 1-differentially private") as caught:
@@ -202,7 +202,7 @@ def test_a_budget_that_is_too_short_is_said(monkeypatch):
     ],
 )  # fmt: skip
 def test_claims_of_other_kinds(level):
-    """Of noise with mu = 1, which is too little for half of the claim."""
+    """Noise with mu = 1, which is too little for half of the claim."""
     testing.assert_private(Gaussian(1.0), pairs=PAIRS, **SIZES, **level)
     with pytest.raises(AssertionError, match="was not shown to violate"):
         testing.assert_not_private(Gaussian(1.0), pairs=PAIRS, **SIZES, **level)

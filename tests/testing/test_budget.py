@@ -1,4 +1,4 @@
-"""How many draws an audit of a test takes."""
+"""Numbers of draws of an audit in a test."""
 
 import time
 
@@ -20,7 +20,7 @@ def test_draws_are_split_over_pairs():
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("fixed", [0.05, 1.0])
 def test_a_budget_of_time_is_spent(monkeypatch, compiled, fixed):
-    """With a clock of its own: 2 s to compile each block size, 1e6 draws a second."""
+    """With a simulated clock: 2 s to compile each block size, 1e6 draws per second."""
     now, seen, programs = [0.0], [], set()
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
 
@@ -36,9 +36,9 @@ def test_a_budget_of_time_is_spent(monkeypatch, compiled, fixed):
     assert 20.0 < now[0] < 30.0
     assert last == seen[-1][0] == max(sizes for sizes, _ in seen)
     assert len(programs) == 1 or not compiled
-    # Half of the time and more is that of the audit that counts.
+    # At least half of the time goes to the audit that counts.
     assert last.draws(1) > 12e6
-    # It has the key that was given, and its pilots another one.
+    # It has the given key, and its pilots have another one.
     assert seen[-1][1] == 7
     assert {int(word) for _, key in seen[:-1] for word in jax.random.key_data(key)}.isdisjoint(
         (0, 7)
@@ -47,19 +47,19 @@ def test_a_budget_of_time_is_spent(monkeypatch, compiled, fixed):
     now[0] = 0.0
     shortest = audit_within(0.05, 1, audit, 7, compiled=compiled)
     assert shortest == seen[-1][0] == fewest_sizes(1, compiled=compiled)
-    # What compiles for the smallest audit is that audit.
+    # If the pilot compiles the smallest audit, it is that audit.
     assert len(seen) == (1 if compiled else 2)
 
 
 def test_no_draw_of_a_pilot_is_drawn_again():
-    """The audit is the one that the same seed and sizes give without a time, draw for draw."""
+    """The audit equals one with the same seed and sizes but no time, draw for draw."""
     seeds = []
 
     def release(count, num_samples, seed):
         seeds.append(seed)
         return count + np.random.default_rng(seed).laplace(size=num_samples)
 
-    # No event bounds it alone, so its sizes are planned.
+    # No single event bounds this notion, so its sizes are planned.
     arguments = {"pairs": [(0.0, 1.0)], "key": 7, "zcdp": 0.6}
     timed = assert_private(HostMechanism(release), seconds=0.3, **arguments)
     of_both = seeds.copy()

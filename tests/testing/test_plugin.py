@@ -51,13 +51,13 @@ def run_pytest(folder, *arguments):
 
 @pytest.mark.slow
 def test_the_plugin_in_a_project(tmp_path):
-    """A scale that is 20% too small is caught, the right one passes, and both are in the table."""
+    """A scale that is 20% too small fails, the correct one passes, and both are in the table."""
     (tmp_path / "test_project.py").write_text(PROJECT)
     done = run_pytest(tmp_path, "--dpjax-budget", "12")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 3 passed" in done.stdout
     assert "too_small is not 1-differentially private" in done.stdout
-    # The failure ends in the test, and says how to run that again.
+    # The traceback ends in the test, and the message says how to run it again.
     assert "_assertions.py" not in done.stdout and "__tracebackhide__" not in done.stdout
     assert "  test         pytest test_project.py::test_too_small\n" in done.stdout
     assert "  counts       " in done.stdout and "  event        the output is" in done.stdout
@@ -78,7 +78,7 @@ def test_a_bad_budget_is_an_error_of_use(tmp_path):
 
 
 def test_the_plugin_does_not_import_jax(tmp_path):
-    """Neither at pytest's start nor while it collects, runs and ends."""
+    """Neither when pytest starts, nor while it collects, runs and ends."""
     (tmp_path / "conftest.py").write_text(
         "import sys\n"
         "def pytest_unconfigure(config):\n"
@@ -90,7 +90,7 @@ def test_the_plugin_does_not_import_jax(tmp_path):
 
 
 def test_pytest_finds_the_plugin():
-    """pytest loads what is named so, in every project that has dpjax installed."""
+    """pytest loads the entry point in every project that has dpjax installed."""
     file = ROOT / "pyproject.toml"
     if not file.exists():
         pytest.skip("not in a clone")
@@ -113,7 +113,7 @@ def assert_private(spend=None, fewest=False):
 
 
 def run_suite(folder, code, *arguments):
-    """Rows of the table as (test, seconds), and the lines under it."""
+    """Return the rows of the table as (test, seconds), and the lines below it."""
     (folder / "fake.py").write_text(FAKE)
     head = "import pytest\nfrom fake import assert_private\n"
     (folder / "test_suite.py").write_text(head + textwrap.dedent(code))
@@ -163,7 +163,7 @@ def test_without(number):
 
 
 def test_every_audit_of_a_second_run_has_an_equal_share(tmp_path):
-    """Of two in one test, in a helper of a helper, in fixtures, where most tests have none."""
+    """Two audits in one test, in nested helpers, in fixtures; most tests have none."""
     first, rest = run_suite(tmp_path, SHARING, "--dpjax-budget", "70")
     assert 0 < sum(seconds for _, seconds in first) < 35
     assert "20 new tests had a share but no audit; the next run leaves them out" in rest[2]
@@ -171,13 +171,13 @@ def test_every_audit_of_a_second_run_has_an_equal_share(tmp_path):
     file = "test_suite.py::test_"
     names = ["two #1", "two #2", "helper", "nested #1", "nested #2", "first", "second"]
     assert [name for name, _ in rows] == [file + name for name in names]
-    # What goes on around an audit is paid as well, here next to nothing.
+    # The time around an audit is charged as well; here it is negligible.
     assert all(9.8 < seconds <= 10.0 for _, seconds in rows)
-    assert rest[0].startswith("detectable: ") and not any("budget" in line for line in rest)
+    assert rest[0].startswith("bound: lower bound; ") and not any("budget" in line for line in rest)
 
 
 def test_junit_has_every_audit_as_json(tmp_path):
-    """Two of one test, in their order; a test without audits has none."""
+    """Two audits of one test, in order; a test without audits has no property."""
     code = """
     def test_two():
         assert_private(1.0)
@@ -214,7 +214,7 @@ def test_a_project_without_audits_leaves_nothing_in_the_cache(tmp_path):
 
 
 def test_what_is_not_used_goes_back(tmp_path):
-    """By a skip, a failure before the audit, a failing fixture, an early end, little use."""
+    """After a skip, an early failure, a failing fixture, an early return, or little use."""
     rows, _ = run_suite(
         tmp_path,
         """
@@ -265,7 +265,7 @@ def test_processes_together_spend_the_budget(tmp_path):
     """
     rows, _ = run_suite(tmp_path, code, *("--dpjax-budget", "40", "-p", "xdist", "-n", "2"))
     assert len(rows) == 18
-    # Less than all of it only where the machine has other work.
+    # Less than the whole budget only if the machine has other work.
     assert 20.0 < sum(seconds for _, seconds in rows) <= 40.2
 
 
@@ -328,7 +328,7 @@ def test_an_audit_that_never_ends_fails_the_session(tmp_path, body, code):
     (tmp_path / "test_project.py").write_text(UNENDED.replace("BODY", body))
     done = run_pytest(tmp_path)
     assert done.returncode == code, done.stdout + done.stderr
-    # Where the process is left at once, only its exit code says so.
+    # If the process exits at once, only its exit code shows the failure.
     assert ("began and never ended" in done.stdout) == (code == 1 and "_exit" not in body)
 
 

@@ -1,4 +1,4 @@
-"""What a failed assertion prints to be run again, for every kind of mechanism."""
+"""The code printed by a failed assertion, for every kind of mechanism."""
 
 import functools
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Scaled:
     output_space = RealSpace()
 
     def sample(self, key, database, num_samples):
-        """Reals [num_samples]."""
+        """Draw reals [num_samples]."""
         return database + self.scale * jax.random.laplace(key, (num_samples,))
 
 
@@ -81,7 +81,7 @@ def test_what_cannot_be_written_is_left_open(mechanism, words):
         Events, Epsilon = dpjax.Events, dpjax.Epsilon
         audit = staticmethod(lambda subject, **arguments: seen.append(arguments))
 
-    # With the gap filled in, the call has all that it needs.
+    # With the gap filled in, the call is complete.
     exec(code.replace("import dpjax\n", ""), {"dpjax": Recorder})
     assert seen[0]["pairs"] == PAIRS and seen[0]["method"] == dpjax.Events(8_000, 12_000)
 

@@ -1,4 +1,4 @@
-"""How the audits of a run share its time; expected shares were worked out by hand."""
+"""Shares of time among the audits of a run; expected shares were computed by hand."""
 
 import pytest
 
@@ -8,12 +8,12 @@ ROW = {"mechanism": "release", "least": 0.5}
 
 
 def counted(**audits):
-    """Tests that made so many audits, which need no time."""
+    """Return tests with the given numbers of audits, which need no minimum time."""
     return {test: (number, 0.0) for test, number in audits.items()}
 
 
 def spend(session):
-    """The seconds that the next audit gets, all of which it takes."""
+    """Return the seconds of the next audit, which uses all of them."""
     share = session.next_share()
     session.add(seconds=share, **ROW)
     return share
@@ -23,7 +23,7 @@ def test_tests_that_never_ran_count_as_one_audit_and_then_as_those_of_this_run()
     session = Session(100.0, {})
     session.expect(list("abcde"))
     session.begin("a")
-    # Of 5 tests, one audit each; of 4 and this one.
+    # For 5 tests, one audit each; then for 4 and this one.
     assert [spend(session) for _ in range(2)] == pytest.approx([20.0, 16.0])
     session.begin("b")
     # 64 s for 4 tests of two audits each.
@@ -56,7 +56,7 @@ def test_more_audits_than_expected_leave_time_to_the_rest():
     assert [spend(session) for _ in range(3)] == pytest.approx([15.0, 7.5, 3.75])
     session.begin("b")
     assert spend(session) == pytest.approx(3.75)
-    # What is left is nothing, but every audit gets a little.
+    # Nothing is left, but every audit gets a little.
     assert spend(session) == pytest.approx(0.1)
 
 
@@ -97,7 +97,7 @@ def test_audits_of_tests_are_counted_by_their_reports():
 
 
 def test_what_an_audit_needs_is_kept_for_it():
-    """Of 20 s, 8 are for what the last audit needs; the rest is shared by the four."""
+    """Of 20 s, the last audit needs 8; the four share the rest."""
     session = Session(20.0, {"fast": (2, 0.0), "two": (1, 0.0), "slow": (1, 8.0)})
     session.expect(["fast", "two", "slow"])
     session.begin("fast")

@@ -15,7 +15,7 @@ def row(**changes):
 def test_a_budget_that_was_too_small_is_named():
     rows = [row(fewest=True)] * 4 + [row()]
     assert list(table(rows, 3.0))[-1] == (
-        "budget 3 s, spent 44 s: 4 of 5 audits got only the fewest draws"
+        "budget 3 s, spent 44 s: 4 of 5 audits had only the minimum number of draws"
     )
     for lines in (table(rows, None), table([row()], 3.0)):
         assert not any("budget" in line for line in lines)
@@ -27,7 +27,7 @@ def test_tests_that_took_a_share_and_made_no_audit_are_named():
         "budget 50 s, spent 17.6 s: 3 new tests had a share but no audit; the next run leaves "
         "them out"
     )
-    # Where most of the time was spent, there is nothing to say.
+    # If most of the time was spent, there is no message.
     for lines in (table(rows, 35.0, 3), table(rows, 50.0), table(rows, None, 3)):
         assert not any("budget" in line for line in lines)
 
