@@ -22,6 +22,7 @@ from dpjax.core.options import option
 from dpjax.core.wording import BadValue
 from dpjax.methods._candidates import Candidate, candidates, num_marks, promised
 from dpjax.methods._findings import finding_of
+from dpjax.methods._pooled import Pools
 from dpjax.methods._stopped import saying_so_far
 from dpjax.notions import Statement, Terms
 from dpjax.partitions import Budget, Search
@@ -54,7 +55,8 @@ class Events:
     The search chooses the event with the largest expected bound; fresh counts bound it. Of more
     than two pairs the better ones are searched again: 5/11 of the search is spent on all of them,
     the rest on one in four, two at least, of which the last is the one that more draws might show
-    to be best. Recorded outputs are split by their source instead.
+    to be best. Draws of the search at a database that several pairs share serve all of them, where
+    outputs are counted in the same cells, as outcomes of a finite set are. Recorded outputs are split by their source instead.
 
     Attributes:
         num_samples: n, outputs at each side of a pair that search, on average over the pairs;
@@ -172,8 +174,9 @@ class Events:
             searches = opened.search()
             _refuse_empty_region(searches, opened)
             rounds = self.rounds(len(searches))
-            ranks = _searched_again(searches, opened, terms, rounds, len(runs))
-            chosen = self._chosen(searches, ranks, terms, opened)
+            pools = Pools(searches, opened.pairs)
+            ranks = _searched_again(searches, pools, opened, terms, rounds, len(runs))
+            chosen = self._chosen(searches, pools, ranks, terms, opened)
             pairs_chosen = np.array([each.pair for each in chosen])
             size = max(len(each.candidate.marks) for each in chosen)
             marks = [each.candidate.marks for each in chosen]
@@ -194,15 +197,21 @@ class Events:
         return Findings(finding, lambda: _rows(chosen, counts, terms))
 
     def _chosen(
-        self, searches: Sequence[Search], ranks: "_Ranks", terms: Terms, opened: Opened
+        self,
+        searches: Sequence[Search],
+        pools: Pools,
+        ranks: "_Ranks",
+        terms: Terms,
+        opened: Opened,
     ) -> list["_Chosen"]:
         """The pair of each run with the largest bound to be expected, and what it confirms."""
+        pooled = pools.pooled(searches)
         num_runs, num_kept = ranks.kept.shape
         budget = Budget(opened.num_confirm, terms.own_confidence, num_kept, opened.shares)
         table = np.empty((num_runs, num_kept), object)
         for pair in np.unique(ranks.kept):
             runs, places = np.nonzero(ranks.kept == pair)
-            found = candidates(searches[pair].at(runs), terms, budget, self.also)
+            found = candidates(pooled[pair].at(runs), terms, budget, self.also)
             for run, place, candidate in zip(runs, places, found, strict=True):
                 table[run, place] = candidate
         chosen = []
@@ -216,7 +225,7 @@ class Events:
                 for part in (scores, promised)
             ]
             search = searches[kept[best]].at(run)
-            settled = row[best].settled(search)
+            settled = row[best].settled(pooled[kept[best]].at(run))
             chosen.append(_Chosen(search, settled, kept[best], [*ranked[0], *ranked[1]]))
         return chosen
 
@@ -239,7 +248,7 @@ class _Chosen(NamedTuple):
     """What one run confirms.
 
     Attributes:
-        search: Of the chosen pair, with halves [2, 2, cells].
+        search: Of the chosen pair, with halves [2, 2, cells] of its own draws.
         candidate: What is counted of it.
         pair: Its number.
         scores: (number, score) of every pair that was ranked, best first.
@@ -252,15 +261,21 @@ class _Chosen(NamedTuple):
 
 
 def _searched_again(
-    searches: list[Search], opened: Opened, terms: Terms, rounds: Rounds, num_runs: int
+    searches: list[Search],
+    pools: Pools,
+    opened: Opened,
+    terms: Terms,
+    rounds: Rounds,
+    num_runs: int,
 ) -> _Ranks:
     """Draws the second round for the pairs that promise most, and adds it to their counts."""
     num_pairs = len(searches)
     if not rounds.num_kept:
         return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
     budget = Budget(opened.num_confirm, terms.own_confidence, num_pairs, opened.shares)
-    promised = np.array([terms.notion.promise(search, budget) for search in searches])
-    more = [search._replace(halves=_HOPE * search.halves) for search in searches]
+    pooled = pools.pooled(searches)
+    promised = np.array([terms.notion.promise(search, budget) for search in pooled])
+    more = [search._replace(halves=_HOPE * search.halves) for search in pooled]
     hoped = np.array([terms.notion.promise(search, budget) for search in more])
     kept = _kept(promised.T, hoped.T, rounds.num_kept)
     counts = opened.search_again(kept)

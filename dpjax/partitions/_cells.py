@@ -1,5 +1,6 @@
 """The cells of a partition: how they are numbered, and where their numbers lie."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,13 @@ class Cells:
     def size(self) -> int:
         """Number of cells."""
         return self.num_alone + len(self.boxed) * int(np.prod(self.shape))
+
+    @property
+    def key(self) -> Hashable:
+        """Content to compare: partitions of equal keys put every output into the same cell."""
+        numbers = (self.edges, self.atoms, (self.boxed,))
+        content = (tuple(part.tobytes() for part in parts) for parts in numbers)
+        return type(self), self.names, self.whole, self.ordered, self.parts, *content
 
     def labels(self) -> np.ndarray:
         """int64 [size], the number of each cell's label."""

@@ -1,6 +1,6 @@
 """Partitions of outputs of several numbers and labels by one number: an entry or a score."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,6 +33,11 @@ class OneEntry(Partition):
 
     column: int = 0
 
+    @property
+    def key(self) -> Hashable:
+        """See `Cells`."""
+        return super().key, self.column
+
     def index(self, outputs: Outputs) -> np.ndarray:
         """int64 [n], the cell of each output."""
         return super().index(_column(outputs, self.column))
@@ -55,6 +60,11 @@ class Scored(Partition):
     """
 
     score: Score = field(kw_only=True)
+
+    @property
+    def key(self) -> Hashable:
+        """Identity, since a score is fitted to the outputs of one pair; see `Cells`."""
+        return id(self)
 
     def index(self, outputs: Outputs) -> np.ndarray:
         """int64 [n], the cell of each output."""

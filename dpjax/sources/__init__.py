@@ -14,6 +14,7 @@ from dpjax.sources._recorded import Recorded as Recorded
 from dpjax.sources._rounds import Rounds as Rounds
 from dpjax.sources._rounds import rounds_of as rounds_of
 from dpjax.sources._rounds import rounds_within as rounds_within
+from dpjax.sources._same_databases import numbers_of_databases as numbers_of_databases
 from dpjax.sources._source import ONE_RUN as ONE_RUN
 from dpjax.sources._source import Arrays as Arrays
 from dpjax.sources._source import Marked as Marked

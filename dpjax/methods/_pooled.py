@@ -1,0 +1,44 @@
+"""Counts of the search at a database that several pairs share."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpjax.partitions import Search
+from dpjax.sources import AnyPairs, numbers_of_databases
+
+
+class Pools:
+    """Sides of pairs whose outputs have the same law and are counted in the same cells.
+
+    Many designs compare one database with several neighbors. All draws of the search at that
+    database tell how likely an event is there, whichever pair they were drawn for. Neighbors that
+    differ little are then told apart by fewer draws.
+    """
+
+    def __init__(self, searches: Sequence[Search], pairs: AnyPairs):
+        numbers, places = numbers_of_databases(pairs), {}
+        for pair, search in enumerate(searches):
+            if numbers[pair, 0] == numbers[pair, 1]:
+                continue  # Its sides are compared as they were given.
+            cells = search.partition.key
+            for side in (0, 1):
+                places.setdefault((numbers[pair, side], cells), []).append((pair, side))
+        self._shared = [sides for sides in places.values() if len(sides) > 1]
+
+    def pooled(self, searches: Sequence[Search]) -> list[Search]:
+        """The searches of all pairs, with the counts at shared databases added up.
+
+        Args:
+            searches: Of all pairs, each with the counts of its own draws, which are left as they
+                are.
+        """
+        found = list(searches)
+        for sides in self._shared:
+            total = np.sum([searches[pair].halves[..., side, :] for pair, side in sides], axis=0)
+            for pair, side in sides:
+                halves = found[pair].halves
+                if halves is searches[pair].halves:
+                    found[pair] = found[pair]._replace(halves=halves.copy())
+                found[pair].halves[..., side, :] = total
+        return found

@@ -1,0 +1,71 @@
+"""Which databases of several pairs are equal, so that draws at one are draws at the other."""
+
+from array import array
+from hashlib import blake2b
+from typing import Any, Protocol
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.sources._pairs import AnyPairs
+
+_SCALARS = (bool, int, float, complex, str, bytes, type(None))
+
+
+class _Hash(Protocol):
+    def update(self, data: bytes, /) -> None: ...
+
+
+def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
+    """Number the databases of all pairs, int64 [pairs, 2], so that equal ones have equal numbers.
+
+    Arrays, numbers, texts, lists, tuples and dicts of these are compared by their content, types
+    included, for a mechanism may treat 1 and 1.0 differently. Other objects are equal only to
+    themselves.
+
+    Args:
+        pairs: Pairs of databases of any kind.
+    """
+    numbers: dict[object, int] = {}
+    found = np.empty((len(pairs), 2), np.int64)
+    for side in (0, 1):
+        for pair in range(len(pairs)):
+            key = _fingerprint(pairs.sides[side][pair])
+            found[pair, side] = numbers.setdefault(key, len(numbers))
+    return found
+
+
+def _fingerprint(database: Any) -> object:
+    """A digest of the content, or the identity of an object whose content is not known."""
+    digest = blake2b(digest_size=16)
+    try:
+        known = _fed(digest, database)
+    except RecursionError:  # A list that holds itself.
+        known = False
+    return digest.digest() if known else ("object", id(database))
+
+
+def _fed(digest: _Hash, value: Any) -> bool:
+    """Feed a value to a hash; False for a value whose content is not known."""
+    if isinstance(value, jax.Array):
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray | np.generic):
+        if value.dtype.hasobject:
+            return False
+        digest.update(f"array {value.dtype.str} {value.shape} ".encode() + value.tobytes())
+        return True
+    kind = type(value)
+    if kind in _SCALARS:
+        text = repr(value).encode()
+        digest.update(f"{kind.__name__} {len(text)} ".encode() + text)
+        return True
+    if kind is dict:
+        value = [part for item in value.items() for part in item]
+    elif kind is not list and kind is not tuple:
+        return False
+    digest.update(f"{kind.__name__} {len(value)} ".encode())
+    if all(type(part) is float for part in value):
+        digest.update(b"floats " + array("d", value).tobytes())
+        return True
+    return all(_fed(digest, part) for part in value)
