@@ -23,6 +23,7 @@ from dpjax.core.execution import Execution, map_batched
 from dpjax.core.jit import jit_by_class
 from dpjax.core.numerics import MAX_BLOCK, WideCount
 from dpjax.core.streaming import Blocks, drawn_once, reduce_samples
+from dpjax.core.threads import side_by_side
 from dpjax.partitions import Lookup
 from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import CONFIRM, DrawnStreams
@@ -65,9 +66,16 @@ def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
 
 
 def first_draws(
-    mechanism: Any, words: np.ndarray, database: Any, num_draws: int, size: int, *, first: int = 0
+    mechanism: Any,
+    words: np.ndarray,
+    database: Any,
+    num_draws: int,
+    size: int,
+    *,
+    first: int = 0,
+    threads: bool = False,
 ) -> np.ndarray:
-    """So many draws of a stream, on the host: the first ones, or those from a block on.
+    """Draws of a stream, on the host: the first ones, or those from a block on.
 
     Args:
         mechanism: As in `sample_block`.
@@ -76,11 +84,16 @@ def first_draws(
         num_draws: At least 1.
         size: Draws of a block.
         first: Number of the first block.
+        threads: Whether blocks are drawn on all cores; see `side_by_side`.
     """
     keys = random.fold_words(words, np.arange(first, first - (-num_draws // size)))
-    # As many as are gathered take a second or so.
+
+    def block(key: np.ndarray) -> Array:
+        return sample_block(mechanism, key, database, size=size)
+
+    # The caller asks for as many as take a second or so.
     with signals_wait():
-        drawn = [sample_block(mechanism, key, database, size=size) for key in keys]
+        drawn = side_by_side(block, keys) if threads else [block(key) for key in keys]
         return np.concatenate(jax.device_get(drawn))[:num_draws]
 
 
