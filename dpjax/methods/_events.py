@@ -56,7 +56,8 @@ class Events:
     than two pairs the better ones are searched again: 5/11 of the search is spent on all of them,
     the rest on one in four, two at least, of which the last is the one that more draws might show
     to be best. Draws of the search at a database that several pairs share serve all of them, where
-    outputs are counted in the same cells, as outcomes of a finite set are. Recorded outputs are split by their source instead.
+    outputs are counted in the same cells, as outcomes of a finite set are. Recorded outputs are
+    split by their source instead.
 
     Attributes:
         num_samples: n, outputs at each side of a pair that search, on average over the pairs;

@@ -23,6 +23,7 @@ from dpjax.core.execution import Execution, map_batched
 from dpjax.core.jit import jit_by_class
 from dpjax.core.numerics import MAX_BLOCK, WideCount
 from dpjax.core.streaming import Blocks, drawn_once, reduce_samples
+from dpjax.core.threads import side_by_side
 from dpjax.partitions import Lookup
 from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import CONFIRM, DrawnStreams
@@ -32,7 +33,7 @@ _GATHERED_BLOCK = 4096
 """Draws of a block, up to the number of draws at which blocks become as large as they may be."""
 
 _CALL = 2**16
-"""Draws of a compiled call of the gathered layout."""
+"""Numbers that a compiled call of the gathered layout draws."""
 
 _MANY = 2**20
 """Draws a side from which blocks are of MAX_BLOCK draws."""
@@ -67,8 +68,26 @@ def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
     return reduce(random.fold_words, parts, words)
 
 
+def blocks_at_once(size: int, width: int) -> int:
+    """Return the number of blocks of a compiled call of the gathered layout.
+
+    Args:
+        size: Draws of a block.
+        width: Numbers of a draw.
+    """
+    return max(_CALL // (size * width), 1)
+
+
 def first_draws(
-    mechanism: Any, words: np.ndarray, database: Any, num_draws: int, size: int, *, first: int = 0
+    mechanism: Any,
+    words: np.ndarray,
+    database: Any,
+    num_draws: int,
+    size: int,
+    *,
+    at_once: int,
+    first: int = 0,
+    threads: bool = False,
 ) -> np.ndarray:
     """Draw the first outputs of a stream on the host, or those from a block on.
 
@@ -78,26 +97,24 @@ def first_draws(
         database: One database.
         num_draws: At least 1.
         size: Draws of a block.
+        at_once: Largest number of blocks of a compiled call.
         first: Number of the first block.
+        threads: Whether to draw block by block on all cores; see `side_by_side`.
     """
-    number, most = -(-num_draws // size), max(_CALL // size, 1)
+    number, step = -(-num_draws // size), 1 if threads else at_once
     keys = random.fold_words(words, np.arange(first, first + number))
-    calls = [keys[start : start + most] for start in range(0, number, most)]
-    # The blocks that fit in memory take about a second.
+
+    def launch(words: np.ndarray) -> Array:
+        room = np.zeros((at_once, 2), np.uint32)
+        room[: len(words)] = words
+        return sample_blocks(mechanism, room, np.int32(len(words)), database, size=size)
+
+    calls = [keys[start : start + step] for start in range(0, number, step)]
+    # The caller asks for a number of draws that take about a second.
     with signals_wait():
-        drawn = [_blocks_of_call(mechanism, call, database, most, size) for call in calls]
-        return np.concatenate(drawn)[:num_draws]
-
-
-def _blocks_of_call(
-    mechanism: Any, words: np.ndarray, database: Any, most: int, size: int
-) -> np.ndarray:
-    """Draw blocks in one compiled call that has room for `most` of them."""
-    room = np.zeros((most, 2), np.uint32)
-    room[: len(words)] = words
-    drawn = sample_blocks(mechanism, room, np.int32(len(words)), database, size=size)
-    blocks = np.asarray(drawn)[: len(words)]
-    return blocks.reshape(-1, *blocks.shape[2:])
+        drawn = side_by_side(launch, calls) if threads else [launch(call) for call in calls]
+        found = [np.asarray(d)[: len(c)] for d, c in zip(drawn, calls, strict=True)]
+    return np.concatenate([blocks.reshape(-1, *blocks.shape[2:]) for blocks in found])[:num_draws]
 
 
 @jit_by_class(static_argnames=("size",))

@@ -7,11 +7,11 @@ import pytest
 
 import dpjax
 from dpjax import Pairs
+from dpjax.core.types import FiniteSpace
 from dpjax.mechanisms import SVT1, Laplace
 from dpjax.methods._pooled import Pools
 from dpjax.partitions import Encoder, Search, encode_drawn, lay
 from dpjax.partitions._partition import Partition
-from dpjax.core.types import FiniteSpace
 from dpjax.sources import AnyPairs, numbers_of_databases
 from dpjax.sweeps import Entry, compute
 
