@@ -140,7 +140,7 @@ def needs(what: str, extra: str, *modules: str) -> None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the nearest known names, or all of them.
 
-    A long list of names, none of which is similar, is shortened.
+    If no known name is similar, a long list is shortened.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)

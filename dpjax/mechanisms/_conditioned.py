@@ -31,7 +31,7 @@ class Exponential(BuiltIn):
     epsilon: float = 1.0
 
     def rate(self) -> Array:
-        """Lambda in closed form: for x = e^lambda the level is ln((2x^2 - 1) / (2x - 1)).
+        """Return lambda in closed form: for x = e^lambda the level is ln((2x^2 - 1) / (2x - 1)).
 
         The formula in m = e^epsilon - 1 avoids cancellation for small epsilon.
         """

@@ -132,7 +132,7 @@ class SnappedLaplace(OfNumber):
     bound: float = 1024.0
 
     def step(self) -> Array:
-        """Lambda."""
+        """Return Lambda."""
         scale = self._scale()
         return jnp.ldexp(jnp.ones_like(scale), jnp.frexp(scale)[1])
 

@@ -65,7 +65,7 @@ def mechanism_name(mechanism: Any) -> str:
 
 
 def mechanism_parameters(mechanism: Any) -> JsonObject:
-    """Return the parameters that make the mechanism again, by its class or `from_function`."""
+    """Return the parameters from which its class or `from_function` recreates the mechanism."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)

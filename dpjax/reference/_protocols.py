@@ -61,7 +61,7 @@ def _(mechanism: mechanisms.SubsetSelection, database, outputs):
 
 
 def _unary_chances(mechanism: Unary) -> tuple[float, float]:
-    """Return the probability of a 1: for the true category, and for any other."""
+    """Return the probabilities of a 1: for the true category, and for any other."""
     epsilon = float(mechanism.epsilon)
     match mechanism:
         case mechanisms.SymmetricUnaryEncoding():

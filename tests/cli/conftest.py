@@ -14,8 +14,8 @@ class Done(NamedTuple):
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """The command line as a terminal has it: (arguments) -> exit code and both streams."""
-    # An empty name: where compiled code is kept stays as it is.
+    """Return a function (arguments) -> exit code and both streams of the command line."""
+    # An empty name leaves the cache of compiled code unchanged.
     monkeypatch.setenv("DPJAX_CACHE_DIR", "")
 
     def call(*arguments):
@@ -29,7 +29,7 @@ def run(monkeypatch, capsys):
 
 @pytest.fixture
 def refused(run, monkeypatch, tmp_path):
-    """A command that must be refused: (arguments) -> the one sentence it says; no file appears."""
+    """Return a function that runs an invalid command and returns its sentence; no file appears."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments):

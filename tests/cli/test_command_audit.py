@@ -1,4 +1,4 @@
-"""`dpjax audit` of mechanisms and functions: exit codes, one JSON object, nothing half-written."""
+"""`dpjax audit` of mechanisms and functions: exit codes, one JSON object, no partial files."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def test_it_says_what_the_function_says(run):
 
 
 def test_options_of_the_local_approach_arrive(run, monkeypatch):
-    """To the audit, which is not done; that local audits are is for other tests."""
+    """Check only that they reach the audit, which is not run; local audits are tested elsewhere."""
     asked = {}
 
     def audit(*_, **given):
@@ -245,7 +245,7 @@ def test_notions_and_claims_that_are_none(run, options, sentence):
 
 
 def test_json_is_all_of_standard_output_and_says_nothing_twice(run, tmp_path):
-    """Beside a figure and a report; what was asked for and what was drawn are two things."""
+    """Also with a figure and a report; requested and drawn numbers are different entries."""
     files = ("--plot", tmp_path / "x.png", "--report", tmp_path / "x.md")
     done = run("audit", "laplace", "--claim", 1, "--json", "--num-samples", 300, *files)
     found = json.loads(done.output)
@@ -260,11 +260,11 @@ def test_json_is_all_of_standard_output_and_says_nothing_twice(run, tmp_path):
             yield path[-1], repr(value)
 
     said = [*named(found)]
-    # N is said of the rounds too, where a time limit may leave another one.
+    # N is also stated for the rounds, since a time limit may leave another number.
     rounds = found["evidence"]["settings"]["rounds"]["num_confirm"]
     assert [item for item in said if said.count(item) > 1] == [("num_confirm", repr(rounds))] * 2
     assert "predicted" not in found["evidence"]["settings"]
-    # Said where the two sides have different numbers of fresh draws.
+    # Stated only if the two sides have different numbers of fresh draws.
     assert sum(found["evidence"]["settings"]["confirmed"]) == 2 * rounds
     assert asked["method"]["num_samples"] == 300
 

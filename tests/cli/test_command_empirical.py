@@ -1,4 +1,4 @@
-"""`dpjax empirical`: its options arrive; `tests/empirical/` has what they do."""
+"""`dpjax empirical`: its options arrive; `tests/empirical/` tests their effects."""
 
 import json
 
@@ -39,7 +39,7 @@ def test_densities_and_noise(run, table):
     options = {"epsilon": 0.5, "rule": "smallest", "sensitivity": 9.0}
     noise = dpjax.calibrate_noise(VALUES, "sum", **options, density=density)
     found, expected = row["noise"], json.loads(json.dumps(noise.to_dict()))
-    # The last bit of a sum follows from how a table lies in memory.
+    # The last bit of a sum depends on the memory layout of the table.
     assert found.pop("hausdorff") == pytest.approx(expected.pop("hausdorff"), rel=1e-12)
     assert found == expected
 

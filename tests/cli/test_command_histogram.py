@@ -1,4 +1,4 @@
-"""`dpjax audit --method histogram`: verdicts, what is assumed, reports."""
+"""`dpjax audit --method histogram`: verdicts, assumptions, reports."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What the command line takes: inline pairs, files of functions, standard input, packed files."""
+"""Inputs of the command line: inline pairs, files of functions, standard input, packed files."""
 
 import gzip
 import io
@@ -148,7 +148,7 @@ def test_a_packed_table_of_records(run, folder):
 
 @pytest.mark.parametrize("command", ["audit", "empirical"])
 def test_a_file_that_unpacks_to_very_much(refused, folder, monkeypatch, command):
-    """Where it ends is found by reading, which stops in time."""
+    """Reading finds the end, and stops in time."""
     monkeypatch.setenv("DPJAX_MAX_UNPACKED_BYTES", "300000")
     line = b"0.5\n" if command == "audit" else b"1,a,0.5\n"
     head = b"" if command == "audit" else b"database,individual,value\n"
@@ -172,7 +172,7 @@ def test_packed_files_that_are_damaged(refused, folder):
 
 @pytest.fixture
 def many(folder):
-    """Options that search five pairs; the sensitivity of a pair is its distance: 3, then 2."""
+    """Return options that search five pairs, whose sensitivity is their distance: 3, then 2."""
     (folder / "many.json").write_text("[[0, 1], [0, 3], [0, 0.5], [0, 2], [0, 0.2]]")
     return ("--pairs", "many.json", "--budget", 200_000, "--keep", 2)
 
@@ -194,7 +194,7 @@ def test_the_best_pairs_of_a_function_are_found(run, many):
 
 
 def test_standard_pairs_are_searched_with_a_budget_of_their_own(refused, monkeypatch):
-    """As far as the first draw, by the sizes that the search then has."""
+    """Run as far as the first draw, with the sizes of the search."""
     search, sizes = _pairs.search_pairs, []
 
     def enough(mechanism, pairs, **options):
@@ -221,14 +221,14 @@ def test_a_search_of_pairs_that_cannot_be(refused, folder, arguments, message):
 
 
 def commands():
-    # Of click, or of a copy of it in typer.
+    # From click, or from its copy in typer.
     group: Any = typer.main.get_command(_app.application())
     return group.commands
 
 
 @pytest.mark.parametrize("name", [*commands()])
 def test_every_help_has_examples_that_are_commands(name):
-    """Each is parsed by the command that it names."""
+    """The command named in each example parses it."""
     head, *examples = (commands()[name].epilog or "").split("\n\n")
     assert head == "Examples:" and examples
     for example in examples:

@@ -1,4 +1,4 @@
-"""The table of `dpjax audit`: its words are Python's, and one rule refuses what does not fit."""
+"""Options of `dpjax audit`: they match Python, and one rule refuses those that do not apply."""
 
 import ast
 import dataclasses
@@ -26,7 +26,7 @@ from dpjax.cli._audit_options import (
 from dpjax.cli._table import options_of
 
 OTHER_WORDS = {"name", "batch_size", "inputs"}
-"""Arguments in Python that a command line cannot write."""
+"""Python arguments that a command line cannot express."""
 
 SUBJECTS = {
     "mechanism": (),
@@ -86,7 +86,7 @@ def test_defaults_that_are_said_are_those_of_python():
 
 
 def test_every_option_is_refused_where_it_is_foreign():
-    """All sources with all methods; what is foreign follows from the rows."""
+    """Test all sources with all methods; the rows determine which options are foreign."""
     for source, notion, method, name in itertools.product(SOURCES, NOTIONS, METHODS, TABLE):
         if name in SOURCES:
             continue
@@ -105,7 +105,7 @@ def test_every_option_is_refused_where_it_is_foreign():
 
 
 def as_imported(kind):
-    """(name, its type, default, metadata) of the fields of a class that are options."""
+    """Return (name, type, default, metadata) of the option fields of a class."""
     types = {k: v for c in reversed(kind.__mro__) for k, v in inspect.get_annotations(c).items()}
     for field in dataclasses.fields(kind):
         if "option" in field.metadata:
@@ -115,7 +115,7 @@ def as_imported(kind):
 
 
 def test_options_are_read_from_the_source_as_dataclasses_have_them():
-    """The reader parses; here the classes are imported."""
+    """The reader parses source code; this test imports the classes."""
     bounded = {name: kind for name, kind in dpjax.methods.METHODS.items() if kind.bounded}
     kinds = [*zip(DECLARED_METHODS.values(), bounded.values(), strict=True)]
     kinds += zip(DECLARED_NOTIONS.values(), dpjax.notions.NOTIONS.values(), strict=True)
@@ -140,7 +140,7 @@ def test_options_are_read_from_the_source_as_dataclasses_have_them():
 
 
 def test_choices_are_what_is_accepted():
-    """An unknown value is refused with the nearest known ones: each choice is one of them."""
+    """An unknown value is refused with the nearest known ones, which include each choice."""
     kinds = (
         dpjax.Local,
         dpjax.Histogram,
@@ -157,7 +157,7 @@ def test_choices_are_what_is_accepted():
 
 
 def test_a_new_method_appears_without_an_edit(tmp_path, monkeypatch):
-    """One that is registered as the others are, in a package of its own."""
+    """Register a method like the others, in a separate package."""
     (tmp_path / "methods").mkdir()
     (tmp_path / "methods" / "__init__.py").write_text(
         "from dpjax.methods._new import New as New\n"
@@ -229,7 +229,7 @@ def test_the_help_shows_the_options_of_each_method_together(run, monkeypatch):
         and "--column" in panels["--samples"]
     )
     assert "--region" in panels["--method events and local"]
-    # What rich would take for its own marks.
+    # rich would take these brackets for markup.
     assert "JSON such as '[[0, 1]]'" in panels["NAME, --function, --host, --command and --object"]
 
 

@@ -1,4 +1,4 @@
-"""`dpjax rerun`: the same bound from a JSON file and from a report, and nothing run unasked."""
+"""`dpjax rerun`: the same bound from JSON and from a report; nothing runs without permission."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""`dpjax audit --resume`: the terms stay, and the audit is one that was never interrupted."""
+"""`dpjax audit --resume`: the terms stay, and the result equals that of an uninterrupted audit."""
 
 import json
 
@@ -40,7 +40,7 @@ def test_an_audit_that_was_stopped_often_is_one_that_never_was(run, folder, monk
         file.write_text(done.output)
         counted.append(len(json.loads(done.output)["evidence"]["counted"]["path"]))
     monkeypatch.setenv("CALLS_LEFT", "1000")
-    # Each time there is more of it, and less than all.
+    # Each file has more of the audit than the one before, but not all of it.
     assert counted == sorted(set(counted))
     resumed = json.loads(run(*audit, *most, "--resume", file).output)
     assert resumed["evidence"] == whole["evidence"]

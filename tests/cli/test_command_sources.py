@@ -59,7 +59,7 @@ def test_python_functions(run, folder):
 
 
 def test_one_by_one(run, folder):
-    """An exception has the probabilities 0.1 and 0.7: their ratio is 7."""
+    """An exception has probabilities 0.1 and 0.7: their ratio is 7."""
     options = ("--one-by-one", "--pairs", "pairs.json", *SMALL)
     found = json.loads(run("audit", "--host", "host_for_command:one", *options).output)
     assert (
@@ -99,7 +99,7 @@ def test_two_columns_of_one_table_are_the_two_sides(run, monkeypatch, tmp_path):
     sides = np.random.default_rng(0).laplace([0, 1], size=(4000, 2))
     np.savetxt("t.csv", sides, "%.17g", ",", header="before,after", comments="")
     table = ("audit", "--samples", "t.csv", "t.csv", "--column", "before")
-    # Above 1 with a chance of 1e-5.
+    # The bound exceeds 1 with probability 1e-5.
     done = run(*table, "--column-y", "after", "--json", "--confidence", 0.99999)
     found = json.loads(done.output)
     assert done.exit_code == 0 and found["provenance"]["mechanism"] == "t.csv:before / t.csv:after"
@@ -112,7 +112,7 @@ def test_two_columns_of_one_table_are_the_two_sides(run, monkeypatch, tmp_path):
 
 
 def test_several_columns_are_one_vector(run, monkeypatch, tmp_path):
-    """The sides differ in no column alone, but in the sum of both."""
+    """The sides have equal columns, but different sums of both."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     sides = rng.choice([-1.0, 1.0], size=(2, 4000, 2))

@@ -1,4 +1,4 @@
-"""The start of the command line: what it loads, and what it sets for the process."""
+"""Start of the command line: its imports and its process settings."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import dpjax
 
-# A bare package in place of dpjax's own: what the files of the command line load by themselves.
+# An empty package instead of dpjax, to see what the files of the command line import themselves.
 ALONE = f"""
 import json, sys, types
 package = types.ModuleType("dpjax")

@@ -1,4 +1,4 @@
-"""Sentences of the library in the words of a command: what is marked is said as an option."""
+"""Messages of the library in terms of a command: marked words become options."""
 
 import ast
 import copy
@@ -110,7 +110,7 @@ def test_marked_words_become_options(marked, said):
     assert sentence.in_options(OPTIONS) == said
     assert not {"\x00", "\x01", "\x02"} & {*sentence}
     assert type(copy.deepcopy(sentence)) is str and copy.deepcopy(sentence) == sentence
-    # A command without these options leaves the words as they are, and so does what quotes it.
+    # A command without these options leaves the words unchanged, as do quotations.
     assert sentence.in_options({}) == sentence == f"{sentence}"
 
 
@@ -141,7 +141,7 @@ def test_only_the_first_word_is_the_argument():
 
 
 def test_a_marked_word_is_never_outside_of_a_sentence():
-    """Of the whole package: the text of an f-string with a mark goes into one of four classes."""
+    """In the whole package, the text of an f-string with a mark goes into one of four classes."""
     marks = {"term", "EVENTS", "DISCRETE", "CONTINUOUS", "ON_HOST", "ONE_BY_ONE", "NO_WORKERS",
              "OUTCOMES"}  # fmt: skip
     places = 0
@@ -162,7 +162,7 @@ def test_a_marked_word_is_never_outside_of_a_sentence():
                     at = parents[id(at)]
                 if isinstance(at, ast.JoinedStr):
                     places += 1
-                    kept = isinstance(parents[id(at)], ast.IfExp)  # a part of a sentence
+                    kept = isinstance(parents[id(at)], ast.IfExp)  # Part of a sentence.
                     assert id(at) in inside or kept, f"{path}:{node.lineno}"
     assert places > 30
 
@@ -178,11 +178,11 @@ ROOMS = {
     "plan": "inference",
     "empirical": "empirical",
 }
-"""Command -> the rooms whose arguments are options of it."""
+"""Rooms whose arguments are options, by command."""
 
 
 def test_refusals_of_an_option_are_marked():
-    """A plain error whose first word is an option would be said in Python's words."""
+    """A plain error whose first word is an option would be stated in Python's terms."""
     plain = []
     for command, rooms in ROOMS.items():
         options = options_of(import_module(f"dpjax.cli._{command}").TABLE)

@@ -84,14 +84,14 @@ def folder(tmp_path_factory):
 
 
 def environment(folder):
-    """That of a caller, whose outputs are buffered: what fails may fail again when they close."""
+    """Return a caller's environment, with buffered output that may fail again when it closes."""
     kept = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
     root = str(Path(__file__).parents[2])
     return {**kept, "PYTHONPATH": f"{root}{os.pathsep}{folder}"}
 
 
 def shell(folder, command):
-    """Exit code and both streams of a command as people type it, in bash."""
+    """Return exit code and both streams of a command typed in bash."""
     words = {
         "DPJAX": f"{sys.executable} -m dpjax",
         "AUDIT": f"{sys.executable} -m dpjax audit --num-samples 500 --num-confirm 1000",
@@ -124,7 +124,7 @@ SLOW = [
     ("FILES --claim 0.3", 1, "VIOLATED"),
     ("AUDIT HOST:noisy --claim 5", 0, "NOT REFUTED"),
     ("AUDIT HOST:noisy --claim 0.1", 1, "VIOLATED"),
-    # An outcome like any other: it tells the two databases apart.
+    # An outcome like any other, which distinguishes the two databases.
     ("AUDIT HOST:quits_at_one --one-by-one --claim 1", 1, "VIOLATED"),
     ("AUDIT HOST:quits_at_one --one-by-one --claim 1 --workers 1", 1, "VIOLATED"),
     ("AUDIT HOST:asks < /dev/null", 2, "the function asks raised EOFError"),
@@ -141,7 +141,7 @@ SLOW = [
     ("PYTHON bug.py audit laplace", 3, "ZeroDivisionError"),
     ("DPJAX sweep sweep.toml --out store", 0, "2 runs"),
     ("DPJAX sweep nowhere.toml --out other", 2, "nowhere.toml does not exist"),
-    # What becomes of the output changes no verdict.
+    # The fate of the output does not change the verdict.
     ("FILES --claim 0.3 | true", 1, ""),
     ("FILES --claim 5 | true", 0, ""),
     ("FILES --claim 0.3 2>&1 >/dev/null | true", 1, ""),
@@ -181,11 +181,11 @@ def test_a_code_means_what_the_table_says(folder, command, code, text):
     ],
 )
 def test_a_signal_stops_an_audit_with_a_sentence(folder, number, code):
-    """The shell's own code is that of the audit, which it waits for."""
+    """The shell exits with the code of the audit, for which it waits."""
     audit = f"{sys.executable} -m dpjax audit --pairs pairs.json --host mine:slow --one-by-one"
     script = f"{audit} & echo $!; wait $!; exit $?"
     with subprocess.Popen(
-        # Without it a shell lets what it starts in the background ignore interrupts.
+        # Otherwise a shell makes its background processes ignore interrupts.
         ["bash", "-c", f"set -m; {script}"],
         cwd=folder,
         env=environment(folder),
@@ -220,7 +220,7 @@ def test_the_table_of_the_readme_holds_every_code():
 
 
 def test_files_are_written_where_the_command_was_given(tmp_path, monkeypatch):
-    """A function that changes the folder of the process changes no place of a file."""
+    """A function that changes the working folder does not change where files are written."""
     (tmp_path / "moves.py").write_text(
         "import os\n\n\ndef moves(count, size, rng):\n    os.chdir('/')\n"
         "    return rng.laplace(count, 1.0, size)\n"
@@ -252,7 +252,7 @@ def test_a_stopped_sequential_audit_writes_its_result_and_exits_with_130(tmp_pat
         text=True,
     )
     assert process.stderr is not None
-    process.stderr.readline()  # the announcement, once draws begin
+    process.stderr.readline()  # The announcement, once draws begin.
     time.sleep(4)
     process.send_signal(signal.SIGINT)
     output, said = process.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""The help of every command in a terminal of 80 columns: nothing is lost, and no line is torn."""
+"""The help of every command in a terminal of 80 columns: complete, with well-filled lines."""
 
 import itertools
 import re
@@ -20,13 +20,13 @@ def lines(run, monkeypatch):
 
 
 def whole(lines):
-    """The text without borders and with single blanks."""
+    """Return the text without borders and with single spaces."""
     return " ".join(re.sub("[│╭╮╰╯─]", " ", " ".join(lines)).split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_paragraphs_are_filled(lines, name):
-    """The next word would not have fitted into any line but the last of its paragraph."""
+    """In no line but the last of its paragraph would the next word have fit."""
     shown = lines(name)
     first = next(i for i, line in enumerate(shown) if "Usage:" in line) + 2
     last = next(i for i, line in enumerate(shown) if line.startswith("╭"))

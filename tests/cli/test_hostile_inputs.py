@@ -1,4 +1,4 @@
-"""Inputs of others on the command line: one sentence, exit code 2, and nothing is run."""
+"""Untrusted inputs on the command line: one sentence, exit code 2, and nothing is run."""
 
 import io
 import json
@@ -14,7 +14,7 @@ AUDIT = ("audit", "--function", "tests.cli.nowhere:f", "--pairs")
 
 
 def test_a_sweep_imports_nothing(refused, tmp_path):
-    """Neither at its start nor where a finished one is looked at."""
+    """Neither when it starts, nor when a finished one is inspected."""
     entry = {"mechanism": "subprocess:Popen", "parameters": {"args": ["touch", "trace"]}}
     entry |= {"pairs": [[0.0, 1.0]]}
     store = tmp_path / "store"
@@ -73,13 +73,13 @@ def test_archives_of_pairs(refused, tmp_path):
 
 
 def array_file(content, more=b""):
-    """An array as a file holds it, and bytes after it."""
+    """Return an array as stored in a file, followed by other bytes."""
     np.save(file := io.BytesIO(), content)
     return file.getvalue() + more
 
 
 def test_bytes_after_an_array_are_refused(refused, run, tmp_path):
-    """Of pairs and of outputs, in an archive and without one; Fortran's order is read at once."""
+    """For pairs and outputs, in an archive or not; Fortran order is read in one piece."""
     line, table = np.linspace(0, 1, 50), np.asfortranarray(np.ones((50, 2)))
     for more, known in ((b"", False), (b"\0", True)):
         with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:
@@ -125,7 +125,7 @@ def test_sizes(refused, arguments, message):
 
 
 def test_a_name_that_writes_on_the_terminal(refused, tmp_path):
-    """A name in any bytes, that would move the cursor or begin a line of its own."""
+    """A name with arbitrary bytes, which would move the cursor or begin a line."""
     name = "\x1b]2;x\n::error::x\udcff.csv"
     said = refused("audit", "--samples", name, name)
     assert "\x1b" not in said and r"\x1b]2;x\n::error::x\udcff.csv does not exist" in said

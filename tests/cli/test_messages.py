@@ -1,4 +1,4 @@
-"""What the command line says to wrong input: one sentence with the cause, word for word."""
+"""Messages of the command line for wrong input: one sentence with the cause, word for word."""
 
 import sys
 
@@ -31,7 +31,7 @@ FILES = {
     "typo.toml": "[[entries]]\nmechanism = 'laplace'\nrun = 1\n",
 }
 SMALL = ("--num-samples", 500, "--num-confirm", 500)
-# As in tests/report/test_reports.py, so that they are one program.
+# As in tests/report/test_reports.py, so that the program is shared.
 LOCAL = ("--num-samples", 2000, "--num-confirm", 5000, "--pairs", "[[0.0, 1.0]]")
 
 SAID = [
@@ -57,7 +57,7 @@ SAID = [
         "t.csv: databases must have a value column, but 'amount' holds 'four' in row 1 (1 of 4 are "
         "not numbers).",
     ),
-    # A name that is no file.
+    # A name without a file.
     (("audit", "--samples", "x.npy", "y.npy"), "samples file x.npy does not exist."),
     (("empirical", "none.csv"), "databases must be a file, but there is none at 'none.csv'."),
     (("sweep", "none.toml", "--out", "s"), "sweep file none.toml does not exist."),
@@ -95,7 +95,7 @@ SAID = [
         ("sweep", "sweep.toml", "--out", "/proc/store"),
         "the store /proc/store cannot be made: No such file or directory.",
     ),
-    # Twice the same parameter.
+    # The same parameter twice.
     (
         (*LAPLACE, "--param", "epsilon=1", "--epsilon", 2),
         "--param 'epsilon=1' repeats --epsilon: give only one of them.",
@@ -115,7 +115,7 @@ SAID = [
         "--pairs must hold two different databases, but in pair 0 and pair 1 both are 2.0: no "
         "output can tell them apart.",
     ),
-    # A range that goes down.
+    # A decreasing range.
     (
         ("empirical", "t.csv", "--epsilon", "3:0:5"),
         "--epsilon must go up from FROM to TO, as in 0:1:51, but was '3:0:5'.",
@@ -152,7 +152,7 @@ SAID = [
         "sweep file typo.toml: entry 1: an entry has no 'run'; did you mean 'runs'?",
     ),
 ]
-"""Arguments -> the sentence."""
+"""Sentences by arguments."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""JUnit XML and SARIF of an audit, as a CI service reads them."""
+"""JUnit XML and SARIF of an audit, as read by CI services."""
 
 import json
 from xml.etree import ElementTree
@@ -22,7 +22,7 @@ SMALL = ("--num-samples", 2000, "--num-confirm", 5000, "--quiet")
 
 @pytest.fixture
 def audited(run, tmp_path, monkeypatch):
-    """(name of a module, arguments) -> exit code, the suite, and the run of the log."""
+    """Return a function (module, arguments) -> exit code, JUnit suite and SARIF run."""
     monkeypatch.chdir(tmp_path)
 
     def call(name, *arguments):
@@ -75,7 +75,7 @@ def test_a_claim_that_is_not_refuted_passes_and_is_no_alert(audited, module, cla
 
 
 def test_doubtful_outputs_are_an_error_and_a_warning(run, tmp_path):
-    """A chain, whose outputs are no independent draws."""
+    """A chain, whose outputs are not independent draws."""
     rng = np.random.default_rng(0)
     for name in "xy":
         steps = rng.normal(size=4000)
@@ -104,7 +104,7 @@ def test_a_rerun_names_its_file(run, tmp_path):
 
 
 def test_texts_of_others_are_harmless_in_both():
-    """Control characters, a surrogate, and what XML and JSON take for their own."""
+    """Control characters, a surrogate, and markup of XML and JSON."""
     name = 'a\x1b[2J\x00\ud800\ufffe"<&]]>\n::error'
     sides = np.random.default_rng(0).normal([[0.0], [3.0]], size=(2, 500))
     result = dpjax.audit(dpjax.Recorded(*sides, name=name), claim=0.1)

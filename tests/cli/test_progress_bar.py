@@ -1,4 +1,4 @@
-"""What is shown of work while it goes on, with a clock of its own."""
+"""The progress display, with a simulated clock."""
 
 import io
 import time
@@ -24,13 +24,13 @@ def test_words(now):
     assert state.words() == "outputs, 0:00:02 so far"
     state.told(0, 10_000, "")
     assert state.words() == "0 of 10,000 outputs, 0:00:02 so far"
-    # The 2 s before it were those of imports.
+    # The 2 s before were those of imports.
     now[0] = 4.0
     state.told(2_000, 10_000, "entry 1/2 (a\n)")
     assert state.words() == (
         "entry 1/2 (a\\n), 2,000 of 10,000 outputs, 1e+03 a second, 0:00:08 left"
     )
-    # What a sweep had before says nothing of its pace.
+    # Runs stored before do not count toward the pace of a sweep.
     state.before, state.text = 1_900, ""
     assert state.words() == "2,000 of 10,000 outputs, 50 a second, 0:02:40 left"
     state.total = 0
@@ -38,7 +38,7 @@ def test_words(now):
 
 
 def announced(now, steps):
-    """How long work is said to take, of steps (seconds, done)."""
+    """Return the announced time of work with steps (seconds, done)."""
     said = []
     with progress_bar(announce=lambda total, text: said.append((total, text)) or "long") as show:
         for seconds, done in steps:
@@ -50,7 +50,7 @@ def announced(now, steps):
 def test_long_work_is_announced_once_its_pace_is_known(now, capsys):
     assert announced(now, [(0, 0), (0.5, 1), (1.5, 2), (2, 3)]) == [(1000, "0:12:30")]
     assert capsys.readouterr().err == "long\n"
-    # Short work is not, nor what became slow late; what is slow after some seconds is.
+    # Neither short work nor work that slows down late is announced; work slow after seconds is.
     assert not announced(now, [(0, 0), (1.5, 100), (2, 500), (30, 600), (80, 999)])
     now[0] = 0.0
     assert len(announced(now, [(0, 0), (1.5, 100), (10, 110), (11, 120)])) == 1
@@ -76,7 +76,7 @@ def test_what_is_announced():
 
 
 def test_a_pipe_gets_a_line_now_and_then(monkeypatch, capsys):
-    """Also while a call says nothing."""
+    """Also during a call without reports."""
     monkeypatch.setattr(_progress, "_LINE_SECONDS", 0.01)
     with progress_bar("runs") as show:
         show(3, 7)

@@ -1,6 +1,6 @@
-"""What is audited can forge no exit code: hostile functions, all of whose outputs violate a claim.
+"""Audited code cannot forge exit codes: hostile functions whose outputs all violate a claim.
 
-Each runs in a process of its own, forked from one that has imported everything already.
+Each runs in its own process, forked from one that has already imported everything.
 """
 
 import os
@@ -49,7 +49,7 @@ def all_descriptors(what):
         except OSError: pass
 """
 
-# Name -> (what it does before it returns its outputs, exit code, words of the message).
+# Name -> (action before returning outputs, exit code, words of the message).
 ENDS = "ended its process"
 REPLACED = "must not change the code of dpjax"
 HOSTILE = {
@@ -61,7 +61,7 @@ HOSTILE = {
     "forks_and_leaves": ("os.fork() and os._exit(0)", 2, ENDS),
     "executes": ("os.execv('/bin/true', ['true'])", 2, ENDS),
     "not_an_exception": ("throw(Own())", 2, ""),
-    # From here on slow.
+    # The remaining ones are slow.
     "exits_with_0": ("sys.exit(0)", 2, "raised SystemExit"),
     "exits_with_1": ("sys.exit(1)", 2, "raised SystemExit"),
     "own_exit": ("throw(OwnExit(0))", 2, "raised OwnExit"),
@@ -161,7 +161,7 @@ def environment():
 
 
 def ended(folder, names):
-    """Name -> exit code, and what was said."""
+    """Return exit codes and messages by name."""
     texts = [
         f"def {name}(database, num_samples, seed):\n    {HOSTILE[name][0]}\n"
         "    return noisy(database, num_samples, seed)\n"
@@ -214,7 +214,7 @@ main()
 
 @pytest.mark.parametrize("start", [("-m", "dpjax"), ("-c", THREADED)])
 def test_the_end_of_the_supervisor_is_that_of_the_audit(tmp_path, start):
-    """Both where it is forked and where it is a fresh interpreter."""
+    """Both for a forked process and for a new interpreter."""
     (tmp_path / "slow.py").write_text(SLOW)
     audit = ("audit", "--host", "slow.py:slow", "--one-by-one", "--pairs", "[[0, 1]]")
     begun = tmp_path / "begun"
@@ -228,7 +228,7 @@ def test_the_end_of_the_supervisor_is_that_of_the_audit(tmp_path, start):
         assert worker != process.pid
         process.kill()
         killed = time.monotonic()
-        # Closed only when the worker, which has it too, is gone.
+        # It closes only when the worker, which has it too, is gone.
         assert process.stderr is not None and b"Traceback" not in process.stderr.read()
         assert time.monotonic() - killed < 20
 
@@ -237,7 +237,7 @@ def test_the_end_of_the_supervisor_is_that_of_the_audit(tmp_path, start):
     ("function", "code"), [("leaves_with_0", 2), pytest.param("forks", 1, marks=pytest.mark.slow)]
 )
 def test_in_a_fresh_interpreter(tmp_path, function, code):
-    """Where a process has threads, as where the system has no fork."""
+    """For a process with threads, as on systems without fork."""
     text = f"def f(database, num_samples, seed):\n    {HOSTILE[function][0]}\n"
     (tmp_path / "hostile.py").write_text(
         f"{COMMON}{text}    return noisy(database, num_samples, seed)"
@@ -269,7 +269,7 @@ with _stop.handled(lambda number, frame: came.append(number)):
 
 
 def test_a_signal_to_both_processes_counts_once():
-    """Of each signal as many as came to the one of the two that more came to."""
+    """A signal counts as often as it reached the process that it reached more often."""
     done = subprocess.run(
         [sys.executable, "-c", COUNTING], env=environment(), capture_output=True, text=True
     )
@@ -283,7 +283,7 @@ def test_help_is_not_supervised():
 
 
 def test_answers(capsys):
-    """Every message but the whole one is none; a signal that was relayed explains its own end."""
+    """Only a complete message counts; a relayed signal explains its own end."""
     nonce = bytes(range(16))
     for heard, ended, came, code in (
         (nonce + b"\0", 0, [], 0),

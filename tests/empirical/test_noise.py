@@ -175,7 +175,7 @@ def test_log_ratio_bound_of_the_tapered_inverse():
 
 
 def released_density(calibration, sample, kernel, width):
-    """Return the log density of (sample smoothed by the kernel) + noise on a grid, by brute force."""
+    """Return the log density of a smoothed sample plus noise on a grid, by brute force."""
     noise = calibration.noise
     reach = 12 * max(calibration.scale, width)
     y = np.linspace(-4 * reach, 4 * reach, 6_001)

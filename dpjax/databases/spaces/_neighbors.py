@@ -185,7 +185,7 @@ class Neighbors:
         return Proposed(database, neighbor, label)
 
     def _identity(self, database: Any) -> Any:
-        """Return a key that tells databases apart, including -0.0 from 0.0."""
+        """Return a key that distinguishes databases, and -0.0 from 0.0."""
         records = self._form.records(database) if self.relation.of_records else _entries(database)
         return tuple(map(key_of, records))
 
