@@ -17,11 +17,11 @@ from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Method, Sequential, pairs_to_audit
 from dpjax.methods._signposts import signposted
 from dpjax.notions import Epsilon, Notion, Terms
-from dpjax.results import AuditResult, build
+from dpjax.results import AuditResult, build, finding_of_repeats
 from dpjax.results._subjects import subject_from_plain
 from dpjax.results.provenance import DECISIVE, key_of, versions
 from dpjax.results.recipes import notion_from_plain, options_from_plain
-from dpjax.sources import ONE_RUN, AnyPairs, Source, Trust, as_source
+from dpjax.sources import ONE_RUN, AnyPairs, Repeats, Source, Trust, as_source
 
 _RECIPE: JsonObject = {
     "method": dict,
@@ -118,10 +118,13 @@ def _audited(
     if reason := source.refuses(method.name) or method.accepts(source):
         raise BadType(reason)
     with contained(source.name):
-        pairs, searched = pairs_to_audit(source, pairs, terms)
-        timed = source.with_time_used(time.perf_counter() - start) if searched else source
-        finding = method.run(timed, pairs, terms, ONE_RUN).finding(0)
-    finding = replace(finding, notes=[*finding.notes, *searched])
+        try:
+            pairs, searched = pairs_to_audit(source, pairs, terms)
+            timed = source.with_time_used(time.perf_counter() - start) if searched else source
+            finding = method.run(timed, pairs, terms, ONE_RUN).finding(0)
+            finding = replace(finding, notes=[*finding.notes, *searched])
+        except Repeats as found:
+            finding = finding_of_repeats(found, terms)
     return build(finding, source, method, terms, time.perf_counter() - start)
 
 

@@ -11,6 +11,7 @@ from dpjax.sources._on_host import OnHost as OnHost
 from dpjax.sources._one_run import OneRun as OneRun
 from dpjax.sources._pairs import AnyPairs as AnyPairs
 from dpjax.sources._recorded import Recorded as Recorded
+from dpjax.sources._repeats import Repeats as Repeats
 from dpjax.sources._rounds import Rounds as Rounds
 from dpjax.sources._rounds import rounds_of as rounds_of
 from dpjax.sources._rounds import rounds_within as rounds_within

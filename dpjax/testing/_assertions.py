@@ -10,7 +10,7 @@ from dpjax.core import validate
 from dpjax.core.types import JsonObject
 from dpjax.methods._signposts import refuse_misplaced
 from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
-from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
+from dpjax.results import DOUBTFUL, NOT_RANDOM, REFUTING, AuditResult
 from dpjax.sources import as_source
 from dpjax.testing import _session
 from dpjax.testing._replay import replay_lines, running_test
@@ -98,7 +98,7 @@ def assert_private(
     refuse_misplaced("assert_private", options, Options.__annotations__)
     asked = _asked(subject, epsilon, pairs, options)
     result = _audit(asked)
-    if result.verdict == VIOLATED:
+    if result.verdict in REFUTING:
         raise AssertionError(_violation(result, asked))
     if result.verdict == DOUBTFUL:
         raise AssertionError(_doubtful(result, asked))
@@ -133,7 +133,7 @@ def assert_not_private(
     result = _audit(asked)
     if result.verdict == DOUBTFUL:
         raise AssertionError(_doubtful(result, asked))
-    if result.verdict != VIOLATED:
+    if result.verdict not in REFUTING:
         raise AssertionError(
             f"{result.mechanism} was not shown to violate {_said(result)}: with confidence "
             f"{_sure(result)}, {result.notion.quantity} is at least {result.lower_bound:.4f}.\n"
@@ -192,6 +192,10 @@ def _audit(asked: Asked) -> AuditResult:
 
 
 def _violation(result: AuditResult, asked: Asked) -> str:
+    if result.verdict == NOT_RANDOM:
+        return f"{result.mechanism} is not private. {result.sentence}\n" + (
+            f"  claim        {_said(result)}\n{_witness(result)}{_replay(result, asked)}"
+        )
     if asked.notion.takes_delta:
         delta, said = result.delta, result.claim
         level = f"({said:g}, {delta:g})" if delta else f"{said:g}"
