@@ -33,7 +33,8 @@ def test_a_call_that_hangs_is_an_outcome(function, workers):
     """All calls at one database hang, and each is ended after a hundredth of a second."""
     subject = HostMechanism(function, batched=False, timeout=0.01, workers=workers)
     result = dpjax.audit(subject, [(0, 1)], method=FEW, claim=0.1, confidence=0.9)
-    assert result.verdict == "violated"
+    # All outputs at each database are the same.
+    assert result.verdict == "not random" and result.lower_bound > 0.1
     assert "error: timeout" in result.witness.event or "number" in result.witness.event
     first, second = result.evidence.trials
     assert result.witness.event_counts in ((first, 0), (0, second))

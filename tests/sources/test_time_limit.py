@@ -9,7 +9,7 @@ import pytest
 
 import dpjax
 from dpjax import CommandMechanism, Events, HostMechanism
-from dpjax.sources import _on_host, _time_limit
+from dpjax.sources import _on_host, _time_limit, _watched
 
 PAIR = [(0.0, 1.0)]
 
@@ -20,6 +20,7 @@ def clock(monkeypatch):
     now = SimpleNamespace(seconds=0.0)
     fake = SimpleNamespace(perf_counter=lambda: now.seconds)
     monkeypatch.setattr(_on_host, "time", fake)
+    monkeypatch.setattr(_watched, "time", fake)
     monkeypatch.setattr(_time_limit, "time", fake)
     return now
 
