@@ -1,9 +1,9 @@
 """Search of a family of mechanisms: members and pairs are candidates of one search."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -100,9 +100,11 @@ class _Together(OnHost):
 
     Attributes:
         made: The members; those that a search adds are drawn from too.
+        used: Seconds of each member's time limit that are gone.
     """
 
     made: list[Member] = field(repr=False)
+    used: float = 0.0
     time_limit: float | None = None
 
     @property
@@ -114,6 +116,10 @@ class _Together(OnHost):
         if name.startswith("__") or name == "made":
             raise AttributeError(name)
         return getattr(self.made[0], name)
+
+    def with_time_used(self, seconds: float) -> Self:
+        """See `Source`; the limits are those of the members."""
+        return replace(self, used=self.used + seconds)
 
     def encoder(self) -> Encoder:
         """That of the first member."""
@@ -127,8 +133,8 @@ class _Together(OnHost):
 
             def draw(placed: Placed, *given: Any) -> Iterator[Any]:
                 if placed.member not in draws:
-                    opened: AbstractContextManager[Draw] = self.made[placed.member].drawing()
-                    draws[placed.member] = stack.enter_context(opened)
+                    member = self.made[placed.member].with_time_used(self.used)
+                    draws[placed.member] = stack.enter_context(member.drawing())
                 return draws[placed.member](placed.database, *given)
 
             yield draw

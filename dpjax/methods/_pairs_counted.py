@@ -140,6 +140,7 @@ def search_counted(
     """
     space = pairs if isinstance(pairs, Space) else None
     alive = _proposed(pairs)
+    began = time.perf_counter()
     asked = asked or (lambda pair: (terms.notion, 0.0))
     rungs = ladder.rungs(len(alive))
     spent, total = 0, sum(2 * size * draws for size, draws in rungs)
@@ -147,7 +148,9 @@ def search_counted(
     for number, (size, draws) in enumerate(rungs):
         if number:
             alive = _next(alive, ranked, ladder, space, (number, size))
-        rung = _Rung(source, alive, draws, terms, region, random.fold_in(root, number), asked)
+        rung = _Rung(
+            source, alive, draws, terms, region, random.fold_in(root, number), asked, began
+        )
         if ladder.seconds is None:
             ranked = rung.ranked(None)
         else:
@@ -215,6 +218,7 @@ class _Rung:
         region: Outputs that events may hold, or None.
         key: Typed key of this rung alone.
         asked: What each pair is about.
+        began: Time of the clock at which the search began.
     """
 
     source: Source
@@ -224,6 +228,7 @@ class _Rung:
     region: Any
     key: Array
     asked: Asked
+    began: float
 
     def ranked(self, seconds: float | None, whole: float = 0.0) -> _Ranked:
         """The bounds to be expected of the pairs.
@@ -280,7 +285,9 @@ class _Rung:
             replace(self.terms.layout, progress=None),
             seconds=each,
         )
-        with self.source.opened(AnyPairs(sides, tuple(p.label for p in pairs)), request) as opened:
+        # Calls of the whole audit have one end.
+        source = self.source.with_time_used(time.perf_counter() - self.began)
+        with source.opened(AnyPairs(sides, tuple(p.label for p in pairs)), request) as opened:
             return opened.search()
 
 

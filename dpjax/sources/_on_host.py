@@ -133,7 +133,8 @@ class _OpenedOnHost:
         if self._source.time_limit is not None and self._request.seconds is None:
             self._pace = Pace(self._source, self._draw)
             total = 2 * (rounds.searched(len(pairs)) + rounds.num_confirm)
-            self._pace.measure(pairs.sides[0][0], self._stream.words(0, 0, MEASURE), total)
+            databases = [side[pair] for pair in range(len(pairs)) for side in pairs.sides]
+            self._pace.measure(databases, self._stream.words(0, 0, MEASURE), total)
         quota = self._plan(len(pairs), rounds.num_samples, rounds.num_kept * rounds.num_again)
         found = [
             self._count([self._stream.batches(pair, side, SEARCH, quota) for side in (0, 1)])
