@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from dpjax.results import AuditResult as AuditResult
     from dpjax.results import Witness as Witness
     from dpjax.sources import CommandMechanism as CommandMechanism
+    from dpjax.sources import Family as Family
     from dpjax.sources import HostMechanism as HostMechanism
     from dpjax.sources import LibraryMechanism as LibraryMechanism
     from dpjax.sources import OneRun as OneRun
@@ -117,6 +118,7 @@ else:
             "dpjax.results": ["AuditResult", "Witness"],
             "dpjax.sources": [
                 "CommandMechanism",
+                "Family",
                 "HostMechanism",
                 "LibraryMechanism",
                 "OneRun",

@@ -1,7 +1,7 @@
 """The front door: one audit of a source, by a method, for a notion of privacy."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,14 @@ from dpjax.core.floats import own_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Pairs
-from dpjax.methods import METHODS, Method, Sequential, pairs_to_audit
+from dpjax.methods import METHODS, Method, Sequential, pairs_to_audit, settled
 from dpjax.methods._signposts import signposted
 from dpjax.notions import Epsilon, Notion, Terms
-from dpjax.results import AuditResult, build
+from dpjax.results import AuditResult, build, finding_of_repeats
 from dpjax.results._subjects import subject_from_plain
 from dpjax.results.provenance import DECISIVE, key_of, versions
 from dpjax.results.recipes import notion_from_plain, options_from_plain
-from dpjax.sources import ONE_RUN, AnyPairs, Source, Trust, as_source
+from dpjax.sources import ONE_RUN, AnyPairs, Repeats, Source, Trust, as_source
 
 _RECIPE: JsonObject = {
     "method": dict,
@@ -55,7 +55,8 @@ def audit(
             (key, database) -> output that draws one output, a `dpjax.HostMechanism`, a
             `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, `dpjax.OneRun`, the scores of
             canaries in a single run; or a measurement of OpenDP or a mechanism of diffprivlib,
-            which state their claim and their neighbours themselves (`dpjax.LibraryMechanism`).
+            which state their claim and their neighbours themselves (`dpjax.LibraryMechanism`); or a
+            `dpjax.Family` of such, which is searched for its worst member first.
         pairs: `dpjax.Pairs` or a list of (database, neighbor); or `dpjax.neighbors(...)`, a space
             that is searched for its best three pairs first. If None, a built-in mechanism's
             standard pairs, or what an object of a library states. Recorded outputs have none.
@@ -102,15 +103,25 @@ def audit(
         )
     with contained("what is audited"):
         source = as_source(subject)
+        before = Terms(notion or Epsilon(), None, confidence, num_claims, key, execution, distance)
+        found = settled(source, pairs, (notion, claim), before)
+    source = found.source
+    if found.notes:
+        source = source.with_time_used(time.perf_counter() - start)
     if notion is None:
         stated = source.stated or (Epsilon(), None)
         notion, claim = stated[0], stated[1] if claim is None else claim
-    terms = Terms(notion, claim, confidence, num_claims, key, execution, distance)
-    return _audited(source, pairs, method, terms, start)
+    terms = replace(before, notion=notion, claim=claim)
+    return _audited(source, found.pairs, method, terms, start, found.notes)
 
 
 def _audited(
-    source: Source, pairs: object, method: Method | None, terms: Terms, start: float
+    source: Source,
+    pairs: object,
+    method: Method | None,
+    terms: Terms,
+    start: float,
+    notes: Sequence[str] = (),
 ) -> AuditResult:
     # Validate the key before drawing.
     _ = terms.root
@@ -118,10 +129,14 @@ def _audited(
     if reason := source.refuses(method.name) or method.accepts(source):
         raise BadType(reason)
     with contained(source.name):
-        pairs, searched = pairs_to_audit(source, pairs, terms)
-        timed = source.with_time_used(time.perf_counter() - start) if searched else source
-        finding = method.run(timed, pairs, terms, ONE_RUN).finding(0)
-    finding = replace(finding, notes=[*finding.notes, *searched])
+        try:
+            pairs, searched = pairs_to_audit(source, pairs, terms)
+            timed = source.with_time_used(time.perf_counter() - start) if searched else source
+            finding = method.run(timed, pairs, terms, ONE_RUN).finding(0)
+            finding = replace(finding, notes=[*finding.notes, *searched])
+        except Repeats as found:
+            finding = finding_of_repeats(found, terms)
+    finding = replace(finding, notes=[*finding.notes, *notes])
     return build(finding, source, method, terms, time.perf_counter() - start)
 
 

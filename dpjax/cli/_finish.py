@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _COLORS = {
     "violated": "bold red",
+    "not random": "bold red",
     "assumption refuted": "bold yellow",
     "doubtful": "bold yellow",
 }
@@ -79,7 +80,7 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
         place: Place of the audited code or file, if known.
     """
     from dpjax.core.files import write_whole
-    from dpjax.results import NO_CLAIM, NOT_REFUTED, VIOLATED
+    from dpjax.results import NO_CLAIM, NOT_REFUTED, REFUTING
 
     def show() -> None:
         if as_json:
@@ -107,7 +108,9 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
         else:
             if isinstance(target, Path):
                 say_written(target)
-    return {VIOLATED: 1, NOT_REFUTED: 0, NO_CLAIM: 0}.get(result.verdict, 2)
+    if result.verdict in REFUTING:
+        return 1
+    return {NOT_REFUTED: 0, NO_CLAIM: 0}.get(result.verdict, 2)
 
 
 def _print(result: "AuditResult") -> None:

@@ -59,9 +59,9 @@ def junit(result: "AuditResult") -> str:
     Args:
         result: Result of an audit.
     """
-    from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, VIOLATED
+    from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING
 
-    kind = {VIOLATED: "failure", DOUBTFUL: "error", ASSUMPTION_REFUTED: "error"}
+    kind = {DOUBTFUL: "error", ASSUMPTION_REFUTED: "error", **dict.fromkeys(REFUTING, "failure")}
     found = kind.get(result.verdict)
     seconds = f"{result.seconds:.3f}"
     counts = {"tests": 1, "failures": found == "failure", "errors": found == "error", "skipped": 0}
@@ -92,9 +92,9 @@ def sarif(result: "AuditResult", place: Place | None) -> str:
         result: Result of an audit.
         place: Place of the audited code or file, if known.
     """
-    from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, VIOLATED
+    from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING
 
-    level = {VIOLATED: "error", DOUBTFUL: "warning", ASSUMPTION_REFUTED: "warning"}
+    level = {DOUBTFUL: "warning", ASSUMPTION_REFUTED: "warning", **dict.fromkeys(REFUTING, "error")}
     found = []
     if result.verdict in level:
         what = f"{result.mechanism}\n{result.level}".encode("utf-8", "backslashreplace")

@@ -42,13 +42,21 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
         return _built_in(written), pairs
     if source == "function":
         return _function(written, pairs), pairs
-    from dpjax.sources import SOURCES
+    from dpjax.sources import SOURCES, Family
 
     named, kind = written[source], DECLARED_SOURCES[source]
     if {"function", "subject"} & {*kind.required}:
         named = function_of(named, f"--{source}")
+    values = declared_values(kind, written)
+    if source == "object" and isinstance(named, Family):
+        if values:
+            raise ValueError(
+                f"--{next(iter(values)).replace('_', '-')} is an option of each member of a "
+                "family: give it in the function that makes them."
+            )
+        return named, pairs
     make: Value = SOURCES[source]
-    return make(named, **declared_values(kind, written)), pairs
+    return make(named, **values), pairs
 
 
 def _built_in(written: Given) -> "Mechanism":

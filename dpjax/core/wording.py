@@ -30,6 +30,7 @@ CONTINUOUS = term("discrete=False")
 ON_HOST = term("dpjax.HostMechanism", "--host")
 ONE_BY_ONE = term("batched=False")
 NO_WORKERS = term("workers=0", "--workers 0")
+NO_RESTART = term("restart=False", "no --restart")
 OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
 # Alternatives that several messages suggest.
 
@@ -95,6 +96,23 @@ def printed_row(name: str, text: str, *, padded: bool = True) -> str:
 
 class Doubt(Sentence):
     """A note that outputs may not be independent draws, on which every bound rests."""
+
+
+class Unvaried(Sentence):
+    """A note that no output varied at either database of a pair.
+
+    Args:
+        marked: The text.
+        pair: Label of the pair.
+    """
+
+    pair: str
+
+    def __new__(cls, marked: str, pair: str = "") -> Self:
+        """Make the note."""
+        note = super().__new__(cls, marked)
+        note.pair = pair
+        return note
 
 
 def _about(text: str) -> Sentence:

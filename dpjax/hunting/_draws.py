@@ -5,9 +5,9 @@ import json
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
@@ -22,6 +22,18 @@ _ONE_CALL = 30.0
 
 Draw = Callable[[Any], Any]
 """Database -> one output."""
+
+
+class Draws(NamedTuple):
+    """Outputs of a case, drawn or read from a record in the same order.
+
+    Attributes:
+        draw: From the process of the audit.
+        restarted: The same of a process that is started for it.
+    """
+
+    draw: Draw
+    restarted: Callable[[], AbstractContextManager[Draw]]
 
 
 class Server:
@@ -91,30 +103,44 @@ def serving(case: Case, environment: Environment) -> Iterator[Server]:
 
 
 @contextmanager
-def recording(path: Path, head: JsonObject, server: Server) -> Iterator[Draw]:
-    """A server whose draws are written, whole or not at all.
+def recording(
+    path: Path,
+    head: JsonObject,
+    server: Server,
+    another: Callable[[], AbstractContextManager[Server]],
+) -> Iterator[Draws]:
+    """Draws that are written, whole or not at all.
 
     Args:
         path: Of the record.
         head: What the draws are of.
         server: That draws.
+        another: Starts a server of a process of its own.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     with gzip.open(part, "wt") as file:
         file.write(json.dumps(_plain(head)) + "\n")
 
-        def draw(database: Any) -> Any:
-            line = server.answer(_plain(database))
-            file.write(line)
-            return _output(line)
+        def by(process: Server) -> Draw:
+            def draw(database: Any) -> Any:
+                line = process.answer(_plain(database))
+                file.write(line)
+                return _output(line)
 
-        yield draw
+            return draw
+
+        @contextmanager
+        def restarted() -> Iterator[Draw]:
+            with another() as process:
+                yield by(process)
+
+        yield Draws(by(server), restarted)
     part.replace(path)
 
 
 @contextmanager
-def recorded(path: Path) -> Iterator[tuple[JsonObject, Draw]]:
+def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
     """The head of a record, and its draws in their order.
 
     Raises:
@@ -129,7 +155,7 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draw]]:
                 raise KeyboardInterrupt(f"the record {path.name} ends before the audit does")
             return _output(line)
 
-        yield head, draw
+        yield head, Draws(draw, lambda: nullcontext(draw))
 
 
 def _plain(value: Any) -> Any:

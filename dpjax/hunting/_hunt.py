@@ -12,15 +12,19 @@ from dpjax.core.errors import text_of
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
 from dpjax.hunting._case import Case
-from dpjax.hunting._draws import Draw, Server, recorded, recording, serving
+from dpjax.hunting._draws import Draws, Server, recorded, recording, serving
 from dpjax.hunting._environment import Environment
 from dpjax.methods import Events, pairs_to_audit
 from dpjax.notions import Epsilon, Terms
 from dpjax.results import AuditResult
 from dpjax.sources import AnyPairs, HostMechanism
+from dpjax.sources._watched import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
 """Share of the time, and draws, that measure the pace of the pair that was found."""
+
+_RESTARTED, _MOST_RESTARTED = 5, 100
+"""Draws a side of the audit, over those of a process that is started again; the most of these."""
 
 _RECORD = ".jsonl.gz"
 """End of the name of a record."""
@@ -51,12 +55,13 @@ class Caught:
     def row(self) -> JsonObject:
         """What a table shows."""
         found = self.result
+        bounded = found is not None and found.witness is not None and found.witness.event_counts
         return {
             "release": self.spec,
             "case": self.case.title,
             "claim": self.case.claim,
             "delta": self.case.delta,
-            "bound": None if found is None else found.lower_bound,
+            "bound": found.lower_bound if found is not None and bounded else None,
             "verdict": self.failure if found is None else found.verdict,
             "pair": "" if found is None or found.witness is None else found.witness.pair,
             "seconds": self.seconds,
@@ -135,9 +140,14 @@ def _drawn(
         server(sides[0])
         pace = max(_pace(server, side, _PROBE * seconds / len(sides)) for side in sides)
         draws = min(max(int(_AUDITED * seconds / (2 * pace)), _LEAST * len(pairs)), case.draws)
-        head = {"database": pairs.database, "neighbor": pairs.neighbor, "labels": pairs.labels}
-        with recording(path, {**head, "draws": draws}, server) as draw:
-            return _audit(case, draw, pairs, draws, confidence, key)
+        head: JsonObject = {
+            "database": pairs.database,
+            "neighbor": pairs.neighbor,
+            "labels": pairs.labels,
+        }
+        head |= {"draws": draws, "restarts": min(draws // _RESTARTED, _MOST_RESTARTED)}
+        with recording(path, head, server, partial(serving, case, environment)) as drawing:
+            return _audit(case, drawing, pairs, head, confidence, key)
 
 
 def _pace(server: Server, database: Any, seconds: float) -> float:
@@ -150,18 +160,47 @@ def _pace(server: Server, database: Any, seconds: float) -> float:
 
 
 def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResult:
-    with recorded(path) as (head, draw):
+    with recorded(path) as (head, drawing):
         pairs = AnyPairs((head["database"], head["neighbor"]), tuple(head["labels"]))
-        return _audit(case, draw, pairs, int(head["draws"]), confidence, key)
+        return _audit(case, drawing, pairs, head, confidence, key)
+
+
+@dataclass(frozen=True)
+class _Released(HostMechanism):
+    """A case in a release, which may be started again.
+
+    Attributes:
+        served: Its draws.
+        restarts: Outputs of a new process at each database; 0 for none.
+    """
+
+    served: Draws | None = None
+    restarts: int = 0
+
+    def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
+        """See `OnHost`: two new processes of the release."""
+        if self.served is None or not self.restarts:
+            return None
+        runs = []
+        for _ in range(2):
+            with self.served.restarted() as draw:
+                runs.append([[draw(side) for _ in range(self.restarts)] for side in sides])
+        return "processes", runs
 
 
 def _audit(
-    case: Case, draw: Draw, pairs: AnyPairs, draws: int, confidence: float, key: int
+    case: Case, drawing: Draws, pairs: AnyPairs, head: JsonObject, confidence: float, key: int
 ) -> AuditResult:
     return audit(
-        HostMechanism(draw, batched=False, bits=case.bits),
+        _Released(
+            drawing.draw,
+            batched=False,
+            bits=case.bits,
+            served=drawing,
+            restarts=int(head.get("restarts", 0)),
+        ),
         pairs,
-        method=Events(num_draws=draws),
+        method=Events(num_draws=int(head["draws"])),
         notion=Epsilon(case.delta),
         claim=case.claim,
         confidence=confidence,

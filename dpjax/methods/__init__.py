@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.methods._events import Events as Events
+from dpjax.methods._families import settled as settled
 from dpjax.methods._guesses import Guesses as Guesses
 from dpjax.methods._pairs import FoundPairs as FoundPairs
 from dpjax.methods._pairs import pairs_to_audit as pairs_to_audit

@@ -33,7 +33,7 @@ _BUDGET = 1_000_000
 """Default budget of a JAX mechanism, in draws."""
 
 _CONFIDENCE = 0.999
-_TIME_SHARE = 0.35
+TIME_SHARE = 0.35
 """Share of a source's time limit that the search of pairs may take."""
 
 
@@ -175,7 +175,7 @@ def pairs_to_audit(source: Source, pairs: Any, terms: Terms) -> tuple[Any, list[
         return pairs, []
     root = random.fold_in(terms.root, random.stable_hash(_BEFORE))
     limit = getattr(source, "time_limit", None)
-    ladder = Ladder(None, None if limit is None else _TIME_SHARE * limit, keep=4, factor=4)
+    ladder = Ladder(None, None if limit is None else TIME_SHARE * limit, keep=4, factor=4)
     if source.sampler is not None:
         found = search_pairs(source, [*pairs], key=root, execution=terms.layout)
     else:

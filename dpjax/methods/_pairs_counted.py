@@ -7,6 +7,7 @@ audited with fresh ones.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,10 +18,9 @@ from numpy.typing import NDArray
 
 from dpjax.core import random
 from dpjax.core.wording import BadValue
-from dpjax.databases import Neighbors
-from dpjax.databases.spaces import Proposed
+from dpjax.databases.spaces import Proposed, Space
 from dpjax.methods._candidates import promised
-from dpjax.notions import Terms
+from dpjax.notions import Notion, Terms
 from dpjax.partitions import Budget, Search
 from dpjax.sources import AnyPairs, Request, Rounds, Source
 
@@ -110,8 +110,18 @@ class _Ranked(NamedTuple):
         return [place for place in order if self.scores[place] > -np.inf] or [0]
 
 
+Asked = Callable[[Proposed], tuple[Notion, float]]
+"""Pair -> the notion that bounds it, and the level that the bound should exceed."""
+
+
 def search_counted(
-    source: Source, pairs: Any, ladder: Ladder, terms: Terms, region: Any, root: Array
+    source: Source,
+    pairs: Any,
+    ladder: Ladder,
+    terms: Terms,
+    region: Any,
+    root: Array,
+    asked: Asked | None = None,
 ) -> tuple[list[Proposed], list[float], list[tuple[int, int]]]:
     """The pairs with the largest bound to be expected.
 
@@ -122,19 +132,25 @@ def search_counted(
         terms: Of the audit that follows.
         region: Outputs that events may hold, or None.
         root: Typed key of all rungs.
+        asked: What each pair is about, where that differs; the notion of the terms, and 0, if None.
 
     Returns:
-        The best pairs, best first; their expected bounds; (pairs, draws a side) of every rung.
+        The best pairs, best first; their expected bounds above the level; (pairs, draws a side) of
+        every rung.
     """
-    space = pairs if isinstance(pairs, Neighbors) else None
+    space = pairs if isinstance(pairs, Space) else None
     alive = _proposed(pairs)
+    began = time.perf_counter()
+    asked = asked or (lambda pair: (terms.notion, 0.0))
     rungs = ladder.rungs(len(alive))
     spent, total = 0, sum(2 * size * draws for size, draws in rungs)
     tell, done, ranked = terms.layout.progress, [], _Ranked(np.zeros(0), np.zeros(0), 0)
     for number, (size, draws) in enumerate(rungs):
         if number:
             alive = _next(alive, ranked, ladder, space, (number, size))
-        rung = _Rung(source, alive, draws, terms, region, random.fold_in(root, number))
+        rung = _Rung(
+            source, alive, draws, terms, region, random.fold_in(root, number), asked, began
+        )
         if ladder.seconds is None:
             ranked = rung.ranked(None)
         else:
@@ -156,7 +172,7 @@ def search_counted(
 
 
 def _proposed(pairs: Any) -> list[Proposed]:
-    if isinstance(pairs, Neighbors):
+    if isinstance(pairs, Space):
         return pairs.proposed()
     stacked = AnyPairs.of(pairs)
     return [Proposed(*row) for row in zip(*stacked.sides, stacked.labels, strict=True)]
@@ -166,7 +182,7 @@ def _next(
     alive: list[Proposed],
     ranked: _Ranked,
     ladder: Ladder,
-    space: Neighbors | None,
+    space: Space | None,
     rung: tuple[int, int],
 ) -> list[Proposed]:
     """The pairs that are kept, best first, the smallest ones, and variations of the best."""
@@ -201,6 +217,8 @@ class _Rung:
         terms: Of the audit that follows.
         region: Outputs that events may hold, or None.
         key: Typed key of this rung alone.
+        asked: What each pair is about.
+        began: Time of the clock at which the search began.
     """
 
     source: Source
@@ -209,6 +227,8 @@ class _Rung:
     terms: Terms
     region: Any
     key: Array
+    asked: Asked
+    began: float
 
     def ranked(self, seconds: float | None, whole: float = 0.0) -> _Ranked:
         """The bounds to be expected of the pairs.
@@ -222,7 +242,7 @@ class _Rung:
         count = len(self.alive)
         if seconds is None:
             searches = self._searches(range(count), None)
-            scores = self._promised(searches, _PLANNED)
+            scores = self._promised(range(count), searches, _PLANNED)
             return _Ranked(scores, np.zeros(count), _drawn(searches))
         scores, paces, total = np.full(count, -np.inf), np.zeros(count), 0
         # Workers are started for every part.
@@ -242,13 +262,16 @@ class _Rung:
             # As many draws as a slow pair could be confirmed with, after as many that search.
             planned = min(int(_AUDIT_SHARE * whole / (4 * pace)), _PLANNED)
             if planned >= _LEAST_PLANNED:
-                scores[part.start : part.stop] = self._promised(searches, planned)
+                scores[part.start : part.stop] = self._promised(part, searches, planned)
         return _Ranked(scores, paces, total)
 
-    def _promised(self, searches: list[Search], planned: int) -> NDArray[np.float64]:
+    def _promised(self, part: range, searches: list[Search], planned: int) -> NDArray[np.float64]:
         budget = Budget(planned, self.terms.own_confidence, len(self.alive))
-        notion = self.terms.notion
-        return np.array([float(notion.promise(search.at(0), budget)) for search in searches])
+        scores = []
+        for place, search in zip(part, searches, strict=True):
+            notion, level = self.asked(self.alive[place])
+            scores.append(float(notion.promise(search.at(0), budget)) - level)
+        return np.array(scores)
 
     def _searches(self, part: range, each: float | None) -> list[Search]:
         """Counts of some pairs, with so many seconds for each side of each."""
@@ -262,7 +285,9 @@ class _Rung:
             replace(self.terms.layout, progress=None),
             seconds=each,
         )
-        with self.source.opened(AnyPairs(sides, tuple(p.label for p in pairs)), request) as opened:
+        # Calls of the whole audit have one end.
+        source = self.source.with_time_used(time.perf_counter() - self.began)
+        with source.opened(AnyPairs(sides, tuple(p.label for p in pairs)), request) as opened:
             return opened.search()
 
 

@@ -21,6 +21,7 @@ from dpjax.notions._levels import TotalVariation as TotalVariation
 from dpjax.notions._levels import Zcdp as Zcdp
 from dpjax.notions._local import LocalSums as LocalSums
 from dpjax.notions._notion import Notion as Notion
+from dpjax.notions._repeats import RepeatedRuns as RepeatedRuns
 from dpjax.notions._statement import Statement as Statement
 from dpjax.notions._statement import smallest_error as smallest_error
 from dpjax.notions._terms import Terms as Terms

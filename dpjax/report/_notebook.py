@@ -2,7 +2,12 @@
 
 from dpjax.core.notebook import html_rows, html_text
 
-_TONES = {"violated": "#c4362b", "assumption refuted": "#b86a00", "doubtful": "#b86a00"}
+_TONES = {
+    "violated": "#c4362b",
+    "not random": "#c4362b",
+    "assumption refuted": "#b86a00",
+    "doubtful": "#b86a00",
+}
 """Edge colors by verdict; other verdicts use the text color."""
 
 

@@ -61,8 +61,8 @@ class Verdict(NamedTuple):
     """The opening statement of a page.
 
     Attributes:
-        kind: "violated", "not refuted", "no claim", "assumption refuted", "doubtful" or
-            "estimate"; determines shape and color.
+        kind: "violated", "not random", "not refuted", "no claim", "assumption refuted", "doubtful"
+            or "estimate"; determines shape and color.
         headline: The verdict in a few words.
         sentence: The verdict in full.
     """

@@ -6,11 +6,12 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import Doubt, Sentence, term
+from dpjax.core.wording import Doubt, Sentence, Unvaried, term
 from dpjax.notions import Evidence, Statement, Terms
 from dpjax.results._parts import (
     DOUBTFUL,
     NO_CLAIM,
+    NOT_RANDOM,
     NOT_REFUTED,
     VIOLATED,
     Conclusion,
@@ -71,9 +72,10 @@ def build(
         seconds: Wall time.
     """
     doubts = tuple(note for note in finding.notes if isinstance(note, Doubt))
+    statement, notes = _unvaried(finding)
     on_device = finding.evidence.settings.get("generator") == "threefry2x32"
     return AuditResult(
-        statement=_doubted(finding.statement) if doubts else finding.statement,
+        statement=_doubted(statement) if doubts else statement,
         witness=finding.witness,
         evidence=finding.evidence,
         recipe={
@@ -94,9 +96,25 @@ def build(
             device=device() if on_device else "host",
             seconds=seconds,
         ),
-        notes=tuple(note for note in finding.notes if not isinstance(note, Doubt)),
+        notes=tuple(note for note in notes if not isinstance(note, Doubt)),
         doubts=doubts,
     )
+
+
+def _unvaried(finding: Finding) -> tuple[Conclusion, list[str]]:
+    """The statement and the notes; a claim refuted by outputs that never varied says so.
+
+    Outputs that are equal at each database and keep the claim are no verdict: an honest mechanism
+    may release one output nearly always.
+    """
+    stated, witness = finding.statement, finding.witness
+    for note in finding.notes:
+        of_witness = isinstance(note, Unvaried) and witness and note.pair == witness.pair
+        if of_witness and stated.verdict == VIOLATED:
+            sentence = f"{note} {stated.sentence}"
+            others = [other for other in finding.notes if other is not note]
+            return replace(stated, verdict=NOT_RANDOM, sentence=sentence), others
+    return stated, finding.notes
 
 
 def _doubted(stated: Conclusion) -> Conclusion:

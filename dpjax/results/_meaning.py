@@ -6,6 +6,7 @@ from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
     DOUBTFUL,
     NO_CLAIM,
+    NOT_RANDOM,
     NOT_REFUTED,
     VIOLATED,
     Parts,
@@ -46,6 +47,8 @@ def _promised(result: Parts) -> str:
 def _shown(result: Parts) -> str:
     if result.verdict in (DOUBTFUL, ASSUMPTION_REFUTED):
         return "This audit cannot say how well such a guess does."
+    if result.witness is not None and result.witness.event_counts is None:
+        return "Somebody who ran it once knows the noise of every run like it, and is always right."
     bound = result.lower_bound * result.recipe["distance"]
     # Rounded down, for it is a lower bound.
     least = math.floor(1000 * right_at(bound)) / 10
@@ -58,6 +61,7 @@ def _shown(result: Parts) -> str:
         )
     ends = {
         VIOLATED: ", which breaks the promise.",
+        NOT_RANDOM: ", which breaks the promise.",
         NOT_REFUTED: "; that keeps the promise so far, and does not prove it.",
         NO_CLAIM: ".",
     }
@@ -79,6 +83,7 @@ def _by_event(result: Parts) -> list[str]:
         "in 50 %."
     )
     ends = {
+        NOT_RANDOM: ["The claim does not allow an event that tells the two apart so well."],
         VIOLATED: ["The claim does not allow an event that tells the two apart so well."],
         NOT_REFUTED: ["The claim allows that; whether it allows all other events is not known."],
         NO_CLAIM: [],

@@ -24,6 +24,13 @@ DOUBTFUL = "doubtful"
 """Verdict on outputs that do not look like independent draws; the bound may then be false."""
 
 
+NOT_RANDOM = "not random"
+"""Verdict on outputs that are a function of the data: noise comes again, or there is none."""
+
+REFUTING = (VIOLATED, NOT_RANDOM)
+"""Verdicts by which a claim fails."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Conclusion(Statement):
     """A statement, and what it says of the claim.
@@ -33,7 +40,8 @@ class Conclusion(Statement):
         claim: The level that was claimed, points of the curve that was, or None.
         confidence: Confidence of the bounds of all `num_claims` audits together.
         num_claims: Audits whose bounds hold together.
-        verdict: "violated", "not refuted", "no claim", "assumption refuted" or "doubtful".
+        verdict: "violated", "not random", "not refuted", "no claim", "assumption refuted" or
+            "doubtful".
         sentence: The verdict in words.
     """
 
@@ -252,4 +260,4 @@ class Parts:
     def refuted_at(self) -> str | None:
         """Smallest error probability of a refuted claim, in digits; None if it is not refuted."""
         error = self.smallest_error
-        return f"{error:.2g}" if self.verdict == VIOLATED and error is not None else None
+        return f"{error:.2g}" if self.verdict in REFUTING and error is not None else None

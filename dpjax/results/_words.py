@@ -7,7 +7,9 @@ from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
     DOUBTFUL,
     NO_CLAIM,
+    NOT_RANDOM,
     NOT_REFUTED,
+    REFUTING,
     VIOLATED,
     Conclusion,
     Parts,
@@ -22,6 +24,7 @@ _LARGEST = math.log(1e6)
 
 HEADLINES = {
     VIOLATED: "Violated: the claim is refuted",
+    NOT_RANDOM: "Not random: outputs are a function of the data",
     NOT_REFUTED: "Not refuted, which is no proof",
     NO_CLAIM: "A lower bound; nothing was claimed",
     ASSUMPTION_REFUTED: "The assumption is refuted",
@@ -146,7 +149,7 @@ def _chance(stated: Conclusion) -> str:
     error = (1 - stated.confidence) / stated.num_claims
     if stated.verdict == DOUBTFUL:
         return "How likely chance gives such counts is known for independent draws alone."
-    if stated.verdict == VIOLATED:
+    if stated.verdict in REFUTING:
         error = stated.smallest_error or error
         return (
             "Were the claim true, chance would refute it like this at most once in "

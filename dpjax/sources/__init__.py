@@ -6,11 +6,14 @@ from dpjax.sources._arriving import Chunk as Chunk
 from dpjax.sources._command import CommandMechanism as CommandMechanism
 from dpjax.sources._counting import Tally as Tally
 from dpjax.sources._drawn import Drawn as Drawn
+from dpjax.sources._family import Family as Family
+from dpjax.sources._family import Member as Member
 from dpjax.sources._host import HostMechanism as HostMechanism
 from dpjax.sources._on_host import OnHost as OnHost
 from dpjax.sources._one_run import OneRun as OneRun
 from dpjax.sources._pairs import AnyPairs as AnyPairs
 from dpjax.sources._recorded import Recorded as Recorded
+from dpjax.sources._repeats import Repeats as Repeats
 from dpjax.sources._rounds import Rounds as Rounds
 from dpjax.sources._rounds import rounds_of as rounds_of
 from dpjax.sources._rounds import rounds_within as rounds_within
@@ -36,6 +39,6 @@ def as_source(subject: object) -> Source:
 
 SOURCES = {
     kind.kind: kind
-    for kind in (Drawn, HostMechanism, CommandMechanism, Recorded, OneRun, LibraryMechanism)
+    for kind in (Drawn, HostMechanism, CommandMechanism, Recorded, OneRun, LibraryMechanism, Member)
 }
 """Kind in a recipe -> class of sources."""

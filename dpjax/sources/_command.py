@@ -21,11 +21,12 @@ from dpjax.core.wording import BadType, BadValue
 from dpjax.partitions.missing import Raised
 from dpjax.partitions.outputs import Encoder, check_bits, preview_database
 from dpjax.sources._host import seeds_of_calls
-from dpjax.sources._on_host import Draw, OnHost
+from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._process import Ended, Programs
 from dpjax.sources._schedule import in_order
 from dpjax.sources._source import Trust
+from dpjax.sources._watched import Draw
 from dpjax.sources.readers._entries import as_outputs
 
 

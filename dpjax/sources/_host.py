@@ -5,7 +5,7 @@ import multiprocessing
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent import futures
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -16,16 +16,17 @@ from dpjax.core import validate
 from dpjax.core.errors import name_of_function
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import NO_WORKERS, ONE_BY_ONE, BadType, BadValue, term
+from dpjax.core.wording import NO_RESTART, NO_WORKERS, ONE_BY_ONE, BadType, BadValue, term
 from dpjax.mechanisms.named import imported, path_of
 from dpjax.partitions.outputs import Encoder, check_bits
 from dpjax.sources._calls import draw_batch, seed_argument
 from dpjax.sources._deadline import Deadline
-from dpjax.sources._on_host import Draw, OnHost
+from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._process import end_with_parent
 from dpjax.sources._schedule import in_order, seed_of_batch
 from dpjax.sources._source import Trust
+from dpjax.sources._watched import Draw, Restarted
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,9 @@ class HostMechanism(OnHost):
         timeout: Seconds of one call, after which it is ended; of single outputs that is an outcome
             of its own. Without one, a call that is still running when the time limit is over is an
             error. Code in C that never returns to Python cannot be ended. None for no limit.
+        restart: Whether two new processes draw at the pair that was chosen, too: a seed that is
+            set when a module is imported gives both the same noise, and that is a verdict. The
+            function must then be picklable. It says nothing of a function that is given a seed.
 
     Raises:
         TypeError: The function is not callable, takes other arguments, or cannot be sent to
@@ -91,6 +95,11 @@ class HostMechanism(OnHost):
         "Seconds that one call, or run of a program, may take; more is an outcome.",
         default=None,
     )
+    restart: bool = option(
+        "Draw in two new processes too: the same noise in both is a verdict.",
+        default=False,
+        flag="--restart",
+    )
     kind: ClassVar[str] = "host"
     asked: ClassVar[tuple[str, str]] = (
         "Any Python function (database, num_samples) -> outputs, as FILE.py:NAME or MODULE:NAME.",
@@ -110,8 +119,8 @@ class HostMechanism(OnHost):
             if getattr(self, name) is not None:
                 validate.positive(**{name: getattr(self, name)})
         _check_arguments(self.function, self.name, self.batched)
-        if self.workers:
-            _check_picklable(self.function, self.name)
+        if self.workers or self.restart:
+            _check_picklable(self.function, self.name, self.workers > 0)
 
     @property
     def name(self) -> str:
@@ -137,6 +146,25 @@ class HostMechanism(OnHost):
     def encoder(self) -> Encoder:
         """A new encoder of its outputs."""
         return Encoder(f"the function {self.name}", special=self.special, bits=self.bits)
+
+    def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
+        """See `OnHost`: two new processes, if they are wanted."""
+        if not self.restart:
+            return None
+        deadline = Deadline.of_workers(self.timeout, None)
+        catch = self.special == "outcomes"
+        draw = partial(draw_batch, self.function, self.batched, catch, deadline, None)
+        seed = 0 if self.batched else range(count)
+        context = multiprocessing.get_context("spawn")
+        with ExitStack() as stack:
+            pools = [
+                stack.enter_context(
+                    futures.ProcessPoolExecutor(1, mp_context=context, initializer=end_with_parent)
+                )
+                for _ in range(2)
+            ]
+            tasks = [[pool.submit(draw, side, count, seed) for side in sides] for pool in pools]
+            return "processes", [[[*task.result()] for task in run] for run in tasks]
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
@@ -238,11 +266,14 @@ def _check_arguments(function: Callable[..., Any], name: str, batched: bool) -> 
         ) from None
 
 
-def _check_picklable(function: Callable[..., Any], name: str) -> None:
+def _check_picklable(function: Callable[..., Any], name: str, by_workers: bool) -> None:
     try:
         pickle.dumps(function)
     except Exception as error:
+        what, without = (
+            ("workers need", NO_WORKERS) if by_workers else ("restart needs", NO_RESTART)
+        )
         raise BadType(
-            f"workers need a function that can be pickled, but {name} cannot be ({error}): put it "
-            f"at the top level of a module, or use {NO_WORKERS}."
+            f"{what} a function that can be pickled, but {name} cannot be ({error}): put it "
+            f"at the top level of a module, or use {without}."
         ) from None

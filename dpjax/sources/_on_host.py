@@ -1,10 +1,9 @@
 """Mechanisms of the host as sources: outputs are counted as they come, in flat memory."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from hashlib import blake2b
 from itertools import chain, zip_longest
 from typing import Any, ClassVar
 
@@ -20,13 +19,11 @@ from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._source import Marked, Request, Source, parts_note
 from dpjax.sources._time_limit import Pace, Quota
-from dpjax.sources.streams import CONFIRM, MEASURE, NUM_STAGES, SEARCH, SEARCH_AGAIN
+from dpjax.sources._watched import Draw, Restarted, Watched
+from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
-_BEGINNINGS = (100, 1000)
-"""Lengths of the beginnings of batches that are compared."""
-
-_REPEAT_NATS = 40.0
-"""Nats of a beginning from which on its repetition is not taken for chance (e^-40)."""
+_RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
+"""Outputs of a new run at each database; the fewest that are worth it; share of a time limit."""
 
 _LEAST_TIME = 1e-3
 """Seconds of a time limit that is over: the message then says how long would be needed."""
@@ -35,9 +32,6 @@ _CUT = 1000
 """Outputs that are counted at once where each is a call: an interrupt loses no more than these."""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
-
-Draw = Callable[[Any, range, tuple[int, ...], int | None, Callable[[int], None]], Iterator[Any]]
-"""(database, outputs, seed words, cut, told how many more came) -> batches of raw outputs."""
 
 
 class OnHost(Source):
@@ -63,6 +57,21 @@ class OnHost(Source):
     def encoder(self) -> Encoder:
         """A new encoder of its outputs."""
         raise NotImplementedError
+
+    def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
+        """Outputs of two new runs of a mechanism that draws randomness of its own.
+
+        A run is an object made anew, or a new process. It draws at the database first, and then at
+        its neighbor.
+
+        Args:
+            sides: Databases of a pair.
+            count: Outputs at each database, at most.
+
+        Returns:
+            What a run is, and the raw outputs of both; None where no run can be made anew.
+        """
+        return None
 
     def drawing(self) -> AbstractContextManager[Draw]:
         """Context that gives a `Draw`.
@@ -91,7 +100,10 @@ class _OpenedOnHost:
         self._encoder = source.encoder()
         self.tally = Tally(request.execution.progress)
         words = tuple(random.words_of(request.key).tolist())
-        self._stream = _Watched(draw, self._encoder, pairs, (words, run), self.tally)
+        self.settings = {name: getattr(source, name) for name in _OPTIONS if hasattr(source, name)}
+        self.settings["generator"] = "seeds by NumPy's SeedSequence"
+        seed = words, run
+        self._stream = Watched(draw, self._encoder, pairs, seed, self.tally, self.settings)
         self.pairs = pairs
         self._rounds, self._request = request.rounds(len(pairs)), request
         self.num_confirm = self._rounds.num_confirm
@@ -99,15 +111,20 @@ class _OpenedOnHost:
         self._pace: Pace | None = None
         self.shares = True
         self.region = region_text(self._box)
-        self.settings = {name: getattr(source, name) for name in _OPTIONS if hasattr(source, name)}
-        self.settings["generator"] = "seeds by NumPy's SeedSequence"
         self._cut: int | None = None
-        self.notes: list[str] = []
+        self._counted: set[int] = set()
+        self._said: list[str] = []
         if not source.replayable:
-            self.notes.append(
+            self._said.append(
                 "The mechanism draws its own randomness, so this audit cannot be replayed bit for "
                 "bit."
             )
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know besides, so far."""
+        unvaried = [note for pair in sorted(self._counted) for note in self._stream.notes(pair)]
+        return [*self._said, *unvaried]
 
     def search(self) -> list[Search]:
         """Draws the search set, within its share of a time limit if there is one."""
@@ -116,7 +133,8 @@ class _OpenedOnHost:
         if self._source.time_limit is not None and self._request.seconds is None:
             self._pace = Pace(self._source, self._draw)
             total = 2 * (rounds.searched(len(pairs)) + rounds.num_confirm)
-            self._pace.measure(pairs.sides[0][0], self._stream.words(0, 0, MEASURE), total)
+            databases = [side[pair] for pair in range(len(pairs)) for side in pairs.sides]
+            self._pace.measure(databases, self._stream.words(0, 0, MEASURE), total)
         quota = self._plan(len(pairs), rounds.num_samples, rounds.num_kept * rounds.num_again)
         found = [
             self._count([self._stream.batches(pair, side, SEARCH, quota) for side in (0, 1)])
@@ -172,18 +190,21 @@ class _OpenedOnHost:
         streams = self._stream.streams()
         self.shares = self._pace.alike(streams)
         self.num_confirm = self._pace.confirm(streams, wanted, self._used())
-        self.notes += _said_fewer(self._pace, self.num_confirm, wanted, "confirmed")
+        self._said += _said_fewer(self._pace, self.num_confirm, wanted, "confirmed")
         self.tally.expect(2 * self.num_confirm)
 
     def _note_fewer(self, halves: Iterable[np.ndarray], wanted: int, what: str) -> None:
         if self._pace is not None:
             least = min(int(counts.sum(axis=(-3, -1)).min()) for counts in halves)
-            self.notes += _said_fewer(self._pace, least, wanted, f"and pair {what}")
+            self._said += _said_fewer(self._pace, least, wanted, f"and pair {what}")
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
         """Counts fresh outputs; see `dpjax.sources.Opened`."""
         pair, (marks,), num_marks = int(marked.pairs[0]), marked.marks, marked.num_marks
         counted, first = marks_counter(self._laid[pair], marks, num_marks), marked.first
+        if pair not in self._counted:
+            self._counted.add(pair)
+            self._refuse_same_runs(pair)
         # No clock here: which outputs confirm must not depend on how long they took.
         quotas = [Quota(int(s) - first, self._cut, None) for s in marked.stops(self.num_confirm)[0]]
         sides = [
@@ -199,10 +220,27 @@ class _OpenedOnHost:
                     part[side] = counted(batch)
             counts[0] += part
             self.tally.confirm(part)
-        self.notes += self._stream.notes(pair)
         if self._encoder.usual is not None:
-            self.notes.append(parts_note(self._encoder.usual.entries))
+            note = parts_note(self._encoder.usual.entries)
+            self._said += [note] if note not in self._said else []
         return counts
+
+    def _refuse_same_runs(self, pair: int) -> None:
+        """Compares two new runs at a pair, where they can be made within the time.
+
+        Raises:
+            Repeats: Both gave the same outputs.
+        """
+        count, limit = _RESTARTED, self._source.time_limit
+        if limit is not None:
+            pace = max(seconds / drawn for drawn, seconds in self._stream.streams()[pair])
+            count = min(count, int(_RESTART_SHARE * limit / (4 * pace)))
+        if self._source.replayable or count < _FEWEST_RESTARTED:
+            return
+        sides = self.pairs.sides[0][pair], self.pairs.sides[1][pair]
+        restarted = self._source.restarted(sides, count)
+        if restarted is not None:
+            self._stream.refuse_same(pair, restarted)
 
     def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:
         return self._request.promise(cells, halves, self._rounds.num_confirm)
@@ -251,91 +289,6 @@ def _joined(batches: list[Outputs]) -> Outputs:
 def _widened(values: np.ndarray, width: int) -> np.ndarray:
     """Zeros in as many columns as later batches have, where all labels stood alone so far."""
     return values if values.shape[1] == width else np.zeros((len(values), width))
-
-
-class _Watched:
-    """Encoded batches of a mechanism, watched for randomness that is none.
-
-    Attributes:
-        taken: (pair, side) -> outputs so far, and the seconds of drawing them.
-    """
-
-    def __init__(
-        self,
-        draw: Draw,
-        encoder: Encoder,
-        pairs: AnyPairs,
-        seed: tuple[tuple[int, ...], int],
-        tally: Tally,
-    ):
-        self._draw, self._encoder, self._pairs = draw, encoder, pairs
-        (self._key, self._run), self._tally = seed, tally
-        self.taken: dict[tuple[int, int], tuple[int, float]] = {}
-        self._seen: dict[tuple[int, int, bytes], tuple[int, int]] = {}
-        # The first output of a side, or None once there was another.
-        self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
-
-    def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
-        """Words of the seeds of a stream."""
-        return (*self._key, pair, side, stage + NUM_STAGES * self._run)
-
-    def batches(
-        self, pair: int, side: int, stage: int, quota: Quota, first: int = 0
-    ) -> Iterator[Outputs]:
-        """Batches at one database, until there are as many as planned or the time is over."""
-        database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
-        count, before = self.taken.get((pair, side), (0, 0.0))
-        spent, last, number = 0.0, time.perf_counter(), first
-        outputs = range(first, first + quota.num_samples)
-        for raw in self._draw(database, outputs, words, quota.cut, self._tally.saw):
-            encoded = self._encoder.encode(raw)
-            self._watch(encoded, pair, side, (stage, number))
-            number += len(encoded.labels)
-            self._tally.searched += len(encoded.labels) * (stage != CONFIRM)
-            # Only the time of this stream: the two sides of a pair are drawn in turns.
-            spent += time.perf_counter() - last
-            count += len(encoded.labels)
-            self.taken[pair, side] = count, before + spent
-            yield encoded
-            last = time.perf_counter()
-            if quota.seconds is not None and spent >= quota.seconds:
-                return
-
-    def streams(self) -> list[list[tuple[int, float]]]:
-        """`taken` of every pair and both sides."""
-        return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
-
-    def notes(self, pair: int) -> list[str]:
-        """What was seen at the chosen pair."""
-        if any(self._constant.get((pair, side)) is None for side in (0, 1)):
-            return []
-        return [
-            "All outputs at each of the two databases were the same: the mechanism may draw no "
-            "randomness, or the same at every call."
-        ]
-
-    def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
-        """Refuses a batch that was seen elsewhere; the same outputs may be asked for again."""
-        values = outputs.values[:, 0] + 1j * outputs.labels
-        # A batch may hold a single output: compare with the first one of all.
-        rows = np.column_stack([outputs.labels, outputs.values])
-        only = self._constant.get((pair, side), tuple(rows[0].tolist()))
-        same = only is not None and rows.shape[1] == len(only) and bool(np.all(rows == only))
-        self._constant[pair, side] = only if same else None
-        for size in _BEGINNINGS:
-            counts = np.unique(values[:size], return_counts=True)[1]
-            # No distribution gives these outputs a larger probability than their own frequencies.
-            nats = -np.sum(counts * np.log(counts / counts.sum()))
-            if size > len(values) or nats < _REPEAT_NATS:
-                continue
-            content = outputs.labels[:size].tobytes() + outputs.values[:size].tobytes()
-            place = (pair, side, blake2b(content, digest_size=16).digest())
-            if self._seen.setdefault(place, where) != where:
-                raise ValueError(
-                    f"{self._encoder.source} gave two batches with the same first {size} outputs, "
-                    "so its draws are not independent: it must not set a fixed seed (or one of the "
-                    "time in seconds), and must draw anew at every call; or let it take a seed."
-                )
 
 
 def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:

@@ -95,7 +95,6 @@ class Opened(Protocol):
         shares: Whether the two sides may have different numbers of fresh outputs, 2 N in all.
         region: In words.
         settings: Options of the source that change the answer.
-        notes: What a reader should know besides.
     """
 
     tally: Tally
@@ -104,7 +103,11 @@ class Opened(Protocol):
     shares: bool
     region: str
     settings: JsonObject
-    notes: list[str]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a reader should know besides, so far."""
+        ...
 
     def search(self) -> list[Search]:
         """Lays the cells of every pair, and counts the first round of the search in them.

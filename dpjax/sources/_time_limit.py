@@ -14,6 +14,12 @@ from dpjax.core.wording import BadValue, term
 _MEASURE_SHARE = 0.25
 """Largest share of the limit for measuring the pace."""
 
+_PROBE_SHARE = 0.1
+"""Share of the limit for the first outputs at a database, above which no more are measured."""
+
+_SLOWER, _MOST_PROBED = 3.0, 40
+"""Times that a database must be slower to be measured on its own; databases that are tried."""
+
 _BATCH_SHARE = 0.01
 """Share of the limit for one batch, where batches may be cut anywhere."""
 
@@ -60,30 +66,58 @@ class Pace:
         self._fixed = self._each = 0.0
         self._measured, self._share = 0.0, 0.0
 
-    def measure(self, database: Any, words: tuple[int, ...], wanted: int) -> None:
-        """Draws more and more outputs, until they and not their start take the time.
+    def measure(self, databases: Sequence[Any], words: tuple[int, ...], wanted: int) -> None:
+        """Measures the pace at the first database, and at every other one that is much slower.
+
+        A plan by the slowest pace keeps the limit wherever outputs are drawn.
 
         Args:
-            database: At which to draw.
+            databases: Databases of all pairs.
             words: Of seeds that nothing else uses.
             wanted: Outputs of the whole audit, if there is time.
         """
         lanes = max(self._source.workers, 1)
         # Two or more, for a function of batches need not expect a single one.
-        size, spent, before = (2 * lanes if self._source.batched else lanes), 0.0, (0, 0.0)
-
-        def seconds(size: int) -> float:
-            began = time.perf_counter()
-            for _ in self._draw(
-                database, range(size), words, ceil(size / lanes), lambda count: None
-            ):
-                pass
-            return time.perf_counter() - began
-
+        size = 2 * lanes if self._source.batched else lanes
         # What happens once, such as imports in workers, is not the pace of outputs.
-        seconds(size)
+        spent = self._seconds(databases[0], words, size)
+        for number, database in enumerate(databases[:_MOST_PROBED]):
+            if number and spent > _MEASURE_SHARE * self.limit:
+                return
+            took = self._seconds(database, words, size)
+            spent += took
+            fixed, each = self._fixed, self._each
+            if took <= _SLOWER * (fixed + each * size):
+                continue
+            if took > _PROBE_SHARE * self.limit:
+                self._fixed, self._each = 0.0, took / size
+            else:
+                self._measure_at(database, words, wanted, (size, took))
+            if self._each < each:
+                self._fixed, self._each = fixed, each
+
+    def _seconds(self, database: Any, words: tuple[int, ...], size: int) -> float:
+        """Seconds that some outputs take at a database."""
+        lanes, began = max(self._source.workers, 1), time.perf_counter()
+        for _ in self._draw(database, range(size), words, ceil(size / lanes), lambda count: None):
+            pass
+        return time.perf_counter() - began
+
+    def _measure_at(
+        self, database: Any, words: tuple[int, ...], wanted: int, first: tuple[int, float]
+    ) -> None:
+        """Draws more and more outputs, until they and not their start take the time.
+
+        Args:
+            database: At which to draw.
+            words: Of seeds.
+            wanted: Outputs of the whole audit, if there is time.
+            first: Outputs that were drawn there, and their seconds.
+        """
+        (size, took), spent, before = first, 0.0, (0, 0.0)
         while True:
-            took = seconds(size)
+            if before[0]:
+                took = self._seconds(database, words, size)
             spent += took
             slope = (took - before[1]) / (size - before[0])
             # Something is left to the outputs even where a start seems to take all the time.

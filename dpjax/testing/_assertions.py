@@ -2,16 +2,18 @@
 
 import shlex
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from jax import Array
 
 from dpjax.core import validate
 from dpjax.core.types import JsonObject
+from dpjax.methods import settled
 from dpjax.methods._signposts import refuse_misplaced
-from dpjax.notions import Epsilon, Gdp, Notion, TotalVariation, Zcdp
-from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
-from dpjax.sources import as_source
+from dpjax.notions import Epsilon, Gdp, Notion, Terms, TotalVariation, Zcdp
+from dpjax.results import DOUBTFUL, NOT_RANDOM, REFUTING, AuditResult
+from dpjax.sources import Family, as_source
 from dpjax.testing import _session
 from dpjax.testing._replay import replay_lines, running_test
 from dpjax.testing._run import Asked, detectable_level, run
@@ -98,7 +100,7 @@ def assert_private(
     refuse_misplaced("assert_private", options, Options.__annotations__)
     asked = _asked(subject, epsilon, pairs, options)
     result = _audit(asked)
-    if result.verdict == VIOLATED:
+    if result.verdict in REFUTING:
         raise AssertionError(_violation(result, asked))
     if result.verdict == DOUBTFUL:
         raise AssertionError(_doubtful(result, asked))
@@ -133,7 +135,7 @@ def assert_not_private(
     result = _audit(asked)
     if result.verdict == DOUBTFUL:
         raise AssertionError(_doubtful(result, asked))
-    if result.verdict != VIOLATED:
+    if result.verdict not in REFUTING:
         raise AssertionError(
             f"{result.mechanism} was not shown to violate {_said(result)}: with confidence "
             f"{_sure(result)}, {result.notion.quantity} is at least {result.lower_bound:.4f}.\n"
@@ -174,14 +176,33 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
         rest |= {"notion": Epsilon(delta), "claim": epsilon}
     elif len(given) == 1 and given[0] in _NAMED:
         rest |= {"notion": _NAMED[given[0]], "claim": rest.pop(given[0])}
-    elif not given and (stated := as_source(subject).stated) is not None:
+    elif not given and not isinstance(subject, Family):
+        stated = as_source(subject).stated
+        if stated is None:
+            raise _no_claim(given)
         rest |= {"notion": stated[0], "claim": stated[1]}
-    elif sorted(given) != ["claim", "notion"]:
-        raise TypeError(
-            f"one claim must be given: epsilon, {', '.join(_NAMED)}, or notion with claim, but "
-            f"there was {', '.join(given) or 'none'}."
-        )
-    return Asked(subject, pairs, **rest)
+    elif given and sorted(given) != ["claim", "notion"]:
+        raise _no_claim(given)
+    asked = Asked(subject, pairs, **rest)
+    return _of_member(subject, asked, rest) if isinstance(subject, Family) else asked
+
+
+def _no_claim(given: list[str]) -> TypeError:
+    return TypeError(
+        f"one claim must be given: epsilon, {', '.join(_NAMED)}, or notion with claim, but "
+        f"there was {', '.join(given) or 'none'}."
+    )
+
+
+def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
+    """The audit of the member of a family that promises most above its claim."""
+    terms = Terms(asked.notion, None, asked.confidence, 1, asked.key)
+    claimed = given.get("notion"), given.get("claim")
+    found = settled(family, asked.pairs, claimed, terms)
+    notion, claim = claimed if "claim" in given else found.source.stated or (None, None)
+    if notion is None:
+        raise _no_claim([])
+    return replace(asked, subject=found.source, pairs=found.pairs, notion=notion, claim=claim)
 
 
 def _audit(asked: Asked) -> AuditResult:
@@ -192,6 +213,10 @@ def _audit(asked: Asked) -> AuditResult:
 
 
 def _violation(result: AuditResult, asked: Asked) -> str:
+    if result.verdict == NOT_RANDOM:
+        return f"{result.mechanism} is not private. {result.sentence}\n" + (
+            f"  claim        {_said(result)}\n{_witness(result)}{_replay(result, asked)}"
+        )
     if asked.notion.takes_delta:
         delta, said = result.delta, result.claim
         level = f"({said:g}, {delta:g})" if delta else f"{said:g}"

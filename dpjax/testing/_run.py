@@ -13,7 +13,7 @@ from dpjax.core.execution import Execution
 from dpjax.core.wording import BadValue
 from dpjax.methods import METHODS, Events, Method, Sequential, pairs_to_audit
 from dpjax.notions import Epsilon, Notion, Terms
-from dpjax.results import VIOLATED, AuditResult
+from dpjax.results import REFUTING, AuditResult
 from dpjax.sources import AnyPairs, Source, as_source
 from dpjax.testing import _session
 from dpjax.testing._budget import Sizes, audit_within, detectable_epsilon, fewest_sizes, sizes_of
@@ -151,7 +151,8 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
     method, execution = Sequential(seconds=asked.seconds), Execution(progress=note)
     result = _audit(source, asked, method, asked.key, execution)
     draws = 2 * result.settings["drawn"]
-    return _Ran(result, arrived[0], draws, draws < _FEWEST_DRAWS and result.verdict != VIOLATED)
+    few = draws < _FEWEST_DRAWS and result.verdict not in REFUTING
+    return _Ran(result, arrived[0], draws, few)
 
 
 def _with_sizes(source: Source, asked: Asked) -> _Ran:

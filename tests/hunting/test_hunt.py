@@ -53,6 +53,24 @@ def test_a_fault_is_found_and_its_record_gives_the_same_bound(case, tmp_path):
     assert again.result.witness == found.result.witness
 
 
+def test_noise_that_is_the_same_in_every_process(tmp_path):
+    """The generator is seeded when the case is loaded, as by the default of a library."""
+    path = tmp_path / "seeded.py"
+    path.write_text(
+        "import random\n"
+        "package, claim, pairs, draws = 'x', 1.0, [(0.0, 0.1)], 500\n"
+        "generator = random.Random(0)\n"
+        "def draw(value):\n    return value + generator.gauss(0.0, 1.0)\n"
+    )
+    case = read_case(path)
+    (found,) = hunt([case], here, tmp_path / "draws", seconds=60.0)
+    assert found.failure == "" and found.row["verdict"] == "not random"
+    assert found.row["bound"] is None
+    assert "Two processes" in found.result.sentence
+    (again,) = hunt([case], here, tmp_path / "draws", again=True)
+    assert again.result.statement == found.result.statement
+
+
 def test_a_space_of_neighbours(tmp_path):
     path = tmp_path / "space.py"
     text = LEAK.replace("pairs = [", "unused = [") + "\nlike = [0.5, 0.25]\n"

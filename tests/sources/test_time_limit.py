@@ -9,7 +9,7 @@ import pytest
 
 import dpjax
 from dpjax import CommandMechanism, Events, HostMechanism
-from dpjax.sources import _on_host, _time_limit
+from dpjax.sources import _on_host, _time_limit, _watched
 
 PAIR = [(0.0, 1.0)]
 
@@ -20,6 +20,7 @@ def clock(monkeypatch):
     now = SimpleNamespace(seconds=0.0)
     fake = SimpleNamespace(perf_counter=lambda: now.seconds)
     monkeypatch.setattr(_on_host, "time", fake)
+    monkeypatch.setattr(_watched, "time", fake)
     monkeypatch.setattr(_time_limit, "time", fake)
     return now
 
@@ -161,3 +162,39 @@ def test_a_program_that_is_run_once_an_output_keeps_its_limit(monkeypatch):
     # In 2 s four workers do at most 800 runs; 140,000 would take 350 s.
     assert time.perf_counter() - start < 10
     assert 50 <= result.num_confirm < 400
+
+
+@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize(
+    "times",
+    [
+        (1e-5, 1e-2),
+        (1e-2, 1e-5),
+        (1e-3, 1.0),
+        (1.0, 1e-3),
+        (0.01, 10.0),
+        (10.0, 0.01),
+        (10.0, 10.0),
+    ],
+    ids=str,
+)
+def test_a_thousandfold_between_databases_keeps_the_limit(clock, times, batched):
+    """An audit ends with a result, or refuses soon because too few outputs would fit."""
+
+    def one(database, seed):
+        clock.seconds += times[int(database)]
+        return database + np.random.default_rng(seed).laplace()
+
+    def many(database, num_samples, seed):
+        clock.seconds += times[int(database)] * num_samples
+        return database + np.random.default_rng(seed).laplace(size=num_samples)
+
+    mechanism = HostMechanism(many if batched else one, batched=batched, time_limit=60.0)
+    if max(times) < 1:
+        result = dpjax.audit(mechanism, PAIR)
+        assert 30 < clock.seconds <= 60 and result.num_confirm > 1_000
+        return
+    # Eighty outputs a side of a second each do not fit into a minute.
+    with pytest.raises(ValueError, match="time_limit must leave 30 outputs a side"):
+        dpjax.audit(mechanism, PAIR)
+    assert clock.seconds <= 60

@@ -2,10 +2,11 @@
 
 from dpjax.databases.spaces._domain import Domain as Domain
 from dpjax.databases.spaces._neighbors import Neighbors as Neighbors
-from dpjax.databases.spaces._neighbors import Proposed as Proposed
 from dpjax.databases.spaces._neighbors import neighbors as neighbors
 from dpjax.databases.spaces._relations import AddRemove as AddRemove
 from dpjax.databases.spaces._relations import AnyTwo as AnyTwo
 from dpjax.databases.spaces._relations import ChangeOne as ChangeOne
 from dpjax.databases.spaces._relations import Relation as Relation
 from dpjax.databases.spaces._relations import Within as Within
+from dpjax.databases.spaces._space import Proposed as Proposed
+from dpjax.databases.spaces._space import Space as Space

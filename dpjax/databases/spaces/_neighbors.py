@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from dpjax.databases.spaces._bases import bases_of, records_worth_trying, short
 from dpjax.databases.spaces._domain import Domain, domain_like
 from dpjax.databases.spaces._forms import Form, Record, fields_of, form_of, key_of, with_fields
 from dpjax.databases.spaces._relations import AddRemove, Relation, Within, relation_of
+from dpjax.databases.spaces._space import Proposed, Space
 
 _MOST_HELD = 4_000_000
 """Maximum total number of records of all proposed databases."""
@@ -29,22 +30,8 @@ _TRIES = 20
 """Maximum attempts to find a variation within the relation and the domain."""
 
 
-class Proposed(NamedTuple):
-    """A proposed pair.
-
-    Attributes:
-        database: The database.
-        neighbor: Its neighbor.
-        label: How the pair was made.
-    """
-
-    database: Any
-    neighbor: Any
-    label: str
-
-
 @dataclass(frozen=True)
-class Neighbors:
+class Neighbors(Space):
     """A space of neighboring databases, from which an audit searches the best pairs.
 
     `dpjax.audit` accepts it in place of pairs. Every proposed pair is within the relation and the
@@ -75,11 +62,7 @@ class Neighbors:
         _ = self._form
 
     def proposed(self) -> list[Proposed]:
-        """Return the distinct pairs with which a search begins.
-
-        Raises:
-            ValueError: When there is none.
-        """
+        """See `Space`."""
         rng = np.random.default_rng(self.seed)
         every = self._of_records(rng) if self.relation.of_records else self._of_values()
         limit = min(self.num_pairs, max(_MOST_HELD // max(2 * self._size, 1), 8))
@@ -103,15 +86,7 @@ class Neighbors:
         return list(found.values())
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """Return a variation of a pair: other common records, or another differing record.
-
-        Args:
-            pair: A proposed pair.
-            seed: Words of the seed.
-
-        Returns:
-            The pair, or None if no attempt was within the relation and the domain.
-        """
+        """See `Space`: other common records, or another differing record."""
         rng = np.random.default_rng([self.seed, *seed])
         vary = self._varied_records if self.relation.of_records else self._varied_values
         for _ in range(_TRIES):
@@ -145,7 +120,7 @@ class Neighbors:
         return iter([(pair.database, pair.neighbor) for pair in self.proposed()])
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
-        """Return a few of the pairs with the fewest records; empty for single values."""
+        """See `Space`."""
         if not self.relation.of_records:
             return []
         sized = [(sum(len(self._form.records(side)) for side in pair[:2]), pair) for pair in pairs]

@@ -97,6 +97,9 @@ class _Fitted:
 
     def __call__(self, database: Any) -> Any:
         fresh = copy.deepcopy(self._model)
+        if hasattr(fresh, "random_state"):
+            # A copy of a generator would draw the same noise at every call.
+            fresh.random_state = self._model.random_state
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fresh.fit(*database) if isinstance(database, tuple) else fresh.fit(database)
@@ -131,9 +134,12 @@ def _mechanism(mechanism: Any, d_in: Any) -> Handed:
         kept = {name: v for name, v in parameters.items() if name != "random_state"}
         plain = {"class": type(mechanism).__name__, "parameters": kept}
     notion = Epsilon(float(mechanism.delta or 0.0))
-    return Handed(
-        call.__name__, call, notion, float(mechanism.epsilon), _pairs_of(mechanism, d_in), plain
-    )
+
+    def anew() -> _Randomise:
+        return _Randomise(type(mechanism)(**parameters))
+
+    claim, pairs = float(mechanism.epsilon), _pairs_of(mechanism, d_in)
+    return Handed(call.__name__, call, notion, claim, pairs, plain, anew)
 
 
 def _is_plain(value: Any) -> bool:

@@ -18,6 +18,8 @@ class Handed(NamedTuple):
         claim: What it states, in the notion's unit.
         pairs: The space of its neighbouring databases; None where it does not tell.
         plain: What makes it again, as JSON holds it; None if nothing does.
+        anew: A call of an object that is made anew with the same parameters; None where there is
+            no object, or its randomness is the system's.
     """
 
     name: str
@@ -26,3 +28,4 @@ class Handed(NamedTuple):
     claim: Any
     pairs: Neighbors | None
     plain: JsonObject | None
+    anew: Callable[[], Callable[[Any], Any]] | None = None

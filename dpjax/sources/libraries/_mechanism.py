@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 from dpjax.core.options import option
@@ -11,10 +11,13 @@ from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Neighbors
 from dpjax.notions import Notion
 from dpjax.partitions.outputs import Encoder
+from dpjax.sources._calls import draw_batch
+from dpjax.sources._deadline import Deadline
 from dpjax.sources._host import HostMechanism
-from dpjax.sources._on_host import Draw, OnHost
+from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._source import Trust
+from dpjax.sources._watched import Draw, Restarted
 from dpjax.sources.libraries._handed import Handed
 from dpjax.sources.libraries._read import library_of, made, read
 
@@ -93,6 +96,21 @@ class LibraryMechanism(OnHost):
     def drawing(self) -> AbstractContextManager[Draw]:
         """Within it, batches of raw outputs are drawn."""
         return self._host.drawing()
+
+    def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
+        """See `OnHost`: two objects that are made anew with the same parameters."""
+        if self._handed.anew is None:
+            return None
+        deadline, catch = Deadline.of(self.timeout, None), self.special == "outcomes"
+        runs = []
+        try:
+            calls = [self._handed.anew() for _ in range(2)]
+        except Exception:  # A subclass may be made in another way.
+            return None
+        for call in calls:
+            draw = partial(draw_batch, call, False, catch, deadline, None)
+            runs.append([draw(side, count, range(count)) for side in sides])
+        return "objects", runs
 
     def to_plain(self) -> JsonObject | None:
         """The library, the object as the library writes it, and options; see `Source`."""

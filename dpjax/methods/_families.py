@@ -1,0 +1,278 @@
+"""Search of a family of mechanisms: members and pairs are candidates of one search."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from dpjax.core import random
+from dpjax.core.errors import text_of
+from dpjax.core.wording import BadType, BadValue
+from dpjax.databases import Neighbors
+from dpjax.databases.spaces import Proposed, Space
+from dpjax.methods._pairs import TIME_SHARE
+from dpjax.methods._pairs_counted import Ladder, search_counted
+from dpjax.notions import Epsilon, Notion, Terms
+from dpjax.partitions import Encoder
+from dpjax.sources import AnyPairs, Family, Member, OnHost, Source
+from dpjax.sources._watched import Draw
+
+_STAGE = "search of a family"
+
+_PAIRS, _FEWEST_PAIRS = 300, 4
+"""Pairs of all members in the first rung, about; those of each, at least."""
+
+_KEPT = 4
+"""Pairs of the chosen member that are audited."""
+
+
+class Placed(NamedTuple):
+    """A database of a member.
+
+    Attributes:
+        member: Its number.
+        database: The database.
+    """
+
+    member: int
+    database: Any
+
+
+class Settled(NamedTuple):
+    """What is audited in place of a family.
+
+    Attributes:
+        source: The source; of a family one of its members.
+        pairs: The pairs; of a family the best that were found.
+        notes: What a reader should know of the search.
+    """
+
+    source: Source
+    pairs: Any
+    notes: list[str]
+
+
+def settled(source: Source, pairs: Any, asked: tuple[Notion | None, Any], terms: Terms) -> Settled:
+    """The member of a family that promises most above its claim, with its pairs.
+
+    Args:
+        source: What is audited; if it is no family it is returned as it is.
+        pairs: As a person writes them; those that each member states if None.
+        asked: Notion and claim of all members; None for what each member states.
+        terms: Of the audit that follows, whose draws the search does not touch.
+
+    Raises:
+        ValueError: No member can be made, or one has no pairs or no claim.
+        TypeError: A claim is no number.
+    """
+    if not isinstance(source, Family):
+        return Settled(source, pairs, [])
+    root = random.fold_in(terms.root, random.stable_hash(_STAGE))
+    space = _Members(source, pairs, asked)
+    members = space.source()
+    ladder = Ladder(None, space.seconds, _KEPT, 4)
+    best, _, rungs = search_counted(members, space, ladder, terms, None, root, space.asked_of)
+    number = best[0].database.member
+    kept = [pair for pair in best if pair.database.member == number]
+    found = AnyPairs(
+        ([p.database.database for p in kept], [p.neighbor.database for p in kept]),
+        tuple(space.label_of(p) for p in kept),
+    )
+    draws = sum(2 * size * drawn for size, drawn in rungs)
+    note = (
+        f"Of {len(space.made)} members and {rungs[0][0]} pairs of the family {source.name}, and "
+        f"variations of them, this one promised most above its claim, by {draws} other draws."
+    )
+    notes = [note]
+    if space.failed:
+        notes.append(
+            f"{space.failed} combinations of parameters were refused by {source.name}, at last by "
+            f"{space.last}."
+        )
+    return Settled(space.made[number], found, notes)
+
+
+@dataclass(frozen=True)
+class _Together(OnHost):
+    """All members as one source, whose databases name the member.
+
+    Attributes:
+        made: The members; those that a search adds are drawn from too.
+        used: Seconds of each member's time limit that are gone.
+    """
+
+    made: list[Member] = field(repr=False)
+    used: float = 0.0
+    time_limit: float | None = None
+
+    @property
+    def name(self) -> str:
+        """That of the family."""
+        return self.made[0].name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "made":
+            raise AttributeError(name)
+        return getattr(self.made[0], name)
+
+    def with_time_used(self, seconds: float) -> Self:
+        """See `Source`; the limits are those of the members."""
+        return replace(self, used=self.used + seconds)
+
+    def encoder(self) -> Encoder:
+        """That of the first member."""
+        return self.made[0].encoder()
+
+    @contextmanager
+    def drawing(self) -> Iterator[Draw]:
+        """Each member is opened when it is first asked."""
+        draws: dict[int, Draw] = {}
+        with ExitStack() as stack:
+
+            def draw(placed: Placed, *given: Any) -> Iterator[Any]:
+                if placed.member not in draws:
+                    member = self.made[placed.member].with_time_used(self.used)
+                    draws[placed.member] = stack.enter_context(member.drawing())
+                return draws[placed.member](placed.database, *given)
+
+            yield draw
+
+
+class _Members(Space):
+    """Members of a family, each with its pairs.
+
+    Args:
+        family: The family.
+        pairs: Of all members; None for their own.
+        asked: Notion and claim of all members; None for their own.
+
+    Attributes:
+        made: The members so far.
+        failed: Combinations of parameters that could not be made.
+        last: The last error of these.
+    """
+
+    def __init__(self, family: Family, pairs: Any, asked: tuple[Notion | None, Any]):
+        self._family, self._pairs, self._asked = family, pairs, asked
+        self.made: list[Member] = []
+        self.failed, self.last = 0, ""
+        self._numbers: dict[str, int | None] = {}
+        self._own: dict[int, Any] = {}
+        for chosen in family.tried(np.random.default_rng(0)):
+            self._number(chosen)
+        if not self.made:
+            raise BadValue(
+                f"ranges must have a combination that {family.name} takes, but all {self.failed} "
+                f"were refused, at last by {self.last}."
+            )
+
+    @property
+    def seconds(self) -> float | None:
+        """Of the whole search."""
+        limit = self.made[0].time_limit
+        return None if limit is None else TIME_SHARE * limit
+
+    def source(self) -> _Together:
+        """All members as one source."""
+        return _Together(self.made)
+
+    def asked_of(self, pair: Proposed) -> tuple[Notion, float]:
+        """Notion and claim of the member of a pair."""
+        notion, claim = self._asked
+        stated = self.made[pair.database.member].stated
+        if notion is None and claim is None and stated is not None:
+            notion, claim = stated
+        notion = notion or Epsilon()
+        claimed = 0.0 if claim is None else notion.claimed(claim)
+        if not isinstance(claimed, float):
+            raise BadType(
+                "claim must be one number for a family, by which its members are compared, but was "
+                "a curve: audit one member, or claim an epsilon at a delta."
+            )
+        return notion, claimed
+
+    def label_of(self, pair: Proposed) -> str:
+        """The label of a pair without the parameters."""
+        return pair.label.removeprefix(self._prefix(pair.database.member))
+
+    def proposed(self) -> list[Proposed]:
+        """See `Space`: pairs of all members, in turns."""
+        each = max(_PAIRS // len(self.made), _FEWEST_PAIRS)
+        rows = [self._proposed_of(number, each) for number in range(len(self.made))]
+        longest = max(map(len, rows))
+        return [row[place] for place in range(longest) for row in rows if place < len(row)]
+
+    def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
+        """See `Space`: another value of a parameter at the same databases, or other databases."""
+        rng = np.random.default_rng([*seed, 1])
+        number = pair.database.member
+        if rng.integers(2):
+            chosen = self._family.varied(self.made[number].chosen, rng)
+            other = self._number(chosen)
+            if other is not None and other != number and self._allows(other, pair):
+                return self._placed(other, self._inner(pair))
+        space = self._space_of(number)
+        found = space.varied(self._inner(pair), seed) if isinstance(space, Space) else None
+        return None if found is None else self._placed(number, found)
+
+    def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
+        """See `Space`: of the member of the first pair."""
+        number = pairs[0].database.member
+        space = self._space_of(number)
+        own = [pair for pair in pairs if pair.database.member == number]
+        if not isinstance(space, Space):
+            return []
+        inner = [self._inner(pair) for pair in own]
+        places = {id(one): place for place, one in enumerate(inner)}
+        return [own[places[id(one)]] for one in space.smallest(inner)]
+
+    def _number(self, chosen: dict[str, Any]) -> int | None:
+        """Number of the member of some parameters, made if it is new; None if it cannot be."""
+        name = text_of(sorted(chosen.items()))
+        if name not in self._numbers:
+            try:
+                member = self._family.member(chosen)
+            except BadType:
+                raise
+            except Exception as error:  # of code of others, which refuses some combinations
+                self.failed, self.last = self.failed + 1, f"{type(error).__name__}: {error}"
+                self._numbers[name] = None
+            else:
+                self._numbers[name] = len(self.made)
+                self.made.append(member)
+        return self._numbers[name]
+
+    def _space_of(self, number: int) -> Any:
+        """The space of a member, or a list of its pairs."""
+        if number not in self._own:
+            given = self.made[number].usual_pairs if self._pairs is None else self._pairs
+            self._own[number] = given if isinstance(given, Space) else AnyPairs.of(given)
+        return self._own[number]
+
+    def _proposed_of(self, number: int, count: int) -> list[Proposed]:
+        space = self._space_of(number)
+        if isinstance(space, Neighbors):
+            pairs = replace(space, num_pairs=min(count, space.num_pairs)).proposed()
+        elif isinstance(space, Space):
+            pairs = space.proposed()
+        else:
+            pairs = [Proposed(*row) for row in zip(*space.sides, space.labels, strict=True)]
+        return [self._placed(number, pair) for pair in pairs]
+
+    def _allows(self, number: int, pair: Proposed) -> bool:
+        space = self._space_of(number)
+        inner = self._inner(pair)
+        return not isinstance(space, Neighbors) or space.allows(inner.database, inner.neighbor)
+
+    def _placed(self, number: int, pair: Proposed) -> Proposed:
+        label = f"{self._prefix(number)}{pair.label}"
+        return Proposed(Placed(number, pair.database), Placed(number, pair.neighbor), label)
+
+    def _inner(self, pair: Proposed) -> Proposed:
+        return Proposed(pair.database.database, pair.neighbor.database, self.label_of(pair))
+
+    def _prefix(self, number: int) -> str:
+        shown = self.made[number].parameters.items()
+        return ", ".join(f"{name}={value}" for name, value in shown) + ": "

@@ -1,0 +1,73 @@
+"""Evidence of noise that came again: two runs of a mechanism with the same outputs in one order."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from dpjax.notions._claims import Claim
+from dpjax.notions._evidence import Evidence, Rows, register
+from dpjax.notions._notion import Notion
+from dpjax.notions._statement import Statement
+
+
+@register
+@dataclass(frozen=True)
+class RepeatedRuns(Evidence):
+    """Two runs at one database gave the same outputs in the same order, though these vary.
+
+    It bounds no level: outputs that repeat are no independent draws.
+
+    Attributes:
+        runs: What the two runs were, such as "batches" or "processes".
+        outputs: Compared outputs of each.
+        nats: Negative logarithm of the largest probability of the outputs, over all distributions
+            of independent draws.
+    """
+
+    runs: str
+    outputs: int
+    nats: float
+    kind: ClassVar[str] = "repeated runs"
+
+    @property
+    def chance(self) -> str:
+        """A power of ten above the probability that independent draws repeat so."""
+        return f"1e-{math.floor(self.nats / math.log(10))}"
+
+    def answer(
+        self, notion: Notion, confidence: float, distance: int, named: Notion | None
+    ) -> Statement:
+        """No level, of any notion; see `Evidence`."""
+        return Statement(0.0, None, "no independent draws")
+
+    def state(
+        self,
+        notion: Notion,
+        confidence: float,
+        num_claims: int = 1,
+        claim: Claim | None = None,
+        distance: int = 1,
+        named: Notion | None = None,
+    ) -> Statement:
+        """See `Evidence`. No claim is compared with."""
+        return self.answer(notion, confidence, distance, named)
+
+    def rows(self, found: Statement, sure: str) -> Rows:
+        """See `Evidence`."""
+        seen = f"the first {self.outputs} outputs of two {self.runs}, in the same order"
+        return [("repeated", seen), ("chance", f"below {self.chance} for independent draws")]
+
+    def table(self, found: Statement, sure: str) -> Rows:
+        """See `Evidence`."""
+        return [
+            (f"Outputs that two {self.runs} have in common", f"{self.outputs:,}"),
+            ("Chance of that for independent draws, below", self.chance),
+        ]
+
+    @classmethod
+    def from_plain(cls, **content: Any) -> Self:
+        """See `Evidence`."""
+        found = cls(**content)
+        if not (isinstance(found.runs, str) and found.outputs > 0 and found.nats > 0):
+            raise ValueError(f"repeated runs must be of some outputs, but were {content!r}.")
+        return found

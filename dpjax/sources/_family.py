@@ -1,0 +1,236 @@
+"""Families of mechanisms: a function of parameters, and the values that these may take."""
+
+import itertools
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from dpjax.core.errors import name_of_function, text_of
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadType, BadValue
+from dpjax.mechanisms.named import imported, path_of
+from dpjax.notions import Notion
+from dpjax.partitions import Encoder
+from dpjax.sources._on_host import OnHost
+from dpjax.sources._source import Source, Trust
+from dpjax.sources._watched import Draw, Restarted
+from dpjax.sources.libraries import knows
+
+_MOST_MEMBERS = 48
+"""Members of the first proposal; of more, these are drawn at random."""
+
+_PLAIN = (bool, int, float, str, type(None))
+
+
+class _Interval(NamedTuple):
+    """Numbers between two ends, which are tried at both and in the middle."""
+
+    low: float
+    high: float
+
+    @property
+    def whole(self) -> bool:
+        """Whether they are integers."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def values(self) -> list[Any]:
+        """The ends and the middle, on the logarithmic scale where both ends are positive."""
+        return list(dict.fromkeys((self.low, self.at(0.5), self.high)))
+
+    def at(self, share: float) -> Any:
+        """The number at a share of the way from the lower end to the upper one."""
+        low, high = self
+        value = low + share * (high - low)
+        if low > 0:
+            value = low * (high / low) ** share
+        return min(max(round(value) if self.whole else value, low), high)
+
+
+@dataclass(frozen=True)
+class Family(Source):
+    """A function of parameters that returns a mechanism, searched for its worst member.
+
+    `dpjax.audit` draws a few outputs of many members at many pairs, goes on with those that promise
+    most above their claims, and audits the best member by draws of its own. Choosing a member
+    therefore costs no confidence. A combination of parameters for which the function raises is no
+    member.
+
+    Attributes:
+        make: Parameters by name -> an object of OpenDP or diffprivlib, or a
+            `dpjax.HostMechanism` or `dpjax.CommandMechanism`.
+        ranges: Name -> a list of values, or a tuple (low, high) of numbers between which any is
+            allowed; two integers for integers.
+
+    Raises:
+        TypeError: The function is not callable, or the ranges are no such table.
+        ValueError: A parameter has no value, or an interval is empty.
+    """
+
+    make: Callable[..., Any]
+    ranges: Mapping[str, Any]
+    kind: ClassVar[str] = "family"
+
+    def __post_init__(self):
+        if not callable(self.make):
+            raise BadType(f"make must be a function of parameters, but was {self.make!r}.")
+        if not isinstance(self.ranges, Mapping) or not self.ranges:
+            raise BadType(
+                "ranges must be a table of at least one name and its values, but was "
+                f"{self.ranges!r}."
+            )
+        _ = self._ranges
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return name_of_function(self.make)
+
+    def refuses(self, method: str) -> str:
+        """A family is searched by audits and assertions, which then have one of its members."""
+        return (
+            f"the family {self.name} cannot be audited as a whole: give it to dpjax.audit or "
+            "assert_private, or use one of its members."
+        )
+
+    def tried(self, rng: np.random.Generator) -> list[dict[str, Any]]:
+        """Combinations of parameters to begin with.
+
+        Args:
+            rng: Chooses among them where they are too many.
+        """
+        values = [_values(each) for each in self._ranges.values()]
+        every = [dict(zip(self._ranges, row, strict=True)) for row in itertools.product(*values)]
+        if len(every) <= _MOST_MEMBERS:
+            return every
+        return [every[place] for place in sorted(rng.permutation(len(every))[:_MOST_MEMBERS])]
+
+    def varied(self, chosen: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+        """A combination in which one parameter has another value."""
+        name = list(self._ranges)[int(rng.integers(len(self._ranges)))]
+        among = self._ranges[name]
+        if isinstance(among, _Interval):
+            value = among.at(float(rng.random()))
+        else:
+            value = among[int(rng.integers(len(among)))]
+        return {**chosen, name: value}
+
+    def member(self, chosen: Mapping[str, Any]) -> "Member":
+        """The member of some parameters.
+
+        Raises:
+            TypeError: The function returned something else than a source of the host.
+        """
+        from dpjax.sources import as_source
+
+        made = self.make(**chosen)
+        source = as_source(made) if isinstance(made, Source) or knows(made) else None
+        if not isinstance(source, OnHost):
+            raise BadType(
+                "make must return an object of OpenDP or diffprivlib, a dpjax.HostMechanism or a "
+                f"dpjax.CommandMechanism, but {self.name} returned {text_of(made)[:80]}. "
+                "Mechanisms that JAX draws are compared by the grid of a sweep."
+            )
+        return Member(source, self.make, dict(chosen))
+
+    @cached_property
+    def _ranges(self) -> dict[str, Any]:
+        return {name: _range_of(name, given) for name, given in self.ranges.items()}
+
+
+@dataclass(frozen=True)
+class Member(OnHost):
+    """One mechanism of a family, with its parameters.
+
+    Attributes:
+        source: What the function of the family returned.
+        make: The function.
+        chosen: The parameters.
+    """
+
+    source: OnHost
+    make: Callable[..., Any]
+    chosen: Mapping[str, Any]
+    kind: ClassVar[str] = "member"
+    asked: ClassVar[tuple[str, str]] = ("", "")
+
+    @property
+    def name(self) -> str:
+        """Name of the function of the family."""
+        return name_of_function(self.make)
+
+    @property
+    def parameters(self) -> JsonObject:
+        """The parameters, those that JSON does not hold as texts."""
+        return {
+            name: value if isinstance(value, _PLAIN) else text_of(value)
+            for name, value in self.chosen.items()
+        }
+
+    @property
+    def stated(self) -> tuple[Notion, Any] | None:
+        """What the mechanism states of itself."""
+        return self.source.stated
+
+    @property
+    def usual_pairs(self) -> Any:
+        """Those of the mechanism."""
+        return self.source.usual_pairs
+
+    def __getattr__(self, name: str) -> Any:
+        """Options of the mechanism, such as `batched` and `time_limit`."""
+        if name.startswith("__") or name == "source":
+            raise AttributeError(name)
+        return getattr(self.source, name)
+
+    def with_time_used(self, seconds: float) -> Self:
+        """See `Source`."""
+        return replace(self, source=self.source.with_time_used(seconds))
+
+    def encoder(self) -> Encoder:
+        """A new encoder of its outputs."""
+        return self.source.encoder()
+
+    def drawing(self) -> AbstractContextManager[Draw]:
+        """Within it, batches of raw outputs are drawn."""
+        return self.source.drawing()
+
+    def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
+        """See `OnHost`."""
+        return self.source.restarted(sides, count)
+
+    def to_plain(self) -> JsonObject | None:
+        """MODULE:NAME of the function, and the parameters; see `Source`."""
+        path = path_of(self.make)
+        plain = all(isinstance(value, _PLAIN) for value in self.chosen.values())
+        return {"name": path, "parameters": dict(self.chosen)} if path and plain else None
+
+    @classmethod
+    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
+        """The member again, if the function's module may be imported; see `Source`."""
+        make = imported(str(content.pop("name", "")), trust.imports)
+        chosen = dict(content.pop("parameters", {}))
+        found = Family(make, {name: [value] for name, value in chosen.items()}).member(chosen)
+        return cls(found.source, make, chosen)
+
+
+def _range_of(name: str, given: Any) -> Any:
+    numbers = isinstance(given, tuple) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in given
+    )
+    if numbers and len(given) == 2:
+        if not given[0] < given[1]:
+            raise BadValue(f"ranges must have increasing intervals, but {name} had {given}.")
+        return _Interval(*given)
+    if isinstance(given, list | tuple | range | np.ndarray) and len(given):
+        return list(given)
+    raise BadValue(
+        f"ranges must name lists of values or intervals (low, high), but {name} had {given!r}."
+    )
+
+
+def _values(among: Any) -> list[Any]:
+    return among.values() if isinstance(among, _Interval) else among

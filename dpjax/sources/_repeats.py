@@ -1,0 +1,64 @@
+"""Noise that comes again: two runs at one database whose outputs are the same, in the same order.
+
+Let a run be n independent draws of any distribution Q. That it gives the outputs x_1 .. x_n has a
+probability of at most prod f(x_i), where f are the frequencies in x itself, for no Q makes x more
+likely; so two runs agree with at most that probability. Outputs that do not vary have a probability
+of 1 and show nothing.
+"""
+
+import numpy as np
+
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import Sentence
+from dpjax.notions import RepeatedRuns
+from dpjax.partitions import Outputs
+from dpjax.sources._pairs import AnyPairs
+
+LEAST_NATS = 40.0
+"""Nats of outputs from which on their repetition is not taken for chance (e^-40)."""
+
+
+class Repeats(ValueError):
+    """Two runs gave the same outputs, which an audit has a verdict for.
+
+    Args:
+        name: Of what was run, for people.
+        counted: What was compared.
+        pairs: The pair alone at which it was seen.
+        side: 0 at the database, 1 at its neighbor.
+        settings: Options of the source that change the answer.
+    """
+
+    def __init__(
+        self, name: str, counted: RepeatedRuns, pairs: AnyPairs, side: int, settings: JsonObject
+    ):
+        self.counted, self.pairs, self.settings = counted, pairs, settings
+        where = ("the database", "its neighbor")[side]
+        self.sentence = Sentence(
+            f"Two {counted.runs} of {name}, drawn at {where}, had the same first {counted.outputs} "
+            f"outputs in the same order, a chance below {counted.chance} for independent draws. "
+            "Noise that comes again is known to whoever ran it once: the outputs are then a "
+            "function of the data."
+        )
+        self.advice = (
+            "It must not set a fixed seed (or one of the time in seconds), and must draw anew at "
+            "every call; or let it take a seed."
+        )
+        super().__init__(f"{self.sentence} {self.advice}")
+
+
+def nats_of(outputs: Outputs, size: int) -> float:
+    """Nats of the first outputs, by their labels and first numbers.
+
+    Args:
+        outputs: At least `size` of them.
+        size: How many are taken.
+    """
+    values = outputs.values[:size, 0] + 1j * outputs.labels[:size]
+    counts = np.unique(values, return_counts=True)[1]
+    return float(-np.sum(counts * np.log(counts / counts.sum())))
+
+
+def content_of(outputs: Outputs, size: int) -> bytes:
+    """Bytes that are equal where the first outputs are."""
+    return outputs.labels[:size].tobytes() + outputs.values[:size].tobytes()

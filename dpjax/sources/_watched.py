@@ -1,0 +1,139 @@
+"""Outputs of a mechanism of the host, watched for randomness that is none."""
+
+import time
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import Unvaried
+from dpjax.notions import RepeatedRuns
+from dpjax.partitions import Encoder, Outputs
+from dpjax.sources._counting import Tally
+from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._repeats import LEAST_NATS, Repeats, content_of, nats_of
+from dpjax.sources._time_limit import Quota
+from dpjax.sources.streams import CONFIRM, NUM_STAGES
+
+_BEGINNINGS = (100, 1000)
+"""Lengths of the beginnings of batches that are compared."""
+
+Draw = Callable[[Any, range, tuple[int, ...], int | None, Callable[[int], None]], Iterator[Any]]
+"""(database, outputs, seed words, cut, told how many more came) -> batches of raw outputs."""
+
+Restarted = tuple[str, list[list[list[Any]]]]
+"""(what a run is, in the plural; [2 runs][2 sides] -> raw outputs)."""
+
+
+class Watched:
+    """Encoded batches of a mechanism, watched for randomness that is none.
+
+    Args:
+        draw: Draws raw outputs.
+        encoder: Of the outputs.
+        pairs: Pairs of databases.
+        seed: Words of the key, and the number of the run.
+        tally: Told how many outputs came.
+        settings: Options of the source that change the answer.
+
+    Attributes:
+        taken: (pair, side) -> outputs so far, and the seconds of drawing them.
+    """
+
+    def __init__(
+        self,
+        draw: Draw,
+        encoder: Encoder,
+        pairs: AnyPairs,
+        seed: tuple[tuple[int, ...], int],
+        tally: Tally,
+        settings: JsonObject,
+    ):
+        self._draw, self._encoder, self._pairs = draw, encoder, pairs
+        self._settings = settings
+        (self._key, self._run), self._tally = seed, tally
+        self.taken: dict[tuple[int, int], tuple[int, float]] = {}
+        self._seen: dict[tuple[int, int, bytes], tuple[int, int]] = {}
+        # The first output of a side, or None once there was another.
+        self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
+
+    def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
+        """Words of the seeds of a stream."""
+        return (*self._key, pair, side, stage + NUM_STAGES * self._run)
+
+    def batches(
+        self, pair: int, side: int, stage: int, quota: Quota, first: int = 0
+    ) -> Iterator[Outputs]:
+        """Batches at one database, until there are as many as planned or the time is over."""
+        database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
+        count, before = self.taken.get((pair, side), (0, 0.0))
+        spent, last, number = 0.0, time.perf_counter(), first
+        outputs = range(first, first + quota.num_samples)
+        for raw in self._draw(database, outputs, words, quota.cut, self._tally.saw):
+            encoded = self._encoder.encode(raw)
+            self._watch(encoded, pair, side, (stage, number))
+            number += len(encoded.labels)
+            self._tally.searched += len(encoded.labels) * (stage != CONFIRM)
+            # Only the time of this stream: the two sides of a pair are drawn in turns.
+            spent += time.perf_counter() - last
+            count += len(encoded.labels)
+            self.taken[pair, side] = count, before + spent
+            yield encoded
+            last = time.perf_counter()
+            if quota.seconds is not None and spent >= quota.seconds:
+                return
+
+    def streams(self) -> list[list[tuple[int, float]]]:
+        """`taken` of every pair and both sides."""
+        return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
+
+    def notes(self, pair: int) -> list[str]:
+        """What was seen at the chosen pair."""
+        if any(self._constant.get((pair, side)) is None for side in (0, 1)):
+            return []
+        first, second = (self.taken[pair, side][0] for side in (0, 1))
+        return [
+            Unvaried(
+                f"All {first} outputs at the database were the same, and so were all {second} at "
+                "its neighbor: the mechanism may draw no randomness, or the same at every call.",
+                self._pairs.labels[pair],
+            )
+        ]
+
+    def refuse_same(self, pair: int, restarted: Restarted) -> None:
+        """Compares two runs; see `OnHost.restarted`.
+
+        Raises:
+            Repeats: They gave the same outputs at a database, where these vary.
+        """
+        what, runs = restarted
+        for side, raw in enumerate(zip(*runs, strict=True)):
+            first, second = map(self._encoder.encode, raw)
+            size = min(len(first.labels), len(second.labels))
+            nats = nats_of(first, size)
+            same = first.values.shape[1] == second.values.shape[1] and (
+                content_of(first, size) == content_of(second, size)
+            )
+            if same and nats >= LEAST_NATS:
+                raise self._repeats(pair, side, RepeatedRuns(what, size, nats))
+
+    def _repeats(self, pair: int, side: int, counted: RepeatedRuns) -> Repeats:
+        one = [[sides[pair]] for sides in self._pairs.sides]
+        pairs = AnyPairs((one[0], one[1]), (self._pairs.labels[pair],))
+        return Repeats(self._encoder.source, counted, pairs, side, self._settings)
+
+    def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
+        """Refuses a batch that was seen elsewhere; the same outputs may be asked for again."""
+        # A batch may hold a single output: compare with the first one of all.
+        rows = np.column_stack([outputs.labels, outputs.values])
+        only = self._constant.get((pair, side), tuple(rows[0].tolist()))
+        same = only is not None and rows.shape[1] == len(only) and bool(np.all(rows == only))
+        self._constant[pair, side] = only if same else None
+        for size in _BEGINNINGS:
+            if size > len(outputs.labels) or (nats := nats_of(outputs, size)) < LEAST_NATS:
+                continue
+            digest = blake2b(content_of(outputs, size), digest_size=16).digest()
+            if self._seen.setdefault((pair, side, digest), where) != where:
+                raise self._repeats(pair, side, RepeatedRuns("batches", size, nats))
