@@ -20,6 +20,8 @@ _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
 
+_NO_ANSWER = "Stopped before there was an answer."
+
 ARRIVED = Counter[int]()
 """How often each signal that asks to end has come to this process."""
 
@@ -88,6 +90,9 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
 
         def interrupt(number: int, frame: object) -> None:
             stop.signal = number
+            if _imports_jax():
+                os.write(2, f"{_NO_ANSWER}\n".encode())
+                os._exit(stop.exit_code)
             raise KeyboardInterrupt
 
         try:
@@ -96,7 +101,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
             # A sequential audit that is stopped has an answer all the same.
             codes[-1] = stop.exit_code if stop.asked() and not code else code
         except KeyboardInterrupt as error:
-            say(str(error) or "Stopped before there was an answer.")
+            say(str(error) or _NO_ANSWER)
             raise Left(stop.exit_code) from None
         except SystemExit as error:
             raise ValueError(
@@ -111,6 +116,11 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
             raise ValueError(f"what dpjax was to run raised {type(error).__name__}.") from error
 
     return command
+
+
+def _imports_jax() -> bool:
+    """Whether jax is being imported, which an exception in its compiled modules ends by a crash."""
+    return getattr(getattr(sys.modules.get("jax"), "__spec__", None), "_initializing", False)
 
 
 @contextmanager
