@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpjax.cli._options import AS_JSON, QUIET
 from dpjax.cli._table import Given, Table, Value, argument, option
+from dpjax.core.errors import neutral
 
 if TYPE_CHECKING:
     from dpjax.hunting import Case, Caught, Environment
@@ -50,7 +51,7 @@ def command(**given: Value) -> int:
     """Audits released packages, each installed in an environment of its own.
 
     A case is audited in every release of its package that is named. The exit code is 1 if a claim
-    is refuted, 2 if a release cannot be audited.
+    is refuted, 2 if a release cannot be audited or its outputs are doubtful.
     """
     written: Given = {name: value for name, value in given.items() if value is not None}
     if not written.get("cases"):
@@ -86,9 +87,10 @@ def command(**given: Value) -> int:
         print(json.dumps(rows, indent=1))
     else:
         print(_table(rows))
-    if any(caught.result is None for caught in found):
+    verdicts = {str(row["verdict"]) for row in rows}
+    if any(caught.result is None for caught in found) or verdicts - {"not refuted", *_REFUTING}:
         return 2
-    return int(any(row["verdict"] in _REFUTING for row in rows))
+    return int(bool(verdicts & set(_REFUTING)))
 
 
 def _named(case: "Case", packages: list[str]) -> list[str]:
@@ -152,7 +154,7 @@ def _table(rows: list[dict[str, Value]]) -> str:
             lines.append(f"  reported  {row['reported']}")
         if row["documented"]:
             lines.append("  The library documents this behaviour.")
-    return "\n".join(lines)
+    return "\n".join(map(neutral, lines))
 
 
 def _markdown(rows: list[dict[str, Value]]) -> str:
@@ -168,5 +170,7 @@ def _markdown(rows: list[dict[str, Value]]) -> str:
         reported = row["reported"] + (" (documented)" if row["documented"] else "")
         cells = [row["release"], row["case"], claim, bound, row["verdict"], pair,
                  f"{row['seconds']:.0f}", reported]  # fmt: skip
-        lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
+        lines.append(
+            "| " + " | ".join(neutral(str(cell)).replace("|", "\\|") for cell in cells) + " |"
+        )
     return "\n".join(lines) + "\n"

@@ -3,7 +3,9 @@
 import hashlib
 import inspect
 import json
+import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -44,13 +46,18 @@ def place_of(source: str, written: Value, subject: Value) -> Place | None:
     if source in ("samples", "one_run"):
         files = written[source]
         return Place(str(files if source == "one_run" else files[0]))
-    code = getattr(inspect.unwrap(getattr(subject, "function", subject)), "__code__", None)
-    if source not in ("function", "host", "object") or code is None:
+    if source not in ("function", "host", "object"):
         return None
-    path = Path(code.co_filename)
+    with suppress(Exception):  # of code of others, whose place then is unknown
+        code = inspect.unwrap(getattr(subject, "function", subject)).__code__
+        return _place(Path(code.co_filename), int(code.co_firstlineno))
+    return None
+
+
+def _place(path: Path, line: int) -> Place:
     folder = Path.cwd().resolve()
     path = path.relative_to(folder) if path.is_relative_to(folder) else path
-    return Place(path.as_posix(), code.co_firstlineno)
+    return Place(path.as_posix(), max(line, 1))
 
 
 def junit(result: "AuditResult") -> str:
@@ -143,7 +150,12 @@ def _row(result: "AuditResult") -> dict[str, Value]:
 
 def _location(place: Place) -> dict[str, Value]:
     region = {"startLine": place.line}
-    return {"physicalLocation": {"artifactLocation": {"uri": quote(place.file)}, "region": region}}
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(os.fsencode(place.file))},
+            "region": region,
+        }
+    }
 
 
 def _xml(text: str) -> str:

@@ -20,6 +20,8 @@ _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
 
+_NO_ANSWER = "Stopped before there was a result."
+
 ARRIVED = Counter[int]()
 """Number of times each termination signal has reached this process."""
 
@@ -88,6 +90,9 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
 
         def interrupt(number: int, frame: object) -> None:
             stop.signal = number
+            if _imports_jax():
+                os.write(2, f"{_NO_ANSWER}\n".encode())
+                os._exit(stop.exit_code)
             raise KeyboardInterrupt
 
         try:
@@ -96,7 +101,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
             # A sequential audit that is stopped still has an answer.
             codes[-1] = stop.exit_code if stop.asked() and not code else code
         except KeyboardInterrupt as error:
-            say(str(error) or "Stopped before there was a result.")
+            say(str(error) or _NO_ANSWER)
             raise Left(stop.exit_code) from None
         except SystemExit as error:
             raise ValueError(
@@ -111,6 +116,11 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
             raise ValueError(f"audited code raised {type(error).__name__}.") from error
 
     return command
+
+
+def _imports_jax() -> bool:
+    """Return whether jax is being imported: an exception in its compiled modules would crash."""
+    return getattr(getattr(sys.modules.get("jax"), "__spec__", None), "_initializing", False)
 
 
 @contextmanager

@@ -118,7 +118,9 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
     if said == ended:
         return ended
     for number in came:
-        if said is None and ended in (128 + number, -number):
+        if ended in (128 + number, -number):
+            if said is not None:
+                say("Stopped after the answer.")
             return 128 + number
     how = f"with exit code {ended}" if ended >= 0 else f"by signal {-ended}"
     if said is None:

@@ -20,6 +20,9 @@ _SERVE = Path(__file__).with_name("_serve.py")
 _ONE_CALL = 30.0
 """Seconds for which one output is waited, the import of the library among them."""
 
+_LONGEST = 2**24
+"""Characters of one output of a record."""
+
 Draw = Callable[[Any], Any]
 """Database -> one output."""
 
@@ -144,18 +147,39 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
     """The head of a record, and its draws in their order.
 
     Raises:
-        ValueError: It ends before the audit does, as that of another version of dpjax may.
+        ValueError: It is damaged, or ends before the audit does, as that of another version of
+            dpjax may.
     """
+    failures: list[str] = []
     with gzip.open(path, "rt") as file:
-        head = json.loads(file.readline())
+
+        def next_line() -> str:
+            line = file.readline(_LONGEST)
+            if not line.endswith("\n"):
+                raise ValueError("it ends too early" if len(line) < _LONGEST else "a line is long")
+            return line
 
         def draw(database: Any) -> Any:
-            line = file.readline()
-            if not line:
-                raise KeyboardInterrupt(f"the record {path.name} ends before the audit does")
-            return _output(line)
+            try:
+                return _output(next_line())
+            except Exception as error:
+                # An exception would be an outcome of what is audited.
+                failures.append(f"the record {path.name} is of another audit or damaged: {error}.")
+                raise KeyboardInterrupt(failures[0]) from None
 
-        yield head, Draws(draw, lambda: nullcontext(draw))
+        try:
+            head = json.loads(next_line())
+            labels = [len(head[name]) for name in ("database", "neighbor", "labels")]
+            if not min(labels) == max(labels) > 0 or type(head["draws"]) is not int:
+                raise ValueError("its head names no pairs")
+        except Exception as error:
+            raise BadValue(f"the record {path.name} is damaged: {error!r:.200}.") from None
+        try:
+            yield head, Draws(draw, lambda: nullcontext(draw))
+        except KeyboardInterrupt:
+            if failures:
+                raise BadValue(failures[0]) from None
+            raise
 
 
 def _plain(value: Any) -> Any:

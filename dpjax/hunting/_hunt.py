@@ -100,7 +100,7 @@ def hunt(
             try:
                 result = run(confidence, key)
             except Exception as error:  # of code of others, whose failure is a row
-                failure = f"{type(error).__name__}: {text_of(error)}"
+                failure = text_of(error)
             yield Caught(case, spec, result, failure, time.perf_counter() - start)
 
 

@@ -85,7 +85,7 @@ class OneRun(Source):
         Raises:
             ValueError, TypeError: See the class.
         """
-        scores, included = _scores(_read(self.scores)), self._coins()
+        scores, included = _scores(_read("scores", self.scores)), self._coins()
         if len(scores) != len(included):
             raise BadValue(
                 f"included must have an entry a score, but had {len(included)} entries for "
@@ -95,7 +95,7 @@ class OneRun(Source):
         return scores, included
 
     def _coins(self) -> NDArray[np.bool_]:
-        found = _read(self.included)
+        found = _read("included", self.included)
         if isinstance(self.included, Recording):
             words = [str(word).strip().lower().removesuffix(".0") for word in found.tolist()]
             if strange := next((word for word in words if word not in _WORDS), None):
@@ -122,9 +122,14 @@ class OneRun(Source):
         return cls(scores, included, **known_options(cls, content))
 
 
-def _read(given: Any) -> NDArray:
+def _read(name: str, given: Any) -> NDArray:
     if isinstance(given, Recording):
         return np.concatenate(list(given.chunks()))
+    if np.ma.is_masked(given):
+        raise BadValue(
+            f"{name} must not be masked, but {np.ma.count_masked(given)} entries were: leave those "
+            "canaries out, scores and coins."
+        )
     return np.asarray(given)
 
 

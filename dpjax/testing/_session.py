@@ -1,10 +1,12 @@
 """The audits of one pytest run: their shared time, and the rows of their table."""
 
 import os
+import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypedDict, Unpack
+from weakref import WeakKeyDictionary
 
 _LEAST_SHARE = 0.1
 """Time of an audit once the budget is spent, in seconds."""
@@ -66,6 +68,8 @@ class Session:
         rows: Rows of all finished tests, in order.
         ran: Ids of the finished tests that were not skipped.
         unended: Number of audits of each test, by id, that began and never ended.
+        lost: Number of audited threads of each test, by id, that ended by an exception; pytest only
+            warns of these.
     """
 
     def __init__(self, budget: float | None, known: Mapping[str, tuple[int, float]]):
@@ -76,6 +80,9 @@ class Session:
         self.rows: list[Row] = []
         self.ran: set[str] = set()
         self.unended = Counter[str]()
+        self.lost = Counter[str]()
+        self._threads = WeakKeyDictionary[threading.Thread, str]()
+        self._hook: Callable[[threading.ExceptHookArgs], object] | None = None
         self._test, self._made = "", Counter[str]()
         self._known_to_come = self._new_to_come = self._here = 0.0
         self._least_to_come = self._least_here = 0.0
@@ -126,6 +133,8 @@ class Session:
         audit; nor does `os._exit`, which therefore exits with a failure.
         """
         test, this, leave = self._test, os.getpid(), os._exit
+        if threading.current_thread() is not threading.main_thread():
+            self._hear_end(test)
 
         def leave_failed(code: int) -> None:
             if os.getpid() == this and self.unended.total():
@@ -144,6 +153,21 @@ class Session:
             self.unended[test] -= 1
         finally:
             os._exit = leave
+
+    def _hear_end(self, test: str) -> None:
+        """Count an exception that ends this thread as a failure of the test."""
+        self._threads[threading.current_thread()] = test
+        before = threading.excepthook
+        if before is self._hook:
+            return
+
+        def ended(error: threading.ExceptHookArgs) -> None:
+            started = self._threads.pop(threading.current_thread(), None)
+            if started is not None and not issubclass(error.exc_type, SystemExit):
+                self.lost[started] += 1
+            before(error)
+
+        self._hook = threading.excepthook = ended
 
     def end(self, test: str, rows: Sequence[Measured]) -> None:
         """End a test, in this process or another one."""

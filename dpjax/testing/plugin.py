@@ -23,8 +23,8 @@ PROPERTY = "dpjax_audit"
 CACHE = "dpjax/shares"
 """Key in pytest's cache for the number of audits of each test, and their minimum seconds."""
 
-UNENDED = "dpjax_unended"
-"""Key in a worker's output for its audits that never ended."""
+UNENDED, LOST = "dpjax_unended", "dpjax_lost"
+"""Keys in a worker's output for its audits that never ended, and its threads that failed."""
 
 
 def _seconds(text: str) -> float:
@@ -127,14 +127,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Store the number of audits of each test, and fail if any of them never ended."""
+    """Store the number of audits of each test; fail if one never ended or its thread failed."""
     run, cache = _session.CURRENT, getattr(session.config, "cache", None)
     output = getattr(session.config, "workeroutput", None)
     if run is None:
         return
     if output is not None:
-        output[UNENDED] = dict(+run.unended)
-    elif +run.unended:
+        output[UNENDED], output[LOST] = dict(+run.unended), dict(run.lost)
+    elif +run.unended or run.lost:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if cache is not None and output is None and (run.rows or run.known):
         cache.set(CACHE, {**run.known, **run.made()})
@@ -144,7 +144,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_testnodedown(node: object) -> None:
     """Merge the counts of a worker of pytest-xdist."""
     if _session.CURRENT is not None:
-        _session.CURRENT.unended.update(getattr(node, "workeroutput", {}).get(UNENDED, {}))
+        output = getattr(node, "workeroutput", {})
+        _session.CURRENT.unended.update(output.get(UNENDED, {}))
+        _session.CURRENT.lost.update(output.get(LOST, {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -156,5 +158,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         idle = sum(audits == 0 and test not in run.known for test, (audits, _) in made)
         for line in table(run.rows, run.budget, idle):
             terminalreporter.line(line)
-    for test, number in (+run.unended).items() if run is not None else ():
-        terminalreporter.line(f"FAILED {test}: {number} of its audits began and never ended")
+    if run is None:
+        return
+    for counts, what in (
+        (run.unended, "of its audits began and never ended"),
+        (run.lost, "of its threads that audit ended by an exception: join them, and raise it"),
+    ):
+        for test, number in (+counts).items():
+            terminalreporter.line(f"FAILED {test}: {number} {what}")

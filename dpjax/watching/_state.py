@@ -11,7 +11,11 @@ import numpy as np
 
 from dpjax.core.files import refuse_endless, write_whole
 from dpjax.core.types import JsonObject
+from dpjax.inference import first_round
 from dpjax.results import AuditResult
+
+LAYING = first_round(1, few=False)
+"""First outputs of each side, which lay the cells."""
 
 _FORMAT = 1
 """Number of the form in which a state is written."""
@@ -84,7 +88,7 @@ class State:
                 raise ValueError("its seal does not fit")
             first, second = (None if side is None else _array(side) for side in content["held"])
             text = content["result"]
-            return cls(
+            found = cls(
                 content["terms"],
                 [Taken(name, (x, y), (a, b)) for name, x, y, a, b in content["taken"]],
                 content["kind"],
@@ -92,12 +96,37 @@ class State:
                 content["gone"],
                 None if text is None else AuditResult.from_json(text),
             )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            found._refuse_misfits()
+            return found
+        except OSError:
+            raise
+        except Exception as error:  # of any part of a file of others
             raise ValueError(
                 f"state {path} was changed or damaged, or is no state of a watch ({error}): the "
                 "watch cannot go on from it. Give another file, and outputs that no watch has "
                 "counted."
             ) from None
+
+    def _refuse_misfits(self) -> None:
+        """Raises where the parts do not fit together: each output was counted once, or waits.
+
+        A seal is no signature, so the parts are compared with each other.
+        """
+        names = [chunk.name for chunk in self.taken]
+        if not isinstance(self.terms, dict) or names != sorted(set(names)):
+            raise ValueError("its terms or the names of its chunks are none")
+        sizes = [size for chunk in self.taken for size in chunk.sizes]
+        if not all(type(size) is int and size >= 0 for size in [self.gone, *sizes]):
+            raise ValueError("its numbers of outputs are none")
+        counted = 0 if self.result is None else self.result.settings["drawn"] - LAYING
+        if counted != self.gone:
+            raise ValueError("its result is of another number of outputs")
+        for side, held in enumerate(self.held):
+            waiting = 0 if held is None else len(held)
+            if self.gone + waiting != sum(chunk.sizes[side] for chunk in self.taken):
+                raise ValueError("outputs that it took are missing")
+            if waiting < LAYING and self.result is not None:
+                raise ValueError("outputs that laid its cells are missing")
 
 
 def _seal(content: JsonObject) -> str:

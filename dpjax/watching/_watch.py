@@ -11,17 +11,13 @@ from dpjax.audit import audit, resume
 from dpjax.core.errors import Stopped
 from dpjax.core.files import refuse_unwritable
 from dpjax.core.wording import BadType, BadValue
-from dpjax.inference import first_round
 from dpjax.methods import Sequential
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
 from dpjax.results.provenance import DECISIVE, seed_of, versions
 from dpjax.results.recipes import notion_to_plain
 from dpjax.sources import Arriving, Chunk
-from dpjax.watching._state import State, Taken
-
-_LAYING = first_round(1, few=False)
-"""First outputs of each side, which lay the cells."""
+from dpjax.watching._state import LAYING, State, Taken
 
 
 class Watch:
@@ -82,7 +78,7 @@ class Watch:
     def waiting(self) -> tuple[int, int]:
         """Outputs of each side that were taken and not yet counted."""
         first, second = (0 if side is None else len(side) for side in self.state.held)
-        laid = 0 if self.result is None else _LAYING
+        laid = 0 if self.result is None else LAYING
         return first - laid, second - laid
 
     def take(self, name: str | None, x: Any, y: Any) -> bool:
@@ -161,7 +157,7 @@ class Watch:
         sizes = len(chunk.sides[0]), len(chunk.sides[1])
         taken = [*before.taken, Taken(chunk.name, sizes, chunk.digests)]
         after = State(before.terms, taken, kind, (held[0], held[1]), before.gone, before.result)
-        fresh = min(0 if side is None else len(side) for side in held) - _LAYING
+        fresh = min(0 if side is None else len(side) for side in held) - LAYING
         if fresh > 0:
             x, y = held
             source = Arriving(x, y, name="arriving outputs", gone=before.gone, **self._options)
@@ -171,11 +167,11 @@ class Watch:
             else:
                 result = resume(result, source)
             drawn = result.settings["drawn"]
-            all_counted = drawn == _LAYING + before.gone + fresh
+            all_counted = drawn == LAYING + before.gone + fresh
             if not all_counted and result.verdict != VIOLATED and not result.doubts:
                 # An interrupt between two blocks: the chunk is counted again, from its beginning.
                 raise Stopped(f"Stopped after {len(before.taken)} chunks.")
-            after.result, after.gone = result, drawn - _LAYING
+            after.result, after.gone = result, drawn - LAYING
             counted = after.gone - before.gone
             after.held = _without(x, counted), _without(y, counted)
         if self._path is not None:
@@ -276,7 +272,7 @@ def _joined(held: np.ndarray | None, new: np.ndarray) -> np.ndarray | None:
 def _without(held: np.ndarray | None, counted: int) -> np.ndarray | None:
     """The outputs that laid the cells and those that wait, without those just counted."""
     assert held is not None
-    return np.concatenate([held[:_LAYING], held[_LAYING + counted :]])
+    return np.concatenate([held[:LAYING], held[LAYING + counted :]])
 
 
 def _look_of(path: Path) -> tuple[int, int, int]:

@@ -1,13 +1,14 @@
 """JUnit XML and SARIF of an audit, as read by CI services."""
 
 import json
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import dpjax
-from dpjax.cli._pipelines import junit, sarif
+from dpjax.cli._pipelines import Place, junit, place_of, sarif
 from dpjax.mechanisms import Laplace
 
 RELEASE = """
@@ -114,6 +115,41 @@ def test_texts_of_others_are_harmless_in_both():
     assert '"<&]]>' in suite[0].get("name") and "\\x1b" in suite[0].get("name")
     said = suite[0].find("failure").text
     assert not {"\x1b", "\x00", "\ud800", "\ufffe"} & {*said}
+
+
+def cyclic():
+    """A function that says that it wraps itself."""
+
+
+cyclic.__wrapped__ = cyclic
+
+
+class Everything:
+    """Has every attribute: itself."""
+
+    def __getattr__(self, name):
+        return self
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        cyclic,
+        Everything(),
+        SimpleNamespace(__code__=SimpleNamespace(co_filename=5, co_firstlineno=1)),
+        SimpleNamespace(__code__=SimpleNamespace(co_filename="a.py", co_firstlineno="x")),
+        SimpleNamespace(function=None),
+    ],
+)
+def test_an_object_that_lies_of_its_code_has_no_place(subject):
+    assert place_of("object", {}, subject) is None
+
+
+def test_a_file_whose_name_is_no_utf_8_has_a_place():
+    result = dpjax.audit(dpjax.Recorded(*np.eye(2).repeat(500, axis=1)), claim=0.1)
+    (found,) = json.loads(sarif(result, Place("a\udcff.csv")))["runs"][0]["results"]
+    uri = found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == "a%FF.csv"
 
 
 def test_a_curve_is_named(run):

@@ -300,8 +300,45 @@ def test_answers(capsys):
         (b"", -15, [signal.SIGTERM], 143),
         (b"", 0, [signal.SIGTERM], 2),
         (b"", 130, [], 2),
-        (nonce + b"\0", 143, [signal.SIGTERM], 2),
+        (nonce + b"\0", 0, [signal.SIGTERM], 0),
+        (nonce + b"\0", 143, [signal.SIGTERM], 143),
+        (nonce + b"\1", -2, [signal.SIGINT], 130),
+        (nonce + b"\0", 143, [signal.SIGINT], 2),
     ):
         assert _supervise._answer(heard, nonce, ended, came) == code
         said = capsys.readouterr().err
-        assert bool(said) == (code == 2) and "Traceback" not in said
+        after = "Stopped after the answer." in said
+        assert after == (bool(heard) and code > 128)
+        assert bool(said) == (code == 2 or after) and "Traceback" not in said
+
+
+INTERRUPTS_IMPORTS = """
+import os, signal, sys, time
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "MODULE":
+            sys.meta_path.remove(self)
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(2)
+            except KeyboardInterrupt:
+                os.write(2, b"raised")
+                raise
+
+sys.meta_path.insert(0, Interrupts())
+"""
+
+
+@pytest.mark.parametrize("module", ["jaxlib.xla_client", "dpjax.mechanisms"])
+def test_an_interrupt_raises_nothing_while_jax_is_imported(tmp_path, module):
+    """There it ended some processes by a segmentation fault, or by an ImportError."""
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTS_IMPORTS.replace("MODULE", module))
+    paths = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])
+    done = subprocess.run(
+        [sys.executable, "-m", "dpjax", "mechanisms"],
+        env=environment() | {"PYTHONPATH": paths}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 130 and "Traceback" not in done.stderr
+    assert "Stopped before there was a result." in done.stderr
+    assert ("raised" in done.stderr) == (module == "dpjax.mechanisms")

@@ -1,5 +1,6 @@
 """A hunt: cases are read, draws come from another process, and records give the same bound."""
 
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -94,6 +95,33 @@ def test_a_release_that_ends_is_a_row(tmp_path, body, message):
     (found,) = hunt([read_case(path)], here, tmp_path / "draws", seconds=5.0)
     assert found.result is None and message in found.failure
     assert not list((tmp_path / "draws").glob("*.gz"))
+
+
+HEAD = {"database": [0], "neighbor": [1], "labels": ["pair 0"], "draws": 300}
+
+
+@pytest.mark.parametrize(
+    ("head", "lines", "message"),
+    [
+        (HEAD, "1\n" * 50, "it ends too early"),
+        (HEAD, "1\n" * 50 + "1", "it ends too early"),
+        (HEAD, "1\nnonsense\n" * 300, "damaged: Expecting value"),
+        (HEAD, "[" * 10**5 + "\n", "damaged: maximum recursion"),
+        (HEAD, "1" * 2**24 + "\n", "a line is long"),
+        ({**HEAD, "draws": float("nan")}, "1\n", "its head names no pairs"),
+        ({**HEAD, "draws": 10**12}, "1\n", "num_draws must be below"),
+        ({**HEAD, "labels": []}, "1\n", "its head names no pairs"),
+        ({}, "1\n", "damaged: KeyError"),
+        ([], "1\n", "damaged: TypeError"),
+    ],
+)
+def test_a_damaged_record_is_a_row_and_its_lines_are_no_outcomes(tmp_path, head, lines, message):
+    path = tmp_path / "leak.py"
+    path.write_text(LEAK)
+    with gzip.open(tmp_path / "leak@nothing==1.0.jsonl.gz", "wt", 1) as file:
+        file.write(json.dumps(head) + "\n" + lines)
+    (found,) = hunt([read_case(path)], here, tmp_path, again=True)
+    assert found.result is None and message in found.failure
 
 
 @pytest.mark.parametrize(

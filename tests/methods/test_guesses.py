@@ -266,6 +266,17 @@ def test_options_are_checked():
         evidence_from_plain(GuessCounts(100, 5, 5, -1).to_plain())
 
 
+def test_masked_scores_and_coins_are_refused(scores_and_coins):
+    """Their mask would be lost, and what lies behind it would be counted."""
+    scores, included = scores_and_coins
+    hidden = np.arange(len(scores)) % 7 == 0
+    with pytest.raises(ValueError, match="scores must not be masked, but 286 entries were"):
+        dpjax.OneRun(np.ma.array(scores, mask=hidden), included)
+    with pytest.raises(ValueError, match="included must not be masked"):
+        dpjax.OneRun(scores, np.ma.array(included, mask=hidden))
+    dpjax.OneRun(np.ma.array(scores), included)
+
+
 def test_the_command_line(scores_and_coins, tmp_path, monkeypatch, capsys):
     pytest.importorskip("typer")
     from dpjax.cli import _app

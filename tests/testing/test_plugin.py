@@ -332,6 +332,53 @@ def test_an_audit_that_never_ends_fails_the_session(tmp_path, body, code):
     assert ("began and never ended" in done.stdout) == (code == 1 and "_exit" not in body)
 
 
+IN_THREADS = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+import pytest
+from dpjax.testing import _session
+
+def audit(what):
+    with _session.CURRENT.counted():
+        pass
+    what()
+
+def wrong():
+    raise AssertionError("not private")
+
+def in_thread(what):
+    thread = threading.Thread(target=audit, args=(what,))
+    thread.start()
+    thread.join()
+
+def test_honest():
+    in_thread(int)
+    with ThreadPoolExecutor() as pool, pytest.raises(AssertionError):
+        pool.submit(audit, wrong).result()
+
+def test_threads():
+    BODY
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "lost", "workers"),
+    [
+        ("in_thread(wrong); in_thread(wrong)", 2, ()),
+        ("in_thread(lambda: 1 / 0)", 1, ("-p", "xdist", "-n", "1")),
+        ("in_thread(exit)", 0, ()),
+        ("thread = threading.Thread(target=wrong); thread.start(); thread.join()", 0, ()),
+    ],
+)
+def test_a_failure_in_a_thread_fails_the_session(tmp_path, body, lost, workers):
+    """pytest only warns of the exception; one that a future carries is raised by the test."""
+    (tmp_path / "test_project.py").write_text(IN_THREADS.replace("BODY", body))
+    done = run_pytest(tmp_path, *workers)
+    said = f"test_threads: {lost} of its threads that audit ended by an exception"
+    assert done.returncode == (lost > 0), done.stdout + done.stderr
+    assert ("ended by an exception" in done.stdout) == (said in done.stdout) == (lost > 0)
+
+
 def test_workers_tell_of_audits_that_never_ended(tmp_path):
     text = UNENDED.replace("BODY", "audit(lambda: pytest.skip('no'))")
     (tmp_path / "test_project.py").write_text(text)

@@ -7,6 +7,7 @@ import pytest
 
 import dpjax
 from dpjax.sources import Arriving, Chunk
+from dpjax.watching._state import _seal
 
 SIZES = [(500, 900), (700, 300), (3_000, 2_500), (2_000, 4_000), (5_000, 4_000)]
 
@@ -178,6 +179,62 @@ def test_another_version_or_a_changed_state_is_refused(tmp_path, monkeypatch):
         state.write_text(text)
         with pytest.raises(ValueError, match="was changed or damaged"):
             dpjax.watch([], claim=1.0, state=state)
+
+
+def other(place, value):
+    """A change of one place of a state."""
+
+    def change(content):
+        *path, last = place
+        for part in path:
+            content = content[part]
+        content[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        other(["terms"], []),
+        other(["gone"], -1),
+        other(["gone"], 10**30),
+        other(["gone"], 100.0),
+        # Outputs that were counted would be counted again.
+        other(["taken"], []),
+        other(["result"], None),
+        other(["taken", 0, 1], 10**9),
+        other(["taken", 0, 0], "5"),
+        other(["taken", 0, 0], 3),
+        other(["held"], [None, None]),
+        other(["held", 0, "dtype"], "|O"),
+        other(["held", 0, "dtype"], "<f4"),
+        other(["held", 0, "shape"], [10**18]),
+        other(["result"], "[" * 10**5),
+        lambda content: content["taken"].pop(),
+        lambda content: content["taken"].reverse(),
+    ],
+)
+def test_a_state_whose_seal_was_made_again_must_still_fit_together(tmp_path, change):
+    """A seal is no signature; a state that fits in all parts is that of other outputs."""
+    state, chunks = tmp_path / "watch.json", [(f"{i}", *c) for i, c in enumerate(laplace())]
+    list(dpjax.watch(chunks, claim=1.0, state=state))
+    content = json.loads(state.read_text())
+    assert content["gone"] > 0
+    del content["seal"]
+    state.write_text(json.dumps({**content, "seal": _seal(content)}))
+    assert len(list(dpjax.watch(chunks, claim=1.0, state=state))) == 1
+    change(content)
+    state.write_text(json.dumps({**content, "seal": _seal(content)}))
+    with pytest.raises(ValueError, match="was changed or damaged"):
+        dpjax.watch(chunks, claim=1.0, state=state)
+
+
+@pytest.mark.parametrize("text", ["[" * 10**5, '{"a":' * 10**5, "1" * 10**5])
+def test_a_state_that_is_no_json_to_read_is_refused(tmp_path, text):
+    (tmp_path / "watch.json").write_text(text)
+    with pytest.raises(ValueError, match="was changed or damaged"):
+        dpjax.watch([], claim=1.0, state=tmp_path / "watch.json")
 
 
 def test_two_watches_cannot_share_a_state(tmp_path):
