@@ -75,7 +75,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages |= {f"mechanisms/{name}.md": _mechanism(name, kind) for name, kind in CATALOGUE.items()}
     pages |= {f"api/{name}.md": _package(name, title) for name, title in _PACKAGES}
     pages |= _gallery()
-    shown = "benchmarks/results/2026-11-22-first-audit.png"
+    shown = "benchmarks/results/first-audit.png"
     pages[shown] = (ROOT / shown).read_bytes()
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
