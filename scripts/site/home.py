@@ -33,7 +33,8 @@ the dot is a test that dpjax found and counted on fresh outputs.
     import dpjax
     from dpjax.mechanisms import Laplace
 
-    print(dpjax.audit(Laplace(1.25), [(0.0, 1.0)], claim=1.0))
+    noise = Laplace(1.25)
+    print(dpjax.audit(noise, claim=1.0))
     ```
 
     [A first audit](first-audit.md)
@@ -41,8 +42,8 @@ the dot is a test that dpjax found and counted on fresh outputs.
 - **In a terminal**
 
     ```bash
-    dpjax audit laplace --epsilon 1.25 --claim 1 \\
-      --report audit.html
+    dpjax audit laplace --epsilon 1.25 \\
+      --claim 1 --report audit.html
     ```
 
     [All commands](commands.md)
