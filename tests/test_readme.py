@@ -48,6 +48,20 @@ def test_it_is_short():
     assert len(TEXT.splitlines()) <= 250
 
 
+def test_its_first_screen_says_what_it_is_and_shows_it():
+    """What it is, how to install it, an example, what that prints, and the picture."""
+    first = "\n".join(TEXT.splitlines()[:30])
+    for part in (
+        "How private is it really?",
+        "pip install",
+        "```python",
+        "VIOLATED",
+        "![",
+        ".png)",
+    ):
+        assert part in first, part
+
+
 def test_the_files_that_are_linked_exist():
     links = re.findall(r"\]\(([^)#:]+)\)", TEXT)
     assert links and [link for link in links if not (ROOT / link).exists()] == []

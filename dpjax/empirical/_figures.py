@@ -28,7 +28,7 @@ def plot_empirical_curves(result: Estimated) -> Any:
     References:
         Burchard, Daoud, Dotterrer 2020, Figures 3 and 4.
     """
-    figure, panels = new_figure(2, 1, size=(WIDTH, 6))
+    figure, panels = new_figure(2, 1, size=(WIDTH, 5))
     order = np.argsort(result.epsilons)
     shown = ((result.delta, "delta (worst individual)"), (result.total_risk, "total risk"))
     for axes, (values, name) in zip(panels, shown, strict=True):

@@ -73,7 +73,7 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
     query = " and ".join(result.queries)
     who = f"{len(result.individuals)} individuals, {result.num_databases} databases"
     asked = (
-        f"Nothing. The {query} was asked of {result.num_databases} databases, with everybody and "
+        f"The {query} was asked of {result.num_databases} databases, with everybody and "
         "without each individual."
     )
     without = (
@@ -84,19 +84,41 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
         f"Empirical privacy of {query}",
         verdict_of(result, f"{who}. {result.vanishing_sentence()}"),
         (
-            Section("What was claimed", (asked,)),
+            Section("What was asked", (asked,)),
             *_sections(result, noise, figures or {}),
+            Section("What to do now", items=_advice(result, noise)),
             Section("Checks of the premises", without, items=_checks(result)),
             Section(
                 "What was not tested",
                 (blind_spot(result.num_databases, "databases"),),
                 items=_NOT_TESTED,
             ),
-            Section("How to do it again", codes=(("The settings", settings),)),
+            Section("How to do it again", codes=(("The settings", settings),), folded=True),
         ),
         f"Written on {datetime.date.today().isoformat()} by dpjax.",
         result.to_dict(),
     )
+
+
+def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
+    """Return what to do now, the first thing first."""
+    if any(check.dependent for check in result.independence):
+        return (
+            "Use databases that do not depend on each other, such as years far apart: until then, "
+            "the levels say nothing.",
+        )
+    said = [
+        "Choose the epsilon at which the delta of the worst individual is as small as you need; "
+        "the table has both.",
+        f"Look at the individual {result.worst_individual}, who stands out most: without such "
+        "records the levels are smaller.",
+    ]
+    if noise is None:
+        said.append(
+            "Where no level is good enough, add noise: dpjax.calibrate_noise finds how much is "
+            "enough."
+        )
+    return tuple(said)
 
 
 def verdict_of(result: Estimated, sentence: str, headline: str | None = None) -> Verdict:

@@ -73,7 +73,7 @@ def blind_spot(num_samples: int, seen: str = "draws") -> str:
     """
     validate.one_of(("draws", "databases"), seen=seen)
     rare = unseen_probability(num_samples, 0.05)
-    number = str(num_samples) if num_samples < 10_000 else f"{num_samples:.3g}"
+    number = f"{num_samples:,}"
     if seen == "databases":
         return (
             "What this estimate cannot rule out: it knows the databases by the "

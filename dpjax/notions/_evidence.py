@@ -50,6 +50,7 @@ class Evidence:
         scored: Name of the scores of pairs on a page.
         chosen: How the witness's event came about, in a sentence.
         resumable: Whether it holds the state of an audit that can take more draws.
+        more: What would show more, as an advice.
         planned: Whether the number of outputs was fixed before they were seen, so that binomial
             bounds hold for the counts of the witness.
     """
@@ -59,6 +60,7 @@ class Evidence:
     estimated: ClassVar[str] = "Estimate"
     scored: ClassVar[str] = "Score in the search"
     planned: ClassVar[bool] = True
+    more: ClassVar[str] = "Draw or record more outputs: rarer events are then seen."
     chosen: ClassVar[str] = (
         "It was chosen by outputs that searched, and then counted on fresh ones."
     )
@@ -157,7 +159,7 @@ class Evidence:
         return [("lower bound", bound), ("estimate", estimate)]
 
     def table(self, found: Statement, sure: str) -> Rows:
-        """Rows of a page on what was shown; arguments as `rows`."""
+        """Rows of a page in the unit of the level; arguments as `rows`."""
         return [
             (f"Lower bound ({found.basis}, {sure})", f"{found.lower_bound:.4f}"),
             (self.estimated, "infinite" if found.estimate is None else f"{found.estimate:.4f}"),

@@ -52,6 +52,7 @@ class GuessCounts(Evidence):
     right: int
     revealed: int = 0
     kind: ClassVar[str] = "guesses"
+    more: ClassVar[str] = "Include more canaries in the next training: the bound grows with them."
 
     @property
     def guessed(self) -> Guessed:

@@ -40,6 +40,7 @@ class HistogramLevel(Evidence):
     num_pairs: int
     num_failed: int
     kind: ClassVar[str] = "histogram"
+    more: ClassVar[str] = "Ask for a smaller precision: the interval is then narrower."
 
     @property
     def level(self) -> str:

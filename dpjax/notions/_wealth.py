@@ -48,6 +48,9 @@ class BetWealth(Evidence):
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
     planned: ClassVar[bool] = False
+    more: ClassVar[str] = (
+        "Go on with dpjax.resume: the bets take more draws, and the confidence stays as it is."
+    )
     chosen: ClassVar[str] = (
         "Every draw was bet on many events at once, and the bound rests on all of these bets. Of "
         "all events, this one has the largest expected bound."

@@ -5,11 +5,14 @@ from dpjax.plotting._canvas import NEIGHBOR as NEIGHBOR
 from dpjax.plotting._canvas import WIDTH as WIDTH
 from dpjax.plotting._canvas import check_figure_path as check_figure_path
 from dpjax.plotting._canvas import legend_above as legend_above
+from dpjax.plotting._canvas import legend_within as legend_within
 from dpjax.plotting._canvas import literal as literal
 from dpjax.plotting._canvas import new_figure as new_figure
 from dpjax.plotting._canvas import save_figure as save_figure
+from dpjax.plotting._canvas import unboxed as unboxed
 from dpjax.plotting._claimed import Claimed as Claimed
 from dpjax.plotting._levels import plot_levels as plot_levels
+from dpjax.plotting._notions import notion_panels as notion_panels
 from dpjax.plotting._notions import plot_notions as plot_notions
 from dpjax.plotting._outcomes import strips_of as strips_of
 from dpjax.plotting._outputs import Marks as Marks

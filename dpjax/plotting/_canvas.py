@@ -13,11 +13,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#d1603d", "#3b3b3b"
-EVENT, CLAIM = "#e3c565", "#2e8b57"
+DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#b84a26", "#3b3b3b"
+EVENT, CLAIM = "#e3c565", "#237a4b"
+# Except for that of the event, they have a contrast of 4.5 to 1 on white, since texts have them.
 
-LINE = 54
+SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
+"""Color and name of each of the two databases."""
+
+LINE = 48
 """Characters of a line of text."""
+
+SMALL, TINY = 9, 8
+"""Sizes of labels, and of what is least important, in points."""
 
 _LONGEST = 100
 """Most characters of a text beside a figure."""
@@ -25,12 +32,12 @@ _LONGEST = 100
 _LABEL = 40
 """Most characters of a label in a legend."""
 
-_BESIDE = 24
-"""Most characters of labels that stand beside each other."""
+_BESIDE, _ROW = 24, 34
+"""Most characters of labels that stand beside each other: of each, and of three together."""
 
 _FORMATS = (".png", ".svg", ".pdf")
 
-WIDTH = 4.6
+WIDTH = 4.2
 """Width in inches of a figure that can be read at 400 pixels."""
 
 
@@ -70,27 +77,75 @@ def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title
         entries: Label -> what is drawn; all that has a label in the panel if None.
         title: Title of the panel, in words.
     """
-    if entries is None:
-        handles, labels = axes.get_legend_handles_labels()
-        entries = dict(zip(labels, handles, strict=True))
+    entries = _entries(axes) if entries is None else entries
     if not entries:
         axes.set_title(title, fontsize="medium", loc="left")
         return
-    axes.legend(
-        entries.values(),
-        [shorten(label, _LABEL) for label in entries],
-        title=title or None,
-        title_fontproperties={"weight": "bold"},
-        alignment="left",
+    beside = max(map(len, entries)) <= _BESIDE
+    _legend(
+        axes,
+        entries,
+        title,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
         borderaxespad=0.2,
-        ncols=2 if max(map(len, entries)) <= _BESIDE else 1,
+        ncols=min(len(entries), 3 if sum(map(len, entries)) <= _ROW else 2) if beside else 1,
+    )
+
+
+def legend_within(axes: "Axes", corner: str, title: str = "") -> None:
+    """A legend in a corner of a panel in which nothing is drawn.
+
+    Args:
+        axes: The panel.
+        corner: "upper right", "lower right" or another corner.
+        title: Title of the panel, in words.
+    """
+    axes.set_title(title, fontsize=10, loc="left", weight="bold")
+    right = corner.endswith("right")
+    if entries := _entries(axes):
+        side = "right" if right else "left"
+        _legend(axes, entries, "", loc=corner, markerfirst=not right, alignment=side)
+
+
+def _entries(axes: "Axes") -> "dict[str, Artist]":
+    handles, labels = axes.get_legend_handles_labels()
+    return dict(zip(labels, handles, strict=True))
+
+
+def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any) -> None:
+    """A legend without a frame, whose texts have the colors of what they name."""
+    legend = axes.legend(
+        entries.values(),
+        [shorten(label, _LABEL) if "\n" not in label else label for label in entries],
+        title=title or None,
+        title_fontproperties={"weight": "bold", "size": 10},
+        **{"alignment": "left", **where},
         columnspacing=1.0,
-        handlelength=1.5,
-        fontsize=9,
+        handlelength=1.4,
+        handletextpad=0.5,
+        labelspacing=0.35,
+        fontsize=SMALL,
         frameon=False,
     )
+    for text, artist in zip(legend.get_texts(), entries.values(), strict=True):
+        text.set_color(_ink(artist))
+
+
+def _ink(artist: Any) -> str:
+    """The color of a line or an area, without its transparency; that of the event is too light."""
+    from matplotlib.colors import to_hex
+
+    if hasattr(artist, "patches"):
+        artist = artist.patches[0]
+    if not hasattr(artist, "get_color"):
+        color = artist.get_facecolor()
+        color = to_hex(color[0] if getattr(color, "ndim", 1) == 2 else color)
+        if hasattr(artist, "get_fill") and not artist.get_fill():
+            color = to_hex(artist.get_edgecolor())
+    else:
+        color = to_hex(artist.get_color())
+    return LOSS if color in (EVENT, "#000000") else color
 
 
 def shorten(text: str, most: int) -> str:
@@ -105,9 +160,15 @@ def literal(text: str) -> str:
 
 
 def titled(figure: "Figure", title: str, line: int = LINE) -> "Figure":
-    """The figure, with a title in lines of that many characters."""
-    figure.suptitle(fill(literal(title), line), fontsize="medium")
+    """The figure, with a title in lines of that many characters, or with none if it is empty."""
+    if title:
+        figure.suptitle(fill(literal(title), line), fontsize=11, x=0.01, ha="left")
     return figure
+
+
+def unboxed(axes: "Axes") -> None:
+    """Leave the lines of a panel out that no axis needs."""
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def save_figure(figure: "Figure", path: str | Path) -> Path:

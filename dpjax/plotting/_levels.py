@@ -2,7 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from dpjax.plotting._canvas import CLAIM, DATABASE, WIDTH, legend_above, literal, new_figure, titled
+from dpjax.plotting._canvas import (
+    CLAIM,
+    DATABASE,
+    SMALL,
+    WIDTH,
+    literal,
+    new_figure,
+    titled,
+    unboxed,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,15 +40,30 @@ def plot_levels(
     Raises:
         ModuleNotFoundError: matplotlib is missing.
     """
-    figure, axes = new_figure(size=(WIDTH, 2.0))
+    figure, axes = new_figure(size=(WIDTH, 1.5))
     right = 1.15 * max(v for v in (low, high, estimate, claim, 0.1) if v is not None)
-    label = f"at least {low:.3f} ({sure})" if high is None else f"interval ({sure})"
-    axes.barh([0], [(right if high is None else high) - low], 0.4, low, color=DATABASE, alpha=0.4,
-              label=label)  # fmt: skip
+    end, said = (
+        (right, f"at least {low:.3f}") if high is None else (high, f"{low:.3f} to {high:.3f}")
+    )
+    axes.barh([0], [end - low], 0.5, low, color=DATABASE, alpha=0.4)
+    # A name is at the side of the middle on which it has room.
+    inside = (end + low) / 2
+    text = {"fontsize": SMALL, "va": "bottom", "color": DATABASE}
+    axes.text(inside, 0.3, f"{said} ({sure})", ha=_side(inside, right), **text)
     if estimate is not None:
-        axes.plot([estimate], [0], "o", color="black", label=f"estimate {estimate:.3f}")
+        axes.plot([estimate], [0], "o", color="black", markersize=5)
+        axes.annotate(f"estimate {estimate:.3f}", (estimate, 0), (7, 0), fontsize=SMALL,
+                      textcoords="offset points", va="center")  # fmt: skip
     if claim is not None:
-        axes.axvline(claim, color=CLAIM, label=f"claim {claim:g}")
-    axes.set(xlim=(0, right), ylim=(-0.5, 0.5), yticks=[], xlabel=literal(name))
-    legend_above(axes)
+        axes.plot([claim, claim], [-0.35, 0.28], color=CLAIM, linewidth=1.6)
+        axes.text(claim, -0.38, f"claim {claim:g}", fontsize=SMALL, va="top", color=CLAIM,
+                  ha=_side(claim, right))  # fmt: skip
+    axes.set(xlim=(0, right), ylim=(-0.8, 0.7), yticks=[], xlabel=literal(name))
+    axes.spines["left"].set_visible(False)
+    unboxed(axes)
     return titled(figure, title)
+
+
+def _side(at: float, right: float) -> str:
+    """Side of a text that is at a place of the axis, so that it does not leave the panel."""
+    return "left" if at < 0.3 * right else "right" if at > 0.7 * right else "center"

@@ -10,10 +10,10 @@ from dpjax.plotting._canvas import (
     DATABASE,
     LINE,
     NEIGHBOR,
-    WIDTH,
-    legend_above,
+    legend_within,
     new_figure,
     titled,
+    unboxed,
 )
 from dpjax.plotting._claimed import Claimed
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _ORDERS = np.geomspace(1.1, 64, 40)
 """Orders of Renyi divergences."""
 
-_HEIGHT = 4.0
-"""Height of a panel in inches, legend included."""
+_WIDTH, _HEIGHT = 3.4, 3.4
+"""Width and height of a panel in inches, title included."""
 
 _LEAST_DELTA = 1e-7
 """Smallest delta that is drawn."""
@@ -34,8 +34,8 @@ _TOP = 1.15
 """Right end of an axis, in units of the largest epsilon."""
 
 
-def plot_notions(shown: Band, title: str, claim: Claimed, *, stacked: bool = False) -> "Figure":
-    """The privacy profile, the trade-off curve and Renyi divergences with their bounds.
+def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
+    """The privacy profile, the trade-off curve and Renyi divergences with their bounds in a row.
 
     Everything is of the pair as it is, whatever its distance, and all bounds hold at once.
 
@@ -43,17 +43,23 @@ def plot_notions(shown: Band, title: str, claim: Claimed, *, stacked: bool = Fal
         shown: The band of a chain of sets.
         title: Title of the figure.
         claim: Claim to be drawn beside the bounds.
-        stacked: Whether the panels lie below each other, for a narrow page, or in a row.
 
     Raises:
         ModuleNotFoundError: matplotlib is missing.
     """
-    size = (WIDTH, 3 * _HEIGHT) if stacked else (3 * WIDTH, _HEIGHT)
-    figure, axes = new_figure(*((3, 1) if stacked else (1, 3)), size=size)
-    _profile_panel(axes[0], shown, claim)
-    _trade_off_panel(axes[1], shown, claim)
-    _renyi_panel(axes[2], shown, claim)
-    return titled(figure, title, LINE if stacked else 3 * LINE)
+    figure, axes = new_figure(1, len(_PANELS), size=(len(_PANELS) * _WIDTH, _HEIGHT))
+    for panel, draw in zip(axes, _PANELS.values(), strict=True):
+        draw(panel, shown, claim)
+    return titled(figure, title, len(_PANELS) * LINE)
+
+
+def notion_panels(shown: Band, claim: Claimed) -> "dict[str, Figure]":
+    """The panels of `plot_notions` as a figure each, by their names; arguments as there."""
+    found = {}
+    for name, draw in _PANELS.items():
+        found[name], axes = new_figure(size=(_WIDTH, _HEIGHT))
+        draw(axes, shown, claim)
+    return found
 
 
 def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
@@ -80,13 +86,15 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
         axes.plot([claim.level], [at], "o", color=CLAIM, clip_on=False, label="claim")
     axes.set(xlim=(0, right), ylim=(_LEAST_DELTA, 1.5), yscale="log")
     axes.set(xlabel="epsilon", ylabel="delta")
-    legend_above(axes, title="privacy profile")
+    legend_within(axes, "lower left", "privacy profile")
+    unboxed(axes)
 
 
 def _trade_off_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     x, missed = trade_off(shown)
-    axes.plot(x, missed, color=DATABASE, label="null hypothesis: neighbor")
-    axes.plot(missed, x, color=NEIGHBOR, label="null hypothesis: database")
+    # A false alarm at the neighbor is an error of the test that asks for the database.
+    axes.plot(x, missed, color=DATABASE, label="database against neighbor")
+    axes.plot(missed, x, color=NEIGHBOR, label="neighbor against database")
     least = np.minimum(missed, np.interp(x, missed[::-1], x[::-1]))
     axes.fill_between(
         x, least, 1 - x, color=DATABASE, alpha=0.12, linewidth=0, label="within reach of tests"
@@ -96,7 +104,8 @@ def _trade_off_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
         axes.plot(x, errors, color=CLAIM, label="claim: no test below")
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="level of the test", aspect="equal")
     axes.set(ylabel="error of the second kind, at most")
-    legend_above(axes, title="trade-off of errors")
+    axes.locator_params(nbins=5)
+    legend_within(axes, "upper right", "trade-off of errors")
 
 
 def _renyi_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
@@ -117,4 +126,9 @@ def _renyi_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     axes.set_xticks(ticks, [str(order) for order in ticks])
     axes.minorticks_off()
     axes.set(xlabel="order", ylabel="divergence")
-    legend_above(axes, title="Renyi divergence")
+    legend_within(axes, "lower right", "Renyi divergence")
+    unboxed(axes)
+
+
+_PANELS = {"profile": _profile_panel, "errors": _trade_off_panel, "divergences": _renyi_panel}
+"""Name -> what draws it."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from os.path import commonprefix
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -10,26 +10,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpjax.core.types import JsonObject
-from dpjax.plotting._canvas import DATABASE, EVENT, LINE, LOSS, NEIGHBOR, literal
+from dpjax.plotting._canvas import EVENT, LOSS, SIDES, SMALL, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
+_ENOUGH, _SHARE = 1_200, 0.03
+"""Draws of both sides that give a loss to about 0.06; share of all that a bin of shares holds."""
 
-_ENOUGH = 400
-"""Draws of both sides together that give a loss to about 0.1."""
+_FEWEST = 8
+"""Bins of a loss of few draws, about."""
 
-_NOISE = 0.04
+_NOISE = 0.03
 """Largest standard error of a density, in units of the largest density."""
 
-_STEP, _LEAST_TOP = 0.2, 0.5
+_STEP, _LEAST_TOP = 0.15, 0.5
 """Largest noise between neighbouring steps of a loss, in units of its axis; least such axis."""
 
 _WIDE = 1.96
 """Standard errors of an interval with a confidence of 95%."""
 
-_MANY, _TICKS = 40, 20
+_LINE, _NAME = 36, 12
+"""Characters of a line below a panel, and of the name of a place."""
+
+_LEAST_BAND = 0.15
+"""Least share of a panel that the name of an event needs."""
+
+_OUTER = 0.15
+"""Width at which a tail is drawn, in units of everything between the tails."""
+
+_TAIL = 0.1
+"""Largest share of a bin that may lie in a tail, whose width is not known."""
+
+_MANY, _TICKS = 40, 12
 """Most numbers that are drawn as bars rather than steps, and most labels that are named."""
 
 
@@ -47,6 +60,7 @@ class Strip:
         event: bool [cells], the event that was counted.
         tail: bool [cells], which hold a tail, of a width that is not known.
         noise: [cells], standard errors of the losses; None where the number of draws is not known.
+        steps: Coarser cells, whose losses are drawn in place of these; None if they are the same.
     """
 
     low: np.ndarray
@@ -58,6 +72,7 @@ class Strip:
     event: np.ndarray
     tail: np.ndarray
     noise: np.ndarray | None = None
+    steps: "Strip | None" = field(default=None, kw_only=True)
 
     @property
     def single(self) -> np.ndarray:
@@ -85,7 +100,7 @@ def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[St
     if bounds is None:
         numbers = all(isinstance(point, int | float | np.number) for point in points)
         bounds = [[p, p] if numbers else None for p in points]
-    columns = {
+    columns: JsonObject = {
         "shares": np.array([curve["density"], curve["neighbor_density"]], float),
         "loss": np.array(curve["loss"], float),
         "event": np.array(curve.get("event", [False] * len(points)), bool),
@@ -105,11 +120,11 @@ def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[St
     return found
 
 
-def _some(columns: dict[str, np.ndarray], kept: np.ndarray) -> dict[str, np.ndarray]:
+def _some(columns: JsonObject, kept: np.ndarray) -> JsonObject:
     return {name: values[..., kept] for name, values in columns.items()}
 
 
-def _numbers(bounds: np.ndarray, columns: dict[str, np.ndarray]) -> Strip:
+def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
     """Numbers on their axis, whole ones amid a unit."""
     order = np.lexsort((bounds[:, 1], bounds[:, 0]))
     bounds, columns = bounds[order], _some(columns, order)
@@ -132,16 +147,25 @@ def _numbers(bounds: np.ndarray, columns: dict[str, np.ndarray]) -> Strip:
 def _joined(strip: Strip, num_samples: int) -> Strip:
     """Neighbouring intervals as one, with what is empty between, until they are known well."""
     counts = strip.shares * num_samples
-    enough = min(_ENOUGH, 0.02 * counts.sum())
+    enough = min(_ENOUGH, _SHARE * counts.sum())
     heights = _heights(strip, _groups(strip, counts, enough, np.inf), num_samples)
     peak = float(np.max(heights, initial=0.0, where=np.isfinite(heights)))
+    most = min(_ENOUGH, counts.sum() / _FEWEST)
+    steps = _merged(strip, _groups(strip, counts, most, np.inf), num_samples)
     numbers = _groups(strip, counts, enough, _NOISE * peak * num_samples)
+    return replace(_merged(strip, numbers, num_samples), steps=steps)
+
+
+def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
+    """Cells with equal numbers, which rise from 0, as one."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     shares = np.add.reduceat(strip.shares, first, axis=1)
     loss = np.abs(np.diff(np.log(shares + 0.5 / num_samples), axis=0))[0]
     noise = np.sqrt((1 / (shares * num_samples + 0.5)).sum(axis=0))
-    tail = np.logical_or.reduceat(strip.tail, first)
+    # A tail of few outputs leaves the width of its bin known well enough.
+    outer = np.add.reduceat(np.where(strip.tail, strip.shares, 0.0), first, axis=1)
+    tail = np.asarray((outer > _TAIL * shares).any(axis=0))
     low, high, event = strip.low[first], strip.high[last], strip.event[first]
     return Strip(low, high, None, strip.per, shares, loss, event, tail, noise)
 
@@ -182,7 +206,7 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
     widths = strip.high[last] - strip.low[first]
     shares = np.add.reduceat(strip.shares, first, axis=1)
     known = (widths > 0) & ~np.logical_or.reduceat(strip.tail, first)
-    known &= shares.sum(axis=0) * num_samples >= _ENOUGH
+    known &= shares.sum(axis=0) * num_samples >= min(_ENOUGH, _SHARE * 2 * num_samples)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(known, shares / widths, np.nan)
 
@@ -190,16 +214,13 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 def known_losses(strip: Strip) -> np.ndarray:
     """The losses [cells] of a strip, NaN where noise would hide the shape of the curve.
 
-    The standard deviation of the step between two neighbours is at most a fifth of the axis.
+    The standard deviation of the step between two neighbours is at most `_STEP` of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss
     step = math.sqrt(2) * strip.noise
-    top = _LEAST_TOP
-    for cell in np.argsort(step):
-        if step[cell] > _STEP * max(top, strip.loss[cell]):
-            break
-        top = max(top, strip.loss[cell])
+    quiet = step <= _STEP * np.maximum(strip.loss, _LEAST_TOP)
+    top = np.max(strip.loss, initial=_LEAST_TOP, where=quiet)
     return np.where(step <= _STEP * top, strip.loss, np.nan)
 
 
@@ -218,13 +239,13 @@ def share_panel(axes: "Axes", strip: Strip) -> None:
     """Probabilities or densities of both sides; single values have an axis at the right."""
     widths = strip.high - strip.low
     if strip.few:
-        for number, (color, label) in enumerate(_SIDES):
+        for number, (color, label) in enumerate(SIDES):
             place = strip.low + widths * (0.3 + 0.4 * number)
             axes.bar(place, strip.shares[number], 0.4 * widths, color=color, label=label)
         axes.set_ylabel("probability")
         return
     single = strip.single
-    for values, (color, label) in zip(strip.shares, _SIDES, strict=True):
+    for values, (color, label) in zip(strip.shares, SIDES, strict=True):
         with np.errstate(divide="ignore", invalid="ignore"):
             height = np.where(strip.tail, np.nan, values / widths)
         _steps(axes, strip, height, color=color, label=label)
@@ -233,7 +254,7 @@ def share_panel(axes: "Axes", strip: Strip) -> None:
         # Other units than those of a density, so an axis of their own.
         beside = axes.twinx()
         step = np.ptp(np.concatenate([strip.low, strip.high])) / 150
-        for number, (color, _) in enumerate(_SIDES):
+        for number, (color, _) in enumerate(SIDES):
             place = strip.low[single] + step * (number - 0.5)
             beside.vlines(place, 0, strip.shares[number, single], color=color)
             beside.plot(place, strip.shares[number, single], "o", color=color, markersize=4)
@@ -241,14 +262,15 @@ def share_panel(axes: "Axes", strip: Strip) -> None:
         beside.set_ylabel("probability of a value (dots)")
 
 
-def strip_loss_panel(axes: "Axes", strip: Strip, *, label: str = "loss (search)") -> None:
+def strip_loss_panel(axes: "Axes", strip: Strip) -> None:
     """The loss in each cell."""
+    strip = strip.steps or strip
     if strip.few:
         middle, widths = (strip.low + strip.high) / 2, strip.high - strip.low
-        axes.bar(middle, strip.loss, 0.6 * widths, color=LOSS, alpha=0.5, label=label)
+        axes.bar(middle, strip.loss, 0.6 * widths, color=LOSS, alpha=0.5)
     else:
         loss = known_losses(strip)
-        _steps(axes, strip, loss, color=LOSS, label=label, linewidth=1)
+        _steps(axes, strip, loss, color=LOSS, linewidth=1.2)
         single = strip.single
         axes.plot(strip.low[single], loss[single], "o", color=LOSS, markersize=4)
         if strip.noise is not None:
@@ -259,32 +281,54 @@ def strip_loss_panel(axes: "Axes", strip: Strip, *, label: str = "loss (search)"
 def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
     """The event that was counted as bands behind a panel, the first with a label."""
     band = {"color": EVENT, "alpha": 0.4, "linewidth": 0, "zorder": 0}
-    least = np.ptp(np.concatenate([strip.low, strip.high])) / 300
+    left, right = visible_range(strip) or (float(strip.low[0]), float(strip.high[-1]))
+    least = (right - left) / 300
     for low, high in _runs(strip):
         middle, width = (low + high) / 2, max(high - low, least)
-        axes.axvspan(middle - width / 2, middle + width / 2, label=label, **band)
-        label = None
+        axes.axvspan(middle - width / 2, middle + width / 2, **band)
+        low, high = max(low, left), min(high, right)
+        if label is not None and high - low > _LEAST_BAND * (right - left):
+            axes.text((low + high) / 2, 1.01, label, transform=axes.get_xaxis_transform(),
+                      ha="center", va="bottom", fontsize=SMALL, color=LOSS)  # fmt: skip
+            label = None
+
+
+def visible_range(strip: Strip) -> tuple[float, float] | None:
+    """What is shown of the axis of numbers; None where there is a slot for each.
+
+    The outermost cells may be much wider than all between them, since they hold the tails.
+    """
+    if strip.names is not None:
+        return (-1.0, 1.0) if len(strip.names) == 1 else None
+    low, high = float(strip.low[0]), float(strip.high[-1])
+    if strip.few or len(strip.low) < 3:
+        return low, high
+    inner = float(strip.low[-1] - strip.high[0])
+    single = strip.low[strip.single]
+    left = min(strip.high[0] - _OUTER * inner, *single, np.inf)
+    right = max(strip.low[-1] + _OUTER * inner, *single, -np.inf)
+    return max(low, float(left)), min(high, float(right))
 
 
 def name_places(axes: "Axes", strip: Strip) -> None:
     """Ticks and name of the axis of outputs."""
     if strip.names is None:
         axes.set_xlabel("output")
-        axes.locator_params(axis="x", nbins=7, integer=strip.per == "value")
+        axes.locator_params(axis="x", nbins=5, integer=strip.per == "value")
         return
     # Say the common beginning of all names once.
     common = commonprefix(strip.names) if len(strip.names) > 1 else ""  # noqa: RUF071
     common = common[: common.rfind(" ") + 1]
     kind = "label" if strip.per == "label" else "output"
-    axes.set_xlabel(fill(literal(f"{kind}: {common}..." if common else kind), LINE))
+    axes.set_xlabel(fill(literal(f"{kind}: {common}..." if common else kind), _LINE))
     names = [name.removeprefix(common) for name in strip.names]
-    names = [name if len(name) <= 24 else f"{name[:23]}…" for name in names]
+    names = [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…" for name in names]
     places = range(0, len(names), -(-len(names) // _TICKS))
     longest = max(map(len, names))
-    # Texts side by side would run into each other.
-    slanted: JsonObject = {"rotation": 40, "ha": "right"} if longest > 5 else {}
-    if len(places) > 12 and longest > 2:
-        slanted: JsonObject = {"rotation": 90}
+    slanted: JsonObject = {}
+    if len(places) * (longest + 1) > _LINE:  # texts side by side would run into each other
+        few = len(places) <= _TICKS // 2
+        slanted = {"rotation": 40, "ha": "right"} if few else {"rotation": 90}
     axes.set_xticks(places, [literal(names[place]) for place in places], **slanted)
 
 

@@ -14,15 +14,15 @@ from dpjax.core.types import JsonObject
 from dpjax.plotting._canvas import (
     CLAIM,
     DATABASE,
-    LINE,
     LOSS,
-    NEIGHBOR,
-    WIDTH,
+    SIDES,
     legend_above,
     literal,
     new_figure,
     titled,
+    unboxed,
 )
+from dpjax.plotting._labels import name_levels, name_sides, name_strip
 from dpjax.plotting._outcomes import (
     Strip,
     name_places,
@@ -30,14 +30,22 @@ from dpjax.plotting._outcomes import (
     share_panel,
     strip_loss_panel,
     strips_of,
+    visible_range,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_PANEL = 2.7
-"""Height of a panel in inches, legend included."""
+_PANEL, _NARROW = 2.1, 3.4
+"""Height of a panel in inches, legend included, and width of the figure."""
+
+
+_TOP = 1.05
+"""Upper end of an axis, in units of where it would end."""
+
+_WRAPPED = 36
+"""Characters of a line below a narrow panel."""
 
 
 class Marks(NamedTuple):
@@ -93,7 +101,7 @@ def plot_outputs(title: str, shown: Outputs) -> "Figure":
     """
     strips = shown.strips()
     rows = 2 * max(len(strips), 1)
-    figure, axes = new_figure(rows, 1, size=(WIDTH, _PANEL * rows))
+    figure, axes = new_figure(rows, 1, size=(_NARROW, _PANEL * rows))
     fill_outputs(axes.reshape(-1, 2), shown, strips)
     return titled(figure, title)
 
@@ -109,28 +117,28 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
     for (above, below), strip in zip(panels, strips, strict=shown.discrete):
         draw_outcomes(above, below, strip)
         if shown.score is not None:
-            below.set_xlabel(fill(literal(shown.score), LINE))
+            below.set_xlabel(fill(literal(shown.score), _WRAPPED))
     if not shown.discrete:
         above, below = panels[0]
         draw_densities(above, below, shown.curve)
-    for above, below in panels:
-        if shown.marks is not None:
-            _mark(below, shown.marks, strips)
+    for (above, below), strip in zip(panels, strips or [None], strict=True):
         # Both panels have the same outputs.
         ends = [*above.get_xlim(), *below.get_xlim()]
-        if max(ends) - min(ends) < 1.5 and any(strip.names for strip in strips):
-            ends = [-1, 1]  # a single bar would be as wide as the panel
+        if strip is not None:
+            ends = visible_range(strip) or ends
         above.set_xlabel("")
         above.set_xticks(below.get_xticks(), [])
+        levels = [] if shown.marks is None else _mark(below, shown.marks, strips)
         for panel in (above, below):  # last, since a fixed limit stops the automatic ones
             panel.set_xlim(min(ends), max(ends))
-            panel.set_ylim(bottom=0)
-    for column in panels.T:
-        entries = {}
-        for panel in column:
-            handles, labels = panel.get_legend_handles_labels()
-            entries = dict(zip(labels, handles, strict=True)) | entries
-        legend_above(column[0], entries)
+            panel.set_ylim(0, _TOP * panel.get_ylim()[1])
+            unboxed(panel)
+        if below is panels[-1][-1]:
+            name_levels(below, levels)
+        if strip is None:
+            name_sides(above, shown.curve["points"], *_heights(shown.curve))
+        elif above is panels[0][0]:
+            name_strip(above, strip)
 
 
 def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
@@ -144,7 +152,7 @@ def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
     share_panel(above, strip)
     strip_loss_panel(below, strip)
     shade_event(above, strip)
-    shade_event(below, strip, "event that was counted")
+    shade_event(below, strip, "event")
     name_places(below, strip)
 
 
@@ -157,22 +165,31 @@ def draw_densities(above: "Axes", below: "Axes", curve: JsonObject) -> None:
         curve: Points, with densities at both sides and losses.
     """
     points = curve["points"]
-    above.plot(points, curve["density"], color=DATABASE, label="database")
-    above.plot(points, curve["neighbor_density"], color=NEIGHBOR, label="neighbor")
+    for height, (color, label) in zip(_heights(curve), SIDES, strict=True):
+        above.plot(points, height, color=color, label=label)
     above.set_ylabel("density")
-    below.plot(points, np.array(curve["loss"], float), color=LOSS, label="loss (search)")
+    below.plot(points, np.array(curve["loss"], float), color=LOSS)
     below.set(xlabel="output", ylabel="privacy loss")
-    below.locator_params(axis="x", nbins=7)
+    below.locator_params(axis="x", nbins=5)
 
 
-def _mark(axes: "Axes", marks: Marks, strips: Sequence[Strip]) -> None:
+def _heights(curve: JsonObject) -> tuple[np.ndarray, np.ndarray]:
+    """Densities at the database and at its neighbor."""
+    return np.array(curve["density"], float), np.array(curve["neighbor_density"], float)
+
+
+def _mark(axes: "Axes", marks: Marks, strips: Sequence[Strip]) -> list[tuple[float, str, str]]:
+    """Draws what is marked; height, name and color of each line."""
     at, estimate, bound, claim = marks
     names = strips[0].names if strips else None
     if names is not None and isinstance(at, str) and at in names:
         at = names.index(at)
     if isinstance(at, int | float) and estimate is not None:
         axes.plot([at], [estimate], "o", color="black", label="estimate at the witness")
-    label = f"lower bound {bound:.3f}"
-    axes.axhline(bound, color=DATABASE, linestyle="--", linewidth=1, label=label)
+        legend_above(axes)
+    axes.axhline(bound, color=DATABASE, linestyle="--", linewidth=1.2)
+    levels = [(bound, "bound", DATABASE)]
     if claim is not None:
-        axes.axhline(claim, color=CLAIM, linewidth=1, label=f"claim {claim:g}")
+        axes.axhline(claim, color=CLAIM, linewidth=1.2)
+        levels.append((claim, "claim", CLAIM))
+    return levels

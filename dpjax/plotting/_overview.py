@@ -11,8 +11,8 @@ from dpjax.plotting._trade_off import Errors, draw_trade_off, plot_trade_off
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_PANEL = 2.5
-"""Height in inches of a small panel."""
+_BESIDE, _LABELS = 3.2, 1.1
+"""Width in inches of the panels beside the trade-off, and of those of labels beside numbers."""
 
 
 def plot_overview(title: str, errors: Errors, outputs: Outputs | None) -> "Figure":
@@ -29,9 +29,13 @@ def plot_overview(title: str, errors: Errors, outputs: Outputs | None) -> "Figur
     if outputs is None:
         return plot_trade_off(title, errors)
     strips = outputs.strips()
-    rows = 2 * max(len(strips), 1)
-    figure = blank_figure((2 * WIDTH, max(_PANEL * rows, WIDTH + 0.9)))
-    ((left, right),) = figure.subfigures(1, 2, squeeze=False)
+    columns = max(len(strips), 1)
+    # Labels, which come after numbers, need less room.
+    widths = [_BESIDE, *[_LABELS] * (columns - 1)]
+    figure = blank_figure((WIDTH + sum(widths), WIDTH))
+    ratios = (WIDTH, sum(widths))
+    ((left, right),) = figure.subfigures(1, 2, squeeze=False, width_ratios=ratios)
     draw_trade_off(left.subplots(), errors)
-    fill_outputs(np.reshape(right.subplots(rows, 1), (-1, 2)), outputs, strips)
+    panels = right.subplots(2, columns, squeeze=False, width_ratios=widths)
+    fill_outputs(np.transpose(panels), outputs, strips)
     return titled(figure, title, 2 * LINE)

@@ -47,7 +47,7 @@ def figure_svg(figure: Any, name: str, title: str, description: str) -> str:
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'viewBox="{found[1]}" role="img" aria-labelledby="{name}-title {name}-description" '
         'fill="currentColor" stroke-linejoin="round" font-family="DejaVu Sans, Verdana" '
-        'style="width: 100%; max-width: 33rem; height: auto">'
+        'style="width: 100%; height: auto">'
         f'<title id="{name}-title">{escape(neutral(title))}</title>'
         f'<desc id="{name}-description">{escape(neutral(description))}</desc>{drawn}</svg>'
     )

@@ -1,5 +1,6 @@
 """The trade-off of a test: false alarms against misses, the claim, and the witness in between."""
 
+import re
 from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,10 +11,10 @@ from dpjax.inference import Band, clopper_pearson, trade_off
 from dpjax.plotting._canvas import (
     CLAIM,
     DATABASE,
-    LOSS,
     NEIGHBOR,
+    TINY,
     WIDTH,
-    legend_above,
+    legend_within,
     literal,
     new_figure,
     titled,
@@ -31,7 +32,13 @@ _ROOM = 1.5
 """Side of the panel over the largest probability that must be seen in it."""
 
 _POINTS, _LINE = 401, 30
-"""Number of points of a curve; characters of a line beside the witness."""
+"""Number of points of a curve; characters of a line of a label."""
+
+_APART = 0.15
+"""Least difference of a guide line from the claim and the bound, in units of its level."""
+
+_DIGITS = re.compile(r"-?\d+\.\d{7,}")
+"""A number with more digits than a picture needs."""
 
 
 class Seen(NamedTuple):
@@ -100,7 +107,7 @@ def plot_trade_off(title: str, shown: Errors) -> "Figure":
     Raises:
         ModuleNotFoundError: matplotlib is missing.
     """
-    figure, axes = new_figure(size=(WIDTH, WIDTH + 0.9))
+    figure, axes = new_figure(size=(WIDTH, WIDTH))
     draw_trade_off(axes, shown)
     return titled(figure, title)
 
@@ -108,27 +115,27 @@ def plot_trade_off(title: str, shown: Errors) -> "Figure":
 def draw_trade_off(axes: "Axes", shown: Errors) -> None:
     """Draws the trade-off into a panel: claim, bound or band, witness and guide lines.
 
+    No test that is better than chance lies above the falling diagonal, so labels have their place
+    in the upper right corner.
+
     Args:
         axes: The panel, which becomes a square.
         shown: What is drawn.
     """
     (left, right), (low, high) = _window(shown.seen)
     x = np.linspace(left, right, _POINTS)
-    for epsilon in _GUIDES:
-        axes.plot(x, errors_of(epsilon, 0.0, x), color="gray", linewidth=0.6, alpha=0.5)
-        at = 1 / (1 + np.exp(epsilon))
-        axes.text(at, at, f"ε {epsilon:g}", transform=axes.transAxes, color="gray", fontsize=7)
+    _guides(axes, x, (shown.claim, shown.lower))
     axes.plot([0, 1], [1, 0], color="gray", linewidth=0.8, linestyle=":")
+    if shown.seen is not None:
+        _witness(axes, shown.seen)
+    if shown.band is not None:
+        axes.plot(*_reached(shown), color=DATABASE, label="the best test is on or\nbelow this line")
+    elif (errors := shown.lower.errors(x)) is not None:
+        axes.plot(x, errors, color=DATABASE, linestyle="--", linewidth=1.4, label=shown.bound)
     if (errors := shown.claim.errors(x)) is not None:
         axes.fill_between(x, low, np.maximum(errors, low), color=CLAIM, alpha=0.18, linewidth=0,
                           label=f"forbidden by the {shown.claimed}")  # fmt: skip
-        axes.plot(x, errors, color=CLAIM, linewidth=1.2)
-    if shown.band is not None:
-        axes.plot(*_reached(shown), color=DATABASE, label="the best test is on or below this line")
-    elif (errors := shown.lower.errors(x)) is not None:
-        axes.plot(x, errors, color=DATABASE, linestyle="--", linewidth=1.2, label=shown.bound)
-    if shown.seen is not None:
-        _witness(axes, shown.seen)
+        axes.plot(x, errors, color=CLAIM, linewidth=1.4)
     axes.set(xlim=(left, right), ylim=(low, high), aspect="equal")
     alarm, miss = "probability of a false alarm", "probability of a miss"
     if shown.seen is not None:
@@ -137,7 +144,20 @@ def draw_trade_off(axes: "Axes", shown: Errors) -> None:
         miss = f"miss: no event at the {sides[shown.seen.larger]}"
     axes.set(xlabel=alarm, ylabel=miss)
     axes.locator_params(nbins=5)
-    legend_above(axes)
+    legend_within(axes, "upper right")
+
+
+def _guides(axes: "Axes", x: NDArray[np.float64], drawn: tuple[Claimed, Claimed]) -> None:
+    """Thin lines at levels of epsilon, except for those that a thicker line covers."""
+    levels = [one.level for one in drawn if one.kind == "epsilon"]
+    for epsilon in _GUIDES:
+        if any(abs(level - epsilon) < _APART * epsilon for level in levels):
+            continue
+        axes.plot(x, errors_of(epsilon, 0.0, x), color="gray", linewidth=0.6, alpha=0.5)
+        # In units of the panel, each line meets the rising diagonal here, whatever the window.
+        at = 1 / (1 + np.exp(epsilon))
+        axes.text(at + 0.01, at, f"ε = {epsilon:g}", transform=axes.transAxes, color="#6b6b6b",
+                  fontsize=TINY)  # fmt: skip
 
 
 def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -165,7 +185,8 @@ def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _witness(axes: "Axes", seen: Seen) -> None:
     at, box = seen.point(), seen.box()
-    label = "witness" if box is None else f"witness; box: confidence {seen.confidence:g}"
+    event = _DIGITS.sub(lambda number: f"{float(number[0]):.6g}", seen.event)
+    lines = [fill(literal(f"witness: {event}"), _LINE)]
     if box is not None:
         from matplotlib.patches import Rectangle
 
@@ -174,9 +195,6 @@ def _witness(axes: "Axes", seen: Seen) -> None:
             Rectangle((left, low), right - left, high - low, facecolor=NEIGHBOR, alpha=0.35,
                       edgecolor=NEIGHBOR, linewidth=0.8, zorder=4)
         )  # fmt: skip
-    axes.plot(*at, "o", color=NEIGHBOR, markersize=4, label=label, zorder=5, linestyle="none")
-    axes.annotate(
-        fill(literal(seen.event), _LINE), at, (0.98, 0.97), textcoords="axes fraction", ha="right",
-        va="top", fontsize=9, color=LOSS,
-        arrowprops={"arrowstyle": "-", "color": NEIGHBOR, "linewidth": 0.8, "shrinkB": 4},
-    )  # fmt: skip
+        lines.append(f"(box: confidence {seen.confidence:g})")
+    axes.plot(*at, "o", color=NEIGHBOR, markersize=5, label="\n".join(lines), zorder=5,
+              linestyle="none")  # fmt: skip

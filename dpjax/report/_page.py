@@ -16,11 +16,13 @@ class Table(NamedTuple):
         rows: Texts; the first of each row is its name.
         head: Names of the columns; may be empty.
         numbers: Whether all cells but the first of each row are numbers.
+        units: Whether the last cell of a row is the unit of the number before it.
     """
 
     rows: list[tuple[str, ...]]
     head: tuple[str, ...] = ()
     numbers: bool = True
+    units: bool = False
 
 
 class Figure(NamedTuple):
@@ -47,6 +49,7 @@ class Section(NamedTuple):
         table: Table of rows.
         items: List items.
         codes: Pairs (caption, text) to copy.
+        folded: Whether the section opens on a click; a printed page shows it.
     """
 
     title: str
@@ -55,6 +58,7 @@ class Section(NamedTuple):
     table: Table | None = None
     items: tuple[str, ...] = ()
     codes: tuple[tuple[str, str], ...] = ()
+    folded: bool = False
 
 
 class Verdict(NamedTuple):

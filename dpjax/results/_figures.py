@@ -7,33 +7,37 @@ from dpjax.results._parts import Parts
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from dpjax.inference import Band
     from dpjax.plotting import Claimed, Errors, Outputs
 
 
-def levels_figure(result: Parts) -> "Figure":
+def levels_figure(result: Parts, *, titled: bool = True) -> "Figure":
     """The bounds, the estimate and the claim on one line."""
     from dpjax.plotting import plot_levels
 
     stated = result.statement
     claim = stated.claim if isinstance(stated.claim, float) else None
     numbers = stated.lower_bound, stated.upper_bound, stated.estimate, claim
-    title, sure = f"{result.mechanism}: {result.verdict}", f"confidence {stated.confidence:g}"
+    title = f"{result.mechanism}: {result.verdict}" if titled else ""
+    sure = f"confidence {stated.confidence:g}"
     return plot_levels(title, stated.level, *numbers, sure)
 
 
-def outputs_figure(result: Parts) -> "Figure":
+def outputs_figure(result: Parts, *, titled: bool = True) -> "Figure":
     """The outputs and their loss with the witness; the levels where there is no curve."""
     from dpjax.plotting import plot_outputs
 
     shown = _outputs(result)
-    return levels_figure(result) if shown is None else plot_outputs(_title(result), shown)
+    if shown is None:
+        return levels_figure(result, titled=titled)
+    return plot_outputs(_title(result) if titled else "", shown)
 
 
 def trade_off_figure(result: Parts) -> "Figure":
-    """False alarms and misses of tests: the claim, the bound or band, and the witness."""
+    """False alarms and misses of tests, without a title: claim, bound or band, and witness."""
     from dpjax.plotting import plot_trade_off
 
-    return plot_trade_off(_title(result), _errors(result))
+    return plot_trade_off("", _errors(result))
 
 
 def figure_of(result: Parts) -> "Figure":
@@ -45,27 +49,39 @@ def figure_of(result: Parts) -> "Figure":
     return plot_overview(_title(result), _errors(result), _outputs(result))
 
 
-def notions_figure(result: Parts, *, stacked: bool = False) -> "Figure | None":
-    """Profile, trade-off curve and Renyi divergences; None where one question was answered.
+def notions_figure(result: Parts) -> "Figure | None":
+    """Profile, trade-off curve and Renyi divergences; None where one question was answered."""
+    from dpjax.plotting import plot_notions
 
-    Args:
-        result: Result of an audit.
-        stacked: Whether the panels lie below each other, or in a row.
-    """
-    from dpjax.plotting import Claimed, plot_notions
+    shown = _of_every_notion(result)
+    if shown is None:
+        return None
+    pair = "" if result.witness is None else f" ({result.witness.pair})"
+    sure = f"confidence {result.confidence:g}, all of them together"
+    return plot_notions(shown[0], f"{result.mechanism}{pair}: bounds with {sure}", shown[1])
 
-    stated, witness = result.statement, result.witness
+
+def notions_figures(result: Parts) -> "dict[str, Figure]":
+    """The panels of `notions_figure` by their names; none where one question was answered."""
+    from dpjax.plotting import notion_panels
+
+    shown = _of_every_notion(result)
+    return {} if shown is None else notion_panels(*shown)
+
+
+def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
+    """The band of a chain and the claim to be drawn beside it; None without a chain."""
+    from dpjax.plotting import Claimed
+
+    stated = result.statement
     band = result.evidence.counted.simultaneous(stated.own_confidence)
     if band is None:
         return None
-    notion, pair = result.notion, "" if witness is None else f" ({witness.pair})"
+    notion = result.notion
     # A claim is of one record, and curves are of the pair.
     claim = stated.claim if result.recipe["distance"] == 1 else None
     kind, order = None if claim is None else notion.name, getattr(notion, "order", None)
-    claimed = Claimed(kind, claim, notion.delta, order)
-    sure = f"confidence {stated.confidence:g}, all of them together"
-    title = f"{result.mechanism}{pair}: bounds with {sure}"
-    return plot_notions(band, title, claimed, stacked=stacked)
+    return band, Claimed(kind, claim, notion.delta, order)
 
 
 def _title(result: Parts) -> str:

@@ -6,11 +6,12 @@ from shlex import quote
 from dpjax.core.errors import neutral
 from dpjax.core.types import JsonObject
 from dpjax.inference import blind_spot
-from dpjax.notions import Epsilon, Gdp, Part, Renyi, Rows, TotalVariation, Zcdp
+from dpjax.notions import Epsilon, Gdp, Part, Renyi, TotalVariation, Zcdp
 from dpjax.partitions import EVERYWHERE
 from dpjax.plotting import figure_svg
 from dpjax.report import Figure, Page, Section, Table, Verdict, result_text
-from dpjax.results._figures import has_trade_off, notions_figure, outputs_figure, trade_off_figure
+from dpjax.results._advice import advice
+from dpjax.results._figures import has_trade_off, notions_figures, outputs_figure, trade_off_figure
 from dpjax.results._meaning import meaning
 from dpjax.results._parts import Parts
 from dpjax.results._words import (
@@ -21,6 +22,7 @@ from dpjax.results._words import (
     shown_rows,
     trade_off_caption,
     unit_of,
+    unit_of_notion,
     witness_story,
 )
 
@@ -47,9 +49,12 @@ def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Pa
         sections=(
             *([Section("Why it is doubtful", result.doubts)] if result.doubts else ()),
             *([Section("What this means", tuple(means))] if (means := meaning(result)) else ()),
+            _shown(result, drawn),
+            Section("What to do now", items=tuple(advice(result))),
+            *_evidence(result, drawn),
             Section("What was claimed", tuple(claimed(result)), table=_subject(result)),
-            *_shown(result, drawn),
             _not_tested(result),
+            *_pairs(result),
             _again(result, name),
         ),
         footer=f"Written on {datetime.date.today().isoformat()} by dpjax "
@@ -63,15 +68,36 @@ def _subject(result: Parts) -> Table:
     return Table([(name, pretty(value)) for name, value in values.items()], numbers=False)
 
 
-def _shown(result: Parts, drawn: bool) -> list[Section]:
-    """Sections on the level, the evidence and the witness, as far as there are such."""
-    stated, counted, witness = result.statement, result.evidence.counted, result.witness
+def _shown(result: Parts, drawn: bool) -> Section:
+    """The pictures and the numbers, with their units."""
+    unit, sentence = unit_of(result)
     figures = _figures(result) if drawn else ()
-    rows = shown_rows(result, counted.table(stated, result.sure))
+    table = Table(_numbers(result, unit), ("Number", "Value", "Unit"), units=True)
+    return Section("What was shown", (sentence,), figures, table, result.notes)
+
+
+def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
+    """Name, value and unit of each number."""
+    stated, witness, trials = result.statement, result.witness, result.evidence.trials
+    levels = shown_rows(result, result.evidence.counted.table(stated, result.sure))
+    if isinstance(result.claim, int | float):
+        levels.insert(1, ("Claim", f"{result.claim:g}"))
+    rows = [(name, text, unit) for name, text in levels]
     if (down := result.refuted_at) is not None:
-        rows.append(("The claim is refuted at every error probability down to", down))
-    found = [Section("What was shown", unit_of(result), figures, Table([*rows]), result.notes)]
-    found += [_section(part) for part in counted.parts()]
+        rows.append(("Smallest error at which the claim is refuted", down, "probability"))
+    if witness is not None and witness.event_counts is not None:
+        sides = ("database", "neighbor")
+        for side, count, number in zip(sides, witness.event_counts, trials, strict=True):
+            rows.append((f"Event at the {side}", f"{count:,} of {number:,}", "fresh draws"))
+    if result.num_samples is not None:
+        rows.append(("Search set", f"{result.num_samples:,}", "draws a side"))
+    return [*rows, ("Time", f"{result.seconds:.1f}", "seconds")]
+
+
+def _evidence(result: Parts, drawn: bool) -> list[Section]:
+    """Sections on the evidence and the witness, as far as there are such."""
+    counted, witness = result.evidence.counted, result.witness
+    found = [_section(part) for part in counted.parts()]
     if witness is not None:
         found.append(Section("The witness", tuple(witness_story(result, witness))))
     if witness is not None and witness.event_counts is not None:
@@ -85,17 +111,24 @@ def _shown(result: Parts, drawn: bool) -> list[Section]:
     if answers := _answers(result):
         every = "Lower bounds from the same counts, all with the confidence of this audit together."
         shown = _every_notion(result) if drawn else ()
-        found.append(Section("Every notion", (every,), shown, Table([*answers])))
-    if result.evidence.num_confirm is not None:
-        pairs = (
-            "The search chose the first of them. What it expected of the best of many pairs is too "
-            "high to be an estimate."
-        )
-        scores = [(label, "infinite" if score is None else f"{score:.4f}")
-                  for label, score in result.pair_scores]  # fmt: skip
-        ranked = Table(scores, ("Pair", counted.scored))
-        found.append(Section("Pairs, by what the search expected", (pairs,), table=ranked))
+        table = Table([*answers], ("Level", "Lower bound", "Unit"), units=True)
+        found.append(Section("Every notion", (every,), shown, table))
     return found
+
+
+def _pairs(result: Parts) -> list[Section]:
+    """The pairs by their scores in the search, where there was one."""
+    if result.evidence.num_confirm is None:
+        return []
+    said = (
+        "The search chose the first of them. What it expected of the best of many pairs is too "
+        "high to be an estimate."
+    )
+    scores = [(label, "infinite" if score is None else f"{score:.4f}")
+              for label, score in result.pair_scores]  # fmt: skip
+    ranked = Table(scores, ("Pair", result.evidence.counted.scored))
+    title = "Pairs, by what the search expected"
+    return [Section(title, (said,), table=ranked, folded=True)]
 
 
 def _section(part: Part) -> Section:
@@ -111,15 +144,17 @@ def _not_tested(result: Parts) -> Section:
     return Section("What was not tested", limits, items=(*pairs, *outside, NOT_TESTED[2]))
 
 
-def _answers(result: Parts) -> Rows:
-    """Bounds of every notion that is a number; none from evidence of one question."""
+def _answers(result: Parts) -> list[tuple[str, ...]]:
+    """Bounds of every notion that is a number, with units; none from evidence of one question."""
     band = result.evidence.counted.simultaneous(result.statement.own_confidence)
     if band is None:
         return []
     distance = result.recipe["distance"]
     asked = [Epsilon(), Epsilon(1e-5), Gdp(), Zcdp(), TotalVariation()]
     asked += [] if distance > 1 else [Renyi(2), Renyi(8)]
-    return [(n.symbol, f"at least {n.of_band(band, distance):.4f}") for n in asked]
+    return [
+        (n.symbol, f"at least {n.of_band(band, distance):.4f}", unit_of_notion(n)) for n in asked
+    ]
 
 
 def _again(result: Parts, name: str) -> Section:
@@ -142,7 +177,9 @@ def _again(result: Parts, name: str) -> Section:
         elif origin.device == "host":
             said += " Where what is audited takes no seed, bounds differ within their confidence."
     settings = result_text({"recipe": result.recipe, **result.settings})
-    return Section("How to do it again", (drawn, said), codes=(*codes, ("The recipe", settings)))
+    return Section(
+        "How to do it again", (drawn, said), codes=(*codes, ("The recipe", settings)), folded=True
+    )
 
 
 def _allowance(subject: JsonObject) -> str:
@@ -160,17 +197,22 @@ def _figures(result: Parts) -> tuple[Figure, ...]:
         said = trade_off_caption(result)
         found.append(Figure(said, figure_svg(trade_off_figure(result), "tests", title, said)))
     said = outputs_caption(result)
-    found.append(Figure(said, figure_svg(outputs_figure(result), "outputs", title, said)))
+    drawn = outputs_figure(result, titled=False)
+    found.append(Figure(said, figure_svg(drawn, "outputs", title, said)))
     return tuple(found)
 
 
+_CAPTIONS = {
+    "profile": "For each epsilon, a delta that is refuted.",
+    "errors": "Misses of the best test at each rate of false alarms are at most these.",
+    "divergences": "For each order, a Renyi divergence that is refuted.",
+}
+"""Panel of every notion -> what it shows."""
+
+
 def _every_notion(result: Parts) -> tuple[Figure, ...]:
-    """The figure of every notion; none from evidence of one question."""
-    every = notions_figure(result, stacked=True)
-    if every is None:
-        return ()
-    said = (
-        "What the counts show of every notion at once: of the privacy profile, of the errors of a "
-        "test that tells the two databases apart, and of Renyi divergences."
+    """The figures of every notion; none from evidence of one question."""
+    return tuple(
+        Figure(_CAPTIONS[name], figure_svg(figure, name, "Every notion", _CAPTIONS[name]))
+        for name, figure in notions_figures(result).items()
     )
-    return (Figure(said, figure_svg(every, "notions", "Every notion", said)),)

@@ -2,7 +2,7 @@
 
 import math
 
-from dpjax.notions import Rows
+from dpjax.notions import Notion, Rows
 from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
     DOUBTFUL,
@@ -45,26 +45,37 @@ def short(value: object) -> str:
 
 
 _UNITS = {
-    "epsilon": "Epsilon is the natural logarithm of a ratio of probabilities.",
-    "profile": "Delta is a probability.",
-    "trade-off": "Total variation is a difference of two probabilities.",
-    "gdp": "mu is the distance of two normal distributions in standard deviations.",
-    "total-variation": "Total variation is a difference of two probabilities.",
-    "renyi": "A Renyi divergence is in nats: the natural logarithm of a ratio of probabilities, "
-    "averaged.",
-    "zcdp": "rho is in nats, a Renyi divergence for each unit of its order.",
+    "epsilon": ("nats", "Epsilon is the natural logarithm of a ratio of probabilities."),
+    "profile": ("probability", "Delta is a probability."),
+    "trade-off": ("probability", "Total variation is a difference of two probabilities."),
+    "gdp": (
+        "standard deviations",
+        "mu is the distance of two normal distributions in standard deviations.",
+    ),
+    "total-variation": ("probability", "Total variation is a difference of two probabilities."),
+    "renyi": (
+        "nats",
+        "A Renyi divergence is in nats: the natural logarithm of a ratio of probabilities, "
+        "averaged.",
+    ),
+    "zcdp": ("nats per order", "rho is in nats, a Renyi divergence for each unit of its order."),
 }
-"""Name of a notion -> the unit of its level."""
+"""Name of a notion -> the unit of its level, and what that is."""
 
 
-def unit_of(result: Parts) -> tuple[str, ...]:
-    """The unit of the numbers of a result."""
+def unit_of(result: Parts) -> tuple[str, str]:
+    """The unit of the level of a result, and a sentence on it."""
     name = "epsilon" if "epsilon" in result.level else result.notion.name
     if "Renyi" in result.level:
         name = "renyi"
     elif result.level.startswith("delta"):
         name = "profile"
-    return (_UNITS[name],)
+    return _UNITS[name]
+
+
+def unit_of_notion(notion: Notion) -> str:
+    """The unit of the level of a notion."""
+    return _UNITS[notion.name][0]
 
 
 def shown_rows(result: Parts, rows: Rows) -> Rows:
@@ -175,14 +186,14 @@ def outputs_caption(result: Parts) -> str:
             said += f" and, under the assumption, at most {stated.upper_bound:.4g}"
         return f"{said}, with confidence {stated.confidence:g}."
     said = (
-        "Above, how outputs that searched are spread at the database and at its neighbor. Below, "
-        "the privacy loss that they show."
+        "Above: the outputs of the search set at both databases. Below: the privacy loss that "
+        "they show, with a band of 95 % where the number of draws is known."
     )
     if "event" in curve and witness.densities is not None:
         first, second = witness.densities
         said += (
-            f" The shaded event, the output is {short(witness.output)}, has a share of "
-            f"{first:.4g} of fresh outputs at the database and of {second:.4g} at its neighbor."
+            f" The shaded event holds {100 * first:.3g} % of the fresh outputs at the database and "
+            f"{100 * second:.3g} % at its neighbor."
         )
     return said
 
@@ -190,15 +201,13 @@ def outputs_caption(result: Parts) -> str:
 def trade_off_caption(result: Parts) -> str:
     """What the figure of the trade-off shows."""
     said = (
-        "An adversary who sees one output guesses which of the two databases it came from. Each "
-        "test has a rate of false alarms and a rate of misses: the nearer to the lower left "
-        "corner, the more an output gives away."
+        "Somebody sees one output and tests which of the two databases it came from. Each test has "
+        "a rate of false alarms and a rate of misses; the nearer to the lower left corner, the "
+        "more an output gives away."
     )
     if result.claim is not None:
         said += " The claim forbids every test in the shaded region."
     witness = result.witness
     if witness is not None and witness.event_counts is not None:
-        said += (
-            " The point is the test that asks for the witness's event, counted on fresh outputs."
-        )
+        said += " The dot is the test that asks for the witness's event, counted on fresh outputs."
     return said

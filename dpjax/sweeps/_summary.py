@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,7 +11,7 @@ import numpy as np
 
 from dpjax.core.errors import neutral
 from dpjax.core.types import JsonObject
-from dpjax.plotting import WIDTH, legend_above, literal, new_figure, svg_if_possible
+from dpjax.plotting import WIDTH, legend_above, literal, new_figure, svg_if_possible, unboxed
 from dpjax.report import Figure as Picture
 from dpjax.report import Glance, Page, Section, Shown, Table, Verdict
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 _SHARES = (0.05, 0.5, 0.95)
 """Shares of the runs whose bounds are at most the shown ones."""
+
+_LABEL = 34
+"""Characters of a label in a terminal, so that a row has at most 100."""
 
 _LINES = 12
 """Entries of a figure; more could not be told apart."""
@@ -34,12 +38,37 @@ class EntrySummary:
         num_runs: Runs of the entry.
         bounds: Lower bounds of the stored runs in increasing order, or the estimates of a method
             without bounds; values that are not finite are left out.
+        claim: The level that every run is compared with; None without one, or with a curve.
     """
 
     label: str
     mechanism: str
     num_runs: int
     bounds: tuple[float, ...]
+    claim: float | None = None
+
+    @property
+    def margin(self) -> float | None:
+        """The median bound less the claim; None without either."""
+        median = self.quantiles()[1]
+        return None if median is None or self.claim is None else median - self.claim
+
+    def cells(self) -> tuple[str, ...]:
+        """The entry as a row of a table; see `SweepSummary.head`."""
+        numbers = [*self.quantiles(), self.margin]
+        texts = ["-" if number is None else f"{number:.4f}" for number in numbers]
+        above, claim = "-", "-"
+        if self.claim is not None:
+            claim = f"{self.claim:g}"
+            above = str(sum(bound > self.claim for bound in self.bounds))
+        return (
+            self.label,
+            f"{len(self.bounds)} of {self.num_runs}",
+            *texts[:3],
+            claim,
+            texts[3],
+            above,
+        )
 
     def quantiles(self) -> tuple[float | None, ...]:
         """The bounds at 5%, 50% and 95% of the runs; None where nothing is stored."""
@@ -88,8 +117,27 @@ class SweepSummary(Shown):
                     bounds if np.isfinite(bounds).any() else np.asarray(rows["estimate"], float)
                 )
             bounds = tuple(np.sort(bounds[np.isfinite(bounds)]).tolist())
-            found.append(EntrySummary(entry.label, entry.mechanism_name, entry.num_runs, bounds))
+            claim = float(entry.claim) if isinstance(entry.claim, int | float) else None
+            names = entry.label, entry.mechanism_name
+            found.append(EntrySummary(*names, entry.num_runs, bounds, claim))
         return cls(store.spec.name, tuple(found))
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """Names of the columns of `table`."""
+        quantiles = [f"{share:.0%}" if share != 0.5 else "median" for share in _SHARES]
+        claimed = ("claim", "margin", "above") if self._is_claimed else ()
+        return ("entry", "runs", *quantiles, *claimed)
+
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """The cells of each entry, the largest margin over its claim first."""
+        order = sorted(self.entries, key=lambda e: math.inf if e.margin is None else -e.margin)
+        return [entry.cells()[: len(self.head)] for entry in order]
+
+    @property
+    def _is_claimed(self) -> bool:
+        return any(entry.claim is not None for entry in self.entries)
 
     @property
     def sentence(self) -> str:
@@ -114,30 +162,34 @@ class SweepSummary(Shown):
 
     def _figure(self) -> "Figure":
         """The share of the runs with at most each bound, of the first twelve entries."""
-        figure, axes = new_figure(size=(WIDTH, 4.5))
+        figure, axes = new_figure(size=(WIDTH, 3.6))
         for entry in [entry for entry in self.entries if entry.bounds][:_LINES]:
-            axes.ecdf(entry.bounds, label=literal(entry.label))
-        axes.set(xlabel="lower bound", ylabel="share of the runs")
+            drawn = axes.ecdf(entry.bounds, label=literal(entry.label))
+            if entry.claim is not None:
+                axes.axvline(entry.claim, color=drawn.get_color(), linestyle=":", linewidth=1)
+        name = "lower bound (dotted: the claim)" if self._is_claimed else "lower bound"
+        axes.set(xlabel=name, ylabel="share of the runs")
+        unboxed(axes)
         legend_above(axes)
         return figure
 
     def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
         said = "Which share of the runs has at most each bound."
         drawn = svg_if_possible(SweepSummary._figure, self, self.name, said)
-        rows = [
-            (
-                entry.label,
-                f"{len(entry.bounds)} of {entry.num_runs}",
-                *("-" if q is None else f"{q:.4f}" for q in entry.quantiles()),
-            )
-            for entry in self.entries
-        ]
         figures = () if drawn is None else (Picture(said, drawn),)
-        table = Table(rows, ("Entry", "Runs", *(f"Bound at {share:.0%}" for share in _SHARES)))
+        words = [
+            "Each run is an audit of its own. The columns with a share of the runs are quantiles."
+        ]
+        if self._is_claimed:
+            words.append(
+                "Entries are sorted by their margin, the median bound less the claim; the last "
+                "column counts the runs whose bound is above the claim."
+            )
+        table = Table(self.table, tuple(name.capitalize() for name in self.head))
         page = Page(
             f"Sweep {self.name}",
             Verdict("estimate", "Bounds of many audits", self.sentence),
-            (Section("Bounds", (), figures, table),),
+            (Section("Bounds", tuple(words), figures, table),),
             f"Written on {datetime.date.today().isoformat()} by dpjax.",
             self.to_dict(),
         )
@@ -151,5 +203,19 @@ class SweepSummary(Shown):
         return neutral(f"SweepSummary({self.name}: {self.sentence})")
 
     def __str__(self) -> str:
-        lines = [f"Sweep {self.name}: {self.sentence}"]
-        return "\n".join(map(neutral, [*lines, *(f"  {a}: {b}" for a, b in self.rows())]))
+        rows = [self.head, *self.table]
+        rows = [(shorten(row[0], _LABEL), *row[1:]) for row in rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if place == 0 else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        return "\n".join(map(neutral, [f"Sweep {self.name}: {self.sentence}", *lines]))
+
+
+def shorten(text: str, most: int) -> str:
+    """A text, or its beginning and an ellipsis, of at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

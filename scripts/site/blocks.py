@@ -5,6 +5,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDES = ROOT / "dpjax" / "guides"
+
+_PICTURE = ("audit.png", ROOT / "benchmarks" / "results" / "first-audit.png")
+"""File that a block of README draws, and the picture that README shows."""
 
 _FENCES = re.compile(
     r"^```(?P<language>bash|python)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?",
@@ -117,6 +121,8 @@ def updated(path: Path, *, all_shown: bool) -> str:
     with tempfile.TemporaryDirectory() as folder:
         for block in blocks_of(text):
             printed = run(block, Path(folder))
+            if not all_shown and (Path(folder) / _PICTURE[0]).exists():
+                shutil.move(Path(folder) / _PICTURE[0], _PICTURE[1])
             parts.append(text[end : block.start])
             end = block.stop
             if (all_shown and printed != "") or block.shown is not None:

@@ -4,6 +4,9 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import dpjax
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class Figure:
         language: Of the code.
         code: What makes it.
         content: A png.
+        found: What it finds, in a sentence.
     """
 
     name: str
@@ -25,6 +29,7 @@ class Figure:
     language: str
     code: str
     content: bytes
+    found: str
 
 
 _DRAWN = (
@@ -161,8 +166,20 @@ def figures(root: Path) -> Iterator[Figure]:
     for name, title, description, code in _DRAWN:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "figure.png"
-            exec(compile(code.replace('"figure.png"', repr(str(path))), name, "exec"), {})
-            yield Figure(name, title, description, "python", code, path.read_bytes())
+            names: dict[str, Any] = {}
+            exec(compile(code.replace('"figure.png"', repr(str(path))), name, "exec"), names)
+            found = _found(names)
+            yield Figure(name, title, description, "python", code, path.read_bytes(), found)
     for name, title, description, command, file in _MEASURED:
         content = (root / "benchmarks" / "results" / file).read_bytes()
-        yield Figure(name, title, description, "bash", command, content)
+        yield Figure(name, title, description, "bash", command, content, description)
+
+
+def _found(names: dict[str, Any]) -> str:
+    """What an example found, in a sentence with its verdict."""
+    if "noise" in names:
+        return f"Enough noise for epsilon = 0.5: {names['noise'].noise}."
+    result = names["result"]
+    if isinstance(result, dpjax.AuditResult):
+        return f"**{result.verdict.capitalize()}.** {result.sentence}"
+    return result.vanishing_sentence()

@@ -4,10 +4,10 @@ MkDocs calls the functions that begin with `on_`; see mkdocs.yml.
 """
 
 import dataclasses
-import importlib
 import inspect
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,7 +22,9 @@ import dpjax  # noqa: E402
 from dpjax.guides import NAMES, title_of  # noqa: E402
 from dpjax.mechanisms import CATALOGUE, BuiltIn  # noqa: E402
 from dpjax.reference import best_level  # noqa: E402
+from scripts.site.commands import commands  # noqa: E402
 from scripts.site.gallery import figures  # noqa: E402
+from scripts.site.home import home  # noqa: E402
 
 _ASIDE = ("changelog", "citing")
 """Guides that have a place of their own in the navigation."""
@@ -58,7 +60,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
                 *({name: f"mechanisms/{name}.md"} for name in CATALOGUE),
             ]
         },
-        {"API": [{title: f"api/{name}.md"} for name, title in _PACKAGES]},
+        {"API": ["api/index.md", *({title: f"api/{name}.md"} for name, title in _PACKAGES)]},
+        {"Commands": "commands.md"},
         {"Gallery": "gallery/index.md"},
         {"About": [{title_of(name): f"{name}.md"} for name in _ASIDE]},
     ]
@@ -69,13 +72,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages that are made, with their figures."""
     pages: dict[str, str | bytes] = {
         "site.css": (ROOT / "scripts" / "site" / "site.css").read_text(),
-        "index.md": _home(),
+        "index.md": home(_ASIDE),
+        "commands.md": commands(),
+        "api/index.md": _overview(),
         "mechanisms/index.md": _catalogue(),
     }
     pages |= {f"mechanisms/{name}.md": _mechanism(name, kind) for name, kind in CATALOGUE.items()}
     pages |= {f"api/{name}.md": _package(name, title) for name, title in _PACKAGES}
     pages |= _gallery()
-    shown = "benchmarks/results/2026-11-22-first-audit.png"
+    shown = "benchmarks/results/first-audit.png"
     pages[shown] = (ROOT / shown).read_bytes()
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
@@ -93,28 +98,23 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
     return re.sub(r"`dpjax guide ([a-z-]+)`", link, markdown)
 
 
-def _home() -> str:
-    """README up to its first sections, and the list of the guides."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    lead = text.partition("\n## What do you have?")[0]
-    guides = [f"- [{title_of(name)}]({name}.md)" for name in NAMES if name not in _ASIDE]
-    more = "- [All built-in mechanisms](mechanisms/index.md)\n- [Gallery](gallery/index.md)"
-    alone = "---\nhide: [navigation]\n---\n"
-    return "\n".join([alone + lead, "\n## Guides\n", *guides, more, ""])
-
-
 def _gallery() -> dict[str, str | bytes]:
     """The page of all figures, and each of them."""
-    lines = ["# Gallery\n", "Figures that dpjax draws, and how. A click shows the full size.\n"]
+    lines, sections = ["# Gallery\n", '<div class="grid cards" markdown>\n'], []
     pages: dict[str, str | bytes] = {}
     for figure in figures(ROOT):
         file = f"{figure.name}.png"
         pages[f"gallery/{file}"] = figure.content
         lines += [
-            f"## {figure.title}\n\n[![{figure.description}]({file})]({file})\n",
+            f"- **[{figure.title}](#{figure.name})**\n",
+            f"    [![{figure.description}]({file})](#{figure.name})\n",
+            f"    {figure.found}\n",
+        ]
+        sections += [
+            f"## {figure.title} {{#{figure.name}}}\n\n[![{figure.description}]({file})]({file})\n",
             f"{figure.description}\n\n```{figure.language}\n{figure.code}\n```\n",
         ]
-    return pages | {"gallery/index.md": "\n".join(lines)}
+    return pages | {"gallery/index.md": "\n".join([*lines, "</div>\n", *sections])}
 
 
 def _catalogue() -> str:
@@ -169,10 +169,33 @@ def _level(level: float) -> str:
     return "infinite" if level == float("inf") else f"{level:.4g}"
 
 
+def _overview() -> str:
+    """Every public name of every package, with a line on each."""
+    lines = ["# API\n", "What a name is for, package by package; a click shows the whole.\n"]
+    for name, title in _PACKAGES:
+        lines += [f"## {title}\n", f"`{name}`\n", *_scanned(import_module(name)), ""]
+    return "\n".join(lines)
+
+
+def _scanned(module: ModuleType) -> list[str]:
+    """A table of the public names of a package."""
+    rows = []
+    for public in _public(module):
+        value = getattr(module, public)
+        first = (inspect.getdoc(value) or "").partition("\n")[0].replace("|", "\\|")
+        rows.append(f"| [`{public}`][{value.__module__}.{value.__qualname__}] | {first} |")
+    return ["| name | what it is |", "|---|---|", *rows]
+
+
 def _package(name: str, title: str) -> str:
     """Each public name of a package, from where it is defined, under the name that users import."""
-    module = importlib.import_module(name)
-    lines = [f"# {title}", f"`{name}`: {(inspect.getdoc(module) or '').partition(chr(10))[0]}\n"]
+    module = import_module(name)
+    lines = [
+        f"# {title}",
+        f"`{name}`: {(inspect.getdoc(module) or '').partition(chr(10))[0]}\n",
+        *_scanned(module),
+        "",
+    ]
     for public in _public(module):
         value = getattr(module, public)
         lines += [

@@ -13,6 +13,7 @@ import typer
 
 import dpjax
 from dpjax.cli import _app
+from dpjax.cli._search_pairs import _row
 from dpjax.methods import _pairs
 
 CODE = """
@@ -181,6 +182,8 @@ def test_the_best_pairs_are_found_and_audited(run, folder, many):
     done = run("search-pairs", "laplace", *many, "--out", "best.json")
     assert done.exit_code == 0 and "the best 2 of 5 pairs, by 2" in done.output
     assert json.loads((folder / "best.json").read_text()) == [[0.0, 3.0], [0.0, 2.0]]
+    head, *rows = done.output.partition("loss    pair\n")[2].splitlines()
+    assert "pair 1: [0.0, 3.0]" in head and max(map(len, [head, *rows])) <= 100
     found = json.loads(run("search-pairs", "laplace", *many, "--json").output)
     assert found["pairs"] == [[0.0, 3.0], [0.0, 2.0]] and found["labels"] == ["pair 1", "pair 3"]
     assert found["estimates"][0] > found["estimates"][1] > 1.5
@@ -191,6 +194,11 @@ def test_the_best_pairs_of_a_function_are_found(run, many):
     released = ("--function", "my-release.py:release", "--region", -5, 8)
     found = json.loads(run("search-pairs", *released, *many, "--json").output)
     assert found["pairs"][0] == [0.0, 3.0]
+
+
+def test_pairs_of_many_numbers_are_cut_at_the_edge_of_a_terminal():
+    row = _row(0.5, "pair 0", [list(range(100)), list(range(100))])
+    assert len(row) == 100 and row.endswith("…")
 
 
 def test_standard_pairs_are_searched_with_a_budget_of_their_own(refused, monkeypatch):

@@ -24,15 +24,28 @@ def test_the_site(tmp_path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     every_page_is_there(folder)
+    the_front_page_shows_how_to_start(folder)
     no_page_loads_anything_of_another_host(folder)
     links_lead_between_guides_and_to_search(folder)
 
 
 def every_page_is_there(site):
     pages = [f"{name}.html" for name in NAMES] + ["index.html", "gallery/index.html"]
+    pages += ["commands.html", "api/index.html"]
     pages += [f"mechanisms/{name}.html" for name in CATALOGUE]
     assert [page for page in pages if not (site / page).exists()] == []
     assert len(list((site / "gallery").glob("*.png"))) >= 8
+
+
+def the_front_page_shows_how_to_start(site):
+    page = (site / "index.html").read_text()
+    assert "first-audit.png" in page and page.count("How private is it really?") >= 1
+    assert all(text in page for text in ("In Python", "In a terminal", "In a test-suite"))
+    gallery = (site / "gallery" / "index.html").read_text()
+    assert gallery.count("With confidence 0.999, ") >= 5
+    assert "--num-samples" in (site / "commands.html").read_text()
+    overview = (site / "api" / "index.html").read_text()
+    assert 'href="dpjax.html#dpjax.audit.audit"' in overview
 
 
 def no_page_loads_anything_of_another_host(site):

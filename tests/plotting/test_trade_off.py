@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import dpjax
 from dpjax import mechanisms
@@ -9,6 +10,15 @@ from dpjax.plotting import Claimed, Seen
 from dpjax.plotting._outcomes import known_losses, strips_of
 
 PAIRS = [(0.0, 1.0)]
+
+
+def recorded(mechanism, size):
+    """Draws of a mechanism's law by SciPy."""
+    law = stats.laplace if isinstance(mechanism, mechanisms.Laplace) else stats.norm
+    rng = np.random.default_rng(5)
+    return dpjax.Recorded(*(law.rvs(at, size=size, random_state=rng) for at in (0, 1)))
+
+
 X = np.linspace(0, 1, 21)
 
 
@@ -102,28 +112,71 @@ def test_every_result_is_a_point_among_claims(options, mechanism):
     assert boxed == (not isinstance(options.get("method"), dpjax.Sequential))
 
 
-def rough(values, top):
-    """Noise between neighbours in units of the axis, from second differences."""
-    return np.std(np.diff(values, 2)) / np.sqrt(6) * np.sqrt(2) / top
+def exact_shares(mechanism, strip):
+    """Probabilities [2, cells] at the databases 0 and 1, from SciPy's distribution function."""
+    law = {mechanisms.Laplace: stats.laplace, mechanisms.Gaussian: stats.norm}[type(mechanism)]
+    return np.array([np.diff(law.cdf([strip.low, strip.high], at), axis=0)[0] for at in (0, 1)])
+
+
+def quiet(drawn, exact, top):
+    """Whether errors of what is drawn are below a fifth of the axis from cell to cell.
+
+    No single cell may be wrong by half of it: 4.7 standard errors of a loss that is just drawn.
+    """
+    errors = np.abs(drawn - exact) / top
+    return np.sqrt(2 * np.mean(errors**2)) < 0.2 and np.max(errors) < 0.5
 
 
 @pytest.mark.parametrize(
-    "mechanism", [mechanisms.Laplace(1.0), mechanisms.Gaussian(1.0), mechanisms.Laplace(50.0)]
+    "audited",
+    [
+        pytest.param(lambda m: dpjax.audit(m, PAIRS), id="drawn"),
+        pytest.param(
+            lambda m: dpjax.audit(m, PAIRS, notion=dpjax.Profile(), claim=[(0.0, 0.2)]), id="chain"
+        ),
+        pytest.param(lambda m: dpjax.audit(recorded(m, 6_000)), id="few recorded"),
+        pytest.param(lambda m: dpjax.audit(recorded(m, 30_000)), id="recorded"),
+    ],
 )
-def test_no_curve_is_louder_than_a_fifth_of_its_range(mechanism):
-    result = dpjax.audit(mechanism, PAIRS)
+@pytest.mark.parametrize("mechanism", [mechanisms.Laplace(1.0), mechanisms.Gaussian(1.0)])
+def test_no_curve_is_louder_than_a_fifth_of_its_range(audited, mechanism):
+    """What is drawn is compared with the truth of its cells."""
+    result = audited(mechanism)
     (strip,) = strips_of(result.curve, result.num_samples)
-    with np.errstate(divide="ignore"):
-        heights = strip.shares / (strip.high - strip.low)
-    for side in heights[:, ~strip.tail]:
-        assert len(side) > 8 and rough(side, side.max()) < 0.2
-    losses = known_losses(strip)
-    known = losses[np.isfinite(losses)]
-    if mechanism == mechanisms.Laplace(50.0):
-        assert len(known) == 0  # a loss of 0.02 is not seen in 20,000 draws
-        return
-    assert len(known) > 8 and rough(known, max(known.max(), 0.5)) < 0.2
+    exact, width = exact_shares(mechanism, strip), strip.high - strip.low
+    shown = ~strip.tail
+    heights = (strip.shares / width)[:, shown]
+    assert heights.shape[1] > 4
+    assert quiet(heights, (exact / width)[:, shown], heights.max())
+    losses = known_losses(strip.steps)
+    exact, known = exact_shares(mechanism, strip.steps), np.isfinite(losses) & ~strip.steps.tail
+    assert known.sum() > 2
+    truth = np.abs(np.diff(np.log(exact[:, known]), axis=0))[0]
+    assert quiet(losses[known], truth, max(losses[known].max(), 0.5))
     # The fine cells, which were drawn before, are louder.
     (fine,) = strips_of(result.curve)
-    cells = fine.loss[np.isfinite(fine.loss)]
-    assert rough(cells, 0.5) > 2 * rough(known, 0.5)
+    exact, seen = exact_shares(mechanism, fine), np.isfinite(fine.loss) & ~fine.tail
+    with np.errstate(divide="ignore"):
+        truth = np.abs(np.diff(np.log(exact), axis=0))[0]
+    seen &= np.isfinite(truth)
+    assert not quiet(fine.loss[seen], truth[seen], max(fine.loss[seen].max(), 0.5))
+
+
+def test_integers_and_bars_are_as_quiet():
+    """Shares of the two-sided geometric law, drawn as bars, against the formula."""
+    mechanism = mechanisms.TwoSidedGeometric(1.0)
+    result = dpjax.audit(mechanism, [(0, 1)])
+    (strip,) = strips_of(result.curve, result.num_samples)
+    at = strip.low + 0.5
+    inner = (strip.high - strip.low == 1) & ~strip.tail
+    factor = (1 - np.exp(-1)) / (1 + np.exp(-1))
+    for share, database in zip(strip.shares, (0, 1), strict=True):
+        exact = factor * np.exp(-np.abs(at - database))
+        assert quiet(share[inner], exact[inner], share.max())
+
+
+def test_losses_that_nobody_can_know_are_not_drawn():
+    """Noise of a fiftieth: all outputs lie on one side alone, where no loss is known."""
+    result = dpjax.audit(mechanisms.Laplace(50.0), PAIRS)
+    (strip,) = strips_of(result.curve, result.num_samples)
+    assert np.isfinite(known_losses(strip.steps)).sum() <= 1

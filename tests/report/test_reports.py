@@ -102,7 +102,7 @@ def test_data_do_not_break_out_of_the_page():
     result = dpjax.audit(dpjax.Recorded(*labels, name="a|b <script>"))
     html = page(result, ".html")
     assert html.count("<script>") == 1 and "<b>|" not in html
-    (row,) = re.findall(r"^\| Event.*", page(result, ".md"), re.M)
+    (row,) = re.findall(r"^\| Event, .*", page(result, ".md"), re.M)
     assert row.count("|") == 3
 
 
@@ -112,7 +112,7 @@ def test_vectors_have_a_report_with_their_score():
 
     pairs = [(np.zeros(2), np.ones(2))]
     boxes = dpjax.Events(2_000, 4_000, region=([-1, -1], [2, 2]))
-    for method, words in ((METHODS["events"], "a vector with"), (boxes, "likelier at the data")):
+    for method, words in ((METHODS["events"], "a vector with"), (boxes, "share of outputs")):
         text = page(dpjax.audit(plane, pairs, method=method))
         assert text.count("<svg") == 3 and words in text.partition("How to do it again")[0]
 

@@ -82,7 +82,7 @@ def test_where_nothing_can_be_said():
 
 def test_the_page_begins_with_it_and_names_the_unit():
     titles = [section.title for section in audited(claim=0.5).page(".md").sections]
-    assert titles[:3] == ["What this means", "What was claimed", "What was shown"]
+    assert titles[:3] == ["What this means", "What was shown", "What to do now"]
     for notion, unit in (
         (dpjax.Epsilon(), "natural logarithm"), (dpjax.Gdp(), "standard deviations"),
         (dpjax.Profile(), "Delta is a probability"), (dpjax.Renyi(2), "Renyi divergence"),

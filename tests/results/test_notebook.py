@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -12,7 +13,7 @@ import dpjax
 from dpjax.mechanisms import Laplace
 from dpjax.plotting import _svg
 from dpjax.sweeps import Entry, Store, SweepSpec, run_sweep
-from dpjax.sweeps._summary import SweepSummary
+from dpjax.sweeps._summary import EntrySummary, SweepSummary
 
 VALUES = np.random.default_rng(0).gamma(2.0, size=(12, 6))
 
@@ -104,7 +105,7 @@ def test_a_summary_of_bounds_of_0_shows_them_and_not_the_estimates():
         spec = SimpleNamespace(
             name="kept",
             entries=[
-                SimpleNamespace(id=name, label=name, mechanism_name="m", num_runs=3)
+                SimpleNamespace(id=name, label=name, mechanism_name="m", num_runs=3, claim=None)
                 for name in ("zeros", "some", "estimates", "absent")
             ],
         )
@@ -124,6 +125,24 @@ def test_a_summary_of_bounds_of_0_shows_them_and_not_the_estimates():
     assert [entry.bounds for entry in summary.entries] == [(0, 0, 0), (1, 2), (0.1, 0.3), ()]
     assert summary.entries[0].quantiles() == (0, 0, 0)
     assert summary.sentence == "7 of 12 runs have a bound."
+
+
+def test_entries_of_a_sweep_are_sorted_by_their_margin():
+    """By median less claim: 0.2, -0.5, and none without a claim; rows fit a terminal."""
+    entries = (
+        EntrySummary("honest", "m", 3, (0.4, 0.5, 0.6), 1.0),
+        EntrySummary("no claim " + 60 * "x", "m", 3, (5.0, 6.0, 7.0)),
+        EntrySummary("wrong", "m", 4, (0.9, 1.1, 1.2, 1.3), 0.95),
+        EntrySummary("empty", "m", 2, (), 1.0),
+    )
+    summary = SweepSummary("all", entries)
+    assert [row[0].partition(" ")[0] for row in summary.table] == ["wrong", "honest", "no", "empty"]
+    assert summary.table[0][-3:] == ("0.95", "0.2000", "3")
+    lines = str(summary).splitlines()
+    assert max(map(len, lines)) <= 100 and len({len(line) for line in lines[1:]}) == 1
+    page, _ = summary._document(Path("sweep.md"))
+    assert list(page.sections[0].table.rows) == summary.table
+    assert SweepSummary("bare", entries[1:2]).head == ("entry", "runs", "5%", "median", "95%")
 
 
 def rows_of(shown):

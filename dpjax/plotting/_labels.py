@@ -1,0 +1,87 @@
+"""Names beside the curves that they name, where there is room; else in a legend."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpjax.plotting._canvas import SIDES, SMALL, legend_above
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dpjax.plotting._outcomes import Strip
+
+_WIDTH, _HEIGHT = 0.31, 0.13
+"""Room of a name, in units of the panel."""
+
+_GAP = 0.02
+"""Distance of a name from its curve, in units of the panel."""
+
+_LINE = 0.12
+"""Distance of the names of two levels, in units of the panel."""
+
+
+def name_strip(axes: "Axes", strip: "Strip") -> None:
+    """Names the two sides of a panel of shares: beside the steps, or above bars."""
+    if strip.few:
+        legend_above(axes)
+        return
+    wide = ~strip.single & ~strip.tail
+    with np.errstate(divide="ignore", invalid="ignore"):
+        heights = (strip.shares / (strip.high - strip.low))[:, wide]
+    name_sides(axes, (strip.low[wide] + strip.high[wide]) / 2, *heights)
+
+
+def name_sides(
+    axes: "Axes", points: ArrayLike, first: NDArray[np.float64], second: NDArray[np.float64]
+) -> None:
+    """Names two curves where each is furthest above the other, at its outer side.
+
+    Args:
+        axes: The panel, whose limits are fixed.
+        points: Float64 [n], of both curves.
+        first: Float64 [n], the curve of the database.
+        second: Float64 [n], that of its neighbor.
+    """
+    (left, right), top = axes.get_xlim(), axes.get_ylim()[1]
+    x = (np.asarray(points, float) - left) / (right - left)
+    curves, places = np.array([first, second]) / top, []
+    seen = (x >= 0) & (x <= 1)
+    if seen.sum() < 2:
+        legend_above(axes)
+        return
+    x, curves = x[seen], curves[:, seen]
+    above = curves[0] - curves[1]
+    best = [int(np.argmax(above)), int(np.argmin(above))]
+    outward = [-1, 1] if x[best[0]] <= x[best[1]] else [1, -1]
+    for side, (place, direction) in enumerate(zip(best, outward, strict=True)):
+        height = min(curves[side, place], 1 - _HEIGHT / 2)
+        start = x[place] + _GAP * direction
+        ends = sorted((start, start + _WIDTH * direction))
+        within = (x >= ends[0]) & (x <= ends[1])
+        hidden = np.abs(curves[:, within] - height) < _HEIGHT / 2
+        if ends[0] < 0 or ends[1] > 1 or hidden.any():
+            legend_above(axes)
+            return
+        places.append((start, height, "right" if direction < 0 else "left"))
+    for (at, height, align), (color, name) in zip(places, SIDES, strict=True):
+        axes.text(at, height, name, transform=axes.transAxes, color=color, fontsize=SMALL,
+                  ha=align, va="center")  # fmt: skip
+
+
+def name_levels(axes: "Axes", levels: list[tuple[float, str, str]]) -> None:
+    """Names horizontal lines at the right of a panel, without one name on another.
+
+    Args:
+        axes: The panel, whose limits are fixed.
+        levels: (height, name, color) of each.
+    """
+    low, high = axes.get_ylim()
+    last = -np.inf
+    for value, name, color in sorted(levels):
+        last = max((value - low) / (high - low), last + _LINE)
+        axes.annotate(
+            name, (1.0, last), (3, 0), xycoords="axes fraction", textcoords="offset points",
+            color=color, fontsize=SMALL, va="center",
+        )  # fmt: skip

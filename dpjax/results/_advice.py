@@ -1,0 +1,84 @@
+"""What to do after an audit, verdict by verdict."""
+
+from dpjax.results._parts import (
+    ASSUMPTION_REFUTED,
+    DOUBTFUL,
+    NO_CLAIM,
+    NOT_REFUTED,
+    VIOLATED,
+    Parts,
+)
+
+_KEEP = (
+    "Keep the audit in your tests, with dpjax.testing.assert_private: later changes are then seen."
+)
+
+
+def advice(result: Parts) -> list[str]:
+    """What to do now, the first thing first."""
+    return {
+        VIOLATED: _violated,
+        NOT_REFUTED: _not_refuted,
+        NO_CLAIM: _no_claim,
+        DOUBTFUL: _doubtful,
+        ASSUMPTION_REFUTED: _assumption,
+    }[result.verdict](result)
+
+
+def _violated(result: Parts) -> list[str]:
+    said = ["Do not publish the claim: it does not hold for this mechanism."]
+    if isinstance(result.claim, int | float):
+        said = [
+            f"Do not publish the claim: {result.level} is not {result.claim:g} but at least "
+            f"{result.lower_bound:.4g}. Add noise, or claim more."
+        ]
+    if result.witness is not None:
+        said.append(
+            "Read the witness below: it names the two databases and the event that tells them "
+            "apart, which usually shows where the code is wrong."
+        )
+    return [*said, "After the repair, audit again with another key. " + _KEEP]
+
+
+def _not_refuted(result: Parts) -> list[str]:
+    said = []
+    claim, estimate = result.claim, result.estimate
+    if isinstance(claim, int | float) and estimate is not None and estimate > claim:
+        said.append(
+            f"Look again: the estimate {estimate:.4g} lies above the claim, so more draws may "
+            "refute it."
+        )
+    said.append("To look harder: " + _lower(result.evidence.counted.more))
+    if result.witness is not None:
+        said.append(
+            "Audit other pairs of databases: dpjax.neighbors proposes some, and "
+            "dpjax.search_pairs finds the best few of many."
+        )
+    return [*said, _KEEP]
+
+
+def _no_claim(result: Parts) -> list[str]:
+    return [
+        "Compare the bound with what the mechanism is meant to guarantee: give that as the claim, "
+        "and the audit has a verdict.",
+        "For a larger bound: " + _lower(result.evidence.counted.more),
+    ]
+
+
+def _doubtful(result: Parts) -> list[str]:
+    return [
+        "Record the outputs again, each by a call of its own that draws fresh noise.",
+        "If you know that they are independent, say so with independent=True, and the audit has a "
+        "verdict.",
+    ]
+
+
+def _assumption(result: Parts) -> list[str]:
+    return [
+        "Do not use the interval: it rests on an assumption that these counts contradict.",
+        "Audit with method=dpjax.Events(), which assumes nothing, or with a weaker assumption.",
+    ]
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:]

@@ -1,0 +1,46 @@
+"""The reference of the command line, from the tables that the commands themselves read."""
+
+import inspect
+from importlib import import_module
+
+from typer.models import OptionInfo
+
+from dpjax.cli._app import COMMANDS
+from dpjax.cli._table import Row, option_of
+
+
+def commands() -> str:
+    """A page with a section for each command: what it does, examples, arguments and options."""
+    lines = ["# The command line\n", "`dpjax COMMAND --help` shows the same in a terminal.\n"]
+    modules = {name: import_module(f"dpjax.cli._{name.replace('-', '_')}") for name in COMMANDS}
+    lines += ["| command | what it does |", "|---|---|"]
+    for name, module in modules.items():
+        lines.append(f"| [`dpjax {name}`](#dpjax-{name}) | {_first(module.command)} |")
+    for name, module in modules.items():
+        said = inspect.cleandoc(module.command.__doc__ or "")
+        examples = "\n".join(module.EXAMPLES)
+        lines += [f"\n## dpjax {name}\n", said, f"\n```bash\n{examples}\n```\n"]
+        rows = [(_written(key, row), _help(row)) for key, row in module.TABLE.items()]
+        lines += ["| option | what it is |", "|---|---|"]
+        lines += [f"| `{written}` | {text} |" for written, text in rows]
+    return "\n".join([*lines, ""])
+
+
+def _first(command: object) -> str:
+    return (inspect.getdoc(command) or "").partition("\n")[0]
+
+
+def _written(name: str, row: Row) -> str:
+    """An option as people type it; an argument in capital letters."""
+    if not isinstance(row.info, OptionInfo):
+        return name.upper().replace("_", "-")
+    flags = [flag for flag in row.info.param_decls or () if flag.startswith("-")]
+    return ", ".join(flags) or option_of(name)
+
+
+def _help(row: Row) -> str:
+    """The help of an option as Markdown in a cell."""
+    text = (row.info.help or "").replace("\\[", "[")
+    for sign in "|<*_":
+        text = text.replace(sign, f"\\{sign}")
+    return text.replace("[", "\\[")

@@ -1,0 +1,95 @@
+"""The front page of the site: one sentence, the picture, three ways to start, who uses what."""
+
+from dpjax.guides import NAMES, title_of
+
+_PICTURE = "benchmarks/results/first-audit.png"
+
+_PAGE = """---
+hide: [navigation, toc]
+title: dpjax
+---
+
+# How private is it really?
+
+dpjax audits differential privacy from outputs alone: it finds an event that tells two neighbouring
+databases apart, and answers with a lower confidence bound on epsilon that anyone can check.
+{{: .lead }}
+
+![Left, false alarms against misses of a test between two databases: the claim forbids the shaded
+region, and the test that was counted lies inside it. Right, the outputs at both databases, and
+their privacy loss above the claim]({picture})
+{{: .picture }}
+
+The noise of this mechanism is a fifth too small. Its claim forbids every test in the shaded region;
+the dot is a test that dpjax found and counted on fresh outputs.
+
+## Three ways to start
+
+<div class="grid cards" markdown>
+
+- **In Python**
+
+    ```python
+    import dpjax
+    from dpjax.mechanisms import Laplace
+
+    noise = Laplace(1.25)
+    print(dpjax.audit(noise, claim=1.0))
+    ```
+
+    [A first audit](first-audit.md)
+
+- **In a terminal**
+
+    ```bash
+    dpjax audit laplace --epsilon 1.25 \\
+      --claim 1 --report audit.html
+    ```
+
+    [All commands](commands.md)
+
+- **In a test-suite**
+
+    ```python
+    from dpjax.mechanisms import Laplace
+    from dpjax.testing import assert_private
+
+    assert_private(Laplace(1.0), epsilon=1.0)
+    ```
+
+    [In continuous integration](in-ci.md)
+
+</div>
+
+To install it, clone it and run `pip install -e '.[all]'`. It needs Python 3.11 or newer.
+
+## Who uses which part
+
+| You have | You use | Read |
+|---|---|---|
+| a mechanism in JAX | `dpjax.audit` | [A first audit](first-audit.md) |
+| a function or a program | `HostMechanism`, `CommandMechanism` | [Any language](any-language.md) |
+| an object of OpenDP or diffprivlib | `dpjax.audit(measurement)` | [Libraries](libraries.md) |
+| files of outputs | `Recorded` | [Recorded outputs](recorded-outputs.md) |
+| a training loop | `dpjax.mechanisms.training` | [Training](training.md) |
+| one training with canaries | `OneRun` | [One run](one-run.md) |
+| data, and no mechanism yet | `empirical_privacy` | [Empirical privacy](empirical-privacy.md) |
+| thousands of questions | `dpjax sweep` | [Sweeps](sweeps.md) |
+
+## All guides
+
+{guides}
+
+Beside them: [the built-in mechanisms](mechanisms/index.md), [the API](api/index.md),
+[the commands](commands.md) and [a gallery](gallery/index.md).
+"""
+
+
+def home(aside: tuple[str, ...]) -> str:
+    """The text of the front page.
+
+    Args:
+        aside: Guides that are not listed.
+    """
+    guides = "\n".join(f"- [{title_of(name)}]({name}.md)" for name in NAMES if name not in aside)
+    return _PAGE.format(picture=_PICTURE, guides=guides)
