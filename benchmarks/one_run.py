@@ -1,23 +1,46 @@
-"""One-run audits of Gaussian canaries: median bounds, and how many are above the truth.
+"""One-run audits: median bounds, how often they exceed the truth, and jax-privacy on equal scores.
 
-Prints a Markdown table. Scores are N(mu, 1) where a canary was included, and N(0, 1) else; mu is
-that of each epsilon at delta = 1e-5. Epsilon is bounded at that delta, and mu by itself; what a
-bound on mu would be as an epsilon holds for Gaussian mechanisms alone.
+Prints two Markdown tables, and exits with 1 where a bound of dpjax exceeds the truth more often
+than its confidence allows, or where a median is farther than 0.1 from the specified one.
+
+The first table has Gaussian canaries: scores are N(mu, 1) where a canary was included, and N(0, 1)
+otherwise; mu is that of each epsilon at delta = 1e-5. The second counts bounds above the truth for
+three laws, one of which has canaries that depend on each other. Columns of jax-privacy are filled
+where it is installed.
 """
 
 import argparse
 import math
+import sys
 import time
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, stats
 
 import dpjax
+from dpjax.notions import Notion
 
 DELTA, CONFIDENCE = 1e-5, 0.95
-COLUMNS = "| epsilon | canaries | epsilon bound | mu bound | as epsilon, if Gaussian | "
-COLUMNS += "above the truth | s a run |"
+FALSE_ALARM = 1e-5
+"""Chance that right bounds fail the test of how many exceed the truth, for each count."""
+
+SPECIFIED = {
+    1.0: ((0.18, 0.04), (0.26, 0.61), (0.53, 0.64), (0.76, 0.77)),
+    2.0: ((0.43, 0.72), (0.89, 1.27), (1.31, 1.31), (1.52, 1.58)),
+    4.0: ((1.22, 2.00), (1.92, 2.51), (2.47, 2.98), (2.97, 2.99)),
+    8.0: ((2.44, 4.18), (3.79, 5.28), (4.70, 5.86), (5.51, 6.65)),
+}
+"""Median bounds that were specified, from (epsilon, delta) and from mu, by number of canaries."""
+
+NUMBERS = (1_000, 10_000, 100_000, 1_000_000)
+TOLERANCE = 0.1
+
+Scores = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
 
 def delta_of(mu: float, epsilon: float) -> float:
@@ -42,44 +65,195 @@ def epsilon_of(mu: float) -> float:
     return optimize.brentq(lambda epsilon: delta_of(mu, epsilon) - DELTA, 0, 60)
 
 
-def row(epsilon: float, number: int, runs: int) -> str:
-    """Medians of some runs, as a row of the table."""
-    mu, start = mu_of(epsilon), time.perf_counter()
-    found = np.empty((runs, 2))
-    for run in range(runs):
-        rng = np.random.default_rng((run, number))
+class Law(NamedTuple):
+    """Canaries of a mechanism whose level is known.
+
+    Attributes:
+        draw: (generator, canaries) -> scores and coins.
+        epsilon: At delta = 1e-5.
+        mu: The smallest mu for which the mechanism is Gaussian DP.
+    """
+
+    draw: Callable[[np.random.Generator, int], Scores]
+    epsilon: float
+    mu: float
+
+
+def _gaussian(mu: float) -> Callable[[np.random.Generator, int], Scores]:
+    def draw(rng: np.random.Generator, number: int) -> Scores:
         included = rng.random(number) < 0.5
-        scores = rng.normal(size=number) + mu * included
-        one_run = dpjax.OneRun(scores, included, fair_coins=True)
-        for column, notion in enumerate((dpjax.Epsilon(DELTA), dpjax.Gdp())):
-            result = dpjax.audit(one_run, notion=notion, confidence=CONFIDENCE, key=run)
-            found[run, column] = result.lower_bound
-    seconds = (time.perf_counter() - start) / (2 * runs)
-    above = (found > (epsilon, mu)).sum(axis=0).tolist()
-    bound, shown = np.median(found, axis=0)
-    return (
-        f"| {epsilon:g} | {number:,} | {bound:.2f} | {shown:.2f} of {mu:.2f} | "
-        f"{epsilon_of(shown):.2f} | {above[0]}, {above[1]} of {runs} | {seconds:.2f} |"
-    )
+        return rng.normal(size=number) + mu * included, included
+
+    return draw
 
 
-def main() -> None:
-    """Command line."""
+def _response(accuracy: float, chance: float) -> Callable[[np.random.Generator, int], Scores]:
+    """Randomized response of all coins, which one public coin of this chance turns on."""
+
+    def draw(rng: np.random.Generator, number: int) -> Scores:
+        included = rng.random(number) < 0.5
+        told = included ^ (rng.random(number) > (accuracy if rng.random() < chance else 0.5))
+        return told + 1e-9 * rng.random(number), included
+
+    return draw
+
+
+def _epsilon_of_response(accuracy: float, chance: float) -> float:
+    """The root of chance (accuracy - e^epsilon (1 - accuracy)) = delta."""
+    return math.log((accuracy - DELTA / chance) / (1 - accuracy))
+
+
+def _mu_of_response(accuracy: float, chance: float) -> float:
+    """The least mu whose profile is nowhere below that of the response."""
+    grid = np.linspace(0, _epsilon_of_response(accuracy, chance), 400)
+    deltas = chance * (accuracy - np.exp(grid) * (1 - accuracy))
+    needed = [
+        optimize.brentq(lambda mu, e=e, d=d: delta_of(mu, e) - d, 1e-3, 20)
+        for e, d in zip(grid, deltas, strict=True)
+    ]
+    return max(needed)
+
+
+TWO = 1 / (1 + math.exp(-2.0))
+LAWS = {
+    "Gaussian, epsilon 4": Law(_gaussian(mu_of(4.0)), 4.0, mu_of(4.0)),
+    "randomized response, pure epsilon 2": Law(
+        _response(TWO, 1.0), _epsilon_of_response(TWO, 1.0), _mu_of_response(TWO, 1.0)
+    ),
+    "public coin (0.2) of randomized response": Law(
+        _response(0.8689, 0.2), _epsilon_of_response(0.8689, 0.2), _mu_of_response(0.8689, 0.2)
+    ),
+}
+
+Bound = Callable[[NDArray[np.float64], NDArray[np.bool_], int], float]
+
+
+def _audited(notion: Notion) -> Bound:
+    def bound(scores: NDArray[np.float64], included: NDArray[np.bool_], seed: int) -> float:
+        run = dpjax.OneRun(scores, included, fair_coins=True)
+        return dpjax.audit(run, notion=notion, confidence=CONFIDENCE, key=seed).lower_bound
+
+    return bound
+
+
+def _peer(method: str, split: bool) -> Bound:
+    """A bound of jax-privacy, with the threshold from one half of the canaries or from all."""
+    from jax_privacy.auditing import CanaryScoreAuditor, Split
+
+    def bound(scores: NDArray[np.float64], included: NDArray[np.bool_], seed: int) -> float:
+        auditor = CanaryScoreAuditor(scores[included], scores[~included])
+        options = {"threshold_strategy": Split(seed=seed)} if split else {}
+        return float(getattr(auditor, method)(1 - CONFIDENCE, DELTA, **options))
+
+    return bound
+
+
+OURS = {
+    "dpjax": _audited(dpjax.Epsilon(DELTA)),
+    "dpjax, mu": _audited(dpjax.Gdp()),
+}
+PEERS = {
+    "epsilon_one_run": True,
+    "epsilon_one_run_fdp": True,
+    "epsilon_clopper_pearson": False,
+    "epsilon_from_gdp": False,
+}
+"""Bounds of jax-privacy, and whether their threshold is chosen by a half of the canaries."""
+
+
+def methods() -> dict[str, Bound]:
+    """All bounds that are installed, by name."""
+    if find_spec("jax_privacy") is None:
+        return OURS
+    return OURS | {name: _peer(name, split) for name, split in PEERS.items()}
+
+
+def bounds(law: Law, number: int, runs: int, asked: dict[str, Bound]) -> dict[str, NDArray]:
+    """Bounds [runs] by method, from the same scores."""
+    found = {name: np.empty(runs) for name in asked}
+    for run in range(runs):
+        scores, included = law.draw(np.random.default_rng((run, number)), number)
+        for name, bound in asked.items():
+            found[name][run] = bound(scores, included, run)
+    return found
+
+
+def exceeding(name: str, found: NDArray, law: Law) -> int:
+    """How many bounds exceed the truth of what they bound."""
+    return int((found > (law.mu if name == "dpjax, mu" else law.epsilon)).sum())
+
+
+def allowed(runs: int) -> int:
+    """Bounds above the truth that are more than chance allows with `FALSE_ALARM`."""
+    return int(stats.binom.isf(FALSE_ALARM, runs, 1 - CONFIDENCE))
+
+
+def table(header: list[str]) -> str:
+    """The first two lines of a table."""
+    return f"| {' | '.join(header)} |\n|{'---|' * len(header)}"
+
+
+def power(runs: int, most: int, asked: dict[str, Bound]) -> tuple[bool, str]:
+    """The table of Gaussian canaries, and whether it is as specified."""
+    header = ["epsilon", "canaries", "dpjax (specified)", "dpjax, mu as epsilon (specified)"]
+    header += [f"{name}" for name in asked if name in PEERS] + ["above the truth", "CPU s"]
+    lines, passed = [table(header)], True
+    print(lines[0], flush=True)
+    for epsilon, specified in SPECIFIED.items():
+        law = Law(_gaussian(mu_of(epsilon)), epsilon, mu_of(epsilon))
+        for number, wanted in zip(NUMBERS, specified, strict=True):
+            if number > most:
+                continue
+            start = time.process_time()
+            found = bounds(law, number, runs, asked)
+            seconds = (time.process_time() - start) / runs
+            medians = {name: float(np.median(values)) for name, values in found.items()}
+            medians["dpjax, mu"] = epsilon_of(medians["dpjax, mu"])
+            above = {name: exceeding(name, values, law) for name, values in found.items()}
+            cells = [f"{epsilon:g}", f"{number:,}"]
+            for name, value in zip(OURS, wanted, strict=True):
+                near = abs(medians[name] - value) <= TOLERANCE
+                passed &= near and above[name] <= allowed(runs)
+                cells.append(f"{medians[name]:.2f} ({value:.2f})" + ("" if near else " *"))
+            cells += [f"{medians[name]:.2f}" for name in asked if name in PEERS]
+            cells += [f"{', '.join(map(str, above.values()))} of {runs}", f"{seconds:.2f}"]
+            lines.append(f"| {' | '.join(cells)} |")
+            print(lines[-1], flush=True)
+    return passed, "\n".join(lines)
+
+
+def laws(runs: int, number: int, asked: dict[str, Bound]) -> tuple[bool, str]:
+    """The table of bounds above the truth, and whether those of dpjax are as few as promised."""
+    lines, passed = [table(["law", "epsilon, mu", *asked])], True
+    print(lines[0], flush=True)
+    for name, law in LAWS.items():
+        found = bounds(law, number, runs, asked)
+        cells = [name, f"{law.epsilon:.3f}, {law.mu:.3f}"]
+        for method, values in found.items():
+            above = exceeding(method, values, law)
+            passed &= method in PEERS or above <= allowed(runs)
+            cells.append(f"{above / runs:.1%} (95%: {np.quantile(values, 0.95):.2f})")
+        lines.append(f"| {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    return passed, "\n".join(lines)
+
+
+def main() -> int:
+    """Command line; 1 where a number is not as it should be."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--runs", type=int, default=100, help="runs a cell of the first table")
     parser.add_argument("--most", type=int, default=1_000_000, help="largest number of canaries")
+    parser.add_argument("--law-runs", type=int, default=2000, help="runs a law of the second table")
+    parser.add_argument("--law-canaries", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=None, help="a Markdown file")
     arguments = parser.parse_args()
-    lines = [COLUMNS, "|" + "---|" * (COLUMNS.count("|") - 1)]
-    print("\n".join(lines), flush=True)
-    for epsilon in (1.0, 2.0, 4.0, 8.0):
-        for number in (1_000, 10_000, 100_000, 1_000_000):
-            if number <= arguments.most:
-                lines.append(row(epsilon, number, arguments.runs))
-                print(lines[-1], flush=True)
+    asked = methods()
+    second = laws(arguments.law_runs, arguments.law_canaries, asked)
+    first = power(arguments.runs, arguments.most, asked)
     if arguments.out is not None:
-        arguments.out.write_text("\n".join(lines) + "\n")
+        arguments.out.write_text(f"{first[1]}\n\n{second[1]}\n")
+    return 0 if first[0] and second[0] else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from corpus import most_false_refutations
 from corpus.training import TRAININGS, Training
 
+from dpjax.core.threads import side_by_side
 from dpjax.mechanisms.training import (
     DpSgd,
     FullBatch,
@@ -28,6 +29,9 @@ from dpjax.mechanisms.training import (
 )
 
 RECORDS, FEATURES, NEEDED_SHARE = 200, 20, 0.95
+BLOCK = 1024
+"""Trainings of a block."""
+
 LOOPS = {
     "full batch": (FullBatch(), Logistic(), 100),
     "Poisson, rate 0.1": (Poisson(0.1), Logistic(), 100),
@@ -37,16 +41,21 @@ LOOPS = {
 
 
 def speed(name: str, trainings: int) -> str:
-    """Trainings a second by the clock and by the processor's time, as a row of a table."""
+    """Trainings a second by the clock and by the processor's time, as a row of a table.
+
+    Blocks are drawn on all cores, as audits draw them.
+    """
     sampling, model, steps = LOOPS[name]
     rng = np.random.default_rng(0)
     features = rng.normal(size=(RECORDS - 1, FEATURES - 1))
     records = canary_pair(features, rng.integers(0, 2, RECORDS - 1)).database[0]
     mechanism = DpSgd(2.0, num_steps=steps, sampling=sampling, model=model)
-    drawn = jax.jit(lambda key: mechanism.sample(key, records, trainings))
+    drawn = jax.jit(lambda key: mechanism.sample(key, records, BLOCK))
     drawn(jax.random.key(0)).block_until_ready()
+    keys = list(jax.random.split(jax.random.key(1), -(-trainings // BLOCK)))
     clock, processor = time.perf_counter(), time.process_time()
-    drawn(jax.random.key(1)).block_until_ready()
+    side_by_side(drawn, keys)
+    trainings = BLOCK * len(keys)
     clock, processor = time.perf_counter() - clock, time.process_time() - processor
     return f"| {name} | {steps} | {trainings / clock:,.0f} | {trainings / processor:,.0f} |"
 

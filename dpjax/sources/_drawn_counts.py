@@ -1,5 +1,6 @@
 """Counts of what a mechanism draws, in one compiled program or by NumPy."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -11,6 +12,7 @@ from dpjax.core import random
 from dpjax.core.execution import over_devices
 from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Blocks, blocks_of, fetched, in_calls
+from dpjax.core.threads import cores
 from dpjax.core.types import FiniteSpace, IntegerSpace, JsonObject, OutputSpace, VectorSpace
 from dpjax.databases import Pairs
 from dpjax.databases.trees import nth
@@ -52,6 +54,12 @@ _FIRST_RUN = 0
 
 _BATCH = 2**22
 """Numbers that are drawn before they are counted by NumPy."""
+
+_BATCH_SECONDS = 0.5
+"""Target duration of a batch, after which signals are heard and progress is told, in seconds."""
+
+_SLOW_BLOCK = 0.01
+"""Seconds of a block from which threads cost less than they save."""
 
 
 @dataclass
@@ -98,6 +106,8 @@ class OpenedDrawn:
             self.notes.append(parts_note(mechanism.parts))
         self._laid: dict[int, _Laid] = request.kept.setdefault("laid", {})
         self._block = request.block or block_size(self._rounds)
+        self._block_seconds = 0.0
+        self._begun: dict[tuple[int, int, int, int], np.ndarray] = {}
         self.settings: JsonObject = {"block": self._block, **random.numbers_of_process()}
         draws = 2 * (self._rounds.searched(len(pairs)) + self.num_confirm) * len(request.runs)
         self.tally.expect(draws)
@@ -274,8 +284,12 @@ class OpenedDrawn:
     def _refuse_repeated(self, pair: int) -> None:
         """Compares the first blocks of both stages: a sampler may not ignore its key."""
         first, run = self._laid[pair].first, int(self._request.runs[0])
-        fresh = self._draw(run, pair, 0, CONFIRM, min(self._block, self.num_confirm))
-        size = min(len(first), len(fresh))
+        began = time.perf_counter()
+        fresh = self._draw(run, pair, 0, CONFIRM, self._block)
+        # The search has compiled the program.
+        self._block_seconds = time.perf_counter() - began
+        self._begun[run, pair, 0, CONFIRM] = fresh
+        size = min(len(first), len(fresh), self.num_confirm)
         refuse_repeated(first[:size], fresh[:size], label=name_of(self._mechanism))
 
     def _draw(
@@ -287,7 +301,14 @@ class OpenedDrawn:
             self._streams_by_place[place] = stream_words(self._words, *place)
         stream = self._streams_by_place[place]
         database = nth((self._stacked.database, self._stacked.neighbor)[side], pair)
-        return first_draws(self._mechanism, stream, database, num_draws, self._block, first=first)
+        known = [self._begun.pop(place)] if not first and place in self._begun else []
+        missing, first = num_draws - len(known) * self._block, first + len(known)
+        if missing > 0:
+            threads = self._block_seconds > _SLOW_BLOCK
+            options = {"first": first, "threads": threads}
+            drawn = first_draws(self._mechanism, stream, database, missing, self._block, **options)
+            known.append(drawn)
+        return np.concatenate(known)[:num_draws] if len(known) > 1 else known[0][:num_draws]
 
     def _batches(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
@@ -304,6 +325,10 @@ class OpenedDrawn:
         """
         width = self._space.dimension if isinstance(self._space, VectorSpace) else 1
         step = max(_BATCH // (self._block * width), 1)
+        if self._block_seconds > 0:
+            # Whole rounds of all cores, so that none waits at the end of a batch.
+            rounds = max(int(_BATCH_SECONDS / self._block_seconds), 1)
+            step = min(step, rounds * cores())
         if first >= num_draws:
             return
         for block in range(first // self._block, -(-num_draws // self._block), step):

@@ -23,6 +23,7 @@ from dpjax.core.execution import Execution, map_batched
 from dpjax.core.jit import jit_by_class
 from dpjax.core.numerics import MAX_BLOCK, WideCount
 from dpjax.core.streaming import Blocks, drawn_once, reduce_samples
+from dpjax.core.threads import cores, side_by_side
 from dpjax.partitions import Lookup
 from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import CONFIRM, DrawnStreams
@@ -68,7 +69,14 @@ def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
 
 
 def first_draws(
-    mechanism: Any, words: np.ndarray, database: Any, num_draws: int, size: int, *, first: int = 0
+    mechanism: Any,
+    words: np.ndarray,
+    database: Any,
+    num_draws: int,
+    size: int,
+    *,
+    first: int = 0,
+    threads: bool = False,
 ) -> np.ndarray:
     """Draw the first outputs of a stream on the host, or those from a block on.
 
@@ -79,13 +87,19 @@ def first_draws(
         num_draws: At least 1.
         size: Draws of a block.
         first: Number of the first block.
+        threads: Whether blocks are drawn on all cores; see `side_by_side`.
     """
     number, most = -(-num_draws // size), max(_CALL // size, 1)
     keys = random.fold_words(words, np.arange(first, first + number))
-    calls = [keys[start : start + most] for start in range(0, number, most)]
-    # The blocks that fit in memory take about a second.
+    share = min(most, -(-number // cores())) if threads else most
+    calls = [keys[start : start + share] for start in range(0, number, share)]
+
+    def draw(call: np.ndarray) -> np.ndarray:
+        return _blocks_of_call(mechanism, call, database, most, size)
+
+    # The caller asks for as many as take a second or so.
     with signals_wait():
-        drawn = [_blocks_of_call(mechanism, call, database, most, size) for call in calls]
+        drawn = side_by_side(draw, calls) if threads else [draw(call) for call in calls]
         return np.concatenate(drawn)[:num_draws]
 
 

@@ -1,0 +1,53 @@
+"""Compiled calls side by side: the same results in the same order, and the caller's settings."""
+
+import threading
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.core import threads
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """Threads in which calls ran, of a machine with four cores."""
+    monkeypatch.setattr(threads, "cores", lambda: 4)
+    return set()
+
+
+def test_calls_run_in_other_threads_in_their_order(seen):
+    both_run = threading.Barrier(2, timeout=30)
+    square = jax.jit(jnp.square)
+
+    def call(number):
+        seen.add(threading.get_ident())
+        # Passed only where two calls are under way at the same time.
+        both_run.wait()
+        return square(number)
+
+    found = threads.side_by_side(call, list(range(10)))
+    assert [int(value) for value in found] == [number**2 for number in range(10)]
+    assert threading.get_ident() not in seen and len(seen) > 1
+
+
+def test_settings_of_the_caller_hold(seen):
+    """A context of jax holds in its own thread alone, so that calls then stay there."""
+
+    def call(number):
+        seen.add(threading.get_ident())
+        return jnp.asarray(number) / 3
+
+    with jax.enable_x64(True):
+        found = threads.side_by_side(call, [np.float64(1), np.float64(2)])
+    assert [value.dtype for value in found] == [np.float64] * 2
+    assert seen == {threading.get_ident()}
+
+
+def test_an_error_of_a_call_reaches_the_caller(seen):
+    def call(number):
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        threads.side_by_side(call, [1, 2])
