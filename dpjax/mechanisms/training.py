@@ -132,6 +132,32 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> An
     return one.self_compose(num_steps)
 
 
+def likelihood_score(
+    lengths: Array | np.ndarray, noise_multiplier: ArrayLike, rate: float = 1.0
+) -> Array:
+    """The likelihood ratio of a saturating canary from all noisy gradients, as a score.
+
+    Of all scores, it tells best whether the canary was there, if its gradient is clipped in every
+    step, has the same direction in all of them, and is orthogonal to all others.
+
+    Args:
+        lengths: [T], of the noisy sums of gradients along the canary's gradient, in units of the
+            clip. Minus the canary's own coordinate of the sum, if its label is 1.
+        noise_multiplier: sigma.
+        rate: Probability that a record is in a batch.
+
+    Returns:
+        A number that rises with the likelihood ratio; its logarithm if the rate is below 1.
+
+    References:
+        Nasr et al. (2023), section 4; Abadi et al. (2016), for the mixture.
+    """
+    if rate == 1:
+        return jnp.asarray(lengths).sum()
+    loss = (jnp.asarray(lengths) - 0.5) / noise_multiplier**2
+    return jnp.logaddexp(jnp.log1p(-rate), jnp.log(rate) + loss).sum()
+
+
 class Step(NamedTuple):
     """What a score may use of each step.
 
@@ -282,11 +308,8 @@ class DpSgd:
         start, last = ends
         x, features, labels = steps.projection, own[:, :-2], own[:, -2]
         if self.score == "likelihood":
-            if not isinstance(self.sampling, Poisson):
-                return x.sum()
-            loss = (x - 0.5) / self.noise_multiplier**2
-            rate = self.sampling.rate
-            return jnp.logaddexp(jnp.log1p(-rate), jnp.log(rate) + loss).sum()
+            rate = self.sampling.rate if isinstance(self.sampling, Poisson) else 1.0
+            return likelihood_score(x, self.noise_multiplier, rate)
         if self.score == "final":
             alone = self.model.gradients(last, features, labels)
             along = alone.total(1 / jnp.maximum(alone.norms, 1e-30))

@@ -164,7 +164,7 @@ TRAININGS = (
     Training("batch factor", BatchFactor, USUAL, FULL, EPSILON),
     Training(
         "noise not times the clip", NoiseWithoutClip,
-        canary_pair(*others(99, 10), axis(10, 200)), {**FULL, "clip": 4.0}, EPSILON, 1000,
+        canary_pair(*others(99, 10), axis(10, 200)), {**FULL, "clip": 4.0}, MU, 500, dpjax.Gdp(),
     ),
     Training("batch clipped", BatchClipped, AGAINST, FULL, MU, 2000, dpjax.Gdp()),
     Training(

@@ -20,6 +20,7 @@ from dpjax.mechanisms.training import (
     Shuffle,
     accounted,
     canary_pair,
+    likelihood_score,
 )
 
 RNG = np.random.default_rng(0)
@@ -127,6 +128,16 @@ def test_poisson_batches_of_the_canary_alone_are_mixtures():
         return one**steps
 
     assert stats.kstest(np.asarray(drawn), law).pvalue > 1e-5
+
+
+def test_the_likelihood_score_is_that_of_densities():
+    sigma, lengths = 0.7, np.random.default_rng(1).normal(size=9)
+    without = stats.norm.pdf(lengths, 0, sigma)
+    mixed = 0.8 * without + 0.2 * stats.norm.pdf(lengths, 1, sigma)
+    found = float(likelihood_score(lengths, sigma, 0.2))
+    assert found == pytest.approx(np.log(mixed / without).sum(), rel=1e-5)
+    # All records in every batch: the ratio rises with the sum.
+    assert float(likelihood_score(lengths, sigma)) == pytest.approx(lengths.sum(), rel=1e-5)
 
 
 def test_batches():
