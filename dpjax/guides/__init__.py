@@ -14,6 +14,7 @@ NAMES = (
     "how-many-samples",
     "stop-early",
     "training",
+    "library-loops",
     "one-run",
     "sweeps",
     "empirical-privacy",

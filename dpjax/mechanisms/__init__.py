@@ -47,6 +47,7 @@ from dpjax.mechanisms._noisy_max import ReportNoisyMax4 as ReportNoisyMax4
 from dpjax.mechanisms._rappor import OneTimeRappor as OneTimeRappor
 from dpjax.mechanisms._rappor import Rappor as Rappor
 from dpjax.mechanisms._rappor import bloom_filter as bloom_filter
+from dpjax.mechanisms._shuffled import ShuffledBatches as ShuffledBatches
 from dpjax.mechanisms._sparse_vector import SVT1 as SVT1
 from dpjax.mechanisms._sparse_vector import SVT2 as SVT2
 from dpjax.mechanisms._sparse_vector import SVT3 as SVT3

@@ -9,6 +9,7 @@ from dpjax.mechanisms import (
     _local_protocols,
     _noisy_max,
     _rappor,
+    _shuffled,
     _sparse_vector,
     _vectors,
 )
@@ -19,6 +20,7 @@ CATALOGUE: dict[str, type[BuiltIn]] = {
     for cls in (
         _additive.Laplace,
         _additive.Gaussian,
+        _shuffled.ShuffledBatches,
         _integers.SnappedLaplace,
         _vectors.ParallelLaplace,
         _additive.TwoSidedGeometric,

@@ -15,17 +15,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike
 
 from dpjax.core import random, validate
 from dpjax.core.errors import needs
 from dpjax.core.types import RealSpace
 from dpjax.core.wording import BadValue
-from dpjax.databases import Pairs
 from dpjax.mechanisms._batches import FullBatch as FullBatch
 from dpjax.mechanisms._batches import Poisson as Poisson
 from dpjax.mechanisms._batches import Sampling
 from dpjax.mechanisms._batches import Shuffle as Shuffle
+from dpjax.mechanisms._canaries import CANARIES as CANARIES
+from dpjax.mechanisms._canaries import Canaries as Canaries
+from dpjax.mechanisms._canaries import canaries as canaries
+from dpjax.mechanisms._canaries import canary_pair as canary_pair
 from dpjax.mechanisms._models import Gradients, Logistic, Model
 from dpjax.mechanisms._models import Network as Network
 
@@ -37,57 +39,6 @@ _INTERVAL = 1e-4
 
 _RUNS = 1024
 """Number of trainings computed at once; more would leave the caches of a processor."""
-
-
-def canary_pair(
-    features: ArrayLike,
-    labels: ArrayLike,
-    canary: ArrayLike | None = None,
-    *,
-    label: float = 1.0,
-    amplitude: float = 50.0,
-) -> Pairs:
-    """Return the records with a canary as the last row, and the same with its flag at 0.
-
-    Args:
-        features: Features of all other records, [n, d].
-        labels: Labels of all other records, [n], 0 or 1.
-        canary: Features of the canary, [d]. If None, a coordinate is added to all records, where
-            the canary is `amplitude` and the others are 0. Its gradient is then clipped in every
-            step and keeps its direction, to which no other record contributes.
-        label: Label of the canary.
-        amplitude: Amplitude of the default canary.
-
-    Returns:
-        One pair of float32 databases [n + 1, d + 2] or, with the coordinate, [n + 1, d + 3].
-
-    Raises:
-        ValueError: When the shapes do not fit, or a number is not finite.
-
-    References:
-        Nasr et al. (2023), for canaries whose gradients are orthogonal to all others.
-    """
-    rows, answers = np.asarray(features, np.float32), np.asarray(labels, np.float32)
-    if rows.ndim != 2 or answers.shape != rows.shape[:1]:
-        raise BadValue(
-            f"features must be [n, d] and labels [n], but were {rows.shape} and {answers.shape}."
-        )
-    if canary is None:
-        rows = np.pad(rows, ((0, 0), (0, 1)))
-        own = np.zeros(rows.shape[1], np.float32)
-        own[-1] = amplitude
-    else:
-        own = np.asarray(canary, np.float32)
-        if own.shape != rows.shape[1:]:
-            raise BadValue(f"canary must be of shape {rows.shape[1:]}, but was {own.shape}.")
-    records = np.ones((len(rows) + 1, rows.shape[1] + 2), np.float32)
-    records[:-1, :-2], records[:-1, -2] = rows, answers
-    records[-1, :-2], records[-1, -2] = own, label
-    if not np.isfinite(records).all():
-        raise BadValue("features, labels and the canary must be finite, but some are not.")
-    without = records.copy()
-    without[-1, -1] = 0
-    return Pairs(records[None], without[None], ("with and without the canary",))
 
 
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> Any:
@@ -133,7 +84,7 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> An
 
 
 def likelihood_score(
-    lengths: Array | np.ndarray, noise_multiplier: ArrayLike, rate: float = 1.0
+    lengths: Array | np.ndarray, noise_multiplier: float | Array, rate: float = 1.0
 ) -> Array:
     """The likelihood ratio of a saturating canary from all noisy gradients, as a score.
 

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
+from scipy import special
 
 from dpjax import mechanisms
 from dpjax.core.types import MixedSpace, OutputSpace, VectorSpace
@@ -99,6 +100,17 @@ def _(mechanism: mechanisms.Laplace, database, outputs):
 def _(mechanism: mechanisms.Gaussian, database, outputs):
     sigma = float(mechanism.sigma)
     return -0.5 * ((outputs - database) / sigma) ** 2 - np.log(sigma * np.sqrt(2 * np.pi))
+
+
+@law_of.register
+def _(mechanism: mechanisms.ShuffledBatches, database, outputs):
+    # The density of the largest is P(all below) times the sum of each one's rate at its end.
+    sigma, others = float(mechanism.sigma), mechanism.num_steps - 1
+    places = np.stack([(outputs - database) / sigma, outputs / sigma])
+    log_below = special.log_ndtr(places)
+    log_rates = -0.5 * places**2 - log_below + np.log([[1.0], [others]])
+    log_rate = np.logaddexp(*log_rates) - np.log(sigma * np.sqrt(2 * np.pi))
+    return log_below[0] + others * log_below[1] + log_rate
 
 
 @law_of.register

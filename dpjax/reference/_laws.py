@@ -47,7 +47,7 @@ def noise_scale(mechanism: BuiltIn) -> float:
             return float(mechanism.epsilon)
         case mechanisms.Laplace():
             return 1 / float(mechanism.epsilon)
-        case mechanisms.Gaussian() | mechanisms.TruncatedGaussian():
+        case mechanisms.Gaussian() | mechanisms.TruncatedGaussian() | mechanisms.ShuffledBatches():
             return float(mechanism.sigma)
         case mechanisms.TruncatedLaplace():
             return float(mechanism.scale)

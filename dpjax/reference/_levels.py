@@ -58,8 +58,9 @@ def pair_level(
     space = mechanism.output_space
     if isinstance(space, VectorSpace | MixedSpace) and region is not None:
         raise BadValue(f"region must be None for outputs in {space}, but was {region!r}.")
-    if isinstance(mechanism, mechanisms.Gaussian | mechanisms.DiscreteGaussian) and region is None:
-        # The loss is linear in t, so its supremum over all outputs is infinite.
+    unbounded = mechanisms.Gaussian | mechanisms.DiscreteGaussian | mechanisms.ShuffledBatches
+    if isinstance(mechanism, unbounded) and region is None:
+        # The loss grows without limit in t, so its supremum over all outputs is infinite.
         return 0.0 if database == neighbor else float("inf")
 
     def loss(outputs: ArrayLike) -> np.ndarray:

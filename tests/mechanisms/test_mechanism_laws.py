@@ -34,6 +34,7 @@ CASES = {
     # A mechanism small enough to compile fast, its database, and its noise parameter.
     "laplace": (mechanisms.Laplace(0.7), np.float32(0.3), "epsilon"),
     "gaussian": (mechanisms.Gaussian(0.7), np.float32(0.3), "sigma"),
+    "shuffled-batches": (mechanisms.ShuffledBatches(0.7, 20), np.float32(1.3), "sigma"),
     "two-sided-geometric": (mechanisms.TwoSidedGeometric(0.7), np.int32(2), "epsilon"),
     "randomized-response": (mechanisms.RandomizedResponse(0.7, 5), np.int32(3), "epsilon"),
     "report-noisy-max": (mechanisms.ReportNoisyMax(0.7, 4), MIXED, "epsilon"),

@@ -207,7 +207,7 @@ def test_a_users_own_training_is_audited():
         (lambda: DpSgd(sampling=Poisson(0.1)).mu, "mu is defined for FullBatch() only"),
         (lambda: canary_pair(np.zeros((3, 2)), np.zeros(2)), "features must be [n, d]"),
         (lambda: canary_pair(np.zeros((3, 2)), np.zeros(3), np.zeros(3)), "canary must be of"),
-        (lambda: canary_pair(np.full((3, 2), np.nan), np.zeros(3)), "canary must be finite"),
+        (lambda: canary_pair(np.full((3, 2), np.nan), np.zeros(3)), "labels must be finite"),
         (
             lambda: DpSgd(sampling=Shuffle(5)).sample(jax.random.key(0), jnp.asarray(DATABASE), 1),
             "size must divide the number of records, 12",

@@ -103,24 +103,6 @@ def test_no_more_than_the_stated_error_is_above_the_truth():
     assert above <= 26
 
 
-def test_a_public_coin_is_not_reported_above_its_truth():
-    """1-GDP: with probability 0.2 all guesses are right with chance 0.8689, else all are chance.
-
-    At 80% confidence, of 150 runs more than 52 have a chance below 1e-5.
-    """
-    assert stats.binom.sf(52, 150, 0.2) < 1e-5
-    above = 0
-    for seed in range(150):
-        rng = np.random.default_rng(seed)
-        included = rng.random(201) < 0.5
-        accuracy = 0.8689 if rng.random() < 0.2 else 0.5
-        told = included ^ (rng.random(201) > accuracy)
-        one_run = dpjax.OneRun(told + 1e-9 * rng.random(201), included)
-        found = dpjax.audit(one_run, notion=dpjax.Gdp(), confidence=0.8, key=seed)
-        above += found.lower_bound > 1 or found.bound(dpjax.Epsilon(1e-5)).lower_bound > 4.377178
-    assert above <= 52
-
-
 def test_claims(scores_and_coins):
     one_run = dpjax.OneRun(*scores_and_coins)
     wrong = dpjax.audit(one_run, notion=dpjax.Epsilon(1e-5), claim=1.0, confidence=0.99)
@@ -292,3 +274,30 @@ def test_the_command_line(scores_and_coins, tmp_path, monkeypatch, capsys):
     assert "run.csv" in printed and "above the claimed 1" in printed
     monkeypatch.setattr("sys.argv", [*map(str, words)])
     assert _app.run() == 2 and "--one-run needs --score" in capsys.readouterr().err
+
+
+def test_a_public_coin_is_not_reported_above_its_truth():
+    """It turns on guesses of accuracy 0.8689 with probability 0.2: epsilon 1.891 at 1e-5, mu 1.
+
+    More than 34 of 300 bounds above the truth at 5% have a chance below 1e-5;
+    benchmarks/one_run.py makes 2,000 runs.
+    """
+    assert stats.binom.sf(34, 300, 0.05) < 1e-5
+    accuracy, above, on = 0.8689, {"epsilon": 0, "mu": 0}, 0
+    epsilon = math.log((accuracy - 1e-5 / 0.2) / (1 - accuracy))
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        included = rng.random(401) < 0.5
+        told = rng.random() < 0.2
+        right = rng.random(401) < (accuracy if told else 0.5)
+        on += told
+        source = dpjax.OneRun((included == right) + 1e-9 * rng.random(401), included)
+        method = dpjax.Guesses(num_in=60, num_out=60)
+        found = dpjax.audit(
+            source, method=method, notion=dpjax.Epsilon(1e-5), confidence=0.95, key=seed
+        )
+        above["epsilon"] += found.lower_bound > epsilon
+        above["mu"] += found.bound(dpjax.Gdp()).lower_bound > 1
+        # The coin is seen: runs in which it is on have large bounds.
+        assert not told or found.lower_bound > 0.5
+    assert on > 30 and max(above.values()) <= 34
