@@ -29,7 +29,7 @@ def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
     from dpjax.sweeps import Store
 
     store = Store.open(folder, allow_import)
-    finished, corrupt, strange, _ = store.contents()
+    finished, corrupt, strange, *_ = store.contents()
     stored = Counter[str]()
     for block in store.spec.blocks():
         if block.name in finished:

@@ -13,7 +13,7 @@ from dpjax.core.files import refuse_endless, write_whole
 from dpjax.core.types import JsonObject
 from dpjax.results import AuditResult
 
-_FORMAT = 1
+_FORMAT = 2
 """Number of the form in which a state is written."""
 
 
@@ -39,7 +39,7 @@ class State:
         terms: What may not change: claim, notion, confidence, options, versions.
         taken: Chunks that were taken, in order.
         kind: Kind of the outputs in words, or None before the first ones.
-        held: Outputs of each side: those that laid the cells, and those that wait.
+        held: Outputs of each side: the first ones, which lay cells, and those that wait.
         gone: Outputs of each side that were counted and dropped, between the two.
         result: The result so far; None before the cells are laid.
     """
