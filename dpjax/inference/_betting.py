@@ -264,7 +264,7 @@ def growth(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
         q: [groups], the law at the neighbor, above 0.
         epsilon: The level that is bet against, at delta = 0.
     """
-    laws = [np.asarray(side, np.float64)[None] for side in (p, q)]
+    first, second = np.asarray(p, np.float64)[None], np.asarray(q, np.float64)[None]
     draws = np.ones((1, 2))
-    bet = weights(*laws, draws, np.exp([epsilon]), np.zeros(1))
-    return float(_growth(bet, *laws, draws)[0])
+    bet = weights(first, second, draws, np.exp([epsilon]), np.zeros(1))
+    return float(_growth(bet, first, second, draws)[0])
