@@ -99,9 +99,7 @@ def claims() -> list[Claim]:
         "SVT4 at 1": "110,000 (99%)",
         "SVT2 at 0.7": "none within 250,000",
     }
-    return found + [
-        Claim(name, LAWS[name][0], LAWS[name][1], here) for name, here in named.items()
-    ]
+    return found + [Claim(name, LAWS[name][0], LAWS[name][1], here) for name, here in named.items()]
 
 
 def streams(audit: Callable[[int], Any], number: int) -> tuple[np.ndarray, np.ndarray, float]:
