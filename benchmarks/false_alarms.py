@@ -20,6 +20,7 @@ import dpjax
 from dpjax import Epsilon, Pairs, Sequential
 from dpjax.inference import _hypotheses
 from dpjax.mechanisms import Laplace, RandomizedResponse
+from dpjax.notions import BetWealth
 
 ERRORS = (0.05, 0.001)
 """Errors at which false alarms are counted."""
@@ -92,7 +93,9 @@ def largest_wealth(law: Law, key: int) -> float:
         confidence=1 - min(ERRORS),
         key=key,
     )
-    return max(wealth for _, _, wealth in result.evidence.counted.path)
+    counted = result.evidence.counted
+    assert isinstance(counted, BetWealth)
+    return max(wealth for _, _, wealth in counted.path)
 
 
 def run(law: Law, file: Path, streams: int) -> None:
