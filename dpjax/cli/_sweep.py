@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,12 @@ TABLE: Table = {
         "A module whose mechanisms the file or store may name as MODULE:NAME; importing it runs "
         "its code. Repeatable. Default: none.",
         metavar="MODULE",
+    ),
+    "more": option(
+        int,
+        "Draws a side that sequential entries have beyond those in the file; their runs go on from "
+        "where they were.",
+        metavar="N",
     ),
     "shard": option(str, "Only share I of K (1/3, 2/3, 3/3), for job arrays.", metavar="I/K"),
     "dask": option(str, "A Dask scheduler's address, or local:WORKERS.", metavar="ADDRESS"),
@@ -54,6 +61,7 @@ EXAMPLES = (
     "dpjax sweep levels.toml --out levels",
     "dpjax sweep levels.toml --out levels --shard 1/8",
     "dpjax sweep levels.toml --out levels --dask local:4",
+    "dpjax sweep bets.toml --out bets --more 100000",
     "dpjax sweep status levels",
 )
 
@@ -95,6 +103,8 @@ def command(**given: Value) -> int:
     with ExitStack() as stack:
         stack.enter_context(untouched())
         spec = SweepSpec.from_file(given["spec"], allow_import)
+        if given["more"] is not None:
+            spec = replace(spec, more=given["more"])
         store = Store.create(out, spec, any_processor=given["any_processor"])
         executor = stack.enter_context(_dask(dask)) if dask is not None else None
         stop = stack.enter_context(stopping_on_signals())

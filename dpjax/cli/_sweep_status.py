@@ -20,7 +20,7 @@ def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
     from dpjax.sweeps import Store
 
     store = Store.open(folder, allow_import)
-    finished, corrupt, strange, _ = store.contents()
+    finished, corrupt, strange, *_ = store.contents()
     stored = sum(b.stop - b.first for b in store.spec.blocks() if b.name in finished)
     if finished and not corrupt:
         print(store.summary())

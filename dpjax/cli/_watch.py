@@ -111,7 +111,7 @@ def command(**given: Value) -> int:
         ) from None
     if watched.result is None:
         waiting = min(watched.waiting)
-        say(f"No bound yet: {waiting:,} outputs of each side arrived, and 1,000 lay the cells.")
+        say(f"No bound yet: {waiting:,} outputs of each side arrived, and more than 16 are needed.")
         return 0
     return finish(watched.result, written["as_json"], Files())
 

@@ -1,8 +1,10 @@
 """Confidence bounds from counts, in float64 NumPy, without JAX."""
 
+from dpjax.inference._allocation import LAYING as LAYING
 from dpjax.inference._allocation import allocation as allocation
 from dpjax.inference._allocation import first_round as first_round
 from dpjax.inference._allocation import leader as leader
+from dpjax.inference._allocation import outgrown as outgrown
 from dpjax.inference._allocation import phases as phases
 from dpjax.inference._assumptions import FiniteOutputs as FiniteOutputs
 from dpjax.inference._assumptions import InputInterval as InputInterval
@@ -17,6 +19,7 @@ from dpjax.inference._band_levels import largest as largest
 from dpjax.inference._band_levels import of_sets as of_sets
 from dpjax.inference._band_levels import profile as profile
 from dpjax.inference._band_levels import trade_off as trade_off
+from dpjax.inference._betting import growth as growth
 from dpjax.inference._binomial import binomial_lower_bound as binomial_lower_bound
 from dpjax.inference._binomial import clopper_pearson as clopper_pearson
 from dpjax.inference._chain import MOST_SETS as MOST_SETS
@@ -73,5 +76,6 @@ from dpjax.inference._unseen import blind_spot as blind_spot
 from dpjax.inference._unseen import unseen_log_rarity as unseen_log_rarity
 from dpjax.inference._unseen import unseen_probability as unseen_probability
 from dpjax.inference._wealth import Wealth as Wealth
+from dpjax.inference._wealth import recounted as recounted
 from dpjax.inference._wealth import start as start
 from dpjax.inference._wealth import step as step

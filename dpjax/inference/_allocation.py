@@ -10,14 +10,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.inference._portfolio import Floats, equal_mass, shown, sums
+from dpjax.inference._portfolio import MOST_OUTCOMES, Floats, equal_mass, shown, sums
 from dpjax.inference._wealth import Wealth
 
 _FIRST, _LEAST, _FEWEST = 1000, 40, 16
-"""Draws a side of the first round: of all pairs, at least of each, of each if `few`."""
+"""Draws a side of the first round: of all pairs, at least of each, of each if `few` or alone."""
 
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
 """Share of the draws so far that a round adds; the same for few draws; least draws of a round."""
+
+LAYING = 4096
+"""Most draws a side of a pair that lay its cells."""
+
+_OUTGROWN = 1.5
+"""Growth of the draws of a pair after which its cells are laid again."""
 
 _GROUPS, _SAMPLES, _EVENLY = 8, 16, 0.05
 """Coarse groups, samples of Thompson's rule, share of the draws that all pairs share."""
@@ -57,7 +63,7 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
     """
     done, pairs = state.draws.min(axis=1), len(state.first)
     if not done.sum():
-        return np.full(pairs, first_round(pairs, state.few or pairs == 1))
+        return np.full(pairs, first_round(pairs, state.few))
     growth = _GROWTH_FEW if state.few else _GROWTH
     total = max(int(growth * done.sum()), _SMALLEST)
     if pairs == 1:
@@ -80,9 +86,19 @@ def first_round(pairs: int, few: bool) -> int:
 
     Args:
         pairs: Number of pairs.
-        few: Whether draws are expensive, or their cells are known.
+        few: Whether draws are expensive.
     """
-    return _FEWEST if few else max(_FIRST // pairs, _LEAST)
+    return _FEWEST if few or pairs == 1 else max(_FIRST // pairs, _LEAST)
+
+
+def outgrown(draws: NDArray[np.int64], laid: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers of the pairs whose cells should be laid again, by all of their draws so far.
+
+    Args:
+        draws: int64 [pairs], draws a side so far.
+        laid: int64 [pairs], those that laid the present cells.
+    """
+    return np.flatnonzero((draws >= _OUTGROWN * laid) & (draws <= LAYING))
 
 
 def phases(total: int, pairs: int) -> list[Phase]:
@@ -115,12 +131,16 @@ def leader(state: Wealth) -> Leader:
 def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
     """Levels that coarse half-lines show, and standard errors: [direction, pairs, half-lines]."""
     first, second = state.first, state.second
-    groups = min(_GROUPS, first.shape[1])
+    cells = first.shape[1]
     if not state.ordered:
         # Codes are sorted by their ratio, which neighbours have in common then.
         order = np.argsort((first + 2) / (second + 2), axis=1, kind="stable")
         first, second = (np.take_along_axis(side, order, axis=1) for side in (first, second))
+    # Outcomes are not merged: a rare one may be all that tells.
+    groups = cells if cells <= MOST_OUTCOMES else _GROUPS
     labels = equal_mass(first + second, groups)
+    if cells <= MOST_OUTCOMES:
+        labels = np.broadcast_to(np.arange(cells), first.shape)
     inside = [np.cumsum(sums(side, labels, groups), axis=1)[:, :-1] for side in (first, second)]
     n, m = (side.sum(axis=1, keepdims=True) for side in (first, second))
     x, y = (

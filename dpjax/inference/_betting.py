@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-_HALVINGS = 42
-"""Steps of a bisection; its error of 1e-12 costs about 1e-24 of the growth."""
+_HALVINGS = 22
+"""Steps of a bisection; its error of 1e-6 costs about 1e-12 of the growth."""
 
 _NEWTON_STEPS, _SHORTER, _ROUNDING = 40, 30, 1e-13
 """Most steps for two constraints, most halvings of each, relative error of their sums."""
@@ -195,7 +195,7 @@ def _one_event(
         p and q of the event.
     """
     low, high = np.zeros_like(e), (1 - delta) / e
-    for _ in range(_HALVINGS + 10):
+    for _ in range(2 * _HALVINGS):
         q = (low + high) / 2
         p = e * q + delta
         rises = e * (large / p - (a - large) / (1 - p)) + small / q - (b - small) / (1 - q) > 0
@@ -251,3 +251,20 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
         if np.max(step * np.abs(change) / laws) < 1e-12:
             break
     return u, z
+
+
+def growth(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
+    """Expected logarithm of the wealth that a draw a side adds, of the best bet on known laws.
+
+    No test that is valid at an error and ends with certainty needs fewer than ln(1 / error) over
+    the growth of all draws on average (Wald, 1945).
+
+    Args:
+        p: [groups], the law at the database, above 0.
+        q: [groups], the law at the neighbor, above 0.
+        epsilon: The level that is bet against, at delta = 0.
+    """
+    first, second = np.asarray(p, np.float64)[None], np.asarray(q, np.float64)[None]
+    draws = np.ones((1, 2))
+    bet = weights(first, second, draws, np.exp([epsilon]), np.zeros(1))
+    return float(_growth(bet, first, second, draws)[0])

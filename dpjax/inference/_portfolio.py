@@ -16,7 +16,7 @@ Counts = NDArray[np.int64]
 MOST_OUTCOMES = 16
 """Most cells that are bet on one by one."""
 
-PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 4096.0), (8.0, 64.0)
+PSEUDO_DRAWS, SPLIT_DRAWS = (16.0, 256.0, 4096.0), (8.0, 64.0)
 """rho of c = n / (n + rho); draws that a binary split shares with the other side."""
 
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
@@ -46,11 +46,9 @@ class Expert(NamedTuple):
         return sums(counts, self.labels, self.p.shape[1])
 
 
-def num_bets(few: bool, cells: int) -> int:
+def num_bets(few: bool) -> int:
     """Number of bets of all experts, which the wealth is the mean of."""
-    if few:
-        return len(_DEPTHS) * len(SPLIT_DRAWS)
-    return len(PSEUDO_DRAWS) * (1 if cells <= MOST_OUTCOMES else 2)
+    return len(_DEPTHS) * len(SPLIT_DRAWS) if few else 2 * len(PSEUDO_DRAWS)
 
 
 def experts(
@@ -87,6 +85,8 @@ def experts(
     fractions = np.stack([n / (n + rho) for rho in PSEUDO_DRAWS])
     if cells <= MOST_OUTCOMES:
         groupings = [(np.broadcast_to(np.arange(cells), first.shape), cells)]
+        # Both halves of the bets, for there may be more cells later.
+        fractions = np.concatenate([fractions, fractions])
     else:
         groupings = [
             (half_lines(x, y, hypothesis), 3),

@@ -114,7 +114,7 @@ class Wealth:
             np.asarray(plain["second"], np.int64),
             int(np.asarray(plain["num_blocks"])),
         )
-        bets = num_bets(state.few, state.first.shape[-1])
+        bets = num_bets(state.few)
         if (
             state.first.ndim != 2
             or state.first.shape != state.second.shape
@@ -168,7 +168,7 @@ def start(
         few,
         ordered,
         levels,
-        np.zeros((num_bets(few, cells), levels.size)),
+        np.zeros((num_bets(few), levels.size)),
         np.zeros(levels.size, bool),
         none,
         none,
@@ -217,15 +217,12 @@ def recounted(state: Wealth, first: ArrayLike, second: ArrayLike) -> Wealth:
         second: The same at the neighbor.
 
     Raises:
-        ValueError: These are not counts of as many draws, or so few or so many cells that other
-            experts would bet on them.
+        ValueError: These are not counts of as many draws.
     """
     validate.counts(first=first, second=second)
     after = replace(state, first=np.asarray(first, np.int64), second=np.asarray(second, np.int64))
     if after.first.shape != after.second.shape or not np.array_equal(after.draws, state.draws):
         raise ValueError("first and second must count the draws of the state")
-    if num_bets(state.few, after.first.shape[1]) != len(state.log_wealth):
-        raise ValueError("other experts bet on this number of cells")
     return after
 
 

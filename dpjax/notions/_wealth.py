@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpjax.core.types import JsonObject
 from dpjax.inference import Look, Wealth, look_bound
@@ -34,6 +35,11 @@ class BetWealth(Evidence):
         larger: Side at which the event is likelier: 0 the database, 1 the neighbor.
         path: (draws a side of all pairs, bound, log of the wealth at the claim) after each block.
         laid: Digest of what laid the cells, which an audit that goes on must find again.
+        laid_by: int64 [pairs], draws a side that laid the cells of each pair.
+        before: The state before the last block, where the end of the draws cut it short: an audit
+            that goes on draws that block whole. None where it was whole.
+        held: The first outputs, where drawing them again would cost too much; see
+            `dpjax.sources.OpenedInTurn`.
     """
 
     wealth: Wealth
@@ -43,6 +49,9 @@ class BetWealth(Evidence):
     larger: int
     path: list[tuple[int, float, float]]
     laid: str
+    laid_by: NDArray[np.int64]
+    before: Wealth | None
+    held: JsonObject | None
     kind: ClassVar[str] = "wealth"
     resumable: ClassVar[bool] = True
     estimated: ClassVar[str] = "Estimate at the witness"
@@ -110,26 +119,39 @@ class BetWealth(Evidence):
 
     def to_plain(self) -> JsonObject:
         """See `Evidence`."""
-        plain = {name: value.tolist() for name, value in self.wealth.to_plain().items()}
-        plain["claim"] = self.wealth.claim  # NaN is no JSON
         look = None
         if self.look is not None:
             look = {name: value.tolist() for name, value in self.look.to_plain().items()}
         path = [[draws, bound, wealth] for draws, bound, wealth in self.path]
-        return {**super().to_plain(), "wealth": plain, "look": look, "path": path,
-                "shown": list(self.shown)}  # fmt: skip
+        before = None if self.before is None else _plain(self.before)
+        return {**super().to_plain(), "wealth": _plain(self.wealth), "look": look, "path": path,
+                "shown": list(self.shown), "before": before}  # fmt: skip
 
     @classmethod
     def from_plain(cls, **content: Any) -> Self:
         """See `Evidence`."""
-        plain, look = content.pop("wealth"), content.pop("look")
-        claim = math.nan if plain["claim"] is None else plain["claim"]
-        wealth = Wealth.from_plain({**plain, "claim": claim})
+        look, before = content.pop("look"), content.pop("before")
+        wealth = _wealth(content.pop("wealth"))
         path = [(int(draws), float(bound), float(won)) for draws, bound, won in content.pop("path")]
         first, second, draws = map(int, content.pop("shown"))
         side, error = int(content.pop("larger")), float(content.pop("error"))
-        laid = str(content.pop("laid"))
+        laid, held = str(content.pop("laid")), content.pop("held")
+        laid_by = np.asarray(content.pop("laid_by"), np.int64)
         if content or side not in (0, 1) or not 0 < error < 1:
             raise ValueError("it is no wealth of bets")
         past = None if look is None else Look.from_plain(look)
-        return cls(wealth, past, error, (first, second, draws), side, path, laid)
+        state = None if before is None else _wealth(before)
+        shown = (first, second, draws)
+        return cls(wealth, past, error, shown, side, path, laid, laid_by, state, held)
+
+
+def _plain(wealth: Wealth) -> JsonObject:
+    """The state as JSON holds it, without NaN."""
+    plain = {name: value.tolist() for name, value in wealth.to_plain().items()}
+    return {**plain, "claim": wealth.claim}
+
+
+def _wealth(plain: JsonObject) -> Wealth:
+    """The state that `_plain` wrote."""
+    claim = math.nan if plain["claim"] is None else plain["claim"]
+    return Wealth.from_plain({**plain, "claim": claim})

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import text_of
-from dpjax.core.types import Database
+from dpjax.core.types import Database, JsonObject
 from dpjax.core.wording import OUTCOMES, BadValue, term
 from dpjax.partitions._nested import LARGEST, Label, Nested, form_of, usual
 from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
@@ -195,6 +195,32 @@ class Encoder:
     def named(self, text: str) -> int:
         """The number of a label of this package, distinct from an output with the same text."""
         return self._label_of(_Special(text), text)
+
+    def to_plain(self) -> JsonObject | None:
+        """Labels and the form of the outputs; None if JSON cannot hold the labels."""
+        kinds = {"str": str, "int": int, "bool": bool, "float": float, "_Special": str}
+        if any(kind not in kinds for kind, _ in self._numbers):
+            return None
+        named = zip(self._numbers, self.names[1:], strict=True)
+        labels = [[kind, kinds[kind](label), name] for (kind, label), name in named]
+        return {"labels": labels, "dimension": self.dimension, "usual": self.usual}
+
+    def restore(self, plain: JsonObject) -> None:
+        """Takes over what `to_plain` wrote, before anything is encoded.
+
+        Raises:
+            KeyError, ValueError, TypeError: It is of another form.
+        """
+        for kind, label, name in plain["labels"]:
+            value = _Special(label) if kind == "_Special" else label
+            if type(value).__name__ != kind:
+                raise ValueError(f"the label {label!r} is no {kind}")
+            self._label_of(value, str(name))
+        dimension, form = plain["dimension"], plain["usual"]
+        self.dimension = None if dimension is None else int(dimension)
+        if form is not None:
+            structure, numbers, entries, numeric = form
+            self.usual = Nested(str(structure), tuple(numbers), tuple(entries), bool(numeric))
 
     def _alone(self, labels: np.ndarray) -> Outputs:
         values = np.zeros((len(labels), self.dimension or 1))

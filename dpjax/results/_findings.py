@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dpjax.core.errors import Status
-from dpjax.notions import Statement
+from dpjax.notions import Evidence, Statement
 from dpjax.results._build import Finding
 
 
@@ -18,6 +18,7 @@ class Row(NamedTuple):
         output: Numbers of the witness's output, if it has such.
         status: Name of a `Status`.
         verdict: Of a method with verdicts of its own; None for the usual ones.
+        state: Evidence from which the run can go on, or None.
     """
 
     statement: Statement
@@ -25,6 +26,7 @@ class Row(NamedTuple):
     output: list[float] | None = None
     status: str = Status.OK.name
     verdict: str | None = None
+    state: Evidence | None = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,9 @@ class Findings:
         def row(found: Finding) -> Row:
             labels = () if found.pairs is None else found.pairs.labels
             pair = 0 if found.witness is None else labels.index(found.witness.pair)
-            return Row(found.statement, pair, verdict=found.statement.verdict)
+            evidence = found.evidence.counted
+            state = evidence if evidence.resumable else None
+            return Row(found.statement, pair, verdict=found.statement.verdict, state=state)
 
         return cls(findings.__getitem__, lambda: [row(found) for found in findings])
 

@@ -22,6 +22,7 @@ from dpjax.sources._source import ONE_RUN as ONE_RUN
 from dpjax.sources._source import Arrays as Arrays
 from dpjax.sources._source import Marked as Marked
 from dpjax.sources._source import Opened as Opened
+from dpjax.sources._source import OpenedInTurn as OpenedInTurn
 from dpjax.sources._source import Request as Request
 from dpjax.sources._source import Smoothing as Smoothing
 from dpjax.sources._source import Source as Source

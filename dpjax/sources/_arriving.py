@@ -86,7 +86,8 @@ class Arriving(Recorded):
     """The outputs that a sequential audit of arriving outputs needs: the first, and the new ones.
 
     Attributes:
-        gone: Outputs of each side between the two that were counted and need not be kept.
+        gone: Outputs of each side between the two that were counted and need not be kept; the
+            first `dpjax.inference.LAYING` ones are.
     """
 
     gone: int = 0

@@ -149,9 +149,10 @@ class CommandMechanism(OnHost):
         words: tuple[int, ...],
         cut: int | None,
         saw: Callable[[int], None],
+        done: int = 0,
     ) -> Iterator[Any]:
         text = _database_text(database)
-        calls = seeds_of_calls(outputs, self.batch_size, words, self.batched, cut)
+        calls = seeds_of_calls(outputs, self.batch_size, words, self.batched, cut, done)
         if self.batched:
             tasks = ((text, size, seed) for size, seed in calls)
             run = partial(self._run_batch, programs)

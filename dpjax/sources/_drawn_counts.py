@@ -151,6 +151,24 @@ class OpenedDrawn:
             self.tally.searched += 2 * num_again
         return counts
 
+    held = None
+
+    def lay_again(self, pair: int, size: int) -> Search:
+        """Lays cells by draws of the run itself; see `dpjax.sources.Opened`."""
+        (run,) = self._request.runs.tolist()
+        parts = ((SEARCH, self._rounds.num_samples), (CONFIRM, size))
+        raw = [
+            np.concatenate([self._draw(run, pair, side, stage, n) for stage, n in parts if n])
+            for side in (0, 1)
+        ]
+        # Laid for this run alone, so that no other one finds these cells.
+        self._laid = dict(self._laid)
+        laid = self._lay_by(pair, raw)
+        assert laid.pilots is not None
+        halves = count_halves(laid.partition, [[pilot] for pilot in laid.pilots])
+        laid.pilots = None
+        return Search(laid.partition, halves[None], laid.partition.inside(self._region))
+
     def count(self, marked: Marked) -> NDArray[np.int64]:
         """Counts fresh draws; see `dpjax.sources.Opened`."""
         pairs, marks, num_marks, first = marked[:4]
@@ -177,7 +195,12 @@ class OpenedDrawn:
             return self._laid[pair]
         # The pilot fills whole blocks or is all there is, so that the rest begins after it.
         number = min(self._rounds.num_samples, PILOT)
-        raw = [self._draw(_FIRST_RUN, pair, side, SEARCH, number) for side in (0, 1)]
+        return self._lay_by(
+            pair, [self._draw(_FIRST_RUN, pair, side, SEARCH, number) for side in (0, 1)]
+        )
+
+    def _lay_by(self, pair: int, raw: list[np.ndarray]) -> _Laid:
+        """Lays the cells of a pair by the raw draws of both sides."""
         # One a pair, so that its cells do not depend on what other pairs gave.
         encoder = Encoder("the mechanism")
         pilots = [encode_drawn(encoder, side, self._space) for side in raw]

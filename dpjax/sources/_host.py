@@ -200,8 +200,9 @@ class HostMechanism(OnHost):
         words: tuple[int, ...],
         cut: int | None,
         saw: Callable[[int], None],
+        done: int = 0,
     ) -> Iterator[Any]:
-        seeds = seeds_of_calls(outputs, self.batch_size, words, self.batched, cut)
+        seeds = seeds_of_calls(outputs, self.batch_size, words, self.batched, cut, done)
         tasks = ((database, size, seed) for size, seed in seeds)
         # Here one by one are told of one by one; what a worker does is known when it is done.
         each = pool is None and not self.batched
@@ -219,7 +220,12 @@ class HostMechanism(OnHost):
 
 
 def seeds_of_calls(
-    outputs: range, batch_size: int, words: tuple[int, ...], batched: bool, cut: int | None
+    outputs: range,
+    batch_size: int,
+    words: tuple[int, ...],
+    batched: bool,
+    cut: int | None,
+    done: int = 0,
 ) -> Iterator[tuple[int, Any]]:
     """How outputs are cut into batches, and the seeds of each.
 
@@ -231,6 +237,7 @@ def seeds_of_calls(
         batched: Whether a batch is one call, with one seed; else each output has a seed, which
             does not depend on the cut.
         cut: Outputs of a batch at most, where each has a seed; None for `batch_size`.
+        done: Outputs at the beginning that are left out, where each has a seed.
 
     Yields:
         (outputs, seed), or (outputs, int64 array of their seeds), below 2^63.
@@ -244,7 +251,8 @@ def seeds_of_calls(
             yield size, seed
             continue
         seeds = np.random.SeedSequence(seed).generate_state(size, np.uint64) >> np.uint64(1)
-        for start in range(0, size, cut or size):
+        left_out = max(done - (first - outputs.start), 0)
+        for start in range(left_out, size, cut or size):
             part = seeds[start : start + (cut or size)].astype(np.int64)
             yield len(part), part
 

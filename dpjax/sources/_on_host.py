@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core import random
+from dpjax.core.types import JsonObject
+from dpjax.inference import LAYING
 from dpjax.partitions import PILOT, Encoder, Outputs, Partition, Search, as_box, region_text
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
+from dpjax.sources._kept import Kept, joined, widened
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
@@ -31,6 +34,9 @@ _LEAST_TIME = 1e-3
 _CUT = 1000
 """Outputs that are counted at once where each is a call: an interrupt loses no more than these."""
 
+_EVERY = 2**31 - 1
+"""More outputs than any audit keeps."""
+
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
 
@@ -47,6 +53,11 @@ class OnHost(Source):
     """
 
     repeatable: ClassVar[bool] = True
+
+    @property
+    def one_by_one(self: Any) -> bool:
+        """See `Source`."""
+        return not self.batched
 
     def with_time_used(self: Any, seconds: float) -> Any:
         """See `Source`."""
@@ -114,6 +125,11 @@ class _OpenedOnHost:
         self._cut: int | None = None
         self._counted: set[int] = set()
         self._said: list[str] = []
+        # Of expensive outputs every one is kept, of others those that lay cells.
+        every = request.each and not source.batched
+        self._kept = Kept(self._encoder, _EVERY if every else LAYING)
+        if request.held is not None:
+            self._kept.restore(request.held)
         if not source.replayable:
             self._said.append(
                 "The mechanism draws its own randomness, so this audit cannot be replayed bit for "
@@ -136,10 +152,16 @@ class _OpenedOnHost:
             databases = [side[pair] for pair in range(len(pairs)) for side in pairs.sides]
             self._pace.measure(databases, self._stream.words(0, 0, MEASURE), total)
         quota = self._plan(len(pairs), rounds.num_samples, rounds.num_kept * rounds.num_again)
-        found = [
-            self._count([self._stream.batches(pair, side, SEARCH, quota) for side in (0, 1)])
-            for pair in range(len(pairs))
-        ]
+        if self._request.in_order:
+            found = [
+                self._count([self._sequence(pair, side, 0, quota.num_samples) for side in (0, 1)])
+                for pair in range(len(pairs))
+            ]
+        else:
+            found = [
+                self._count([self._stream.batches(pair, side, SEARCH, quota) for side in (0, 1)])
+                for pair in range(len(pairs))
+            ]
         self._laid = [search.partition for search in found]
         self._note_fewer([search.halves for search in found], rounds.num_samples, "searched")
         if not rounds.num_kept:
@@ -170,7 +192,7 @@ class _OpenedOnHost:
             later: Outputs a side of a round that follows.
         """
         cut, seconds = None if self._source.batched else _CUT, self._request.seconds
-        if seconds is not None and not self._source.batched:
+        if (seconds is not None or self._request.each) and not self._source.batched:
             cut = 1
         quota = Quota(wanted, cut, seconds)
         if self._pace is not None:
@@ -206,11 +228,20 @@ class _OpenedOnHost:
             self._counted.add(pair)
             self._refuse_same_runs(pair)
         # No clock here: which outputs confirm must not depend on how long they took.
-        quotas = [Quota(int(s) - first, self._cut, None) for s in marked.stops(self.num_confirm)[0]]
-        sides = [
-            self._stream.batches(pair, side, CONFIRM, quota, first)
-            for side, quota in enumerate(quotas)
-        ]
+        stops = marked.stops(self.num_confirm)[0].tolist()
+        if self._request.in_order:
+            before = self._rounds.num_samples
+            sides = [
+                self._sequence(pair, side, before + first, before + stop)
+                for side, stop in enumerate(stops)
+            ]
+        else:
+            sides = [
+                self._stream.batches(
+                    pair, side, CONFIRM, Quota(stop - first, self._cut, None), first
+                )
+                for side, stop in enumerate(stops)
+            ]
         counts = np.zeros((1, 2, num_marks), np.int64)
         # In turns, so that an interrupt leaves counts of both.
         for batches in zip_longest(*sides):
@@ -235,12 +266,55 @@ class _OpenedOnHost:
         if limit is not None:
             pace = max(seconds / drawn for drawn, seconds in self._stream.streams()[pair])
             count = min(count, int(_RESTART_SHARE * limit / (4 * pace)))
-        if self._source.replayable or count < _FEWEST_RESTARTED:
+        if self._source.replayable or self._request.each or count < _FEWEST_RESTARTED:
             return
         sides = self.pairs.sides[0][pair], self.pairs.sides[1][pair]
         restarted = self._source.restarted(sides, count)
         if restarted is not None:
             self._stream.refuse_same(pair, restarted)
+
+    def lay_again(self, pair: int, size: int) -> Search:
+        """Lays cells by outputs that were kept; see `dpjax.sources.Opened`.
+
+        Raises:
+            ValueError: An earlier audit drew them, and a file could not hold them.
+        """
+        stop = self._rounds.num_samples + size
+        if min(self._kept.number(pair, side) for side in (0, 1)) < stop:
+            raise ValueError(
+                "the audit cannot go on: its first outputs are labels that JSON does not hold, "
+                "such as tuples. Return texts or numbers instead."
+            )
+        parts = [self._kept.first(pair, side, 0, stop) for side in (0, 1)]
+        search = self._count([iter([part]) for part in parts if part is not None])
+        self._laid[pair] = search.partition
+        return search
+
+    @property
+    def held(self) -> JsonObject | None:
+        """The first outputs; see `dpjax.sources.Opened`."""
+        return self._kept.to_plain()
+
+    def _sequence(self, pair: int, side: int, start: int, stop: int) -> Iterator[Outputs]:
+        """Outputs of one side by their number among all, those of the search first.
+
+        What is kept of them is not drawn again. They are all of one stage.
+        """
+        known = self._kept.first(pair, side, start, stop)
+        done = 0 if known is None else len(known.labels)
+        if done < stop - start and self._source.batched:
+            done = 0  # A batch has one seed: it is drawn whole or not at all.
+        if known is not None and done:
+            yield known
+        if done == stop - start:
+            return
+        before = self._rounds.num_samples
+        stage, offset = (SEARCH, 0) if start < before else (CONFIRM, before)
+        quota, number = Quota(stop - start, self._cut, None), start + done
+        for batch in self._stream.batches(pair, side, stage, quota, start - offset, done):
+            self._kept.add(pair, side, batch, number)
+            number += len(batch.labels)
+            yield batch
 
     def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:
         return self._request.promise(cells, halves, self._rounds.num_confirm)
@@ -252,7 +326,7 @@ class _OpenedOnHost:
         """Lays cells by the first outputs of both sides, and counts all in them."""
         pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
         width = self._encoder.dimension or 1
-        pilots = [o._replace(values=_widened(o.values, width)) for o in pilots]
+        pilots = [o._replace(values=widened(o.values, width)) for o in pilots]
         refuse_labels_alone(pilots, self._encoder, f"outputs of {self._encoder.source}")
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
         cells = lay_best(
@@ -270,25 +344,11 @@ def _parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[O
         size += len(batch.labels)
         if size >= count:
             break
-    joined = _joined(taken)
+    whole = joined(taken)
     first, others = (
-        Outputs(*(column[part] for column in joined)) for part in (slice(count), slice(count, None))
+        Outputs(*(column[part] for column in whole)) for part in (slice(count), slice(count, None))
     )
     return first, chain([others], batches)
-
-
-def _joined(batches: list[Outputs]) -> Outputs:
-    width = max(batch.values.shape[1] for batch in batches)
-    return Outputs(
-        np.concatenate([batch.labels for batch in batches]),
-        np.concatenate([_widened(batch.values, width) for batch in batches]),
-        np.concatenate([batch.alone for batch in batches]),
-    )
-
-
-def _widened(values: np.ndarray, width: int) -> np.ndarray:
-    """Zeros in as many columns as later batches have, where all labels stood alone so far."""
-    return values if values.shape[1] == width else np.zeros((len(values), width))
 
 
 def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:

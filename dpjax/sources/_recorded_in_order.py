@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core.wording import EVENTS, BadValue
-from dpjax.partitions import Encoder, Partition, Search
+from dpjax.inference import LAYING
+from dpjax.partitions import Encoder, Outputs, Partition, Search
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._held import Chunked, Sides, held
@@ -45,6 +46,7 @@ class _Side:
         self._chunks = recording.chunks()
         self._left: np.ndarray | None = None
         self._place = 0
+        self._kept = np.empty(0)
 
     def first(self, number: int, tally: Tally) -> np.ndarray:
         """The first outputs, after a look at all of them.
@@ -54,7 +56,7 @@ class _Side:
         """
         kept, total = [], 0
         for chunk in self._recording.chunks():
-            kept.append(chunk[: max(number - total, 0)])
+            kept.append(chunk[: max(LAYING - total, 0)])
             total += len(chunk)
             self.values.add(chunk)
             tally.saw(len(chunk))
@@ -63,7 +65,12 @@ class _Side:
                 f"{self.name} must hold more than {number} outputs, which lay the cells, but held "
                 f"{total}: use {EVENTS}."
             )
-        return np.concatenate([chunk for chunk in kept if len(chunk)])
+        self._kept = np.concatenate([chunk for chunk in kept if len(chunk)])
+        return self._kept[:number]
+
+    def again(self, number: int) -> np.ndarray:
+        """The first outputs once more, at most LAYING."""
+        return self._kept[:number]
 
     def beginning(self) -> np.ndarray:
         """The first outputs, whose order is looked at."""
@@ -93,9 +100,11 @@ class OpenedInOrder:
     Args:
         source: Both sides.
         request: What the method asks for.
-        gone: Outputs of each side that were counted after those that laid the cells, and that the
-            source no longer holds.
+        gone: Outputs of each side after the first `dpjax.inference.LAYING` that were counted and
+            that the source no longer holds.
     """
+
+    held = None
 
     def __init__(self, source: Sides, request: Request, gone: int = 0):
         self.shares = False
@@ -122,19 +131,11 @@ class OpenedInOrder:
         refuse_two_kinds(names, raw)
         values = [side.values for side in self._sides]
         self.notes += weighed(notes_of_new_draws(names, values), self._source)
-        pilots = [self._encoder.encode(outputs) for outputs in raw]
         total = sum(value.total for value in values)
+        pilots = [self._encoder.encode(outputs) for outputs in raw]
         refuse_labels_alone(pilots, self._encoder, " and ".join(names), total)
         self.num_confirm = min(value.total for value in values) - self._first + self._gone
-        cells = self._cells = lay_best(
-            pilots,
-            [fold_of(np.arange(self._first))] * 2,
-            self._encoder.names,
-            lambda cells, halves: self._request.promise(cells, halves, _PLANNED),
-            self._encoder.parts,
-            discrete=self._source.discrete,
-            region=None,
-        )
+        found = self._lay(pilots)
         if len({value.total for value in values}) == 2:
             more = int(np.argmax([value.total for value in values]))
             self.notes.append(
@@ -143,12 +144,28 @@ class OpenedInOrder:
             )
         for side in self._sides:
             # Of all outputs, for an audit may end long before the last one.
-            order = cells.index(self._encoder.encode(side.beginning()))
+            order = found.partition.index(self._encoder.encode(side.beginning()))
             likely = order >= max(np.median(order), order.min() + 1)
             self.notes += weighed(notes_of_order(side.name, [likely], order), self._source)
-        halves = count_halves(cells, [[pilot] for pilot in pilots])
         self.tally.searched += 2 * self._first
-        return [Search(cells, halves[None], None)]
+        return [found]
+
+    def _lay(self, pilots: list[Outputs]) -> Search:
+        """Lays cells by the first outputs of both sides, and counts these in them."""
+        cells = self._cells = lay_best(
+            pilots,
+            [fold_of(np.arange(len(pilot.labels))) for pilot in pilots],
+            self._encoder.names,
+            lambda cells, halves: self._request.promise(cells, halves, _PLANNED),
+            self._encoder.parts,
+            discrete=self._source.discrete,
+            region=None,
+        )
+        return Search(cells, count_halves(cells, [[pilot] for pilot in pilots])[None], None)
+
+    def lay_again(self, pair: int, size: int) -> Search:
+        """Lays cells by outputs that are in memory; see `dpjax.sources.Opened`."""
+        return self._lay([self._encoder.encode(s.again(self._first + size)) for s in self._sides])
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
         """There is no second round; see `dpjax.sources.Opened`."""

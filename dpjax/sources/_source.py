@@ -38,8 +38,11 @@ class Request:
         runs: int32 [runs], numbers of the runs.
         kept: What later batches of the same runs take over, by pair; filled by the source.
         block: Draws of a block, a power of 2; 0 where the numbers of draws decide.
-        in_order: Whether recorded outputs are counted one after the other as they were recorded,
-            rather than split at random.
+        in_order: Whether cells are laid again as outputs come, for a sequential audit, and recorded
+            outputs are counted one after the other as they were recorded, rather than split at
+            random.
+        each: Whether every output is dear: it is told and kept by itself where each is a call.
+        held: Outputs of an audit that this one continues, as `Opened.held` wrote them, or None.
         seconds: Of drawing for each side of each pair that is searched, after which a source of
             the host stops; None for no limit. It replaces the source's own limit.
     """
@@ -53,6 +56,8 @@ class Request:
     kept: dict[Any, Any] = field(default_factory=dict)
     block: int = 0
     in_order: bool = False
+    each: bool = False
+    held: JsonObject | None = None
     seconds: float | None = None
 
 
@@ -139,6 +144,33 @@ class Opened(Protocol):
         ...
 
 
+class OpenedInTurn(Opened, Protocol):
+    """A source during a sequential audit, whose cells are laid again as outputs come."""
+
+    def lay_again(self, pair: int, size: int) -> Search:
+        """Lays the cells of a pair anew, by the outputs of the search and the first fresh ones.
+
+        Only where outputs are counted in order, in one run. Later calls of `count` have these
+        cells.
+
+        Args:
+            pair: Its number.
+            size: Fresh outputs a side.
+
+        Returns:
+            The cells, with counts of all of these outputs.
+        """
+        ...
+
+    @property
+    def held(self) -> JsonObject | None:
+        """First outputs as JSON, which are not drawn again in an audit that goes on.
+
+        None where they are drawn or read again.
+        """
+        ...
+
+
 class Arrays(Protocol):
     """Outputs as arrays that a kernel draws or reads, during a batch of runs.
 
@@ -218,6 +250,11 @@ class Source:
     stacks_pairs: ClassVar[bool] = False
     usual_method: ClassVar[str] = "events"
     counts_again: ClassVar[bool] = False
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each output is a call of its own, which may take long."""
+        return False
 
     @property
     def sampler(self) -> Any:

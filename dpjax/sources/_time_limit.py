@@ -99,7 +99,9 @@ class Pace:
     def _seconds(self, database: Any, words: tuple[int, ...], size: int) -> float:
         """Seconds that some outputs take at a database."""
         lanes, began = max(self._source.workers, 1), time.perf_counter()
-        for _ in self._draw(database, range(size), words, ceil(size / lanes), lambda count: None):
+        for _ in self._draw(
+            database, range(size), words, ceil(size / lanes), lambda count: None, 0
+        ):
             pass
         return time.perf_counter() - began
 

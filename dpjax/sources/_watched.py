@@ -20,8 +20,13 @@ from dpjax.sources.streams import CONFIRM, NUM_STAGES
 _BEGINNINGS = (100, 1000)
 """Lengths of the beginnings of batches that are compared."""
 
-Draw = Callable[[Any, range, tuple[int, ...], int | None, Callable[[int], None]], Iterator[Any]]
-"""(database, outputs, seed words, cut, told how many more came) -> batches of raw outputs."""
+Draw = Callable[
+    [Any, range, tuple[int, ...], int | None, Callable[[int], None], int], Iterator[Any]
+]
+"""(database, outputs, seed words, cut, told how many more came, done) -> batches of raw outputs.
+
+The first `done` outputs of the range are known already and not drawn; only where each output has a
+seed of its own."""
 
 Restarted = tuple[str, list[list[list[Any]]]]
 """(what a run is, in the plural; [2 runs][2 sides] -> raw outputs)."""
@@ -64,14 +69,17 @@ class Watched:
         return (*self._key, pair, side, stage + NUM_STAGES * self._run)
 
     def batches(
-        self, pair: int, side: int, stage: int, quota: Quota, first: int = 0
+        self, pair: int, side: int, stage: int, quota: Quota, first: int = 0, done: int = 0
     ) -> Iterator[Outputs]:
-        """Batches at one database, until there are as many as planned or the time is over."""
+        """Batches at one database, until there are as many as planned or the time is over.
+
+        The first `done` of the planned outputs are left out.
+        """
         database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
         count, before = self.taken.get((pair, side), (0, 0.0))
-        spent, last, number = 0.0, time.perf_counter(), first
+        spent, last, number = 0.0, time.perf_counter(), first + done
         outputs = range(first, first + quota.num_samples)
-        for raw in self._draw(database, outputs, words, quota.cut, self._tally.saw):
+        for raw in self._draw(database, outputs, words, quota.cut, self._tally.saw, done):
             encoded = self._encoder.encode(raw)
             self._watch(encoded, pair, side, (stage, number))
             number += len(encoded.labels)

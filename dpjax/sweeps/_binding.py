@@ -11,7 +11,7 @@ from dpjax.core.types import JsonObject
 from dpjax.results import provenance
 from dpjax.sweeps._entry import Entry
 
-FORMAT = 4
+FORMAT = 5
 """Of stores and their blocks."""
 
 PLACE = b"dpjax"
@@ -29,11 +29,12 @@ COLUMNS = {
     "verdict": "string",
     "seconds": "double",
     "processor": "string",
+    "state": "binary",
 }
 """Columns of a block, and their types in Arrow."""
 
 
-def binding(entry: Entry, first: int, stop: int, key: int) -> JsonObject:
+def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObject:
     """What a block of this process says, as plain words and numbers.
 
     Args:
@@ -41,6 +42,7 @@ def binding(entry: Entry, first: int, stop: int, key: int) -> JsonObject:
         first: First run.
         stop: After the last run.
         key: Integer seed of the sweep.
+        more: Draws a side beyond those of the entry's method.
     """
     versions = provenance.versions()
     return {
@@ -49,6 +51,7 @@ def binding(entry: Entry, first: int, stop: int, key: int) -> JsonObject:
         "entry": entry.id,
         "first": first,
         "stop": stop,
+        "more": more,
         **random.numbers_of_process(),
         **{name: versions[name] for name in provenance.DECISIVE},
         "processor": provenance.processor(),

@@ -29,6 +29,8 @@ def block_bytes(
     *,
     execution: Execution | None = None,
     devices: tuple[Device, ...] | None = None,
+    more: int = 0,
+    states: list[bytes] | None = None,
 ) -> bytes:
     """Computes the runs first, ..., stop - 1 of an entry, as the bytes of a file.
 
@@ -41,25 +43,36 @@ def block_bytes(
         key: Integer seed of the sweep.
         execution: Layout on the machine.
         devices: Devices that share the runs.
+        more: Draws a side beyond those of a sequential entry.
+        states: States of the runs with fewer draws, or None.
     """
     start = time.perf_counter()
-    if not entry.source.side_by_side:
+    if not entry.source.side_by_side or entry.goes_on:
         # One after the other, so that there is no shape to keep.
         size = stop - first
     runs = range(first, first + size)
-    whole = compute(entry, runs, key, execution=execution, devices=devices)
+    options: JsonObject = {"execution": execution, "devices": devices}
+    whole = compute(entry, runs, key, **options, more=more, states=states)
     columns = {name: values[: stop - first] for name, values in whole.items()}
     seconds = (time.perf_counter() - start) / size
-    return _encode(entry, columns, seconds, binding(entry, first, stop, key))
+    return _encode(entry, columns, seconds, binding(entry, first, stop, key, more))
 
 
 def compute_block(
-    entry: str, first: int, stop: int, size: int, key: int, execution: Execution | None
+    entry: str,
+    first: int,
+    stop: int,
+    size: int,
+    key: int,
+    execution: Execution | None,
+    more: int = 0,
+    states: list[bytes] | None = None,
 ) -> bytes:
     """Computes a block of an entry, as JSON, on the devices of an executor's worker."""
     devices = tuple(jax.local_devices())
     found = _entry_from_json(entry)
-    return block_bytes(found, first, stop, size, key, execution=execution, devices=devices)
+    options: JsonObject = {"execution": execution, "devices": devices}
+    return block_bytes(found, first, stop, size, key, **options, more=more, states=states)
 
 
 @lru_cache(maxsize=256)
@@ -87,6 +100,7 @@ def _encode(entry: Entry, columns: Columns, seconds: float, said: JsonObject) ->
             "verdict": pa.array(columns["verdict"], pa.string()),
             "seconds": pa.array(np.full(num_runs, seconds), pa.float64()),
             "processor": pa.array([said["processor"]] * num_runs, pa.string()),
+            "state": pa.array(columns["state"], pa.binary()),
         },
         metadata={PLACE: json.dumps(said), "device": device()},
     )

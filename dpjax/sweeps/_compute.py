@@ -5,6 +5,8 @@ a run is computed in can change it.
 """
 
 import dataclasses
+import json
+import zlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -17,7 +19,8 @@ from dpjax.core.errors import contained
 from dpjax.core.execution import Execution, default_execution
 from dpjax.core.floats import own_floats
 from dpjax.core.types import Device, JsonObject
-from dpjax.notions import Terms
+from dpjax.methods import Method
+from dpjax.notions import Terms, evidence_from_plain
 from dpjax.results import Row, judge
 from dpjax.results.provenance import key_of
 from dpjax.sweeps._entry import Entry
@@ -37,6 +40,8 @@ def compute(
     *,
     execution: Execution | None = None,
     devices: tuple[Device, ...] | None = None,
+    more: int = 0,
+    states: Sequence[bytes] | None = None,
 ) -> Columns:
     """Computes runs of an entry on the devices.
 
@@ -46,11 +51,14 @@ def compute(
         key: Integer seed or typed key; the entry's identity is folded into it.
         execution: Layout on the machine; never changes a row.
         devices: Devices that share the runs; jax's default device if None.
+        more: Draws a side beyond those of a sequential entry.
+        states: Column `state` of the same runs with fewer draws, from which they go on; None to
+            draw from the start, which has the same rows.
 
     Returns:
         Columns `run`, `lower_bound` (NaN for methods without one), `estimate` (NaN where it is
-        infinite or unknown), `pair`, `output` (list of numbers, or None), `exact`, `status` and
-        `verdict` (None where nothing is claimed).
+        infinite or unknown), `pair`, `output` (list of numbers, or None), `exact`, `status`,
+        `verdict` (None where nothing is claimed) and `state` (of sequential entries, or None).
 
     Raises:
         ValueError, TypeError: The mechanism does not fit the method; the message names the entry.
@@ -65,7 +73,11 @@ def compute(
     terms = _terms(entry, tuple(random.words_of(entry.key(key)).tolist()))
     try:
         with contained("what is audited"):
-            rows = _rows(entry, dataclasses.replace(terms, execution=layout), numbers)
+            placed = dataclasses.replace(terms, execution=layout)
+            if entry.goes_on:
+                rows = _rows_of_states(entry, placed, numbers, entry.longer(more), states)
+            else:
+                rows = _rows(entry, placed, numbers)
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"entry {entry.label!r}: {error}") from error
@@ -91,6 +103,28 @@ def _rows(entry: Entry, terms: Terms, numbers: NDArray[np.int32]) -> list[Row]:
     return rows[: len(numbers)]
 
 
+def _rows_of_states(
+    entry: Entry,
+    terms: Terms,
+    numbers: NDArray[np.int32],
+    method: Method,
+    states: Sequence[bytes] | None,
+) -> list[Row]:
+    """A row a run, each of which goes on from a state of its own if there is one."""
+    rows: list[Row] = []
+    for place, number in enumerate(numbers):
+        earlier = None
+        if states is not None:
+            earlier = evidence_from_plain(json.loads(zlib.decompress(states[place])))
+        of_run = dataclasses.replace(terms, earlier=earlier)
+        rows += method.run(entry.source, entry.pairs, of_run, np.array([number])).rows()
+    return rows
+
+
+def _state(row: Row) -> bytes | None:
+    return None if row.state is None else zlib.compress(json.dumps(row.state.to_plain()).encode())
+
+
 def _columns(
     entry: Entry, terms: Terms, numbers: NDArray[np.int32], rows: Sequence[Row]
 ) -> Columns:
@@ -107,4 +141,5 @@ def _columns(
         "exact": np.array([bounded and s.basis in _EXACT for s in stated]),
         "status": [row.status for row in rows],
         "verdict": verdicts,
+        "state": [_state(row) for row in rows],
     }

@@ -20,7 +20,7 @@ from dpjax.mechanisms.named import (
     mechanism_name,
     mechanism_parameters,
 )
-from dpjax.methods import METHODS, Events, Histogram, Local, Method
+from dpjax.methods import METHODS, Events, Histogram, Local, Method, Sequential
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import Region, as_box, as_region
 from dpjax.results.recipes import (
@@ -165,6 +165,16 @@ class Entry:
             del content[free]
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         return f"{content['mechanism'].rpartition(':')[2].lower()}-{digest[:12]}"
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether its runs can have more draws later."""
+        return isinstance(self.method, Sequential) and self.method.seconds is None
+
+    def longer(self, more: int) -> Method:
+        """The method with more draws a side."""
+        assert isinstance(self.method, Sequential)
+        return self.method.longer(more) if more else self.method
 
     def key(self, root: Any) -> Array:
         """The typed key of the entry's runs, folded from a sweep's key and the identity."""

@@ -153,6 +153,8 @@ def _run_here(
             spec.key,
             execution=execution,
             devices=devices,
+            more=block.more,
+            states=store.earlier_states(block),
         )
 
     if not ahead:
@@ -192,7 +194,8 @@ def _run_on(
         for block in waiting:
             size = _size(block, spec.block_runs)
             arguments = (texts[block.entry.id], block.first, block.stop, size, spec.key, execution)
-            running[executor.submit(compute_block, *arguments)] = block
+            more = (block.more, store.earlier_states(block))
+            running[executor.submit(compute_block, *arguments, *more)] = block
             if len(running) >= _SUBMITTED:
                 break
 

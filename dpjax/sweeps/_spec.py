@@ -13,6 +13,7 @@ from dpjax.core.errors import needs
 from dpjax.core.files import read_document
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
+from dpjax.core.wording import BadValue
 from dpjax.partitions.outputs import preview_database
 from dpjax.sweeps._entry import Entry
 
@@ -24,16 +25,19 @@ class Block(NamedTuple):
         entry: The entry.
         first: Number of the first run.
         stop: Number after the last run.
+        more: Draws a side beyond those of the entry's method; 0 unless it is sequential.
     """
 
     entry: Entry
     first: int
     stop: int
+    more: int = 0
 
     @property
     def name(self) -> str:
         """Unique within a sweep, and a file name."""
-        return f"{self.entry.id}-{self.first:07d}-{self.stop:07d}"
+        runs = f"{self.entry.id}-{self.first:07d}-{self.stop:07d}"
+        return f"{runs}-more{self.more}" if self.more else runs
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class SweepSpec:
         entries: What is run.
         key: Integer seed of all draws; a run's key is folded from (key, entry, run).
         block_runs: Runs a block. It never changes a row.
+        more: Draws a side that sequential entries have beyond their own; their runs go on from the
+            states that a store keeps, and have the draws of longer runs under the same keys.
 
     Raises:
         ValueError: There is no entry, two entries are the same, or a number is out of range.
@@ -54,12 +60,19 @@ class SweepSpec:
     entries: tuple[Entry, ...]
     key: int = 0
     block_runs: int = 50
+    more: int = 0
 
     def __post_init__(self):
         object.__setattr__(self, "entries", tuple(self.entries))
         if not isinstance(self.name, str):
             raise TypeError(f"name must be a text, but was {self.name!r}.")
         validate.positive_int(block_runs=self.block_runs)
+        validate.positive_int(at_least=0, more=self.more)
+        if self.more and not any(entry.goes_on for entry in self.entries):
+            raise BadValue(
+                "more must be left out where no entry has the method sequential and a number of "
+                f"draws, but was {self.more}."
+            )
         random.as_key(self.key)
         if not self.entries:
             raise ValueError("entries must be at least one, but there was none.")
@@ -90,7 +103,8 @@ class SweepSpec:
         """All blocks, entry by entry, in a fixed order."""
         for entry in self.entries:
             for first in range(0, entry.num_runs, self.block_runs):
-                yield Block(entry, first, min(first + self.block_runs, entry.num_runs))
+                stop = min(first + self.block_runs, entry.num_runs)
+                yield Block(entry, first, stop, self.more if entry.goes_on else 0)
 
     def to_dict(self) -> JsonObject:
         """Plain words, numbers, lists and dicts."""
@@ -98,6 +112,7 @@ class SweepSpec:
             "name": self.name,
             "key": self.key,
             "block_runs": self.block_runs,
+            **({"more": self.more} if self.more else {}),
             "entries": [entry.to_dict() for entry in self.entries],
         }
 
@@ -117,7 +132,7 @@ class SweepSpec:
         Raises:
             ValueError, TypeError: As `Entry.from_dict`; the message numbers the entry.
         """
-        check_names("a sweep", content, ("name", "key", "block_runs", "entries"))
+        check_names("a sweep", content, ("name", "key", "block_runs", "more", "entries"))
         entries: list[Entry] = []
         written = content.get("entries", ())
         if not isinstance(written, list | tuple):

@@ -14,6 +14,8 @@ import secrets
 import stat
 import time
 from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,16 +25,23 @@ from dpjax.core.files import read_document, write_whole
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue, term
 from dpjax.results import provenance
-from dpjax.sweeps._binding import FORMAT, difference, read_binding
+from dpjax.sweeps._binding import COLUMNS, FORMAT, difference, read_binding
 from dpjax.sweeps._blocks import UNREPEATABLE
+from dpjax.sweeps._folder import (
+    BLOCKS,
+    MANIFEST,
+    refuse_damaged,
+    refuse_others,
+    refuse_strangers,
+)
 from dpjax.sweeps._shown import store_html
 from dpjax.sweeps._spec import Block, SweepSpec
 from dpjax.sweeps._summary import SweepSummary
 
-_MANIFEST, _BLOCKS = "manifest.json", "blocks"
 _STALE_SECONDS = 3600
 
 _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
+_MORE = re.compile(r"-more\d+$")
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
 """Names of blocks, and of files that become one."""
 
@@ -45,12 +54,14 @@ class Contents(NamedTuple):
         broken: Files with the name of a block, whose bytes are not what the name says.
         strange: Anything else -> why it is no block of this sweep. It is left where it is.
         beginnings: What killed processes left half-written.
+        earlier: Blocks of sequential entries with fewer draws, which later ones go on from.
     """
 
     finished: dict[str, Path]
     broken: list[Path]
     strange: dict[Path, str]
     beginnings: list[Path]
+    earlier: list[Path]
 
 
 class Store:
@@ -80,7 +91,8 @@ class Store:
         """Opens the store of a sweep, or makes it.
 
         A store is taken over by a sweep that has all of its entries and finished blocks, and more:
-        so entries and runs can be added.
+        so entries and runs can be added, and draws to sequential entries, of which the store never
+        has fewer than before.
 
         Args:
             folder: New, or of a store.
@@ -97,19 +109,22 @@ class Store:
         folder = Path(folder)
         if folder.exists() and not folder.is_dir():
             raise ValueError(f"the store must be a folder, but {folder} is a file.")
+        if (folder / MANIFEST).exists():
+            more = cls.open(folder, spec.modules).spec.more
+            spec = replace(spec, more=max(more, spec.more))
         manifest = _manifest(spec)
-        if not (folder / _MANIFEST).exists():
-            _refuse_strangers(folder)
+        if not (folder / MANIFEST).exists():
+            refuse_strangers(folder)
             try:
-                (folder / _BLOCKS).mkdir(parents=True, exist_ok=True)
-                write_whole({folder / _MANIFEST: json.dumps(manifest, indent=1) + "\n"})
+                (folder / BLOCKS).mkdir(parents=True, exist_ok=True)
+                write_whole({folder / MANIFEST: json.dumps(manifest, indent=1) + "\n"})
             except OSError as error:
                 raise OSError(f"the store {folder} cannot be made: {error.strerror}.") from None
         old = cls.open(folder, spec.modules)
-        _refuse_others(old, manifest, spec)
+        refuse_others(old, manifest, spec)
         manifest["processors"] = old.manifest["processors"]
         if old.spec != spec:
-            write_whole({folder / _MANIFEST: json.dumps(manifest, indent=1) + "\n"})
+            write_whole({folder / MANIFEST: json.dumps(manifest, indent=1) + "\n"})
         store = cls(folder, manifest, spec.modules, any_processor)
         store._allow(provenance.processor())
         return store
@@ -127,21 +142,21 @@ class Store:
         """
         folder = Path(folder)
         try:
-            manifest = json.loads(read_document("manifest", folder / _MANIFEST))
+            manifest = json.loads(read_document("manifest", folder / MANIFEST))
             found = manifest["format"]
         except (FileNotFoundError, NotADirectoryError):
-            raise ValueError(f"{folder} holds no sweep: {_MANIFEST} is missing.") from None
+            raise ValueError(f"{folder} holds no sweep: {MANIFEST} is missing.") from None
         except (ValueError, LookupError, TypeError, RecursionError) as error:
-            raise ValueError(f"{folder / _MANIFEST} cannot be read: {error!r}.") from None
+            raise ValueError(f"{folder / MANIFEST} cannot be read: {error!r}.") from None
         if found != FORMAT:
             raise ValueError(
                 f"{folder} has the store format {found}, but this version of dpjax reads {FORMAT}."
             )
         try:
             store = cls(folder, manifest, allow_import)
-            _refuse_damaged(manifest)
+            refuse_damaged(manifest)
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{folder / _MANIFEST} holds no sweep: {error}") from error
+            raise ValueError(f"{folder / MANIFEST} holds no sweep: {error}") from error
         return store
 
     def _repr_html_(self) -> str:
@@ -154,12 +169,15 @@ class Store:
         Raises:
             ValueError: A block is there twice, with other rows.
         """
-        found = Contents({}, [], {}, [])
+        found = Contents({}, [], {}, [], [])
         blocks = {block.name: block for block in self.spec.blocks()}
-        for path in sorted((self.folder / _BLOCKS).iterdir()):
+        earlier = {block._replace(more=0).name for block in blocks.values() if block.more}
+        for path in sorted((self.folder / BLOCKS).iterdir()):
             whole, begun = _FILE.fullmatch(path.name), _BEGINNING.fullmatch(path.name)
             name = (whole or begun or {"name": None})["name"]
-            if name not in blocks:
+            if _MORE.sub("", name or "") in earlier and name not in blocks:
+                found.earlier.append(path)
+            elif name not in blocks:
                 found.strange[path] = "its name is not that of a block of this sweep"
             elif not stat.S_ISREG(path.lstat().st_mode):
                 found.strange[path] = "it is no file"
@@ -205,6 +223,7 @@ class Store:
             "entry": block.entry.id,
             "first": block.first,
             "stop": block.stop,
+            "more": block.more,
             **{name: self.manifest[name] for name in ("dtype", "generator")},
             **{name: self.manifest["versions"][name] for name in provenance.DECISIVE},
         }
@@ -212,6 +231,26 @@ class Store:
         if other is None and said["processor"] not in allowed:
             other = f"its processor is {said['processor']!r}, and none of {', '.join(allowed)}"
         return other
+
+    def earlier_states(self, block: Block) -> list[bytes] | None:
+        """States of the runs of a block with the most draws below its own; None if there are none.
+
+        Files that are broken, or of something else, are passed over: their runs are drawn again.
+        """
+        if not block.more:
+            return None
+        found: dict[int, Path] = {}
+        for path in (self.folder / BLOCKS).glob(f"{block._replace(more=0).name}*.parquet"):
+            name = path.name.partition(".")[0]
+            more = int(name.rpartition("-more")[2]) if _MORE.search(name) else 0
+            before = block._replace(more=more)
+            if more >= block.more or before.name != name:
+                continue
+            content = path.read_bytes()
+            with suppress(ValueError):
+                if f".{_digest(content)}." in path.name and self._other(before, content) is None:
+                    found[more] = path
+        return states_of(found[max(found)]) if found else None
 
     def clear(self, contents: Contents) -> None:
         """Removes broken blocks, and what killed processes left half-written."""
@@ -233,7 +272,7 @@ class Store:
                 f"{term('any_processor')}, which each row then shows."
             )
         known.append(processor)
-        write_whole({self.folder / _MANIFEST: json.dumps(self.manifest, indent=1) + "\n"})
+        write_whole({self.folder / MANIFEST: json.dumps(self.manifest, indent=1) + "\n"})
 
     def write(self, block: Block, content: bytes) -> None:
         """Stores a block.
@@ -247,7 +286,7 @@ class Store:
         other = self._other(block, content)
         if other is not None:
             raise ValueError(f"the block {block.name} cannot be stored: {other}.")
-        path = self.folder / _BLOCKS / f"{block.name}.{_digest(content)}.parquet"
+        path = self.folder / BLOCKS / f"{block.name}.{_digest(content)}.parquet"
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
             with open(temporary, "xb") as file:
@@ -276,7 +315,7 @@ class Store:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        whole, broken, _, _ = self.contents()
+        whole, broken, *_ = self.contents()
         if broken:
             raise ValueError(
                 f"{len(broken)} blocks of {self.folder} are corrupt, first {broken[0].name}: "
@@ -285,7 +324,8 @@ class Store:
         if not whole:
             raise ValueError(f"{self.folder} holds no finished block yet.")
         order = [block.name for block in self.spec.blocks() if block.name in whole]
-        return pa.concat_tables([pq.read_table(whole[name]) for name in order])
+        names = [name for name in COLUMNS if name != "state"]
+        return pa.concat_tables([pq.read_table(whole[name], columns=names) for name in order])
 
     def columns(self) -> dict[str, JsonObject]:
         """Entry id -> column -> NumPy array of its stored runs, in the order of the runs."""
@@ -307,6 +347,13 @@ def rows_equal(first: Store, second: Store) -> bool:
     """Whether two stores hold the same rows, bit for bit (seconds aside)."""
     tables = [store.table().drop_columns(list(UNREPEATABLE)) for store in (first, second)]
     return tables[0].equals(tables[1])
+
+
+def states_of(path: Path) -> list[bytes]:
+    """States of the runs of a stored block."""
+    import pyarrow.parquet as pq
+
+    return pq.read_table(path, columns=["state"])["state"].to_pylist()
 
 
 def _rows(path: Path) -> Any:
@@ -331,64 +378,3 @@ def _manifest(spec: SweepSpec) -> JsonObject:
     }
     revision = provenance.revision()
     return manifest if revision is None else {**manifest, "revision": revision}
-
-
-def _refuse_damaged(manifest: JsonObject) -> None:
-    """Refuses a manifest that does not say what made the rows, in texts."""
-    versions, processors = manifest.get("versions"), manifest.get("processors")
-    texts = [manifest.get("dtype"), manifest.get("generator")]
-    decisive = provenance.DECISIVE
-    texts += [versions.get(name) for name in decisive] if isinstance(versions, dict) else [None]
-    texts += processors if isinstance(processors, list) else [None]
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError("it does not say the versions, dtype, generator and processors.")
-
-
-def _refuse_strangers(folder: Path) -> None:
-    """Refuses a folder with anything in it but the beginnings of a store.
-
-    Another process may be making the same store just now, or was killed while it did.
-    """
-    held = folder.iterdir() if folder.exists() else ()
-    strange = [
-        path
-        for path in held
-        if path.name not in (_BLOCKS, _MANIFEST) and not path.name.startswith(f".{_MANIFEST}.")
-    ]
-    # The manifest comes before any block, so it is looked for after them.
-    blocks = any((folder / _BLOCKS).glob("*"))
-    if strange or (blocks and not (folder / _MANIFEST).exists()):
-        raise ValueError(
-            f"{folder} is not empty and holds no sweep ({_MANIFEST} is missing): name a new folder."
-        )
-
-
-def _refuse_others(old: Store, new: JsonObject, spec: SweepSpec) -> None:
-    same_draws = (old.spec.key, old.spec.block_runs) == (spec.key, spec.block_runs)
-    if not same_draws or not {e.id for e in old.spec.entries} <= {e.id for e in spec.entries}:
-        raise ValueError(
-            f"{old.folder} holds another sweep ({old.spec.name!r}, {len(old.spec.entries)} "
-            f"entries, key {old.spec.key}, blocks of {old.spec.block_runs} runs): name another "
-            "folder."
-        )
-    names = {block.name for block in spec.blocks()}
-    lost = [name for name in old.contents().finished if name not in names]
-    if lost:
-        raise ValueError(
-            f"{old.folder} holds {len(lost)} finished blocks that are no blocks of this sweep "
-            f"(first {lost[0]}): runs can only be added, in whole blocks of {spec.block_runs}."
-        )
-    # What decides the bits of a row.
-    for name in provenance.DECISIVE:
-        before, now = old.manifest["versions"][name], new["versions"][name]
-        if before != now:
-            raise ValueError(
-                f"{old.folder} was made with {name} {before}, but this is {now}, which may draw or "
-                "round otherwise: name another folder, or go on with the old version."
-            )
-    for name in ("dtype", "generator"):
-        if old.manifest[name] != new[name]:
-            raise ValueError(
-                f"{old.folder} was made with the {name} {old.manifest[name]}, but this process "
-                f"has {new[name]}: name another folder."
-            )

@@ -11,13 +11,10 @@ import numpy as np
 
 from dpjax.core.files import refuse_endless, write_whole
 from dpjax.core.types import JsonObject
-from dpjax.inference import first_round
+from dpjax.inference import LAYING
 from dpjax.results import AuditResult
 
-LAYING = first_round(1, few=False)
-"""First outputs of each side, which lay the cells."""
-
-_FORMAT = 1
+_FORMAT = 2
 """Number of the form in which a state is written."""
 
 
@@ -43,7 +40,7 @@ class State:
         terms: What may not change: claim, notion, confidence, options, versions.
         taken: Chunks that were taken, in order.
         kind: Kind of the outputs in words, or None before the first ones.
-        held: Outputs of each side: those that laid the cells, and those that wait.
+        held: Outputs of each side: the first ones, which lay cells, and those that wait.
         gone: Outputs of each side that were counted and dropped, between the two.
         result: The result so far; None before the cells are laid.
     """
@@ -118,14 +115,14 @@ class State:
         sizes = [size for chunk in self.taken for size in chunk.sizes]
         if not all(type(size) is int and size >= 0 for size in [self.gone, *sizes]):
             raise ValueError("its numbers of outputs are none")
-        counted = 0 if self.result is None else self.result.settings["drawn"] - LAYING
-        if counted != self.gone:
+        drawn = 0 if self.result is None else self.result.settings["drawn"]
+        if max(drawn - LAYING, 0) != self.gone:
             raise ValueError("its result is of another number of outputs")
         for side, held in enumerate(self.held):
             waiting = 0 if held is None else len(held)
             if self.gone + waiting != sum(chunk.sizes[side] for chunk in self.taken):
                 raise ValueError("outputs that it took are missing")
-            if waiting < LAYING and self.result is not None:
+            if waiting < drawn - self.gone:
                 raise ValueError("outputs that laid its cells are missing")
 
 

@@ -11,13 +11,17 @@ from dpjax.audit import audit, resume
 from dpjax.core.errors import Stopped
 from dpjax.core.files import refuse_unwritable
 from dpjax.core.wording import BadType, BadValue
+from dpjax.inference import LAYING, first_round
 from dpjax.methods import Sequential
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
 from dpjax.results.provenance import DECISIVE, seed_of, versions
 from dpjax.results.recipes import notion_to_plain
 from dpjax.sources import Arriving, Chunk
-from dpjax.watching._state import LAYING, State, Taken
+from dpjax.watching._state import State, Taken
+
+_LEAST = first_round(1, few=False)
+"""First outputs of each side, which lay the first cells."""
 
 
 class Watch:
@@ -78,8 +82,8 @@ class Watch:
     def waiting(self) -> tuple[int, int]:
         """Outputs of each side that were taken and not yet counted."""
         first, second = (0 if side is None else len(side) for side in self.state.held)
-        laid = 0 if self.result is None else LAYING
-        return first - laid, second - laid
+        counted = 0 if self.result is None else self.result.settings["drawn"] - self.state.gone
+        return first - counted, second - counted
 
     def take(self, name: str | None, x: Any, y: Any) -> bool:
         """Takes a chunk, if it was not taken before.
@@ -157,23 +161,23 @@ class Watch:
         sizes = len(chunk.sides[0]), len(chunk.sides[1])
         taken = [*before.taken, Taken(chunk.name, sizes, chunk.digests)]
         after = State(before.terms, taken, kind, (held[0], held[1]), before.gone, before.result)
-        fresh = min(0 if side is None else len(side) for side in held) - LAYING
-        if fresh > 0:
+        least = min(0 if side is None else len(side) for side in held)
+        if least > _LEAST:
             x, y = held
             source = Arriving(x, y, name="arriving outputs", gone=before.gone, **self._options)
             result = before.result
             if result is None:
                 result = audit(source, method=Sequential(), **self._arguments)
-            else:
+            elif result.settings["drawn"] < before.gone + least:
                 result = resume(result, source)
             drawn = result.settings["drawn"]
-            all_counted = drawn == LAYING + before.gone + fresh
+            all_counted = drawn == before.gone + least
             if not all_counted and result.verdict != VIOLATED and not result.doubts:
                 # An interrupt between two blocks: the chunk is counted again, from its beginning.
                 raise Stopped(f"Stopped after {len(before.taken)} chunks.")
-            after.result, after.gone = result, drawn - LAYING
-            counted = after.gone - before.gone
-            after.held = _without(x, counted), _without(y, counted)
+            after.result, after.gone = result, max(drawn - LAYING, 0)
+            dropped = after.gone - before.gone
+            after.held = _without(x, dropped), _without(y, dropped)
         if self._path is not None:
             self._refuse_other_writer()
             after.write(self._path)
@@ -205,10 +209,10 @@ def watch(
 ) -> Iterator[AuditResult]:
     """Audits outputs as they arrive from a running system, with a bound after every chunk.
 
-    All bounds hold together, as those of `dpjax.Sequential`, whenever one stops. The first 1,000
-    outputs of each side lay the cells; results begin with the chunk that brings more. Each later
-    output is counted once and then forgotten. The sides of a chunk may have different lengths:
-    outputs without a partner wait for one.
+    All bounds hold together, as those of `dpjax.Sequential`, whenever one stops. The first 16
+    outputs of each side lay the first cells; results begin with the chunk that brings more. Each
+    later output is counted once, and those after the first 4,096 are then forgotten. The sides of a
+    chunk may have different lengths: outputs without a partner wait for one.
 
     Args:
         chunks: Pairs (x, y) of independent outputs at the database and at its neighbor: numbers
@@ -269,10 +273,10 @@ def _joined(held: np.ndarray | None, new: np.ndarray) -> np.ndarray | None:
     return new if held is None else np.concatenate([held, new])
 
 
-def _without(held: np.ndarray | None, counted: int) -> np.ndarray | None:
-    """The outputs that laid the cells and those that wait, without those just counted."""
+def _without(held: np.ndarray | None, dropped: int) -> np.ndarray | None:
+    """The outputs that lay cells and those that wait, without some that were counted."""
     assert held is not None
-    return np.concatenate([held[:LAYING], held[LAYING + counted :]])
+    return np.concatenate([held[:LAYING], held[LAYING + dropped :]])
 
 
 def _look_of(path: Path) -> tuple[int, int, int]:

@@ -77,9 +77,9 @@ def test_a_wrong_mechanism_ends_with_1_and_stays_refuted(run, folder):
 
 
 def test_too_few_outputs_are_no_verdict(run, folder):
-    record(folder, 1, size=300)
+    record(folder, 1, size=16)
     done = run(*WATCH, "--once")
-    assert done.exit_code == 0 and "No bound yet: 300 outputs" in done.error
+    assert done.exit_code == 0 and "No bound yet: 16 outputs" in done.error
 
 
 def test_idle_ends_it(run, folder):

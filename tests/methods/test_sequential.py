@@ -188,7 +188,7 @@ def test_a_time_limit_ends_the_audit():
 @pytest.mark.parametrize(
     ("subject", "options", "message"),
     [
-        (dpjax.Recorded([1.0] * 50, [2.0] * 50), {}, "x must hold more than 1000 outputs"),
+        (dpjax.Recorded([1.0] * 16, [2.0] * 50), {}, "x must hold more than 16 outputs"),
         (Laplace(1.0), {"notion": dpjax.Profile()}, "notion must be dpjax.Epsilon"),
         (Laplace(1.0), {"method": Sequential(100)}, "num_draws must be above 160, 16 for each"),
     ],

@@ -1,0 +1,161 @@
+"""False alarms of sequential audits at the boundary, looked at after every block.
+
+Each stream is a whole audit of a mechanism at the level that it has. The largest wealth on its way
+tells at which errors the claim would ever have been refuted. Streams are kept in a file, a line a
+stream: a call that is interrupted goes on where it was.
+"""
+
+import argparse
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from scipy.stats import binom
+
+import dpjax
+from dpjax import Epsilon, Pairs, Sequential
+from dpjax.inference import _hypotheses
+from dpjax.mechanisms import Laplace, RandomizedResponse
+from dpjax.notions import BetWealth
+
+ERRORS = (0.05, 0.001)
+"""Errors at which false alarms are counted."""
+
+FEW, MANY = 2_000, 10_001
+"""Draws a side of audits whose every draw is dear, and of others."""
+
+TEST_ERROR = 1e-6
+"""Probability that a right method has more false alarms than the largest number allowed."""
+
+DELTA = 0.05
+"""Delta of the law that has one."""
+
+
+def with_an_atom(key: jax.Array, database: jax.Array) -> jax.Array:
+    """Laplace noise of scale 1, or the constant 0 with probability 0.4."""
+    first, second = jax.random.split(key)
+    noisy = database + jax.random.laplace(first)
+    return jax.numpy.where(jax.random.bernoulli(second, 0.4), 0.0, noisy)
+
+
+def vector(key: jax.Array, database: jax.Array) -> jax.Array:
+    """Laplace noise of scale 1 on every number of a vector."""
+    return database + jax.random.laplace(key, database.shape)
+
+
+class Law(NamedTuple):
+    """A mechanism at the boundary.
+
+    Attributes:
+        name: In the table.
+        mechanism: What is audited.
+        pairs: Pairs of databases.
+        level: That it has.
+        draws: A side, of all pairs together.
+        delta: Of the level.
+    """
+
+    name: str
+    mechanism: Any
+    pairs: Any
+    level: float
+    draws: int
+    delta: float = 0.0
+
+
+ONE = Pairs(np.zeros(1), np.ones(1))
+
+LAWS = [
+    Law("randomised response, few draws", RandomizedResponse(1.0), None, 1.0, FEW),
+    Law("Laplace, few draws", Laplace(1.0), ONE, 1.0, FEW),
+    Law("Laplace", Laplace(1.0), ONE, 1.0, MANY),
+    Law("Laplace with an atom", with_an_atom, ONE, 1.0, MANY),
+    Law("vectors of 2", vector, Pairs(np.zeros((1, 2)), np.full((1, 2), 0.5)), 1.0, FEW),
+    Law("vectors of 6, learned", vector, Pairs(np.zeros((1, 6)), np.full((1, 6), 1 / 6)), 1.0, FEW),
+    Law("Laplace, delta 0.05", Laplace(1.0), ONE, 1 + 2 * math.log1p(-DELTA), FEW, DELTA),
+    Law("Laplace, ten shifts", Laplace(1.0), Pairs(np.zeros(10), np.arange(1, 11) / 10), 1.0, MANY),
+]
+"""Laws whose level is the sum of the shifts, or follows from its definition at a delta."""
+
+
+def largest_wealth(law: Law, key: int) -> float:
+    """Logarithm of the largest wealth at the level after any block."""
+    result = dpjax.audit(
+        law.mechanism,
+        law.pairs,
+        method=Sequential(law.draws),
+        notion=Epsilon(law.delta),
+        claim=law.level,
+        confidence=1 - min(ERRORS),
+        key=key,
+    )
+    counted = result.evidence.counted
+    assert isinstance(counted, BetWealth)
+    return max(wealth for _, _, wealth in counted.path)
+
+
+def run(law: Law, file: Path, streams: int) -> None:
+    """Adds streams to a file until it has that many of a law."""
+    done = len(kept(file).get(law.name, []))
+    for key in range(done, streams):
+        line = json.dumps([law.name, largest_wealth(law, key)])
+        with file.open("a") as opened:
+            opened.write(line + "\n")
+
+
+def kept(file: Path) -> dict[str, list[float]]:
+    """Name of a law -> largest wealth of its streams."""
+    found: dict[str, list[float]] = {}
+    for line in file.read_text().splitlines() if file.exists() else []:
+        name, wealth = json.loads(line)
+        found.setdefault(name, []).append(wealth)
+    return found
+
+
+def table(files: list[Path], say: Callable[[str], None]) -> bool:
+    """Prints the table; returns whether no law has more false alarms than allowed."""
+    say(
+        "| law | streams | draws | false alarms at 0.05 (allowed) | at 0.001 (allowed) | "
+        "alpha and 3 s.e. |\n|---|---|---|---|---|---|"
+    )
+    fine, found = True, {}
+    for file in files:
+        found.update(kept(file))
+    for law in LAWS:
+        wealth, cells, most = np.array(found.get(law.name, [])), [], []
+        if not len(wealth):
+            continue
+        for error in ERRORS:
+            wrong = int(np.sum(wealth >= math.log(1 / error)))
+            allowed = int(binom.isf(TEST_ERROR, len(wealth), error))
+            fine &= wrong <= allowed
+            cells.append(f"{wrong / len(wealth):.2%}, {wrong} ({allowed})")
+            most.append(error + 3 * math.sqrt(error * (1 - error) / len(wealth)))
+        limits = " / ".join(f"{share:.2%}" for share in most)
+        say(f"| {law.name} | {len(wealth)} | {law.draws:,} | {' | '.join(cells)} | {limits} |")
+    return fine
+
+
+def main() -> None:
+    """Runs what is missing, and prints the table."""
+    parser = argparse.ArgumentParser(prog="scripts/benchmark false_alarms", description=__doc__)
+    parser.add_argument("--streams", type=int, default=4000, help="of each law")
+    parser.add_argument("--law", default="", help="a part of the names of laws that are run")
+    parser.add_argument("--files", nargs="+", type=Path, default=[Path("false-alarms.jsonl")],
+                        help="where streams are kept, the first one for new ones")  # fmt: skip
+    given = parser.parse_args()
+    # Bets at other levels than the claim change nothing at the claim.
+    _hypotheses.LEVELS = 4
+    for law in LAWS:
+        if given.law in law.name:
+            run(law, given.files[0], given.streams)
+    if not table(given.files, lambda line: print(line, flush=True)):
+        raise SystemExit("More false alarms than allowed.")
+
+
+if __name__ == "__main__":
+    main()

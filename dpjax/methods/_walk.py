@@ -1,0 +1,326 @@
+"""One sequential audit as it goes: draws, bets, and cells that are laid again as draws come.
+
+The first draws lay the cells and are not bet on. Each later block is drawn at the pairs that
+promise most, counted, and bet on by what the blocks before it showed, so that the bound holds at
+any time: an audit ends once the claim is refuted, the draws or the time are spent, or a person
+stops it. While draws are few, the cells are laid again by all of them each time they have grown by
+half. Without a claim, part of the error is kept for one exact look at an event that is fixed
+before its draws.
+
+References:
+    Ville (1939); Waudby-Smith, Ramdas (2024), for bets; Jamieson, Talwalkar (2016), for the phases.
+"""
+
+import math
+import time
+from dataclasses import replace
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core import random
+from dpjax.inference import (
+    Look,
+    Wealth,
+    allocation,
+    best_events,
+    best_pairs,
+    choose_event,
+    errors,
+    leader,
+    outgrown,
+    phases,
+    planned_look,
+    recounted,
+    start,
+    step,
+)
+from dpjax.notions import BetWealth, Terms
+from dpjax.partitions import Partition
+from dpjax.results import Finding, Observed, Witness, compared, conclude
+from dpjax.sources import Marked, OpenedInTurn
+
+ENDLESS = 2**31 - 1
+"""Draws a side that no audit reaches."""
+
+_GROWTH, _LEAST = 0.12, 40
+"""Share of the draws so far that a block of a phase adds, and its least draws a side."""
+
+_COARSE = 4
+"""Step through the levels that are bet on beside a claim, which itself is always one of them."""
+
+_TINY = 1e-9
+"""Stands for a claim of 0: whoever refutes it refutes 0."""
+
+
+class Walk:
+    """One sequential audit as it goes.
+
+    Args:
+        opened: The source.
+        terms: Terms of the audit, with the evidence of an earlier audit that it continues.
+        total: Most draws a side of all pairs.
+        few: Whether draws are expensive.
+        run: Number of the run.
+        redraws: Whether a block that the end of the draws cuts short can be drawn again, whole.
+
+    Attributes:
+        ended: Why it ended, in words.
+    """
+
+    def __init__(
+        self,
+        opened: OpenedInTurn,
+        terms: Terms,
+        total: int,
+        *,
+        few: bool,
+        run: int,
+        redraws: bool,
+    ):
+        self.ended, self._redraws = "all draws were spent", redraws
+        self._opened, self._terms = opened, terms
+        self._searches = opened.search()
+        drawn = [int(search.halves[0, :, 0].sum()) for search in self._searches]
+        self._first = drawn[0]
+        # Recordings end, and hold no more than this.
+        self._total = min(total, opened.num_confirm + sum(drawn))
+        self._error = 1 - terms.own_confidence
+        level, hypothesis = terms.level, terms.notion.hypothesis(terms.distance)
+        assert hypothesis is not None
+        earlier = terms.earlier
+        assert isinstance(earlier, BetWealth | None)
+        # One look is planned, and an audit that goes on has had it.
+        self._hybrid = level is None and self._total < ENDLESS and earlier is None
+        first, self._look_error = errors(self._error) if self._hybrid else (self._error, 0.0)
+        self._key = [int(word) for word in random.words_of(terms.root)]
+        self._run: int = run
+        self._look: Look | None = None
+        self._path: list[tuple[int, float, float]] = []
+        self._before: Wealth | None = None
+        # Draws a side that laid the cells of each pair.
+        self._laid = np.array(drawn)
+        self._size = max(cells.size for cells in self._cells)
+        if earlier is not None:
+            self._go_on(earlier)
+            return
+        self._state = start(
+            len(drawn),
+            self._size,
+            first,
+            hypothesis=hypothesis,
+            claim=None if level is None else max(level, _TINY),
+            few=few,
+            ordered=self._ordered,
+            grid=hypothesis.levels[:: 1 if level is None else _COARSE],
+        )
+        # Without a bet, for nothing is known before.
+        self._step(self._searched())
+
+    @property
+    def _cells(self) -> list[Partition]:
+        return [search.partition for search in self._searches]
+
+    @property
+    def _ordered(self) -> bool:
+        return all(cells.ordered and len(cells.shape) == 1 for cells in self._cells)
+
+    @property
+    def _drawn(self) -> int:
+        return int(self._state.draws[:, 0].sum())
+
+    @property
+    def _taken(self) -> NDArray[np.int64]:
+        """Fresh draws of each pair so far."""
+        return self._state.draws[:, 0] - self._first
+
+    def _searched(self) -> NDArray[np.int64]:
+        """int64 [2, pairs, cells] of the draws that laid the cells."""
+        counts = np.zeros((2, len(self._searches), self._size), np.int64)
+        for pair, search in enumerate(self._searches):
+            counts[:, pair, : search.partition.size] = search.halves[0].sum(axis=0)
+        return counts
+
+    def _digest(self) -> str:
+        counts = [search.halves[0].sum(axis=0).tobytes() for search in self._searches]
+        return blake2b(b"".join(counts), digest_size=16).hexdigest()
+
+    def _go_on(self, earlier: BetWealth) -> None:
+        """Takes over the state of an audit of the same outputs."""
+        # A block that the end of the draws cut short is drawn whole.
+        self._state = earlier.wealth if earlier.before is None else earlier.before
+        self._path = list(earlier.path if earlier.before is None else earlier.path[:-1])
+        self._look = earlier.look if earlier.look is not None and earlier.look.is_taken else None
+        self._size = max(self._size, self._state.first.shape[1])
+        if len(earlier.laid_by) == len(self._laid):
+            for pair in np.flatnonzero(earlier.laid_by > self._laid).tolist():
+                self._lay(pair, int(earlier.laid_by[pair]))
+        if self._state.first.shape[0] != len(self._laid) or earlier.laid != self._digest():
+            raise ValueError(
+                "the audit cannot go on: its first outputs are others now. It was of another "
+                "mechanism, of a function that takes no seed, or of other recordings."
+            )
+
+    def refuse_other_outputs(self) -> None:
+        """Counts again what an earlier audit of recorded outputs counted.
+
+        Raises:
+            ValueError: Those outputs are others by now, or fewer.
+        """
+        taken, laid = int(self._taken[0]), int(self._laid[0]) - self._first
+        if taken <= laid:
+            return
+        found = np.stack([self._state.first[0], self._state.second[0]]) - self._searched()[:, 0]
+        if taken > self._opened.num_confirm or not np.array_equal(
+            self._count(0, taken - laid, laid), found
+        ):
+            raise ValueError(
+                f"the audit cannot go on: the first {self._drawn:,} outputs of each side are not "
+                "those that it counted. New outputs must come after them."
+            )
+
+    def _count(self, pair: int, size: int, first: int) -> NDArray[np.int64]:
+        """int64 [2, cells] of fresh outputs of a pair."""
+        cells = self._searches[pair].partition.size
+        marked = Marked(np.array([pair]), np.arange(cells)[None], self._size, first, size)
+        return self._opened.count(marked)[0]
+
+    def go(self, deadline: float | None) -> None:
+        """Draws and bets until there is a reason to end."""
+        if not self._hybrid:
+            while self._drawn < self._total and not self._is_over(deadline):
+                self._lay_outgrown()
+                # Fresh bits a block, so that an audit that goes on chooses as one that never ended.
+                bits = np.random.Philox(key=self._key, counter=[0, 0, self._run, len(self._path)])
+                self._block(allocation(self._state, np.random.Generator(bits)))
+            return
+        kept = np.arange(len(self._searches))
+        for number, phase in enumerate(phases(self._total, len(kept))):
+            if number:
+                kept = best_pairs(self._state, phase.pairs, phase.draws, self._look_error)
+            # What laid the first cells is a part of the first phase.
+            left = phase.draws - (0 if number else self._first)
+            left = min(left, (self._total - self._drawn) // phase.pairs)
+            if number and phase.pairs == 1:
+                self._look = planned_look(self._state, kept, left, self._look_error)
+                kept = np.array([self._look.pair])
+            while left > 0 and not self._is_over(deadline):
+                if self._look is None:
+                    self._lay_outgrown()
+                amount = min(left, max(math.ceil(_GROWTH * self._drawn / len(kept)), _LEAST))
+                draws = np.zeros(len(self._searches), np.int64)
+                draws[kept] = amount
+                self._block(draws)
+                left -= amount
+
+    def _is_over(self, deadline: float | None) -> bool:
+        if self._state.is_claim_refuted:
+            self.ended = "the claim was refuted"
+        elif deadline is not None and time.perf_counter() >= deadline:
+            self.ended = "the time was over"
+        else:
+            return False
+        return True
+
+    def _lay_outgrown(self) -> None:
+        """Lays cells again by all draws so far, and counts these in them.
+
+        Later bets depend on earlier blocks as before, so they stay valid.
+        """
+        draws = self._state.draws[:, 0]
+        pairs = outgrown(draws, self._laid).tolist()
+        for pair in pairs:
+            self._lay(pair, int(draws[pair]))
+        if not pairs:
+            return
+        room = self._size - self._state.first.shape[1]
+        counts = [
+            np.pad(side, ((0, 0), (0, room))) for side in (self._state.first, self._state.second)
+        ]
+        for side, searched in zip(counts, self._searched(), strict=True):
+            side[pairs] = searched[pairs]
+        self._state = replace(recounted(self._state, *counts), ordered=self._ordered)
+
+    def _lay(self, pair: int, draws: int) -> None:
+        """Lays the cells of a pair by its first draws."""
+        search = self._opened.lay_again(pair, draws - self._first)
+        # Counts in other cells do not add up, and the state has them all.
+        self._opened.tally.confirmed = None
+        self._searches[pair], self._laid[pair] = search, draws
+        self._size = max(self._size, search.partition.size)
+
+    def _block(self, draws: NDArray[np.int64]) -> None:
+        """Draws at each side of each pair, and bets on them."""
+        most = self._total - self._drawn
+        is_cut = not self._hybrid and draws.sum() > most
+        if is_cut:
+            draws = draws * most // draws.sum()
+            draws[np.argmax(draws)] += most - draws.sum()
+        counts = np.zeros((2, len(draws), self._size), np.int64)
+        for pair in np.flatnonzero(draws).tolist():
+            counts[:, pair] = self._count(pair, int(draws[pair]), int(self._taken[pair]))
+        if self._look is not None and not self._look.is_taken:
+            self._look = self._look.counted(*counts)
+        self._before = self._state if is_cut and self._redraws else None
+        self._step(counts)
+
+    def _step(self, counts: NDArray[np.int64]) -> None:
+        state = self._state = step(self._state, *counts)
+        at_claim = 0.0
+        if state.claim is not None:
+            at_claim = float(state.log_mean[np.searchsorted(state.grid, state.claim)])
+        self._path.append((self._drawn, state.bound, at_claim))
+
+    def finding(self) -> Finding:
+        """What the bets show, with the event that shows most as a witness."""
+        state, pairs, terms = self._state, self._opened.pairs, self._terms
+        pair = self._look.pair if self._look is not None else leader(state).pair
+        cells, draws = self._searches[pair].partition, int(state.draws[pair, 0])
+        counts = np.stack([state.first[pair], state.second[pair]])[:, : cells.size]
+        event = choose_event(
+            counts, max(draws, 1), terms.own_confidence, hypothesis=state.hypothesis,
+            positions=cells.positions(), ordered=cells.ordered,
+        )  # fmt: skip
+        inside = (counts * event.cells).sum(axis=1)
+        shown = int(inside[0]), int(inside[1]), draws
+        evidence = BetWealth(
+            state, self._look, self._error, shown, int(event.larger), self._path, self._digest(),
+            self._laid, self._before, self._opened.held,
+        )  # fmt: skip
+        text = cells.describe(event.cells)
+        return Finding(
+            statement=conclude(evidence, terms),
+            evidence=Observed(
+                counted=evidence,
+                settings={**self._opened.settings, "num_cells": cells.size, "drawn": self._drawn},
+                num_samples=self._first,
+                num_confirm=draws,
+                region=self._opened.region,
+                pair_scores=self._scores(),
+            ),
+            notes=[
+                *terms.notes(),
+                *pairs.equal_notes(),
+                *dict.fromkeys(self._opened.notes),
+                f"Ended after {self._drawn:,} draws a side, of all pairs together, in "
+                f"{len(self._path)} blocks: {self.ended}.",
+            ],
+            witness=Witness(
+                **compared(pairs, pair),
+                output=text.removeprefix("the output is "),
+                densities=(shown[0] / max(draws, 1), shown[1] / max(draws, 1)),
+                larger=("database", "neighbor")[int(event.larger)],
+                event=cells.describe(event.cells, whole=True),
+                event_counts=shown[:2],
+            ),
+            pairs=pairs,
+        )
+
+    def _scores(self) -> tuple[tuple[str, float | None], ...]:
+        """The bound to be expected of each pair from as many draws again, best first."""
+        state, labels = self._state, self._opened.pairs.labels
+        draws = max(int(state.draws.max()), 1)
+        found = best_events(state, np.arange(len(labels)), draws, self._error).predicted
+        order = np.argsort(-found, kind="stable")
+        return tuple((labels[pair], float(found[pair])) for pair in order)

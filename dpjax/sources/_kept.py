@@ -1,0 +1,112 @@
+"""The first outputs of a sequential audit, kept: each is drawn once, however often it is counted.
+
+Cells are laid again as draws come, and an audit that goes on later begins with the same outputs.
+"""
+
+import base64
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpjax.core.types import JsonObject
+from dpjax.partitions import Encoder, Outputs
+
+
+class _Stream(NamedTuple):
+    """Batches of one side of a pair, and the number of outputs in them."""
+
+    batches: list[Outputs]
+    number: int
+
+
+class Kept:
+    """First outputs of each side of each pair, up to a number.
+
+    Args:
+        encoder: That numbers their labels.
+        most: Outputs of a side that are kept.
+    """
+
+    def __init__(self, encoder: Encoder, most: int):
+        self._encoder, self._most = encoder, most
+        self._streams: dict[tuple[int, int], _Stream] = {}
+
+    def number(self, pair: int, side: int) -> int:
+        """Number of outputs that are kept of one side."""
+        return self._stream(pair, side).number
+
+    def add(self, pair: int, side: int, batch: Outputs, first: int) -> None:
+        """Keeps outputs, the first of which has the number `first`, if they are the next ones."""
+        batches, number = self._stream(pair, side)
+        if number != first or number >= self._most:
+            return
+        part = Outputs(*(column[: self._most - number] for column in batch))
+        self._streams[pair, side] = _Stream([*batches, part], number + len(part.labels))
+
+    def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
+        """The outputs start, ..., stop - 1, or those of them that are kept; None if none is."""
+        batches, number = self._stream(pair, side)
+        if start >= min(number, stop):
+            return None
+        if len(batches) > 1:
+            batches = [joined(batches)]
+            self._streams[pair, side] = _Stream(batches, number)
+        part = Outputs(*(column[start:stop] for column in batches[0]))
+        width = self._encoder.dimension or 1
+        return part._replace(values=widened(part.values, width))
+
+    def to_plain(self) -> JsonObject | None:
+        """All outputs and their labels, bit for bit; None if JSON cannot hold the labels."""
+        encoder = self._encoder.to_plain()
+        if encoder is None or not self._streams:
+            return None
+        streams = [
+            [pair, side, *(_packed(column) for column in joined(stream.batches))]
+            for (pair, side), stream in sorted(self._streams.items())
+        ]
+        return {"encoder": encoder, "streams": streams}
+
+    def restore(self, plain: JsonObject) -> None:
+        """Takes over what `to_plain` wrote, before anything is drawn.
+
+        Raises:
+            ValueError: It is damaged.
+        """
+        try:
+            self._encoder.restore(plain["encoder"])
+            for pair, side, *columns in plain["streams"]:
+                outputs = Outputs(*(_unpacked(column) for column in columns))
+                self._streams[int(pair), int(side)] = _Stream([outputs], len(outputs.labels))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"the outputs in the result are damaged: {error!r}.") from None
+
+    def _stream(self, pair: int, side: int) -> _Stream:
+        return self._streams.get((pair, side), _Stream([], 0))
+
+
+def joined(batches: Sequence[Outputs]) -> Outputs:
+    """All outputs of several batches, at least one."""
+    width = max(batch.values.shape[1] for batch in batches)
+    return Outputs(
+        np.concatenate([batch.labels for batch in batches]),
+        np.concatenate([widened(batch.values, width) for batch in batches]),
+        np.concatenate([batch.alone for batch in batches]),
+    )
+
+
+def widened(values: np.ndarray, width: int) -> np.ndarray:
+    """Zeros in as many columns as later batches have, where all labels stood alone so far."""
+    return values if values.shape[1] == width else np.zeros((len(values), width))
+
+
+def _packed(array: np.ndarray) -> JsonObject:
+    content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+    return {"dtype": array.dtype.str, "shape": list(array.shape), "content": content}
+
+
+def _unpacked(plain: Any) -> np.ndarray:
+    dtype = np.dtype(plain["dtype"])
+    if dtype.kind not in "bif":
+        raise ValueError(f"outputs of the dtype {dtype}")
+    return np.frombuffer(base64.b64decode(plain["content"]), dtype).reshape(plain["shape"])
