@@ -4,6 +4,7 @@ from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
     DOUBTFUL,
     NO_CLAIM,
+    NOT_RANDOM,
     NOT_REFUTED,
     VIOLATED,
     Parts,
@@ -18,6 +19,7 @@ def advice(result: Parts) -> list[str]:
     """What to do now, the first thing first."""
     return {
         VIOLATED: _violated,
+        NOT_RANDOM: _not_random,
         NOT_REFUTED: _not_refuted,
         NO_CLAIM: _no_claim,
         DOUBTFUL: _doubtful,
@@ -38,6 +40,15 @@ def _violated(result: Parts) -> list[str]:
             "apart, which usually shows where the code is wrong."
         )
     return [*said, "After the repair, audit again with another key. " + _KEEP]
+
+
+def _not_random(result: Parts) -> list[str]:
+    return [
+        "Find out where the randomness comes from: a seed that is fixed, in the code or in the "
+        "default of a library, or no noise at all.",
+        "Draw fresh randomness at every call, and audit again: until then no level of privacy was "
+        "tested.",
+    ]
 
 
 def _not_refuted(result: Parts) -> list[str]:

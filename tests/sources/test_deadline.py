@@ -3,11 +3,15 @@
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
 import dpjax
 from dpjax import Events, HostMechanism
+from dpjax.methods import _pairs_counted
+from dpjax.notions import Terms
+from dpjax.sources import _on_host, _watched
 from dpjax.sources._deadline import Deadline, TookTooLong
 
 FEW = Events(8, 8)
@@ -113,16 +117,27 @@ def test_all_calls_together_have_one_end(monkeypatch):
     assert 64.0 <= now[0] <= 68.0 and deadline.passed
 
 
-def test_a_search_of_pairs_and_its_audit_have_one_end():
+def test_a_search_of_pairs_has_one_end(monkeypatch):
     """Each pair of a search has what is left of the limit, and not the whole of it."""
-    limits = []
+    limits, clock = [], SimpleNamespace(seconds=0.0)
+    fake = SimpleNamespace(perf_counter=lambda: clock.seconds)
+    for module in (_pairs_counted, _on_host, _watched):
+        monkeypatch.setattr(module, "time", fake)
 
     class Seen(HostMechanism):
         def drawing(self):
             limits.append(self.time_limit)
             return super().drawing()
 
-    space = dpjax.neighbors(0.0, dpjax.databases.Within(1.0), num_pairs=8)
-    subject = Seen(lambda x, seed: time.sleep(1e-3) or x + seed % 7, batched=False, time_limit=1.0)
-    dpjax.audit(subject, space)
-    assert len(limits) >= 8 and limits == sorted(limits, reverse=True) and limits[-1] < 0.9
+    def slow(database, seed):
+        clock.seconds += 0.1
+        return database + seed % 7
+
+    space = dpjax.neighbors(0.0, dpjax.databases.Within(1.0), num_pairs=4)
+    source = Seen(slow, batched=False, time_limit=60.0)
+    terms = Terms(dpjax.Epsilon(), 1.0, 0.999, 1, 0)
+    ladder = _pairs_counted.Ladder(None, 21.0, 4, 4)
+    _pairs_counted.search_counted(source, space, ladder, terms, None, terms.root)
+    # Two databases a pair, with equal parts of 21 seconds.
+    assert len(limits) == 4 and limits == sorted(limits, reverse=True)
+    assert limits[0] == 60.0 and 60.0 - 21.0 < limits[-1] < 50.0
