@@ -4,9 +4,9 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from jax import Array
 
 from dpjax.core.errors import contained
 from dpjax.core.execution import Execution
@@ -36,16 +36,16 @@ _RECIPE: JsonObject = {
 @signposted
 @own_floats()
 def audit(
-    subject: Any,
-    pairs: Any = None,
+    subject: object,
+    pairs: object = None,
     *,
     method: Method | None = None,
     notion: Notion | None = None,
-    claim: Any = None,
+    claim: object = None,
     confidence: float = 0.999,
     num_claims: int = 1,
     distance: int = 1,
-    key: Any = 0,
+    key: int | Array = 0,
     execution: Execution | None = None,
 ) -> AuditResult:
     """A lower confidence bound on the privacy level of a mechanism, with a witness.
@@ -142,7 +142,7 @@ def _audited(
 
 def rerun(
     result: AuditResult | str | Path,
-    subject: Any = None,
+    subject: object = None,
     *,
     allow_import: Collection[str] = (),
     allow_command: bool = False,
@@ -175,8 +175,8 @@ def rerun(
 @own_floats()
 def resume(
     result: AuditResult | str | Path,
-    subject: Any = None,
-    pairs: Any = None,
+    subject: object = None,
+    pairs: object = None,
     *,
     num_draws: int | None = None,
     seconds: float | None = None,
@@ -223,10 +223,10 @@ def resume(
 
 def _recipe_of(
     result: AuditResult,
-    subject: Any,
+    subject: object,
     allow_import: Collection[str],
     allow_command: bool,
-    pairs: Any = None,
+    pairs: object = None,
 ) -> tuple[Source, JsonObject]:
     """The source, and all other arguments of `audit`; pairs of the recipe if None are given.
 
@@ -240,7 +240,7 @@ def _recipe_of(
 
 
 def _read_recipe(
-    result: AuditResult, subject: Any, trust: Trust, pairs: Any
+    result: AuditResult, subject: object, trust: Trust, pairs: object
 ) -> tuple[Source, JsonObject]:
     recipe = result.recipe
     for name, kinds in _RECIPE.items():
@@ -269,7 +269,7 @@ def _read_recipe(
     }
 
 
-def _pairs_of(recipe: JsonObject, source: Source) -> Any:
+def _pairs_of(recipe: JsonObject, source: Source) -> object:
     """The pairs of a recipe, where the source takes some; a histogram's inputs are its own."""
     pairs = recipe["pairs"]
     if pairs == {}:

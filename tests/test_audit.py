@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from refusals import refusal
 from scipy import optimize, stats
 
 import dpjax
@@ -289,6 +290,5 @@ REFUSED = [
 
 @pytest.mark.parametrize(("call", "message"), REFUSED)
 def test_bad_input_is_refused_with_a_sentence(call, message):
-    with pytest.raises((ValueError, TypeError)) as caught:
-        call()
-    assert re.search(message, str(caught.value), re.S), str(caught.value)
+    said = str(refusal(call))
+    assert re.search(message, said, re.S), said

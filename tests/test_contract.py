@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from refusals import refusal
 
 import dpjax
 from dpjax import (
@@ -358,9 +359,7 @@ PAIR = [(0.0, 1.0)]
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_and_what_would_is_named(subject, pairs, options, sentence):
-    with pytest.raises((TypeError, ValueError)) as refused:
-        dpjax.audit(subject, pairs, **options)
-    assert sentence in str(refused.value)
+    assert sentence in str(refusal(dpjax.audit, subject, pairs, **options))
 
 
 def test_a_result_of_ones_own_mechanism_needs_it_to_run_again(audits):

@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from refusals import refusal
 
 import dpjax
 from dpjax.cli._audit_options import TABLE
@@ -41,12 +42,6 @@ class Net(type("Module", (), {"__module__": "torch.nn.modules.module"})):
         return batch
 
 
-def refused(call, *arguments, **options):
-    with pytest.raises((TypeError, ValueError)) as caught:
-        call(*arguments, **options)
-    return caught.value
-
-
 @pytest.mark.parametrize(
     ("function", "python", "command"),
     [
@@ -59,7 +54,7 @@ def refused(call, *arguments, **options):
     ],
 )
 def test_functions_of_numpy_are_told_how_they_are_audited(function, python, command):
-    error = refused(dpjax.audit, function, ONE)
+    error = refusal(dpjax.audit, function, ONE)
     assert f"as {python}." in str(error)
     assert f"as {command}" in in_options(error, OPTIONS)
 
@@ -79,11 +74,11 @@ def test_a_jax_function_that_fails_gets_no_advice_on_numpy():
     def fails(key, count):
         raise RuntimeError("its own fault")
 
-    assert str(refused(dpjax.audit, fails, ONE)).endswith("RuntimeError: its own fault")
+    assert str(refusal(dpjax.audit, fails, ONE)).endswith("RuntimeError: its own fault")
 
 
 def test_noise_of_numpy_in_a_jax_function():
-    error = refused(dpjax.audit, lambda key, x: x + np.random.normal(), ONE)
+    error = refusal(dpjax.audit, lambda key, x: x + np.random.normal(), ONE)
     assert "from the key (jax.random)" in str(error) and "as --host." in in_options(error, OPTIONS)
 
 
@@ -91,9 +86,9 @@ def test_data_and_models_are_told_where_they_go():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"age": [30.0, 40.0], "count": [1.0, 2.0]})
     for data in (frame, np.zeros(5), [1.0, 2.0]):
-        said = str(refused(dpjax.audit, data, ONE))
+        said = str(refusal(dpjax.audit, data, ONE))
         assert "dpjax.Recorded(x, y)" in said and "pairs=[(database, neighbor)]" in said
-    said = str(refused(dpjax.audit, Net(), ONE))
+    said = str(refusal(dpjax.audit, Net(), ONE))
     assert "the torch module Net" in said
     assert "dpjax.HostMechanism" in said and "dpjax.OneRun(scores, included)" in said
 
@@ -103,14 +98,14 @@ def test_data_and_models_are_told_where_they_go():
 )
 @pytest.mark.parametrize("subject", [release, dpjax.HostMechanism(batch)])
 def test_a_bare_pair_is_shown_the_list_around_it(subject, pair):
-    error = refused(dpjax.audit, subject, pair)
+    error = refusal(dpjax.audit, subject, pair)
     assert str(error).endswith("; one pair is written as [(database, neighbor)].")
 
 
 def test_a_tuple_that_is_one_pair_or_two_is_refused():
     """Two rows of two numbers: as two pairs, an audit would compare 0 with 1 and 0 with 2."""
     for row in (list, np.asarray, jax.numpy.asarray):
-        error = refused(dpjax.audit, release, (row([0.0, 1.0]), row([0.0, 2.0])))
+        error = refusal(dpjax.audit, release, (row([0.0, 1.0]), row([0.0, 2.0])))
         assert "is one pair or two" in str(error)
     # As a list of tuples, or as one array, there is no doubt.
     for rows in ([(0.0, 1.0), (0.0, 2.0)], ((0.0, 1.0), (0.0, 2.0)), np.array([[0.0, 1], [0, 2]])):
@@ -123,9 +118,9 @@ def test_two_frames_are_no_rows_of_names():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"age": [30.0, 40.0], "count": [1.0, 2.0]})
     mechanism = dpjax.HostMechanism(lambda rows, n: np.zeros(n))
-    said = str(refused(dpjax.audit, mechanism, (frame, frame[:1])))
+    said = str(refusal(dpjax.audit, mechanism, (frame, frame[:1])))
     assert "entry 0 was a DataFrame; one pair is written as [(database, neighbor)]." in said
-    assert str(refused(dpjax.audit, mechanism, frame)).endswith("but was DataFrame.")
+    assert str(refusal(dpjax.audit, mechanism, frame)).endswith("but was DataFrame.")
     result = dpjax.audit(mechanism, [(frame, frame[:1])], method=dpjax.Events(300, 500))
     assert result.lower_bound == 0
 
@@ -146,14 +141,14 @@ def test_two_frames_are_no_rows_of_names():
     ],
 )
 def test_a_misplaced_argument_is_told_where_it_goes(name, place):
-    error = refused(dpjax.audit, release, ONE, **{name: 1.0})
+    error = refusal(dpjax.audit, release, ONE, **{name: 1.0})
     assert isinstance(error, TypeError)
     assert str(error).startswith(f"audit() has no argument {name!r}: {place}")
 
 
 def test_a_claim_in_quotes():
     for notion in (dpjax.Epsilon(), dpjax.Gdp()):
-        said = str(refused(dpjax.audit, release, ONE, claim="1", notion=notion))
+        said = str(refusal(dpjax.audit, release, ONE, claim="1", notion=notion))
         assert said == "claim must be a number or a curve, but was the text '1': write claim=1."
-    said = str(refused(dpjax.audit, release, ONE, claim="one"))
+    said = str(refusal(dpjax.audit, release, ONE, claim="one"))
     assert said == "claim must be a number or a curve, but was the text 'one'."

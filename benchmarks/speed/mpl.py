@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import jax
 import numpy as np
 
 from benchmarks.presets.experiments import EXPERIMENTS, LEVELS, experiment
@@ -10,6 +9,7 @@ from benchmarks.presets.table2 import PAPER
 from benchmarks.speed.harness import Contender, Goal, Timing, by_name, measure, ratio
 from benchmarks.speed.plain_mpl import lower_bound
 from dpjax.sweeps import Entry, compute
+from dpjax.sweeps._blocks import on_all_devices
 
 LIMITS = {"a": 0.010, "b": 0.020, "c": 0.010, "d": 0.010, "e": 0.2, "f": 0.2, "g": 0.2, "h": 0.3}
 """Seconds a run in a batch that were aimed at."""
@@ -19,7 +19,7 @@ LEAST_SPEEDUP = 8.0
 
 def whole_batch(entry: Entry, runs: range) -> dict:
     """The columns of some runs, spread over all devices as `dpjax sweep` does."""
-    return compute(entry, runs, 0, devices=tuple(jax.local_devices()))
+    return compute(entry, runs, 0, execution=on_all_devices(None))
 
 
 def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing], list[Goal]]:

@@ -9,12 +9,12 @@ import enum
 import re
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import FrameType
 
 _MOST_NAMED = 8
 """Maximum number of known names listed in an error message."""
@@ -65,8 +65,8 @@ def signals_wait() -> Iterator[None]:
     Only Python handlers in the main thread are deferred; default and ignored signals keep their
     behavior.
     """
-    came: list[tuple[int, Any]] = []
-    before: dict[int, Any] = {}
+    came: list[tuple[int, FrameType | None]] = []
+    before: dict[int, Callable[[int, FrameType | None], object]] = {}
     if threading.current_thread() is threading.main_thread():
         found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         before = {number: handler for number, handler in found.items() if callable(handler)}
@@ -110,7 +110,7 @@ def text_of(value: object) -> str:
         return f"<{type(value).__name__} without a repr>"
 
 
-def name_of_function(function: Any) -> str:
+def name_of_function(function: object) -> str:
     """Return the display name of a function; a lambda is named by its file and line."""
     name = getattr(function, "__name__", type(function).__name__)
     code = getattr(function, "__code__", None)

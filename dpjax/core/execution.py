@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -100,8 +100,8 @@ def _split(
     function: Callable[..., Result],
     devices: tuple[Device, ...],
     static: tuple[tuple[str, object], ...],
-) -> Any:
-    def part(arguments: tuple[object, ...], runs: Array) -> Any:
+) -> Result:
+    def part(arguments: tuple[object, ...], runs: Array) -> Result:
         return function(*arguments, runs, **dict(static))
 
     split, whole = PartitionSpec("runs"), PartitionSpec()

@@ -7,18 +7,30 @@ underflow, so dpjax computes under NumPy's defaults.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Literal, TypedDict
 
 import numpy as np
 
-_DEFAULT: dict[str, Any] = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
-_CALLERS: ContextVar[dict[str, Any]] = ContextVar("callers", default=_DEFAULT)
+Kind = Literal["ignore", "warn", "raise", "call", "print", "log"]
+
+
+class Settings(TypedDict):
+    """What NumPy does at each kind of floating-point error."""
+
+    divide: Kind
+    over: Kind
+    under: Kind
+    invalid: Kind
+
+
+_DEFAULT: Settings = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+_CALLERS: ContextVar[Settings] = ContextVar("callers", default=_DEFAULT)
 
 
 @contextmanager
 def own_floats() -> Iterator[None]:
     """Use NumPy's default error settings within the block or the decorated function."""
-    token = _CALLERS.set(dict(np.geterr()))
+    token = _CALLERS.set(np.geterr())
     try:
         with np.errstate(**_DEFAULT):
             yield

@@ -4,10 +4,16 @@ The command line parses these calls from the source files, so that its help does
 their arguments must be literals.
 """
 
-from dataclasses import field
-from typing import TypeVar
+from dataclasses import Field, field
+from typing import ClassVar, Protocol, TypeVar
 
 T = TypeVar("T")
+
+
+class Dataclass(Protocol):
+    """A dataclass, whose fields are options."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]
 
 
 def option(

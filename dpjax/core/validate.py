@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Collection, Mapping
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 
@@ -71,19 +70,19 @@ def within_limit(name: str, number: int, what: str) -> None:
         )
 
 
-def is_traced(value: Any) -> bool:
+def is_traced(value: object) -> bool:
     """Return whether `value` is abstract: a tracer, or JAX's placeholder for one."""
     if type(value) is object or value is None:
         return True
     # Nothing is traced unless jax has been imported; do not import it for this check.
-    jax: Any = sys.modules.get("jax")
+    jax = sys.modules.get("jax")
     if jax is None:
         return False
     foreign = type(value).__module__.startswith("jax.") and not isinstance(value, jax.Array)
     return foreign or isinstance(value, jax.core.Tracer)
 
 
-def _scalar(name: str, value: Any, accepted: str) -> float:
+def _scalar(name: str, value: object, accepted: str) -> float:
     if isinstance(value, bool) or not (
         isinstance(value, Real) or (hasattr(value, "shape") and hasattr(value, "dtype"))
     ):
@@ -97,7 +96,7 @@ def _scalar(name: str, value: Any, accepted: str) -> float:
     return float(array.min())
 
 
-def positive(**arguments: Any) -> None:
+def positive(**arguments: object) -> None:
     """Validate that each argument is a finite number above 0.
 
     Raises:
@@ -109,21 +108,21 @@ def positive(**arguments: Any) -> None:
             raise BadValue(f"{name} must be a number > 0, but was {value!r}.")
 
 
-def non_negative(**arguments: Any) -> None:
+def non_negative(**arguments: object) -> None:
     """Validate that each argument is a finite number >= 0; raises as `positive` does."""
     for name, value in arguments.items():
         if not is_traced(value) and _scalar(name, value, "a number >= 0") < 0:
             raise BadValue(f"{name} must be a number >= 0, but was {value!r}.")
 
 
-def finite(**arguments: Any) -> None:
+def finite(**arguments: object) -> None:
     """Validate that each argument is a finite number; raises as `positive` does."""
     for name, value in arguments.items():
         if not is_traced(value):
             _scalar(name, value, "a number")
 
 
-def open_unit(**arguments: Any) -> None:
+def open_unit(**arguments: object) -> None:
     """Validate that each argument lies strictly in (0, 1); raises as `positive` does."""
     for name, value in arguments.items():
         if is_traced(value):
@@ -133,7 +132,7 @@ def open_unit(**arguments: Any) -> None:
             raise BadValue(f"{name} must lie strictly between 0 and 1, but was {value!r}.")
 
 
-def positive_int(at_least: int = 1, **arguments: Any) -> None:
+def positive_int(at_least: int = 1, **arguments: object) -> None:
     """Validate that each argument is an integer >= `at_least`.
 
     Raises:
@@ -152,7 +151,7 @@ def positive_int(at_least: int = 1, **arguments: Any) -> None:
             raise BadValue(f"{name} must be an integer below 2^63, but was larger.")
 
 
-def draws(**arguments: Any) -> None:
+def draws(**arguments: object) -> None:
     """Validate numbers of draws, integers in [2, 2^31); raises as `positive_int` does."""
     positive_int(at_least=2, **arguments)
     for name, value in arguments.items():
@@ -160,7 +159,7 @@ def draws(**arguments: Any) -> None:
             raise BadValue(f"{name} must be below 2^31, but was {value}.")
 
 
-def counts(*, at_most: int | None = None, **arguments: Any) -> None:
+def counts(*, at_most: int | None = None, **arguments: object) -> None:
     """Validate arrays of whole numbers from 0 to `at_most`, of any shape.
 
     Raises:
@@ -175,7 +174,7 @@ def counts(*, at_most: int | None = None, **arguments: Any) -> None:
             raise BadValue(f"{name} must be {accepted}, but held {array[broken].flat[0]}.")
 
 
-def shares(*, above_0: bool = False, **arguments: Any) -> None:
+def shares(*, above_0: bool = False, **arguments: object) -> None:
     """Validate arrays of numbers from 0 to 1, of any shape; raises as `counts` does.
 
     Args:
@@ -187,7 +186,7 @@ def shares(*, above_0: bool = False, **arguments: Any) -> None:
         _within(name, value, low, 1, "in (0, 1]" if above_0 else "in [0, 1]")
 
 
-def _within(name: str, value: Any, low: float, high: float, accepted: str) -> np.ndarray:
+def _within(name: str, value: object, low: float, high: float, accepted: str) -> np.ndarray:
     """Validate an array with entries in [low, high], in two passes and without temporary arrays."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
@@ -201,7 +200,7 @@ def _within(name: str, value: Any, low: float, high: float, accepted: str) -> np
     return array
 
 
-def one_of(accepted: Collection[str], **arguments: Any) -> None:
+def one_of(accepted: Collection[str], **arguments: object) -> None:
     """Validate that each argument is one of the accepted names; the message offers the nearest.
 
     Raises:
@@ -213,7 +212,7 @@ def one_of(accepted: Collection[str], **arguments: Any) -> None:
             raise BadValue(f"{name} {value!r} is not known; {nearest(str(value), known)}")
 
 
-def increasing(low: Any, high: Any, *, name: str) -> None:
+def increasing(low: object, high: object, *, name: str) -> None:
     """Validate that the interval or box [low, high] is finite and not empty.
 
     Raises:
@@ -232,7 +231,7 @@ def increasing(low: Any, high: Any, *, name: str) -> None:
 
 
 def check_names(
-    what: str, content: Mapping[str, Any], names: tuple[str, ...], *taken_before: str
+    what: str, content: Mapping[str, object], names: tuple[str, ...], *taken_before: str
 ) -> None:
     """Validate that a table has known names only.
 

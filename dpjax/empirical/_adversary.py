@@ -1,7 +1,6 @@
 """Background knowledge of an adversary, as buckets of databases."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class Adversary:
         Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.
     """
 
-    knows: Any
+    knows: object
     num_buckets: int = 2
 
     def __post_init__(self):
@@ -66,7 +65,7 @@ class Adversary:
         return parts
 
 
-def _answers(query: Any, panel: Panel, key: int) -> np.ndarray:
+def _answers(query: object, panel: Panel, key: int) -> np.ndarray:
     # Only the answers with everybody are needed, so treat everybody as one individual, except for
     # a JAX query, which receives values by individual.
     if not isinstance(query, JaxQuery):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -98,8 +98,8 @@ class NoiseCalibration(Calibrated, Shown):
 
 
 def calibrate_noise(
-    databases: Any,
-    query: Any = "mean",
+    databases: object,
+    query: object = "mean",
     *,
     epsilon: float,
     noise: str = "laplace",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -108,7 +108,7 @@ class Density:
             return FittedDensity(self)
         if by_rule:
             _refuse_without_scale(samples, groups, bandwidth, names)
-        rules: list[Any] = [bandwidth]
+        rules: list[object] = [bandwidth]
         if self.kernel == bandwidth == "likelihood" and num_queries == 1:
             rules.append(VariableBandwidth())
         kernels = KERNELS if self.kernel == "likelihood" else (self.kernel,)
@@ -141,7 +141,7 @@ class FittedDensity(NamedTuple):
 
 
 def _refuse_without_scale(
-    samples: np.ndarray, groups: np.ndarray, bandwidth: Any, names: Sequence[str]
+    samples: np.ndarray, groups: np.ndarray, bandwidth: object, names: Sequence[str]
 ) -> None:
     spread = samples.std(axis=0)
     if not spread.all():

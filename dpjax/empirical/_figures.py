@@ -4,7 +4,7 @@ matplotlib is imported only when a figure is made; its global state is never use
 """
 
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +13,14 @@ from dpjax.empirical._mixture import Mixture
 from dpjax.empirical._parts import Calibrated, Estimated
 from dpjax.plotting import DATABASE, NEIGHBOR, WIDTH, legend_above, literal, new_figure
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 _WITH, _WITHOUT = DATABASE, NEIGHBOR
 
 
-def plot_empirical_curves(result: Estimated) -> Any:
+def plot_empirical_curves(result: Estimated) -> "Figure":
     """Plot delta and the total risk against epsilon.
 
     Args:
@@ -49,7 +53,7 @@ def plot_empirical_curves(result: Estimated) -> Any:
     return figure
 
 
-def plot_empirical_densities(result: Estimated) -> Any:
+def plot_empirical_densities(result: Estimated) -> "Figure":
     """Plot the density of query results with everybody and without the worst individual.
 
     Args:
@@ -105,7 +109,9 @@ def plot_empirical_densities(result: Estimated) -> Any:
     return figure
 
 
-def plot_empirical_noise(calibration: Calibrated, num_draws: int = 1_000_000, key: int = 0) -> Any:
+def plot_empirical_noise(
+    calibration: Calibrated, num_draws: int = 1_000_000, key: int = 0
+) -> "Figure":
     """Plot a histogram of draws of the noise, with its density.
 
     Args:
@@ -144,7 +150,7 @@ def plot_empirical_noise(calibration: Calibrated, num_draws: int = 1_000_000, ke
     return figure
 
 
-def plot_empirical(result: Estimated) -> Any:
+def plot_empirical(result: Estimated) -> "Figure":
     """Plot the curves, or the densities for a single epsilon if there is only one density.
 
     Args:
@@ -166,5 +172,5 @@ def _widths(result: Estimated, sample: np.ndarray) -> np.ndarray:
     return result.density.widths(sample)
 
 
-def _tidy(axes: Any) -> None:
+def _tidy(axes: "Axes") -> None:
     axes.spines[["top", "right"]].set_visible(False)

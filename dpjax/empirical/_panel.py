@@ -6,7 +6,6 @@ or none. Estimators need totals per (database, individual), a dense array.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -82,9 +81,9 @@ class Panel:
 
 
 def panel_from_array(
-    array: Any,
+    array: object,
     *,
-    mask: Any = None,
+    mask: object = None,
     databases: Sequence[Hashable] | None = None,
     individuals: Sequence[Hashable] | None = None,
     columns: Sequence[str] | None = None,
@@ -186,7 +185,7 @@ def checked(panel: Panel) -> Panel:
     return replace(panel, notes=(*panel.notes, note))
 
 
-def _labels(name: str, labels: Sequence[Any] | None, size: int) -> tuple[Hashable, ...]:
+def _labels(name: str, labels: Sequence[object] | None, size: int) -> tuple[Hashable, ...]:
     if labels is None:
         return tuple(range(size))
     if len(labels) != size or len(set(labels)) != size:

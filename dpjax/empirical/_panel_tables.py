@@ -6,6 +6,7 @@ pandas is imported only when a table is read.
 import os
 from collections.abc import Hashable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from dpjax.partitions.outputs import preview_database
 _DROP = term("missing='drop'", "--missing 'drop'")
 
 
-def as_panel(data: Any) -> Panel:
+def as_panel(data: object) -> Panel:
     """Convert a table or an array to a panel, unless it is one already.
 
     Raises:
@@ -150,14 +151,14 @@ def panel_from_table(
     )
 
 
-def _pandas() -> Any:
+def _pandas() -> ModuleType:
     needs("tables", "io", "pandas")
     import pandas as pd
 
     return pd
 
 
-def _read(path: Path, keys: tuple[str, str]) -> Any:
+def _read(path: Path, keys: tuple[str, str]) -> object:
     needs("tables", "io", "pandas")
     readers = {".csv": _read_csv, ".parquet": _read_parquet, ".pq": _read_parquet}
     kind = ".csv" if path.name.lower().endswith(".csv.gz") else path.suffix.lower()
@@ -178,7 +179,7 @@ def _read(path: Path, keys: tuple[str, str]) -> Any:
         raise ValueError(f"databases could not be read from {path.name!r}: {text}") from error
 
 
-def _read_csv(path: Path, keys: tuple[str, str]) -> Any:
+def _read_csv(path: Path, keys: tuple[str, str]) -> object:
     """Read the table; keys are text unless they are different numbers: 01 and 1 are two keys."""
     pd = _pandas()
     with opened(path) as file:
@@ -191,7 +192,7 @@ def _read_csv(path: Path, keys: tuple[str, str]) -> Any:
     return frame
 
 
-def _read_parquet(path: Path, keys: tuple[str, str]) -> Any:
+def _read_parquet(path: Path, keys: tuple[str, str]) -> object:
     """Read the table; repeated text is stored once."""
     import pyarrow.parquet as pq
 

@@ -175,7 +175,7 @@ def worst_row(epsilons: np.ndarray, deltas: np.ndarray) -> int:
     return int(np.argmax(deltas[:, int(np.argmin(epsilons))]))
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Convert a value for strict JSON; numbers that are not finite become 'inf' and 'nan'."""
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())

@@ -31,8 +31,8 @@ _LEAST_FOR_ERROR = 4
 
 
 def empirical_privacy(
-    databases: Any,
-    query: Any = "mean",
+    databases: object,
+    query: object = "mean",
     *,
     epsilon: float | Sequence[float] | np.ndarray,
     density: Density = Density(),  # noqa: B008 (frozen)
@@ -162,7 +162,7 @@ def total_risk(deltas: np.ndarray) -> np.ndarray:
         return np.abs(np.expm1(np.log1p(-deltas).sum(axis=0)))
 
 
-def _epsilons(epsilon: Any) -> np.ndarray:
+def _epsilons(epsilon: object) -> np.ndarray:
     values = np.asarray(epsilon)
     validate.non_negative(epsilon=values if values.ndim else epsilon)
     values = np.atleast_1d(values).astype(float)

@@ -56,7 +56,7 @@ class ExactQuery:
         """Description of the query."""
         return self._word if self.column is None else f"{self._word} of {self.column}"
 
-    def answers(self, panel: Panel, key: int = 0, progress: Any = None) -> np.ndarray:
+    def answers(self, panel: Panel, key: int = 0, progress: object = None) -> np.ndarray:
         """Return [databases, 1, 1 + individuals, 1]: with everybody, then without each one."""
         return self._exact(panel)[:, None, :, None]
 

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class EmpiricalPrivacy(Estimated, Shown):
         Raises:
             ValueError: When the text is not such JSON.
         """
-        data: Any = json.loads(text)
+        data: object = json.loads(text)
         names = {f.name for f in fields(cls)}
         if not isinstance(data, dict) or set(data) != names:
             raise ValueError("text must be JSON that EmpiricalPrivacy.to_json wrote.")

@@ -97,7 +97,7 @@ class JaxQuery(UserQuery):
         batch_size: Individuals per launch; bounds the memory.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     name: str = "jax query"
     num_draws: int | None = None
     batch_size: int = 256
@@ -146,7 +146,7 @@ class HostQuery(UserQuery):
         num_draws: Draws per database of a random function; None for one without a generator.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     name: str = "host query"
     num_draws: int | None = None
 
@@ -171,7 +171,7 @@ class HostQuery(UserQuery):
 
 
 def sample_query(
-    query: Any, panel: Panel, *, key: int = 0, progress: Progress | None = None
+    query: object, panel: Panel, *, key: int = 0, progress: Progress | None = None
 ) -> QuerySamples:
     """Evaluate a query on every database, with everybody and without each individual.
 

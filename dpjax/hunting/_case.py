@@ -1,11 +1,14 @@
 """A case: a function of a library, its claim, and which of its databases are neighbours."""
 
 import runpy
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dpjax.core import validate
+from dpjax.core.types import Database, JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import AddRemove, ChangeOne, Domain, Neighbors, Within, neighbors
 from dpjax.databases.spaces import Relation
@@ -40,7 +43,7 @@ class Case:
     package: str
     claim: float
     delta: float
-    pairs: Neighbors | list[tuple[Any, Any]]
+    pairs: Neighbors | list[tuple[Database, Database]]
     releases: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     dependencies: bool = True
@@ -57,7 +60,7 @@ def read_case(path: str | Path) -> Case:
     `like` with a `relation` ("add-remove", "change-one", or such with a distance, ("add-remove",
     2), or ("within", 1.0)) and a `domain`, the arguments of `dpjax.Domain`. Its function
     `draw(database)` returns one output; it imports the library inside. Databases are what JSON can
-    hold.
+    hold. It may import modules that lie beside it, with what several cases share.
 
     Raises:
         ValueError: The file cannot be run, or a value is missing, unknown or out of range.
@@ -67,7 +70,8 @@ def read_case(path: str | Path) -> Case:
     if not path.is_file():
         raise BadValue(f"cases must be Python files, but there is no file {str(path)!r}.")
     try:
-        content = runpy.run_path(str(path), run_name="dpjax_case")
+        with _beside(path):
+            content = runpy.run_path(str(path), run_name="dpjax_case")
     except Exception as error:  # of code of others
         raise BadValue(f"cases: {path} cannot be run: {error!r}.") from error
     own = {name: value for name, value in content.items() if not name.startswith("_")}
@@ -89,7 +93,18 @@ def read_case(path: str | Path) -> Case:
     return Case(path.resolve(), title, pairs=_pairs_of(path, made), **known)
 
 
-def _pairs_of(path: Path, made: dict[str, Any]) -> Neighbors | list[tuple[Any, Any]]:
+@contextmanager
+def _beside(path: Path) -> Iterator[None]:
+    """Let a file import modules of its folder, after all others."""
+    folder = str(path.resolve().parent)
+    sys.path.append(folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+
+
+def _pairs_of(path: Path, made: JsonObject) -> Neighbors | list[tuple[Database, Database]]:
     if made["pairs"] is not None:
         return [tuple(pair) for pair in made["pairs"]]
     if made["like"] is None:
@@ -99,7 +114,7 @@ def _pairs_of(path: Path, made: dict[str, Any]) -> Neighbors | list[tuple[Any, A
     return neighbors(made["like"], relation, domain)
 
 
-def _relation_of(written: Any) -> Relation | str:
+def _relation_of(written: str | tuple[str, float]) -> Relation | str:
     if isinstance(written, str):
         return written
     name, distance = written

@@ -51,10 +51,10 @@ class Server:
         self.__name__ = "draw"
         self.failure = ""
 
-    def __call__(self, database: Any) -> Any:
+    def __call__(self, database: object) -> object:
         return _output(self.answer(_plain(database)))
 
-    def answer(self, database: Any) -> str:
+    def answer(self, database: object) -> str:
         """The line that answers a database; "" once the process has ended, which `failure` says."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
@@ -159,7 +159,7 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
                 raise ValueError("it ends too early" if len(line) < _LONGEST else "a line is long")
             return line
 
-        def draw(database: Any) -> Any:
+        def draw(database: object) -> object:
             try:
                 return _output(next_line())
             except Exception as error:
@@ -182,7 +182,7 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
             raise
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     """What JSON holds, of arrays and tuples too."""
     if hasattr(value, "tolist"):
         value = value.tolist()
@@ -191,7 +191,7 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _output(line: str) -> Any:
+def _output(line: str) -> object:
     found = json.loads(line)
     if isinstance(found, dict) and [*found] == ["error"]:
         return Raised(f"error: {found['error']}")

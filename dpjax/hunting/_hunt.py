@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from dpjax.audit import audit
 from dpjax.core.errors import text_of
@@ -150,7 +149,7 @@ def _drawn(
             return _audit(case, drawing, pairs, head, confidence, key)
 
 
-def _pace(server: Server, database: Any, seconds: float) -> float:
+def _pace(server: Server, database: object, seconds: float) -> float:
     """Seconds of an output at a database."""
     began, count = time.perf_counter(), 0
     while count == 0 or (time.perf_counter() - began < seconds and count < _MOST_PROBED):
@@ -177,7 +176,7 @@ class _Released(HostMechanism):
     served: Draws | None = None
     restarts: int = 0
 
-    def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
+    def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
         """See `OnHost`: two new processes of the release."""
         if self.served is None or not self.restarts:
             return None

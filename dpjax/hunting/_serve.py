@@ -39,6 +39,8 @@ def main():
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
+    # Cases may share a module that lies beside them.
+    sys.path.append(os.path.dirname(sys.argv[1]))
     draw = runpy.run_path(sys.argv[1], run_name="dpjax_case")["draw"]
     for line in sys.stdin:
         answers.write(json.dumps(one(draw, line)) + "\n")

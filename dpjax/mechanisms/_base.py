@@ -11,7 +11,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from dpjax.core import validate
-from dpjax.core.types import OutputSpace
+from dpjax.core.types import FiniteSpace, OutputSpace
 from dpjax.databases import Pairs, all_pairs, query_patterns, shifts
 
 _Class = TypeVar("_Class", bound=type)
@@ -102,6 +102,11 @@ class OfCategory(BuiltIn):
     """A mechanism whose database is a true category, an integer in 0..num_categories - 1."""
 
     num_categories: int
+
+    @property
+    def output_space(self) -> OutputSpace:
+        """The categories, unless a class says otherwise."""
+        return FiniteSpace(self.num_categories)
 
     def standard_pairs(self) -> Pairs:
         """Return every pair of categories."""

@@ -38,11 +38,6 @@ class RandomizedResponse(OfCategory):
     epsilon: float = 1.0
     num_categories: int = static(2, at_least=2)
 
-    @property
-    def output_space(self) -> FiniteSpace:
-        """The k categories."""
-        return FiniteSpace(self.num_categories)
-
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Draw int32 of shape [num_samples] for a scalar category."""
         u = random.uniform(key, num_samples, dtype=draw_dtype(self.epsilon))

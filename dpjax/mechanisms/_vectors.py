@@ -25,10 +25,11 @@ class _Reals(BuiltIn):
 
     epsilon: float
     _ends: ClassVar[tuple[float, float]]
+    _length: ClassVar[str]
 
     @property
     def _dimension(self) -> int:
-        raise NotImplementedError
+        return getattr(self, self._length)
 
     @property
     def output_space(self) -> VectorSpace:
@@ -47,8 +48,17 @@ class _Reals(BuiltIn):
         return [random.laplace(key, num_samples, row, dtype) for row in range(self._dimension)]
 
 
+class _Composed(_Reals):
+    """A mechanism each of whose entries may change, with level epsilon."""
+
+    @property
+    def level(self) -> float:
+        """The number of entries times epsilon."""
+        return self._dimension * float(self.epsilon)
+
+
 @pytree
-class ParallelLaplace(_Reals, OfNumber):
+class ParallelLaplace(_Composed, OfNumber):
     """k independent releases s + Lap(1 / epsilon) of one number: true level k epsilon.
 
     Attributes:
@@ -64,15 +74,7 @@ class ParallelLaplace(_Reals, OfNumber):
     _ends = (-1.0, 2.0)
     epsilon: float = 1.0
     num_releases: int = static(3, at_least=2)
-
-    @property
-    def _dimension(self) -> int:
-        return self.num_releases
-
-    @property
-    def level(self) -> float:
-        """num_releases epsilon."""
-        return self.num_releases * float(self.epsilon)
+    _length = "num_releases"
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Draw reals of shape [num_samples, num_releases] for a scalar database."""
@@ -80,7 +82,7 @@ class ParallelLaplace(_Reals, OfNumber):
 
 
 @pytree
-class PrefixSum(_Reals, OfQueries):
+class PrefixSum(_Composed, OfQueries):
     """The sums of the first 1, 2, .., d noisy answers a_i + Lap(1 / epsilon).
 
     Attributes:
@@ -95,15 +97,7 @@ class PrefixSum(_Reals, OfQueries):
     source = "Wang et al. 2019"
     epsilon: float = 1.0
     num_queries: int = static(3, at_least=2)
-
-    @property
-    def _dimension(self) -> int:
-        return self.num_queries
-
-    @property
-    def level(self) -> float:
-        """num_queries epsilon, since every answer may change by 1."""
-        return self.num_queries * float(self.epsilon)
+    _length = "num_queries"
 
     @property
     def standard_region(self) -> Box:
@@ -138,10 +132,7 @@ class SummedHistogramEncoding(_Reals, OfCategory):
     _ends = (-2.0, 3.0)
     epsilon: float = 1.0
     num_categories: int = static(3, at_least=2)
-
-    @property
-    def _dimension(self) -> int:
-        return self.num_categories
+    _length = "num_categories"
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Draw reals of shape [num_samples, num_categories] for a scalar category."""

@@ -20,7 +20,7 @@ _MOST_NUMBERS = 20
 """Maximum number of array entries written out."""
 
 
-def name_of(mechanism: Any) -> str:
+def name_of(mechanism: object) -> str:
     """Return the name of a built-in mechanism or of the function."""
     name = getattr(mechanism, "name", None)
     if name:
@@ -28,7 +28,7 @@ def name_of(mechanism: Any) -> str:
     return name_of_function(getattr(mechanism, "function", mechanism))
 
 
-def parameters_of(mechanism: Any) -> JsonObject:
+def parameters_of(mechanism: object) -> JsonObject:
     """Return the parameters of a dataclass mechanism as plain numbers and lists.
 
     Empty for a function. Values other than numbers and arrays are given by name.
@@ -38,7 +38,7 @@ def parameters_of(mechanism: Any) -> JsonObject:
     return {f.name: _plain(getattr(mechanism, f.name)) for f in dataclasses.fields(mechanism)}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, int):
         return value
     try:
@@ -150,7 +150,7 @@ def _allowed(module: str, allow_import: Collection[str]) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in allow_import)
 
 
-def mechanism_to_plain(mechanism: Any) -> JsonObject | None:
+def mechanism_to_plain(mechanism: object) -> JsonObject | None:
     """Return name and parameters for a recipe; None if the mechanism has no name."""
     if not isinstance(mechanism, Mechanism):
         path = path_of(mechanism)
@@ -163,7 +163,7 @@ def mechanism_to_plain(mechanism: Any) -> JsonObject | None:
     return {"name": name, "parameters": parameters} if plain and "<" not in name else None
 
 
-def path_of(function: Any) -> str | None:
+def path_of(function: object) -> str | None:
     """Return MODULE:NAME; None for a function inside another, or without a module of its own."""
     module, name = (getattr(function, part, "") for part in ("__module__", "__qualname__"))
     if not module or module == "__main__" or not name.isidentifier():

@@ -41,7 +41,7 @@ _RUNS = 1024
 """Number of trainings computed at once; more would leave the caches of a processor."""
 
 
-def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> Any:
+def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
     """Return the privacy loss distribution of DP-SGD by an accountant, to be used as a claim.
 
     It holds for adding or removing one record and is pessimistic: never below the true level.
@@ -121,7 +121,7 @@ class Step(NamedTuple):
     moved: Array
 
 
-def _static(default: Any) -> Any:
+def _static(default: object) -> Any:
     return field(default=default, metadata={"static": True})
 
 

@@ -1,10 +1,11 @@
 """Methods, which turn the outputs of a source into evidence and findings."""
 
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.core.options import Dataclass
 from dpjax.methods._events import Events as Events
 from dpjax.methods._families import settled as settled
 from dpjax.methods._guesses import Guesses as Guesses
@@ -22,7 +23,7 @@ from dpjax.sources import Source
 
 
 @runtime_checkable
-class Method(Protocol):
+class Method(Dataclass, Protocol):
     """A frozen dataclass of options that turns a source into findings.
 
     Attributes:
@@ -37,7 +38,7 @@ class Method(Protocol):
         """Return why a source cannot be audited and what would work, or None if it can."""
         ...
 
-    def run(self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32]) -> Findings:
+    def run(self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32]) -> Findings:
         """Audit a source at pairs of databases, in a batch of runs.
 
         Args:

@@ -146,7 +146,7 @@ class Events:
         return None
 
     def run(
-        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+        self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
         """A batch of runs.
 

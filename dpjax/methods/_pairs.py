@@ -58,14 +58,14 @@ class FoundPairs:
 
 
 def search_pairs(
-    subject: Any,
-    pairs: Any = None,
+    subject: object,
+    pairs: object = None,
     *,
     budget: int | None = None,
     keep: int = 3,
     factor: int = 4,
     region: Any = None,
-    key: Any = 0,
+    key: int | Array = 0,
     execution: Execution | None = None,
 ) -> FoundPairs:
     """Find the pairs with the largest estimated loss, by successive halving.
@@ -159,7 +159,7 @@ def search_pairs(
     )
 
 
-def pairs_to_audit(source: Source, pairs: Any, terms: Terms) -> tuple[Any, list[str]]:
+def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object, list[str]]:
     """Return pairs unchanged, or the best pairs of a space with a note on the search.
 
     Args:
@@ -187,7 +187,7 @@ def pairs_to_audit(source: Source, pairs: Any, terms: Terms) -> tuple[Any, list[
 
 
 def _counted(
-    source: Source, pairs: Any, ladder: Ladder, terms: Terms, region: Any, root: Array
+    source: Source, pairs: object, ladder: Ladder, terms: Terms, region: object, root: Array
 ) -> FoundPairs:
     best, estimates, rungs = search_counted(source, pairs, ladder, terms, region, root)
     sides = [pair.database for pair in best], [pair.neighbor for pair in best]

@@ -116,10 +116,10 @@ Asked = Callable[[Proposed], tuple[Notion, float]]
 
 def search_counted(
     source: Source,
-    pairs: Any,
+    pairs: object,
     ladder: Ladder,
     terms: Terms,
-    region: Any,
+    region: object,
     root: Array,
     asked: Asked | None = None,
 ) -> tuple[list[Proposed], list[float], list[tuple[int, int]]]:
@@ -171,7 +171,7 @@ def search_counted(
     return [alive[place] for place in best], [float(ranked.scores[p]) for p in best], done
 
 
-def _proposed(pairs: Any) -> list[Proposed]:
+def _proposed(pairs: object) -> list[Proposed]:
     if isinstance(pairs, Space):
         return pairs.proposed()
     stacked = AnyPairs.of(pairs)

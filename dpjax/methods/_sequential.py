@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,7 @@ class Sequential:
         return None
 
     def run(
-        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+        self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
         """A batch of runs, one after the other; arguments as `Events.run`.
 
@@ -84,7 +84,7 @@ class Sequential:
             raise BadValue("time_limit must be left out for sequential audits: give them seconds.")
         return Findings.of(*[self._run(source, pairs, terms, run) for run in runs])
 
-    def _run(self, source: Source, pairs: Any, terms: Terms, run: np.int32) -> Finding:
+    def _run(self, source: Source, pairs: object, terms: Terms, run: np.int32) -> Finding:
         earlier = terms.earlier
         assert isinstance(earlier, BetWealth | None)
         total = self._total_of(source)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,12 +91,12 @@ class EventCounts(_OfSets):
         return {**super().to_plain(), "event": int(self.event.larger)}
 
     @classmethod
-    def from_plain(cls, **content: Any) -> Self:
+    def from_plain(cls, content: JsonObject) -> Self:
         """See `Evidence`."""
         side = content.pop("event")
         validate.counts(at_most=1, event=side)
         event = Event(np.zeros(0, bool), np.array(side), np.array(0.0))
-        return cls(event, *_counted(**content))
+        return cls(event, *_counted(content))
 
 
 @register
@@ -149,10 +149,10 @@ class ChainCounts(_OfSets):
         return self.band(confidence)
 
     @classmethod
-    def from_plain(cls, **content: Any) -> Self:
+    def from_plain(cls, content: JsonObject) -> Self:
         """See `Evidence`."""
         end, start = content.pop("usable")
-        counts, trials = _counted(**content)
+        counts, trials = _counted(content)
         validate.counts(at_most=counts.shape[1], usable=[end, start])
         return cls(counts, trials, (end, start))
 
@@ -192,12 +192,12 @@ class EventAndChain(_OfSets):
         return replace(self, event=self.event.showing(event, inside))
 
     @classmethod
-    def from_plain(cls, **content: Any) -> Self:
+    def from_plain(cls, content: JsonObject) -> Self:
         """See `Evidence`."""
         event, chain = content["event"], content["chain"]
         kinds = event.pop("kind"), chain.pop("kind")
         validate.one_of((f"{EventCounts.kind}, {ChainCounts.kind}",), kinds=", ".join(kinds))
-        return cls(EventCounts.from_plain(**event), ChainCounts.from_plain(**chain))
+        return cls(EventCounts.from_plain(event), ChainCounts.from_plain(chain))
 
 
 @lru_cache(maxsize=8)
@@ -213,8 +213,11 @@ def _band(
     return band(whole, trials, 1 - confidence, usable=usable)
 
 
-def _counted(counts: list[Any], trials: list[int]) -> tuple[NDArray[np.int64], tuple[int, int]]:
-    """Counts [2, ...] and trials of both sides, from plain numbers."""
+def _counted(content: JsonObject) -> tuple[NDArray[np.int64], tuple[int, int]]:
+    """Counts [2, ...] and trials of both sides, from plain numbers, and nothing else."""
+    counts, trials = content.pop("counts"), content.pop("trials")
+    if content:
+        raise TypeError(f"counts do not hold {', '.join(content)}")
     first, second = trials
     for inside, most in zip(counts, trials, strict=True):
         validate.positive_int(trials=most)

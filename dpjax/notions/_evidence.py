@@ -5,7 +5,7 @@ itself as plain numbers, so that results, pages and files ask no evidence for it
 """
 
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import scipy
@@ -76,7 +76,7 @@ class Evidence:
         return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
 
     @classmethod
-    def from_plain(cls, **content: Any) -> Self:
+    def from_plain(cls, content: JsonObject) -> Self:
         """The evidence of plain fields, which this checks.
 
         Raises:
@@ -195,13 +195,13 @@ def evidence_from_plain(content: JsonObject) -> Evidence:
     """
     fields = {**content}
     validate.one_of(EVIDENCE, kind=(kind := fields.pop("kind")))
-    return EVIDENCE[kind].from_plain(**fields)
+    return EVIDENCE[kind].from_plain(fields)
 
 
-def _plain(value: Any) -> object:
+def _plain(value: object) -> object:
     """A field as JSON holds it."""
     if isinstance(value, Evidence):
         return value.to_plain()
-    if hasattr(value, "_asdict"):
-        return {name: _plain(part) for name, part in value._asdict().items()}
+    if fields := getattr(value, "_fields", None):
+        return {name: _plain(getattr(value, name)) for name in fields}
     return value.tolist() if isinstance(value, np.ndarray) else value

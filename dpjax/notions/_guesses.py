@@ -3,10 +3,11 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
 from dpjax.inference import (
     Guessed,
@@ -112,7 +113,7 @@ class GuessCounts(Evidence):
         return [Part("Guesses", [(name, f"{value:,}") for name, value in counts.items()], worth)]
 
     @classmethod
-    def from_plain(cls, **content: Any) -> Self:
+    def from_plain(cls, content: JsonObject) -> Self:
         """See `Evidence`."""
         found = cls(**content)
         if not all(type(value) is int and value >= 0 for value in vars(found).values()):

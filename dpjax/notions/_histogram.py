@@ -1,7 +1,7 @@
 """Evidence of histograms: an interval, and the assumption that it rests on."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from dpjax.core import validate
 from dpjax.core.types import JsonObject
@@ -121,7 +121,7 @@ class HistogramLevel(Evidence):
         ]
 
     @classmethod
-    def from_plain(cls, **content: Any) -> Self:
+    def from_plain(cls, content: JsonObject) -> Self:
         """See `Evidence`."""
         found = cls(**content)
         numbers = "precision", "num_samples", "num_inputs", "num_intervals"

@@ -5,12 +5,13 @@ References:
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core.numerics import finite_or_none
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import EVENTS, BadValue
 from dpjax.inference import KernelSums, LocalBounds, local_bounds
 from dpjax.notions._epsilon import Epsilon
@@ -67,7 +68,7 @@ class LocalSums(Evidence):
         return [bound, estimate]
 
     @classmethod
-    def from_plain(cls, **content: Any) -> Self:
+    def from_plain(cls, content: JsonObject) -> Self:
         """See `Evidence`."""
         kernel, kinds = content["kernel"], {"events": np.int64}
         arrays = {

@@ -6,6 +6,7 @@ a chain of sets, which serves all notions at once.
 
 import math
 from collections.abc import Sequence
+from dataclasses import Field
 from typing import ClassVar
 
 import numpy as np
@@ -51,6 +52,7 @@ class Notion:
         delta: Part of the probability that a claim leaves out.
     """
 
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]
     name: ClassVar[str]
     takes_delta: ClassVar[bool] = False
     delta: float = 0.0
@@ -121,18 +123,7 @@ class Notion:
         """
         partition, halves, allowed = search
         hypothesis, lines = self._of_an_event(), partition.positions()
-        event = choose_event(
-            halves[..., 0, :, :],
-            _fresh(budget),
-            budget.confidence,
-            allowed=allowed,
-            hypothesis=hypothesis,
-            judge=halves[..., 1, :, :],
-            coarser=partition.coarser(),
-            positions=lines,
-            ordered=partition.ordered,
-            num_rivals=budget.num_rivals,
-        )
+        event = _chosen(search, budget, hypothesis, lines, partition.coarser())
         # Sums of several numbers, and codes, have no events that are easy to say.
         lines = lines[: len(partition.shape)] if partition.ordered else []
         batch, asked = event.larger.shape, (_fresh(budget), budget.confidence, hypothesis)
@@ -161,17 +152,8 @@ class Notion:
         merged, may, positions = merged_counts(*search)
         hypothesis, found = self.hypothesis(), []
         if hypothesis is not None:
-            return choose_event(
-                merged[..., 0, :, :],
-                _fresh(budget),
-                budget.confidence,
-                allowed=may,
-                hypothesis=hypothesis,
-                judge=merged[..., 1, :, :],
-                positions=positions,
-                ordered=search.partition.ordered,
-                num_rivals=budget.num_rivals,
-            ).predicted
+            few = search._replace(halves=merged, allowed=may)
+            return _chosen(few, budget, hypothesis, positions).predicted
         for counts in merged.reshape(-1, *merged.shape[-3:]):
             bands = expected_bands(counts, budget.num_confirm, 1 - budget.confidence, may)
             found.append(self._mean_of(bands))
@@ -267,6 +249,29 @@ class Notion:
 def _fresh(budget: Budget) -> int | Shared:
     """The fresh outputs of one event, as the choice of events takes them."""
     return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
+
+
+def _chosen(
+    search: Search,
+    budget: Budget,
+    hypothesis: Hypothesis,
+    positions: list[NDArray[np.float64]],
+    coarser: Sequence[NDArray[np.int64]] = (),
+) -> Event:
+    """The event that one half of the counts chooses and the other half judges."""
+    partition, halves, allowed = search
+    return choose_event(
+        halves[..., 0, :, :],
+        _fresh(budget),
+        budget.confidence,
+        allowed=allowed,
+        hypothesis=hypothesis,
+        judge=halves[..., 1, :, :],
+        coarser=coarser,
+        positions=positions,
+        ordered=partition.ordered,
+        num_rivals=budget.num_rivals,
+    )
 
 
 def merged_counts(

@@ -2,8 +2,9 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
+from dpjax.core.types import JsonObject
 from dpjax.notions._claims import Claim
 from dpjax.notions._evidence import Evidence, Rows, register
 from dpjax.notions._notion import Notion
@@ -65,7 +66,7 @@ class RepeatedRuns(Evidence):
         ]
 
     @classmethod
-    def from_plain(cls, **content: Any) -> Self:
+    def from_plain(cls, content: JsonObject) -> Self:
         """See `Evidence`."""
         found = cls(**content)
         if not (isinstance(found.runs, str) and found.outputs > 0 and found.nats > 0):

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +128,7 @@ class BetWealth(Evidence):
                 "shown": list(self.shown), "before": before}  # fmt: skip
 
     @classmethod
-    def from_plain(cls, **content: Any) -> Self:
+    def from_plain(cls, content: JsonObject) -> Self:
         """See `Evidence`."""
         look, before = content.pop("look"), content.pop("before")
         wealth = _wealth(content.pop("wealth"))

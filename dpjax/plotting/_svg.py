@@ -3,12 +3,18 @@
 import io
 import re
 import secrets
+from collections.abc import Callable
 from html import escape
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 from dpjax.core.errors import neutral
 from dpjax.plotting._canvas import CLAIM, DATABASE, EVENT, LOSS, NEIGHBOR
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Result = TypeVar("Result")
 
 _INK = {LOSS: "currentColor", "#000000": "currentColor"}
 _NAMES = {DATABASE: "database", NEIGHBOR: "neighbor", CLAIM: "claim", EVENT: "event"}
@@ -17,7 +23,7 @@ COLORS = _INK | {color: f"var(--dpjax-{name}, {color})" for color, name in _NAME
 """Color of a figure -> what a page may change; without a word of the page it is as it was."""
 
 
-def figure_svg(figure: Any, name: str, title: str, description: str) -> str:
+def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str:
     """A matplotlib figure as one `svg` element, with its texts as texts.
 
     Args:
@@ -69,7 +75,9 @@ def _font(found: re.Match[str]) -> str:
     return f"font-size: {found[2]}px{weight}"
 
 
-def svg_if_possible(draw: Any, result: Any, title: str, description: str) -> str | None:
+def svg_if_possible(
+    draw: "Callable[[Result], Figure]", result: Result, title: str, description: str
+) -> str | None:
     """The figure of a result for a notebook; None where matplotlib is missing.
 
     Args:

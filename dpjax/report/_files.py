@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 from dpjax.core.errors import needs, neutral
 from dpjax.core.files import refuse_unwritable
@@ -70,12 +69,12 @@ def _code(text: str) -> _Code:
     return _Code(text.replace("<", r"\u003c"))
 
 
-def _in_html(value: Any) -> Any:
+def _in_html(value: object) -> object:
     """Escape control characters; jinja2 escapes the rest."""
     return neutral(value) if type(value) is str else value
 
 
-def _in_markdown(value: Any) -> Any:
+def _in_markdown(value: object) -> object:
     """Escape text for Markdown: one line, without tags, links, formulas or cells."""
     if not isinstance(value, str) or isinstance(value, _Code):
         return value

@@ -3,7 +3,10 @@
 import json
 import re
 from html import unescape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from dpjax.core.types import JsonObject
 
 OPENING, CLOSING = '<pre id="dpjax-result" data-copy>', "</pre>"
 """Tags around the JSON result in a page."""
@@ -91,7 +94,7 @@ class Page(NamedTuple):
     verdict: Verdict
     sections: tuple[Section, ...]
     footer: str
-    result: dict[str, Any]
+    result: "JsonObject"
 
 
 def result_of_page(text: str) -> str:
@@ -108,7 +111,7 @@ def result_of_page(text: str) -> str:
     return unescape(text.partition(OPENING)[2].partition(CLOSING)[0])
 
 
-def result_text(result: dict[str, Any]) -> str:
+def result_text(result: "JsonObject") -> str:
     """Return JSON with one line per entry, and one per innermost list of numbers."""
     text = json.dumps(result, indent=2, allow_nan=False)
     return re.sub(r"\[[^\[\]{}\"]*\]", lambda found: " ".join(found[0].split()), text)

@@ -5,6 +5,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from dpjax.core.options import Dataclass
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import Doubt, Sentence, Unvaried, term
 from dpjax.notions import Evidence, Statement, Terms
@@ -34,7 +35,7 @@ _MOST_PAIRS = 10_000
 """Largest number of pairs that a recipe stores."""
 
 
-class _Named(Protocol):
+class _Named(Dataclass, Protocol):
     """The part of a method that a recipe needs: its name."""
 
     name: ClassVar[str]

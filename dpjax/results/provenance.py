@@ -5,7 +5,6 @@ import platform
 import subprocess
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +14,7 @@ import scipy
 from jax import Array
 
 from dpjax.core import random
+from dpjax.core.types import Device
 from dpjax.core.version import __version__
 
 DECISIVE = ("dpjax", "jax", "jaxlib")
@@ -60,7 +60,7 @@ def device() -> str:
 
 
 @lru_cache(maxsize=8)
-def processor(device: Any = None) -> str:
+def processor(device: Device = None) -> str:
     """A device's kind, and a digest of what it computes: two that are the same give the same bits.
 
     Instruction sets differ in the last bits of floats, for some multiply and add in one rounding.

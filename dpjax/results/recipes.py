@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dpjax import densities
 from dpjax.core import validate
 from dpjax.core.errors import nearest, text_of
+from dpjax.core.options import Dataclass
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 from dpjax.core.wording import BadValue
@@ -19,6 +20,9 @@ from dpjax.sources import AnyPairs
 
 _SHOWN = 2000
 """Largest number of characters of a database that is written as a text."""
+
+Options = TypeVar("Options", bound=Dataclass)
+"""A method or notion: a frozen dataclass of its options."""
 
 STANDARD = "standard"
 """Name of the pairs that a built-in mechanism brings along."""
@@ -74,7 +78,7 @@ def _region_to_plain(region: Region) -> JsonObject:
     return {"low": region.low, "size": region.size, "outcomes": allowed}
 
 
-def _region_from_plain(content: Any) -> Any:
+def _region_from_plain(content: object) -> object:
     """A region from the content of `_region_to_plain`; other content is left to `as_region`."""
     if not isinstance(content, Mapping):
         return content
@@ -86,7 +90,7 @@ def _region_from_plain(content: Any) -> Any:
     return Box(content["low"], content["high"], content.get("num_points", 0))
 
 
-def options_to_plain(options: Any) -> JsonObject:
+def options_to_plain(options: Dataclass) -> JsonObject:
     """Options of a method or notion, without those that are None or off: TOML has no null."""
     content = {f.name: getattr(options, f.name) for f in fields(options)}
     if "bandwidth" in content:
@@ -109,14 +113,14 @@ def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
     return {**named, **options_to_plain(notion)}
 
 
-def notion_from_plain(content: Mapping[str, Any]) -> Notion:
+def notion_from_plain(content: JsonObject) -> Notion:
     """The notion that `notion_to_plain` or a person wrote."""
     options = dict(content)
     validate.one_of(NOTIONS, notion=(name := options.pop("name", Epsilon.name)))
     return options_from_plain(NOTIONS[name], options)
 
 
-def options_from_plain(kind: Any, content: Mapping[str, Any]) -> Any:
+def options_from_plain(kind: type[Options], content: JsonObject) -> Options:
     """A method or notion, from `options_to_plain` or from what a person wrote."""
     check_names(kind.__name__, content, tuple(f.name for f in fields(kind)))
     content = dict(content)
@@ -179,7 +183,9 @@ def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, str | int)
 
 
-def _rule_from_plain(content: Any) -> densities.BandwidthRule:
+def _rule_from_plain(
+    content: JsonObject | densities.BandwidthRule | str | float,
+) -> densities.BandwidthRule:
     if not isinstance(content, Mapping):
         return densities.as_rule(content)
     classes = {cls.__name__: cls for cls in (*densities.RULES.values(), densities.Fixed)}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Chunk(NamedTuple):
     telling: tuple[bool, bool]
 
     @classmethod
-    def of(cls, name: str, x: Any, y: Any) -> Self:
+    def of(cls, name: str, x: object, y: object) -> Self:
         """A chunk of arrays or lists.
 
         Raises:
@@ -69,7 +69,7 @@ def _tells(hashes: np.ndarray | None) -> bool:
     return bool(np.sum(counts == 1) >= _ONCE or order_nats(hashes[:_ORDERED]) > ORDER_NATS)
 
 
-def _side(side: str, name: str, outputs: Any) -> np.ndarray:
+def _side(side: str, name: str, outputs: object) -> np.ndarray:
     array = as_outputs(side, outputs)
     if array.dtype.kind != "O":
         return array
@@ -102,7 +102,7 @@ class Arriving(Recorded):
         return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."
 
     @contextmanager
-    def opened(self, pairs: Any, request: Request) -> Iterator[OpenedInOrder]:
+    def opened(self, pairs: object, request: Request) -> Iterator[OpenedInOrder]:
         """The outputs for the next part of an audit; see `Recorded.opened`."""
         self.refuse_pairs(pairs)
         yield OpenedInOrder(self, request, self.gone)

@@ -26,7 +26,7 @@ def draw_batch(
     catch: bool,
     deadline: Deadline | None,
     saw: Callable[[int], None] | None,
-    database: Any,
+    database: object,
     num_samples: int,
     seed: Any,
 ) -> Any:
@@ -107,9 +107,9 @@ def _draw_one(
     kind: str | None,
     catch: bool,
     deadline: Deadline | None,
-    fresh: Callable[[], Any],
+    fresh: Callable[[], object],
     seed: Any,
-) -> Any:
+) -> object:
     database = fresh()
     try:
         return _called(deadline, function, database, **_seed_given(kind, int(seed)))
@@ -140,8 +140,11 @@ def _draw_one(
 
 
 def _called(
-    deadline: Deadline | None, function: Callable[..., Any], *arguments: Any, **options: Any
-) -> Any:
+    deadline: Deadline | None,
+    function: Callable[..., object],
+    *arguments: object,
+    **options: object,
+) -> object:
     """What a function returns; a process that it forks ends here, or there would be two audits."""
     process = os.getpid()
     try:
@@ -160,7 +163,7 @@ def _seed_given(kind: str | None, seed: int) -> JsonObject:
     return {kind: seed if kind == "seed" else np.random.default_rng(seed)}
 
 
-def seed_argument(function: Callable[..., Any]) -> str | None:
+def seed_argument(function: Callable[..., object]) -> str | None:
     """The parameter by which a function takes randomness, "seed" or "rng", or None."""
     try:
         parameters = inspect.signature(function).parameters

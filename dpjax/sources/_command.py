@@ -108,7 +108,7 @@ class CommandMechanism(OnHost):
         return {"command": self.command, **stated_options(self)}
 
     @classmethod
-    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
         """The program, if it may be run; see `Source`."""
         command = content.pop("command", None)
         if not isinstance(command, str):
@@ -144,7 +144,7 @@ class CommandMechanism(OnHost):
         self,
         pool: Any,
         programs: Programs,
-        database: Any,
+        database: object,
         outputs: range,
         words: tuple[int, ...],
         cut: int | None,
@@ -246,7 +246,7 @@ def _argument(text: str) -> str:
     return text
 
 
-def _database_text(database: Any) -> str:
+def _database_text(database: object) -> str:
     if isinstance(database, str):
         return _argument(database)
     if isinstance(database, np.ndarray | np.generic):

@@ -4,7 +4,6 @@ import copy
 import pickle
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import jax
 import numpy as np
@@ -13,7 +12,7 @@ _UNCHANGING = frozenset((type(None), bool, int, float, complex, str, bytes))
 _CONTAINERS = frozenset((list, dict, tuple, set))
 
 
-def copier(database: Any) -> Callable[[], Any]:
+def copier(database: object) -> Callable[[], object]:
     """Gives a database at each call that nobody else holds: a function may sort or fill its own.
 
     Without it a change would stay, and later outputs would be of another database. Containers,
@@ -44,7 +43,7 @@ def copier(database: Any) -> Callable[[], Any]:
     return lambda: copy.deepcopy(database)
 
 
-def _is_fixed(value: Any) -> bool:
+def _is_fixed(value: object) -> bool:
     """Whether nothing can change it: a number, a text, a read-only array, a tuple of such."""
     if type(value) in _UNCHANGING:
         return True

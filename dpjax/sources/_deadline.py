@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from dpjax.core.wording import BadValue
 
@@ -77,7 +77,9 @@ class Deadline:
         """Whether the time of all calls is over."""
         return self.end is not None and time.monotonic() >= self.end
 
-    def call(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    def call(
+        self, function: Callable[..., object], *arguments: object, **options: object
+    ) -> object:
         """What a function returns.
 
         Raises:
@@ -92,7 +94,7 @@ class Deadline:
             left.append(max(rest, min(self.least, rest + self.least)))
         running = True
 
-        def ring(number: int, frame: Any) -> None:
+        def ring(number: int, frame: object) -> None:
             if running:
                 _end()
 

@@ -50,11 +50,11 @@ class Drawn(Source):
         return parameters_of(self.mechanism)
 
     @property
-    def sampler(self) -> Any:
+    def sampler(self) -> object:
         """The mechanism or function."""
         return self.mechanism
 
-    def at(self, pairs: Any) -> tuple[Mechanism, Pairs]:
+    def at(self, pairs: object) -> tuple[Mechanism, Pairs]:
         """The mechanism, looked at on a database if it is new, and pairs that fit it.
 
         Raises:
@@ -66,12 +66,12 @@ class Drawn(Source):
         return mechanism, pairs
 
     @contextmanager
-    def opened(self, pairs: Any, request: Request) -> Iterator["OpenedDrawn"]:
+    def opened(self, pairs: object, request: Request) -> Iterator["OpenedDrawn"]:
         """The mechanism at pairs; a built-in one's standard pairs if None."""
         yield OpenedDrawn(*self.at(pairs), request)
 
     def arrays(
-        self, pairs: Any, region: Any, key: Array, smoothing: Smoothing | None
+        self, pairs: object, region: object, key: Array, smoothing: Smoothing | None
     ) -> DrawnArrays:
         """The mechanism's draws as streams of a kernel; see `Source`."""
         return DrawnArrays(*self.at(pairs), region, key)
@@ -81,7 +81,7 @@ class Drawn(Source):
         return mechanism_to_plain(self.mechanism)
 
     @classmethod
-    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
         """The mechanism of the catalogue, or of a module that may be imported; see `Source`."""
         check_names("the recipe's subject", content, ("name", "parameters"))
         name, parameters = content.get("name"), content.get("parameters", {})

@@ -59,7 +59,7 @@ class DrawnArrays:
         if isinstance(space, FiniteSpace) and not is_built_in(mechanism):
             _refuse_lost_outcomes(pilot_outputs(mechanism, pairs, key), space.size)
 
-    def relabel(self, output: Any) -> Any:
+    def relabel(self, output: object) -> object:
         """The output as it is."""
         return output
 

@@ -26,7 +26,7 @@ class Chunked(Protocol):
         ...
 
     @property
-    def origins(self) -> dict[Any, str]:
+    def origins(self) -> dict[object, str]:
         """Where the outputs are from, with names for people: no two recordings may share one."""
         ...
 
@@ -39,10 +39,10 @@ class Sides(Protocol):
     """Recorded outputs of both sides with their options; see `dpjax.Recorded`."""
 
     @property
-    def x(self) -> Any: ...
+    def x(self) -> object: ...
 
     @property
-    def y(self) -> Any: ...
+    def y(self) -> object: ...
 
     @property
     def discrete(self) -> bool | None: ...
@@ -73,7 +73,7 @@ class Held:
     name: str
 
     @property
-    def origins(self) -> dict[Any, str]:
+    def origins(self) -> dict[object, str]:
         """None that can be known."""
         return {}
 
@@ -83,7 +83,7 @@ class Held:
             yield self.outputs[start : start + _ROWS]
 
 
-def held(name: str, outputs: Any) -> Chunked:
+def held(name: str, outputs: object) -> Chunked:
     """A recording as it is, and an array or a list as one.
 
     Raises:
@@ -93,7 +93,7 @@ def held(name: str, outputs: Any) -> Chunked:
     return outputs if isinstance(outputs, Chunked) else Held(as_outputs(name, outputs), name)
 
 
-def as_outputs(name: str, outputs: Any) -> np.ndarray:
+def as_outputs(name: str, outputs: object) -> np.ndarray:
     """An array [n] or [n, d] of numbers, or [n] of labels or objects.
 
     Raises:
@@ -122,7 +122,7 @@ def as_outputs(name: str, outputs: Any) -> np.ndarray:
     return array
 
 
-def _array(outputs: Any) -> np.ndarray:
+def _array(outputs: object) -> np.ndarray:
     """An array, in which no two outputs of a list have become one."""
     if not isinstance(outputs, list | tuple):
         return as_array(outputs)

@@ -138,7 +138,7 @@ class HostMechanism(OnHost):
         return None if path is None else {"name": path, **stated_options(self)}
 
     @classmethod
-    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
         """The function of a module that may be imported; see `Source`."""
         function = imported(str(content.pop("name", "")), trust.imports)
         return cls(function, **known_options(cls, content))
@@ -195,7 +195,7 @@ class HostMechanism(OnHost):
         self,
         call: Any,
         pool: Any,
-        database: Any,
+        database: object,
         outputs: range,
         words: tuple[int, ...],
         cut: int | None,

@@ -8,7 +8,6 @@ keys, folded from (run, pair, side, stage, block), so their counts are the same 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +23,7 @@ from dpjax.core.jit import jit_by_class
 from dpjax.core.numerics import MAX_BLOCK, WideCount
 from dpjax.core.streaming import Blocks, drawn_once, reduce_samples
 from dpjax.core.threads import side_by_side
+from dpjax.mechanisms import Mechanism
 from dpjax.partitions import Lookup
 from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import CONFIRM, DrawnStreams
@@ -79,9 +79,9 @@ def blocks_at_once(size: int, width: int) -> int:
 
 
 def first_draws(
-    mechanism: Any,
+    mechanism: object,
     words: np.ndarray,
-    database: Any,
+    database: object,
     num_draws: int,
     size: int,
     *,
@@ -119,7 +119,7 @@ def first_draws(
 
 @jit_by_class(static_argnames=("size",))
 def sample_blocks(
-    mechanism: Any, words: Array, number: Array, database: Array, *, size: int
+    mechanism: Mechanism, words: Array, number: Array, database: Array, *, size: int
 ) -> Array:
     """Draw several blocks of outputs, [most, size] or [most, size, d].
 

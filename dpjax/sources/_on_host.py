@@ -93,7 +93,7 @@ class OnHost(Source):
         raise NotImplementedError
 
     @contextmanager
-    def opened(self: Any, pairs: Any, request: Request) -> Iterator["_OpenedOnHost"]:
+    def opened(self: Any, pairs: object, request: Request) -> Iterator["_OpenedOnHost"]:
         """The mechanism at pairs of databases of any kind, for one audit."""
         stacked = AnyPairs.of(pairs)
         with self.drawing() as draw:

@@ -114,7 +114,7 @@ class OneRun(Source):
         return None if None in sides.values() else {**sides, **stated_options(self)}
 
     @classmethod
-    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
         """The files of the run; see `Source`."""
         scores, included = (
             Recording(*place_of(content.pop(name, None))) for name in ("scores", "included")
@@ -122,7 +122,7 @@ class OneRun(Source):
         return cls(scores, included, **known_options(cls, content))
 
 
-def _read(name: str, given: Any) -> NDArray:
+def _read(name: str, given: object) -> NDArray:
     if isinstance(given, Recording):
         return np.concatenate(list(given.chunks()))
     if np.ma.is_masked(given):

@@ -1,7 +1,5 @@
 """Which recorded outputs are outcomes, and their numbers."""
 
-from typing import Any
-
 import numpy as np
 
 from dpjax.core.wording import CONTINUOUS, DISCRETE, EVENTS, BadValue, Sentence
@@ -181,6 +179,7 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return numbers[: len(x)].astype(np.int32), numbers[len(x) :].astype(np.int32), labels
 
 
-def in_python(label: Any) -> Any:
+def in_python(label: object) -> object:
     """An outcome without its type in NumPy."""
-    return label.item() if hasattr(label, "item") else label
+    item = getattr(label, "item", None)
+    return label if item is None else item()

@@ -37,14 +37,14 @@ def known_options(kind: type, options: JsonObject) -> JsonObject:
     return options
 
 
-def files_of(side: Any) -> list[Any] | None:
+def files_of(side: object) -> list[object] | None:
     """Files and column of a recording; None of arrays and lists."""
     if not isinstance(side, Recording):
         return None
     return [[str(path) for path in side.paths], side.column]
 
 
-def place_of(content: Any) -> tuple[list[Path], Any]:
+def place_of(content: object) -> tuple[list[Path], Any]:
     """Files and column that `files_of` wrote."""
     files, column = content if isinstance(content, list) and len(content) == 2 else (None, None)
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):

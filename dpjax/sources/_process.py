@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dpjax.core import validate
 
@@ -101,7 +101,7 @@ class Programs:
 
     def _start(self, words: Sequence[str], errors: int) -> subprocess.Popen:
         """Starts a program, guarded where the system has groups of processes."""
-        stdin: Any = subprocess.DEVNULL
+        stdin: object = subprocess.DEVNULL
         # What cannot be found is started as it is, to fail with the system's own error.
         if hasattr(os, "killpg") and shutil.which(words[0]) is not None:
             if self._guard is None:

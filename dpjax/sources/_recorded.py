@@ -94,7 +94,7 @@ class Recorded(Source):
             )
 
     @contextmanager
-    def opened(self, pairs: Any, request: Request) -> Iterator["OpenedRecorded | OpenedInOrder"]:
+    def opened(self, pairs: object, request: Request) -> Iterator["OpenedRecorded | OpenedInOrder"]:
         """The outputs for one audit; they bring their pair along.
 
         Raises:
@@ -104,7 +104,7 @@ class Recorded(Source):
         self.refuse_pairs(pairs)
         yield (OpenedInOrder if request.in_order else OpenedRecorded)(self, request)
 
-    def refuse_pairs(self, pairs: Any) -> None:
+    def refuse_pairs(self, pairs: object) -> None:
         """Raises where databases were given."""
         if pairs is not None:
             raise BadValue(
@@ -113,7 +113,7 @@ class Recorded(Source):
             )
 
     def arrays(
-        self, pairs: Any, region: Any, key: Array, smoothing: Smoothing | None
+        self, pairs: object, region: object, key: Array, smoothing: Smoothing | None
     ) -> RecordedArrays:
         """The outputs in memory, split once; see `Source`.
 
@@ -143,7 +143,7 @@ class Recorded(Source):
         return None if None in sides.values() else {**sides, **stated_options(self)}
 
     @classmethod
-    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
         """The recorded files; see `Source`."""
         x, y = (Recording(*place_of(content.pop(name, None))) for name in ("x", "y"))
         return cls(x, y, **known_options(cls, content))

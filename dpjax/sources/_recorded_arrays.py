@@ -49,7 +49,7 @@ class RecordedArrays:
         labels: np.ndarray | None,
         origin: np.ndarray,
         notes: list[str],
-        region: Any = None,
+        region: object = None,
     ):
         self.pairs = AnyPairs((["x"], ["y"]), (LABEL,))
         self.streams, self.space, self.labels = streams, space, labels
@@ -107,7 +107,7 @@ class RecordedArrays:
             return "{" + ", ".join(chosen[:6]) + rest + "}"
         return str(region)
 
-    def relabel(self, output: Any) -> Any:
+    def relabel(self, output: Any) -> object:
         """An outcome or a point in the caller's words."""
         if self.labels is not None:
             return in_python(self.labels[output])
@@ -121,7 +121,7 @@ class RecordedArrays:
 
 
 def recorded_arrays(
-    recorded: Sides, region: Any, key: jax.Array, smoothing: Smoothing | None
+    recorded: Sides, region: object, key: jax.Array, smoothing: Smoothing | None
 ) -> RecordedArrays:
     """Checks two sides of recorded outputs and splits them by the random words of their numbers.
 
@@ -209,7 +209,7 @@ def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
     return outputs[np.argsort(words, kind="stable")]
 
 
-def _array(name: str, outputs: Any) -> np.ndarray:
+def _array(name: str, outputs: object) -> np.ndarray:
     if isinstance(outputs, Chunked):
         raise BadType(
             f"{term('Local', '--method local')} needs outputs in memory, but {name} was "

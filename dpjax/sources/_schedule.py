@@ -3,9 +3,11 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
+
+Result = TypeVar("Result")
 
 
 def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
@@ -23,8 +25,8 @@ def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
 
 
 def in_order(
-    call: Callable[..., Any], tasks: Iterator[tuple], executor: Executor | None, ahead: int
-) -> Iterator[Any]:
+    call: Callable[..., Result], tasks: Iterator[tuple], executor: Executor | None, ahead: int
+) -> Iterator[Result]:
     """What `call` returns for each task, in the order of the tasks.
 
     Args:

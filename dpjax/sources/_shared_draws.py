@@ -18,8 +18,6 @@ References:
     Ville (1939), "Etude critique de la notion de collectif".
 """
 
-from typing import Any
-
 import numpy as np
 import scipy
 
@@ -32,7 +30,7 @@ _CHANCE = 1e-9
 _ANEW = "Draw the outputs at the neighbor anew, with randomness of their own."
 
 
-def refuse_same_origin(x: Any, y: Any) -> None:
+def refuse_same_origin(x: object, y: object) -> None:
     """Refuses one object, or recordings that have a file in common, for the two sides.
 
     Raises:

@@ -90,24 +90,32 @@ class Marked(NamedTuple):
         return np.full((len(self.pairs), 2), stop, np.int64)
 
 
-class Opened(Protocol):
-    """A source during a batch of runs.
+class AtPairs(Protocol):
+    """A source at pairs of databases, during a batch of runs.
 
     Attributes:
-        tally: What was counted so far.
         pairs: The pairs that are compared.
-        num_confirm: N, which may be smaller than asked for once the search is over.
-        shares: Whether the two sides may have different numbers of fresh outputs, 2 N in all.
-        region: In words.
         settings: Options of the source that change the answer.
     """
 
-    tally: Tally
     pairs: AnyPairs
+    settings: JsonObject
+
+
+class Opened(AtPairs, Protocol):
+    """A source that counts.
+
+    Attributes:
+        tally: What was counted so far.
+        num_confirm: N, which may be smaller than asked for once the search is over.
+        shares: Whether the two sides may have different numbers of fresh outputs, 2 N in all.
+        region: In words.
+    """
+
+    tally: Tally
     num_confirm: int
     shares: bool
     region: str
-    settings: JsonObject
 
     @property
     def notes(self) -> Sequence[str]:
@@ -171,21 +179,17 @@ class OpenedInTurn(Opened, Protocol):
         ...
 
 
-class Arrays(Protocol):
-    """Outputs as arrays that a kernel draws or reads, during a batch of runs.
+class Arrays(AtPairs, Protocol):
+    """Outputs as arrays that a kernel draws or reads.
 
     Attributes:
-        pairs: The pairs that are compared.
         region: In the kernels' coordinates.
         region_text: In the caller's words.
-        settings: Options of the source that change the answer.
         notes: What a reader should know besides.
     """
 
-    pairs: AnyPairs
     region: Region
     region_text: str
-    settings: JsonObject
     notes: list[str]
 
     @property
@@ -198,7 +202,7 @@ class Arrays(Protocol):
         """(n, N) of recorded outputs; None where the method decides."""
         ...
 
-    def relabel(self, output: Any) -> Any:
+    def relabel(self, output: object) -> object:
         """An outcome or a point of a kernel in the caller's words."""
         ...
 
@@ -257,7 +261,7 @@ class Source:
         return False
 
     @property
-    def sampler(self) -> Any:
+    def sampler(self) -> object:
         """The mechanism or the function that JAX draws; None where there is none."""
         return None
 
@@ -272,12 +276,12 @@ class Source:
         return {}
 
     @property
-    def stated(self) -> tuple[Notion, Any] | None:
+    def stated(self) -> tuple[Notion, object] | None:
         """The notion and the claim that it states of itself; None for most sources."""
         return None
 
     @property
-    def usual_pairs(self) -> Any:
+    def usual_pairs(self) -> object:
         """Pairs where none are given; None where they must be, or the source has its own."""
         return None
 
@@ -289,11 +293,13 @@ class Source:
         """Why a method of this name cannot audit it, whatever it asks for; None if it may."""
         return None
 
-    def opened(self, pairs: Any, request: Request) -> AbstractContextManager[Opened]:
+    def opened(self, pairs: object, request: Request) -> AbstractContextManager[Opened]:
         """The source at pairs of databases, as a person writes them, for a batch of runs."""
         raise NotImplementedError
 
-    def arrays(self, pairs: Any, region: Any, key: Array, smoothing: Smoothing | None) -> Arrays:
+    def arrays(
+        self, pairs: object, region: object, key: Array, smoothing: Smoothing | None
+    ) -> Arrays:
         """The outputs as arrays.
 
         Args:
@@ -309,7 +315,7 @@ class Source:
         return None
 
     @classmethod
-    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
         """The source that `to_plain` wrote, if it may be made.
 
         Args:

@@ -4,9 +4,11 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax import Array
 
 from dpjax.core import random
 from dpjax.core.jit import jit_by_class
+from dpjax.core.types import Database
 from dpjax.core.wording import EVENTS, ON_HOST, BadType, BadValue, term
 from dpjax.databases import Pairs
 from dpjax.databases.trees import nth, shape_of
@@ -17,7 +19,7 @@ _PILOT_SAMPLES = 4096
 _PILOT_TAIL = 0.005
 
 
-def pairs_of(mechanism: Any, pairs: Any) -> Pairs:
+def pairs_of(mechanism: object, pairs: Any) -> Pairs:
     if isinstance(mechanism, str):
         raise TypeError(
             f"mechanism must be a mechanism or a function, but was the name {mechanism!r}: make "
@@ -38,7 +40,7 @@ def pairs_of(mechanism: Any, pairs: Any) -> Pairs:
     )
 
 
-def _refuse_outputs(mechanism: Any) -> None:
+def _refuse_outputs(mechanism: object) -> None:
     """Refuses data and models, which release nothing by themselves."""
     classes = type(mechanism).__mro__
     if any(c.__name__ == "Module" and c.__module__.startswith("torch.") for c in classes):
@@ -58,7 +60,7 @@ def _refuse_outputs(mechanism: Any) -> None:
         )
 
 
-def mechanism_at(mechanism: Any, pairs: Pairs) -> Mechanism:
+def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
     """The mechanism, looked at on the first database, and on its neighbor if that has other parts.
 
     Raises:
@@ -106,7 +108,7 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
         raise BadValue(f"pairs must hold single numbers for this mechanism, but had {shape}.")
 
 
-def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Any) -> np.ndarray:
+def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Array) -> np.ndarray:
     """Outputs over all databases, [n] or [n, d], from draws of their own."""
     pilot = random.fold_in(root, random.stable_hash("pilot"))
     sides = [
@@ -117,11 +119,11 @@ def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Any) -> np.ndarray:
 
 
 @jit_by_class()
-def _draw_pilot(mechanism: Mechanism, databases: Any, key: Any) -> Any:
+def _draw_pilot(mechanism: Mechanism, databases: Database, key: Array) -> object:
     return jax.vmap(lambda database: mechanism.sample(key, database, _PILOT_SAMPLES))(databases)
 
 
-def inner_range(outputs: np.ndarray) -> Any:
+def inner_range(outputs: np.ndarray) -> object:
     """The range of the inner 99% of outputs.
 
     Raises:

@@ -5,9 +5,9 @@ the rest confirms. How many outputs that makes is decided before the first of th
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from math import ceil, floor, log10
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 from dpjax.core.wording import BadValue, term
 
@@ -52,6 +52,15 @@ class Quota(NamedTuple):
     seconds: float | None
 
 
+class Timed(Protocol):
+    """What is drawn within a time limit; see `dpjax.sources._on_host.OnHost`."""
+
+    time_limit: float | None
+    batched: bool
+    batch_size: int
+    workers: int
+
+
 class Pace:
     """The seconds that outputs take: first those of a few draws, later those of the search.
 
@@ -60,13 +69,13 @@ class Pace:
         draw: As its `drawing` gives it.
     """
 
-    def __init__(self, source: Any, draw: Callable[..., Iterator[Any]]):
+    def __init__(self, source: Timed, draw: Callable[..., Iterator[Sized]]):
         assert source.time_limit is not None
         self._source, self._draw, self.limit = source, draw, source.time_limit
         self._fixed = self._each = 0.0
         self._measured, self._share = 0.0, 0.0
 
-    def measure(self, databases: Sequence[Any], words: tuple[int, ...], wanted: int) -> None:
+    def measure(self, databases: Sequence[object], words: tuple[int, ...], wanted: int) -> None:
         """Measures the pace at the first database, and at every other one that is much slower.
 
         A plan by the slowest pace keeps the limit wherever outputs are drawn.
@@ -96,7 +105,7 @@ class Pace:
             if self._each < each:
                 self._fixed, self._each = fixed, each
 
-    def _seconds(self, database: Any, words: tuple[int, ...], size: int) -> float:
+    def _seconds(self, database: object, words: tuple[int, ...], size: int) -> float:
         """Seconds that some outputs take at a database."""
         lanes, began = max(self._source.workers, 1), time.perf_counter()
         for _ in self._draw(
@@ -106,7 +115,7 @@ class Pace:
         return time.perf_counter() - began
 
     def _measure_at(
-        self, database: Any, words: tuple[int, ...], wanted: int, first: tuple[int, float]
+        self, database: object, words: tuple[int, ...], wanted: int, first: tuple[int, float]
     ) -> None:
         """Draws more and more outputs, until they and not their start take the time.
 

@@ -3,14 +3,14 @@
 import io
 import json
 import time
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import jax
 import numpy as np
 
-from dpjax.core.execution import Execution
-from dpjax.core.types import Device, JsonObject
+from dpjax.core.execution import Execution, default_execution
+from dpjax.core.types import JsonObject
 from dpjax.results.provenance import device
 from dpjax.sweeps._binding import PLACE, binding
 from dpjax.sweeps._compute import Columns, compute
@@ -18,6 +18,12 @@ from dpjax.sweeps._entry import Entry
 
 UNREPEATABLE = ("seconds", "processor")
 """The columns that differ from one computation of a run to the next."""
+
+
+def on_all_devices(execution: Execution | None) -> Execution:
+    """The layout with its own devices, or else all of this process, to share the runs."""
+    layout = execution or default_execution()
+    return layout if layout.devices else replace(layout, devices=tuple(jax.local_devices()))
 
 
 def block_bytes(
@@ -28,7 +34,6 @@ def block_bytes(
     key: int,
     *,
     execution: Execution | None = None,
-    devices: tuple[Device, ...] | None = None,
     more: int = 0,
     states: list[bytes] | None = None,
 ) -> bytes:
@@ -42,7 +47,6 @@ def block_bytes(
             and compiles once; what is too many is dropped.
         key: Integer seed of the sweep.
         execution: Layout on the machine.
-        devices: Devices that share the runs.
         more: Draws a side beyond those of a sequential entry.
         states: States of the runs with fewer draws, or None.
     """
@@ -51,8 +55,7 @@ def block_bytes(
         # One after the other, so that there is no shape to keep.
         size = stop - first
     runs = range(first, first + size)
-    options: JsonObject = {"execution": execution, "devices": devices}
-    whole = compute(entry, runs, key, **options, more=more, states=states)
+    whole = compute(entry, runs, key, execution=execution, more=more, states=states)
     columns = {name: values[: stop - first] for name, values in whole.items()}
     seconds = (time.perf_counter() - start) / size
     return _encode(entry, columns, seconds, binding(entry, first, stop, key, more))
@@ -69,10 +72,9 @@ def compute_block(
     states: list[bytes] | None = None,
 ) -> bytes:
     """Computes a block of an entry, as JSON, on the devices of an executor's worker."""
-    devices = tuple(jax.local_devices())
-    found = _entry_from_json(entry)
-    options: JsonObject = {"execution": execution, "devices": devices}
-    return block_bytes(found, first, stop, size, key, **options, more=more, states=states)
+    found, layout = _entry_from_json(entry), on_all_devices(execution)
+    options: JsonObject = {"execution": layout, "more": more, "states": states}
+    return block_bytes(found, first, stop, size, key, **options)
 
 
 @lru_cache(maxsize=256)
@@ -109,7 +111,7 @@ def _encode(entry: Entry, columns: Columns, seconds: float, said: JsonObject) ->
     return content.getvalue()
 
 
-def _numbers(values: np.ndarray) -> Any:
+def _numbers(values: np.ndarray) -> object:
     """NaN becomes null: a bound or an estimate that there is not."""
     import pyarrow as pa
 

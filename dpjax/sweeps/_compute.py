@@ -18,7 +18,7 @@ from dpjax.core import random
 from dpjax.core.errors import contained
 from dpjax.core.execution import Execution, default_execution
 from dpjax.core.floats import own_floats
-from dpjax.core.types import Device, JsonObject
+from dpjax.core.types import JsonObject
 from dpjax.methods import Method
 from dpjax.notions import Terms, evidence_from_plain
 from dpjax.results import Row, judge
@@ -39,7 +39,6 @@ def compute(
     key: int | Array,
     *,
     execution: Execution | None = None,
-    devices: tuple[Device, ...] | None = None,
     more: int = 0,
     states: Sequence[bytes] | None = None,
 ) -> Columns:
@@ -50,7 +49,6 @@ def compute(
         runs: Run numbers.
         key: Integer seed or typed key; the entry's identity is folded into it.
         execution: Layout on the machine; never changes a row.
-        devices: Devices that share the runs; jax's default device if None.
         more: Draws a side beyond those of a sequential entry.
         states: Column `state` of the same runs with fewer draws, from which they go on; None to
             draw from the start, which has the same rows.
@@ -68,8 +66,8 @@ def compute(
     if layout.layout == "auto":
         # Its program is compiled once for all blocks.
         layout = dataclasses.replace(layout, layout="streamed")
-    if devices is not None:
-        layout = dataclasses.replace(layout, devices=tuple(devices)[: len(numbers)])
+    if layout.devices is not None:
+        layout = dataclasses.replace(layout, devices=layout.devices[: len(numbers)])
     terms = _terms(entry, tuple(random.words_of(entry.key(key)).tolist()))
     try:
         with contained("what is audited"):

@@ -63,7 +63,7 @@ class Entry:
     pairs: Any = None
     _: KW_ONLY
     notion: Notion = Epsilon()  # noqa: RUF009 (frozen)
-    claim: Any = None
+    claim: object = None
     confidence: float = 0.95
     distance: int = 1
     num_runs: int = 1000
@@ -80,9 +80,8 @@ class Entry:
         validate.within_limit("runs", self.num_runs, "an entry of too many runs")
         self._look()
         # One form, so that regions that are the same have one identity.
-        options: Any = self.method
-        if self.region is not None and options.region is not None:
-            object.__setattr__(self, "method", replace(options, region=self.region))
+        if self.region is not None and getattr(self.method, "region", None) is not None:
+            object.__setattr__(self, "method", replace(self.method, region=self.region))
         if not isinstance(self.label, str):
             raise TypeError(f"label must be a text, but was {self.label!r}.")
         object.__setattr__(self, "label", self.label or self.mechanism_name)
@@ -176,7 +175,7 @@ class Entry:
         assert isinstance(self.method, Sequential)
         return self.method.longer(more) if more else self.method
 
-    def key(self, root: Any) -> Array:
+    def key(self, root: object) -> Array:
         """The typed key of the entry's runs, folded from a sweep's key and the identity."""
         return random.fold_in(random.as_key(root), random.stable_hash(self.id))
 
@@ -208,7 +207,7 @@ class Entry:
         return {k: v for k, v in (self.source.to_plain() or {}).items() if k != "name"}
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any], allow_import: Collection[str] = ()) -> "Entry":
+    def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "Entry":
         """An entry from what a person or `to_dict` wrote; all but the mechanism has a default.
 
         Args:

@@ -2,16 +2,15 @@
 
 import json
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 import jax
 
 from dpjax.core.execution import Execution
-from dpjax.core.types import Device
 from dpjax.core.wording import BadValue
-from dpjax.sweeps._blocks import block_bytes, compute_block
+from dpjax.sweeps._blocks import block_bytes, compute_block, on_all_devices
 from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
@@ -45,7 +44,6 @@ def run_sweep(
     executor: Executor | None = None,
     shard: tuple[int, int] | None = None,
     execution: Execution | None = None,
-    devices: Sequence[Device] | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
     report: Callable[[str], None] = lambda sentence: None,
     should_stop: Callable[[], bool] = lambda: False,
@@ -62,8 +60,8 @@ def run_sweep(
             they are stored. None computes in this process.
         shard: (i, k): only every k-th block, from the i-th on, 0 <= i < k. Where jax runs in
             several processes (`jax.distributed`), None takes their number and this one's index.
-        execution: Layout on the machine; never changes a row.
-        devices: That share the runs of a block; all of this process if None.
+        execution: Layout on the machine, and the devices that share the runs of a block, which are
+            all of this process if it names none; never changes a row.
         progress: Called after every block.
         report: Called with a sentence on what else a person should know.
         should_stop: Asked after every block; once true, what has begun is finished and stored.
@@ -102,9 +100,8 @@ def run_sweep(
     # Entries of one shape in a row: each program is compiled once, when its turn comes.
     todo.sort(key=lambda block: _shape(block))
     if executor is None:
-        chosen = tuple(jax.local_devices() if devices is None else devices)
-        _run_here(store, todo, execution, chosen, done, should_stop)
-    elif devices is not None:
+        _run_here(store, todo, on_all_devices(execution), done, should_stop)
+    elif execution is not None and execution.devices is not None:
         raise ValueError("devices are those of this process; an executor's workers have their own.")
     else:
         _run_on(executor, store, todo, execution, done, should_stop)
@@ -136,12 +133,12 @@ def _size(block: Block, block_runs: int) -> int:
 def _run_here(
     store: Store,
     todo: list[Block],
-    execution: Execution | None,
-    devices: tuple[Device, ...],
+    execution: Execution,
     done: Callable[[Block, bytes], None],
     should_stop: Callable[[], bool],
 ) -> None:
-    spec, ahead = store.spec, _AHEAD.get(devices[0].platform, 1)
+    assert execution.devices
+    spec, ahead = store.spec, _AHEAD.get(execution.devices[0].platform, 1)
 
     def compute(block: Block) -> bytes:
         size = _size(block, spec.block_runs)
@@ -152,7 +149,6 @@ def _run_here(
             size,
             spec.key,
             execution=execution,
-            devices=devices,
             more=block.more,
             states=store.earlier_states(block),
         )

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dpjax.core import random, validate
 from dpjax.core.errors import needs
@@ -117,9 +117,7 @@ class SweepSpec:
         }
 
     @classmethod
-    def from_dict(
-        cls, content: Mapping[str, Any], allow_import: Collection[str] = ()
-    ) -> "SweepSpec":
+    def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "SweepSpec":
         """A spec from what `to_dict` or a person wrote.
 
         An entry may have a table `grid` of parameter -> list of values: it stands for one entry a
@@ -150,7 +148,7 @@ class SweepSpec:
                     f"entry {number} holds a value that is none of its kind "
                     f"({type(error).__name__}: {error})."
                 ) from error
-        rest = {k: v for k, v in content.items() if k != "entries"}
+        rest: JsonObject = {k: v for k, v in content.items() if k != "entries"}
         return cls(**{"name": "sweep", **rest}, entries=tuple(entries))
 
     @classmethod
@@ -189,14 +187,14 @@ def _of(error: Exception, text: str) -> Exception:
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 
 
-def _size(entry: Any) -> int:
+def _size(entry: object) -> int:
     """Entries that a table stands for; 1 where it is none, which is refused when it is read."""
     grid = entry.get("grid") if isinstance(entry, Mapping) else None
     lists = grid.values() if isinstance(grid, Mapping) else ()
     return math.prod(len(values) for values in lists if isinstance(values, list))
 
 
-def _expand(entry: Mapping[str, Any]) -> Iterator[JsonObject]:
+def _expand(entry: object) -> Iterator[JsonObject]:
     if not isinstance(entry, Mapping):
         raise TypeError(f"an entry must be a table, but was {entry!r}.")
     entry = dict(entry)

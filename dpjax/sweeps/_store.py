@@ -17,7 +17,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dpjax.core import random
 from dpjax.core.errors import needs
@@ -37,6 +37,9 @@ from dpjax.sweeps._folder import (
 from dpjax.sweeps._shown import store_html
 from dpjax.sweeps._spec import Block, SweepSpec
 from dpjax.sweeps._summary import SweepSummary
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _STALE_SECONDS = 3600
 
@@ -303,7 +306,7 @@ class Store:
                 str(self.folder),
             ) from error
 
-    def table(self) -> Any:
+    def table(self) -> "pa.Table":
         """All stored rows as one pyarrow table, ordered by entry and run.
 
         Columns: entry (id), run, lower_bound, estimate, pair, output, exact, status, verdict,
@@ -356,7 +359,7 @@ def states_of(path: Path) -> list[bytes]:
     return pq.read_table(path, columns=["state"])["state"].to_pylist()
 
 
-def _rows(path: Path) -> Any:
+def _rows(path: Path) -> "pa.Table":
     """All of a block that can be repeated."""
     import pyarrow.parquet as pq
 

@@ -3,9 +3,10 @@
 import datetime
 import json
 import math
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from dpjax.core.types import JsonObject
 from dpjax.plotting import WIDTH, legend_above, literal, new_figure, svg_if_possible, unboxed
 from dpjax.report import Figure as Picture
 from dpjax.report import Glance, Page, Section, Shown, Table, Verdict
+from dpjax.sweeps._spec import SweepSpec
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,12 +79,21 @@ class EntrySummary:
         return tuple(np.quantile(self.bounds, _SHARES).tolist())
 
 
+class Looked(Protocol):
+    """What lies among the blocks; see `dpjax.sweeps._store.Contents`."""
+
+    @property
+    def finished(self) -> Collection[str]:
+        """Names of the finished blocks."""
+        ...
+
+
 class Stored(Protocol):
     """Rows of a sweep; see `dpjax.sweeps.Store`."""
 
-    spec: Any
+    spec: SweepSpec
 
-    def contents(self) -> Any:
+    def contents(self) -> Looked:
         """What lies among the blocks."""
         ...
 

@@ -185,7 +185,11 @@ def _within(source: Source, asked: Asked) -> _Ran:
 
 
 def _audit(
-    source: Source, asked: Asked, method: Method, key: object, execution: Execution | None = None
+    source: Source,
+    asked: Asked,
+    method: Method,
+    key: int | Array,
+    execution: Execution | None = None,
 ) -> AuditResult:
     return audit(
         source,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from dpjax.sources.readers import read_samples
 
@@ -31,7 +30,7 @@ class Folder:
         self._path, self._columns = path, columns
         self._seen: dict[str, tuple[int, int]] = {}
 
-    def chunks(self) -> Iterator[tuple[str, Any, Any]]:
+    def chunks(self) -> Iterator[tuple[str, object, object]]:
         """(name, x, y) of every file that is new or has changed since the last call.
 
         Raises:
@@ -46,7 +45,7 @@ class Folder:
                 yield path.name, *self._read(path)
                 self._seen[path.name] = look
 
-    def _read(self, path: Path) -> tuple[Any, Any]:
+    def _read(self, path: Path) -> tuple[object, object]:
         usual: tuple[Column, Column] = (0, 1) if path.suffix.lower() == ".npy" else ("x", "y")
         first, second = (
             usual[side] if column is None else column for side, column in enumerate(self._columns)

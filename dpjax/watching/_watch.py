@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 from numbers import Real
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dpjax.audit import audit, resume
 from dpjax.core.errors import Stopped
 from dpjax.core.files import refuse_unwritable
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.inference import LAYING, first_round
 from dpjax.methods import Sequential
@@ -36,8 +36,8 @@ class Watch:
         self,
         claim: float,
         notion: Notion | None,
-        terms: dict[str, Any],
-        options: dict[str, Any],
+        terms: JsonObject,
+        options: JsonObject,
         path: str | Path | None,
     ):
         if isinstance(claim, bool) or not isinstance(claim, Real | np.number):
@@ -85,7 +85,7 @@ class Watch:
         counted = 0 if self.result is None else self.result.settings["drawn"] - self.state.gone
         return first - counted, second - counted
 
-    def take(self, name: str | None, x: Any, y: Any) -> bool:
+    def take(self, name: str | None, x: object, y: object) -> bool:
         """Takes a chunk, if it was not taken before.
 
         Args:
@@ -122,7 +122,7 @@ class Watch:
         self._count(chunk)
         return True
 
-    def _refuse_other_terms(self, stated: dict[str, Any]) -> None:
+    def _refuse_other_terms(self, stated: JsonObject) -> None:
         for name, value in stated.items():
             before = self.state.terms.get(name)
             if before != value:
@@ -195,14 +195,14 @@ class Watch:
 
 
 def watch(
-    chunks: Iterable[Any],
+    chunks: Iterable[object],
     *,
     claim: float,
     notion: Notion | None = None,
     confidence: float = 0.999,
     num_claims: int = 1,
     distance: int = 1,
-    key: Any = 0,
+    key: object = 0,
     discrete: bool | None = None,
     independent: bool = False,
     state: str | Path | None = None,
@@ -250,7 +250,7 @@ def watch(
     return _results(Watch(claim, notion, terms, options, state), chunks)
 
 
-def _results(watched: Watch, chunks: Iterable[Any]) -> Iterator[AuditResult]:
+def _results(watched: Watch, chunks: Iterable[object]) -> Iterator[AuditResult]:
     if watched.result is not None:
         yield watched.result
     if watched.is_over:

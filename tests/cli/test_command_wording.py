@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refusal
 
 import dpjax
 from dpjax.cli._audit_options import TABLE
@@ -29,12 +30,6 @@ from dpjax.core.wording import (
 )
 
 OPTIONS = options_of(TABLE)
-
-
-def refusal(function, *arguments, **options):
-    with pytest.raises((ValueError, TypeError)) as error:
-        function(*arguments, **options)
-    return error.value
 
 
 @pytest.mark.parametrize(

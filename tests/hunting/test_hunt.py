@@ -150,3 +150,17 @@ def test_nothing_but_releases_is_installed(tmp_path, spec):
     with pytest.raises(ValueError, match="packages must be PACKAGE==VERSION"):
         environment_of(spec, [], tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_cases_share_a_module_beside_them(tmp_path):
+    shared, draw = LEAK[: LEAK.index("def draw")], LEAK[LEAK.index("def draw") :]
+    (tmp_path / "leak_shared.py").write_text(shared + "\n\ndef again(value):\n    return value\n")
+    path = tmp_path / "two.py"
+    names = "again, claim, draws, package, pairs"
+    draw = draw.replace("return sum(values)", "return again(sum(values))")
+    path.write_text(f"from leak_shared import {names}\n\n\n{draw}")
+    before = list(sys.path)
+    case = read_case(path)
+    assert sys.path == before and case.draws == 3_000 and len(case.pairs) == 2
+    (found,) = hunt([case], here, tmp_path / "draws", seconds=60.0)
+    assert found.failure == "" and found.result.verdict == "violated"

@@ -3,18 +3,11 @@
 import numpy as np
 import pytest
 from scipy.stats import poisson
+from sides import values
 
 import dpjax
 from dpjax import Local, Recorded, Recording
 from dpjax.sources._copied import notes_of_copies, refuse_copies
-from dpjax.sources._side_values import SideValues
-
-
-def values(outputs, rows=2**18):
-    side = SideValues()
-    for start in range(0, len(outputs), rows):
-        side.add(outputs[start : start + rows])
-    return side
 
 
 def said(x, y):

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.stats import binom
+from sides import values
 
 import dpjax
 from dpjax import Local, Recorded, Recording
@@ -14,13 +15,6 @@ from dpjax.sources._side_values import SideValues, log_evidence, order_nats
 
 def rng(seed=0):
     return np.random.default_rng(seed)
-
-
-def values(outputs, rows=2**18):
-    side = SideValues()
-    for start in range(0, len(outputs), rows):
-        side.add(outputs[start : start + rows])
-    return side
 
 
 def refused(x, y):

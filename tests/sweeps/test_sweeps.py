@@ -32,7 +32,7 @@ from dpjax.sweeps import (
     run_sweep,
 )
 from dpjax.sweeps import _store as store_module
-from dpjax.sweeps._blocks import UNREPEATABLE
+from dpjax.sweeps._blocks import UNREPEATABLE, on_all_devices
 
 SMALL = Local(num_samples=500, num_confirm=1000, floor=1e-3)
 FINITE = Entry(RandomizedResponse(1.0), SMALL, num_runs=7, label="responses")
@@ -411,9 +411,9 @@ def test_a_lattice_that_is_too_coarse_is_refined_run_by_run(whole):
     """As the front door does, and whatever runs are computed together."""
     # Eight nodes a bandwidth, which is enough, for some of the runs.
     entry = dataclasses.replace(REAL, method=dataclasses.replace(SMALL, num_nodes=120))
-    here = tuple(jax.local_devices())
     together, others = (
-        compute(entry, runs, SPEC.key, devices=here) for runs in ([0, 1, 3], [1, 0, 5])
+        compute(entry, runs, SPEC.key, execution=on_all_devices(None))
+        for runs in ([0, 1, 3], [1, 0, 5])
     )
     for name in ("lower_bound", "estimate", "output"):
         assert list(others[name][:2]) == [together[name][1], together[name][0]]
@@ -433,4 +433,4 @@ def test_a_region_that_no_lattice_covers_is_refused():
     options = dataclasses.replace(REAL.method, region=(-1e6, 1e6))
     wide = dataclasses.replace(REAL, method=options, label="wide")
     with pytest.raises(ValueError, match=r"entry 'wide': region .* is so wide"):
-        compute(wide, range(3), 0, devices=tuple(jax.local_devices()))
+        compute(wide, range(3), 0, execution=on_all_devices(None))

@@ -40,11 +40,11 @@ class Domain:
     """
 
     bounds: tuple[float, float] | Sequence[tuple[float, float] | None] | None = None
-    categories: Sequence[Any] | None = None
+    categories: Sequence[object] | None = None
     nan: bool = False
     infinite: bool = False
     size: int | None = None
-    member: Callable[[Any], bool] | None = None
+    member: Callable[[object], bool] | None = None
 
     def __post_init__(self):
         if self.bounds is not None:
@@ -65,14 +65,14 @@ class Domain:
         places = self._each_bounds()
         return places[0] if len(places) == 1 else places[min(field, len(places) - 1)]
 
-    def holds(self, database: Any) -> bool:
+    def holds(self, database: object) -> bool:
         """Return whether `member` allows a database."""
         try:
             return self.member is None or bool(self.member(database))
         except Exception:  # User code may raise for databases outside its domain.
             return False
 
-    def has(self, value: Any, field: int = 0) -> bool:
+    def has(self, value: object, field: int = 0) -> bool:
         """Return whether a field may hold a value."""
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float):
             return self.categories is None or value in self.categories or _is_nan(value)
@@ -83,7 +83,7 @@ class Domain:
             return self.categories is None or value in self.categories
         return bounds[0] <= value <= bounds[1]
 
-    def values(self, seen: Sequence[Any], field: int = 0) -> list[Any]:
+    def values(self, seen: Sequence[object], field: int = 0) -> list[Any]:
         """Return distinct values of one field that are worth trying.
 
         Args:
@@ -91,7 +91,7 @@ class Domain:
             field: Index of the field.
         """
         kind, bounds = _kind_of(seen), self.bounds_of(field)
-        found: list[Any] = list(self.categories or ()) if bounds is None else []
+        found: list[object] = list(self.categories or ()) if bounds is None else []
         if kind is bool:
             found += [False, True]
         elif kind is float:
@@ -111,13 +111,13 @@ class Domain:
         return [tuple(given)] if one else [None if b is None else tuple(b) for b in given]
 
 
-def domain_like(records: Sequence[Any]) -> Domain:
+def domain_like(records: Sequence[object]) -> Domain:
     """Return the domain of an example: any finite values; NaN and infinities if it holds them."""
     reals = [v for record in records for v in fields_of(record) if isinstance(v, float)]
     return Domain(nan=any(map(math.isnan, reals)), infinite=any(map(math.isinf, reals)))
 
 
-def _kind_of(seen: Sequence[Any]) -> type | None:
+def _kind_of(seen: Sequence[object]) -> type | None:
     """Return the kind of the values of a field; None if it is mixed or unknown."""
     kinds = {bool if isinstance(v, np.bool_) else type(v) for v in seen if v is not None}
     if kinds == {int, float}:
@@ -140,5 +140,5 @@ def _integers(bounds: tuple[float, float] | None) -> list[int]:
     return [low, high, low + 1, high - 1, (low + high) // 2, *_WHOLE]
 
 
-def _is_nan(value: Any) -> bool:
+def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)

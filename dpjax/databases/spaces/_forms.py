@@ -30,7 +30,7 @@ class Form(NamedTuple):
     alphabet: tuple[Any, ...] | None = None
 
 
-def form_of(like: Any) -> Form:
+def form_of(like: object) -> Form:
     """Return the form of an example database.
 
     Args:
@@ -74,7 +74,7 @@ def fields_of(record: Record) -> list[Any]:
     return list(record) if isinstance(record, tuple | list) else [record]
 
 
-def with_fields(record: Record, fields: Sequence[Any]) -> Record:
+def with_fields(record: Record, fields: Sequence[object]) -> Record:
     """Return a record of the same kind with other fields."""
     if isinstance(record, dict):
         return dict(zip(record, fields, strict=True))
@@ -83,7 +83,7 @@ def with_fields(record: Record, fields: Sequence[Any]) -> Record:
     return fields[0]
 
 
-def key_of(record: Record) -> Any:
+def key_of(record: Record) -> object:
     """Return a key that is equal for equal records: NaN equals itself, and -0.0 is not 0.0."""
     return tuple((type(field).__name__, repr(field)) for field in fields_of(record))
 
@@ -134,7 +134,7 @@ def _columns(like: tuple[Any, ...]) -> Form:
     ends = np.cumsum([0, *widths]).tolist()
     flat = [not (isinstance(part, np.ndarray) and part.ndim == 2) for part in like]
 
-    def records(given: tuple[Any, ...]) -> list[Record]:
+    def records(given: tuple[object, ...]) -> list[Record]:
         parts = [form.records(part) for form, part in zip(forms, given, strict=True)]
         return [tuple(v for part in row for v in fields_of(part)) for row in zip(*parts)]  # noqa: B905
 
@@ -148,5 +148,5 @@ def _columns(like: tuple[Any, ...]) -> Form:
     return Form("columns", records, database)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value

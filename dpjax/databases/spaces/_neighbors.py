@@ -46,7 +46,7 @@ class Neighbors(Space):
         seed: Seed for choosing among all proposals.
     """
 
-    like: Any
+    like: object
     relation: Relation
     domain: Domain | None = None
     num_pairs: int = 200
@@ -96,7 +96,7 @@ class Neighbors(Space):
                 return found
         return None
 
-    def allows(self, database: Any, neighbor: Any) -> bool:
+    def allows(self, database: object, neighbor: object) -> bool:
         """Return whether two databases are neighbors in the domain."""
         sides, domain = (database, neighbor), self._domain
         if not all(map(domain.holds, sides)):
@@ -116,7 +116,7 @@ class Neighbors(Space):
         )
         return inside and self.relation.holds(*records)
 
-    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+    def __iter__(self) -> Iterator[tuple[object, object]]:
         return iter([(pair.database, pair.neighbor) for pair in self.proposed()])
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
@@ -159,7 +159,7 @@ class Neighbors(Space):
             return None
         return Proposed(database, neighbor, label)
 
-    def _identity(self, database: Any) -> Any:
+    def _identity(self, database: object) -> object:
         """Return a key that distinguishes databases, and -0.0 from 0.0."""
         records = self._form.records(database) if self.relation.of_records else _entries(database)
         return tuple(map(key_of, records))
@@ -169,7 +169,7 @@ class Neighbors(Space):
             return list(self._form.alphabet)
         return records_worth_trying(self._form.records(self.like), self._domain, rng)
 
-    def _of_records(self, rng: np.random.Generator) -> list[tuple[Any, Any, str]]:
+    def _of_records(self, rng: np.random.Generator) -> list[tuple[object, object, str]]:
         """Combine every base with every move, interleaved for variety."""
         seen, grows = self._form.records(self.like), isinstance(self.relation, AddRemove)
         tried = self._worth_trying(rng)
@@ -195,7 +195,7 @@ class Neighbors(Space):
         ordered = sorted(found, key=lambda entry: (entry[1] > 0, entry[0] + entry[1], entry[1]))
         return [move for _, _, move in ordered]
 
-    def _varied_records(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
+    def _varied_records(self, pair: Proposed, rng: np.random.Generator) -> tuple[object, object]:
         """Change, repeat or drop common records on both sides, or replace the differing record."""
         sides = [self._form.records(side) for side in (pair.database, pair.neighbor)]
         tried = self._tried
@@ -233,7 +233,7 @@ class Neighbors(Space):
             fields[place] = value
         return with_fields(record, fields)
 
-    def _of_values(self) -> list[tuple[Any, Any, str]]:
+    def _of_values(self) -> list[tuple[object, object, str]]:
         values = self._values()
         if isinstance(self.relation, Within):
             both = [(x, y) for x in values for y in _moved(x, self.relation)]
@@ -241,7 +241,7 @@ class Neighbors(Space):
             both = [(x, y) for i, x in enumerate(values) for y in values[i + 1 :]]
         return [(x, y, f"{short(x)} and {short(y)}") for x, y in both]
 
-    def _values(self) -> list[Any]:
+    def _values(self) -> list[object]:
         like, domain = self.like, self._domain
         if not isinstance(like, list | tuple | np.ndarray):
             return domain.values([like])
@@ -253,7 +253,7 @@ class Neighbors(Space):
             rows.append([options[(place + i) % len(options)] for i, options in enumerate(each)])
         return [_vector(like, row) for row in rows]
 
-    def _varied_values(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
+    def _varied_values(self, pair: Proposed, rng: np.random.Generator) -> tuple[object, object]:
         one = [self._near(value, rng) for value in _entries(pair.database)]
         alone = not isinstance(self.like, list | tuple | np.ndarray)
         value = one[0] if alone else _vector(self.like, one)
@@ -265,7 +265,7 @@ class Neighbors(Space):
 
 
 def neighbors(
-    like: Any,
+    like: object,
     relation: Relation | str = "add-remove",
     domain: Domain | None = None,
     *,
@@ -300,7 +300,7 @@ def neighbors(
     return Neighbors(like, relation_of(relation), domain, num_pairs, seed)
 
 
-def _entries(value: Any) -> list[Any]:
+def _entries(value: object) -> list[Any]:
     return list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
 
 
@@ -308,7 +308,7 @@ def _vector(like: Any, entries: Sequence[Any]) -> Any:
     return np.array(entries, like.dtype) if isinstance(like, np.ndarray) else type(like)(entries)
 
 
-def _moved(value: Any, relation: Within) -> list[Any]:
+def _moved(value: object, relation: Within) -> list[Any]:
     """Return values at the full distance: one entry, all, or alternately up and down."""
     entries = [v.item() if isinstance(v, np.generic) else v for v in _entries(value)]
     whole = all(isinstance(v, int) for v in entries)

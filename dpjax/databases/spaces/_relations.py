@@ -101,7 +101,7 @@ class Within(Relation):
         validate.positive(distance=self.distance)
         validate.one_of(_NORMS, norm=self.norm)
 
-    def holds(self, database: Any, neighbor: Any) -> bool:
+    def holds(self, database: object, neighbor: object) -> bool:
         """See `Relation`."""
         one, other = (np.atleast_1d(np.asarray(side)).tolist() for side in (database, neighbor))
         if len(one) != len(other):
@@ -121,7 +121,7 @@ class AnyTwo(Relation):
 
     of_records = False
 
-    def holds(self, database: Any, neighbor: Any) -> bool:
+    def holds(self, database: object, neighbor: object) -> bool:
         """See `Relation`."""
         return True
 
@@ -151,7 +151,7 @@ def relation_of(relation: Relation | str) -> Relation:
     return _NAMED[relation]
 
 
-def _edits(one: Sequence[Any], other: Sequence[Any]) -> int:
+def _edits(one: Sequence[object], other: Sequence[object]) -> int:
     """Return the minimum number of insertions and deletions between two sequences."""
     start = 0
     while start < min(len(one), len(other)) and one[start] == other[start]:

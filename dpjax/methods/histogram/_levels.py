@@ -8,7 +8,6 @@ References:
 from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +27,9 @@ from dpjax.methods.histogram._estimate import HistogramResult, Unplanned
 
 def histogram_levels(
     mechanism: Mechanism,
-    inputs: Any,
+    inputs: object,
     plan: Plan | Unplanned,
-    key: Any,
+    key: object,
     *,
     order: float | None = None,
     pairs: Sequence[tuple[int, int]] | None = None,
@@ -83,9 +82,9 @@ def histogram_levels(
 
 def counts_of_runs(
     mechanism: Mechanism,
-    inputs: Any,
+    inputs: object,
     plan: Plan | Unplanned,
-    key: Any,
+    key: object,
     runs: NDArray[np.int32],
     *,
     output_interval: tuple[float, float] | None,

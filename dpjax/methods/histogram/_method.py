@@ -98,7 +98,7 @@ class Histogram:
         return accepts(source)
 
     def run(
-        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+        self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
         """Audit a batch of runs.
 
@@ -171,7 +171,7 @@ class Histogram:
         # Each database once, in increasing order.
         return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)
 
-    def _planned(self, mechanism: Mechanism, inputs: Any, confidence: float) -> Plan:
+    def _planned(self, mechanism: Mechanism, inputs: object, confidence: float) -> Plan:
         space, precision = mechanism.output_space, self.precision
         if precision is None and self.num_samples is None:
             precision = 0.5
@@ -280,7 +280,7 @@ class HistogramEstimate:
         return accepts(source)
 
     def run(
-        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+        self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
         """Estimate a batch of runs; the inputs take the place of pairs."""
         if pairs is not None:

@@ -1,7 +1,6 @@
 """Findings of the local approach, from the statistics of its kernels."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -90,7 +89,7 @@ def finding_of(
     *,
     options: JsonObject,
     notes: Sequence[str],
-    relabel: Callable[[Any], Any] = lambda output: output,
+    relabel: Callable[[object], object] = lambda output: output,
     region_text: str | None = None,
 ) -> Finding:
     """Make the finding of one run (statistics without the axis of runs).
@@ -153,7 +152,7 @@ def _witness(
     bounds: LocalBounds,
     region: Region,
     pairs: AnyPairs,
-    relabel: Callable[[Any], Any],
+    relabel: Callable[[object], object],
 ) -> Witness:
     index = int(statistics.pair)
     found, confirmation = statistics.found, statistics.confirmation
@@ -177,14 +176,14 @@ def _witness(
     )
 
 
-def _plain(point: np.ndarray) -> Any:
+def _plain(point: np.ndarray) -> object:
     """An outcome as an int, a point as a float or a list of floats."""
     if point.dtype.kind in "iu":
         return int(point)
     return float(point[0]) if len(point) == 1 else [float(v) for v in point]
 
 
-def _curve(curves: Curves, floor: float, relabel: Callable[[Any], Any]) -> dict | None:
+def _curve(curves: Curves, floor: float, relabel: Callable[[object], object]) -> dict | None:
     """Densities and loss of the chosen pair, thinned out for a plot; None for vectors."""
     if curves.points.ndim == 2 and curves.points.shape[1] > 1:
         return None

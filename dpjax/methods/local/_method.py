@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -88,7 +88,7 @@ class Local(LocalOptions):
         )
 
     def run(
-        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+        self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
         """Audit a batch of runs.
 
@@ -129,7 +129,7 @@ class Local(LocalOptions):
 
         return Findings(finding, lambda: _rows(found, options, arrays, terms))
 
-    def _prepared(self, source: Source, pairs: Any, terms: Terms) -> tuple[Arrays, LocalOptions]:
+    def _prepared(self, source: Source, pairs: object, terms: Terms) -> tuple[Arrays, LocalOptions]:
         """Return the outputs as arrays, and the options without their region."""
         terms.refuse_notions("a density estimate")
         # A list of outcomes and a range look alike.
@@ -166,7 +166,7 @@ class LocalSearch(Local):
     bounded: ClassVar[bool] = False
 
     def run(
-        self, source: Source, pairs: Any, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
+        self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
         """Search a batch of runs; arguments and errors as in `Local.run`."""
         arrays, options = self._prepared(source, pairs, terms)
@@ -261,6 +261,6 @@ def _searched(found: PairSearch) -> list[Row]:
     return rows
 
 
-def _numbers(point: Any) -> list[float]:
+def _numbers(point: object) -> list[float]:
     """Coordinates of a point, or a single outcome."""
     return np.atleast_1d(np.asarray(point, float)).tolist()

@@ -23,7 +23,7 @@ class LocalOptions:
         kind="float | str",
         metavar="RULE|NUMBER",
     )
-    floor: Any = option("Least density that the loss uses.", default=None, kind="float")
+    floor: float | None = option("Least density that the loss uses.", default=None, kind="float")
     kernel: str = option(
         "gaussian, laplace, epanechnikov or biweight.",
         default="gaussian",

@@ -7,7 +7,6 @@ search, because it rests only on the fresh draws of the confirm stage.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
@@ -23,14 +22,16 @@ of points; smaller for outcomes, where the best one is often rare.
 """
 
 
-def outcome_penalty(densities: Array, floor: Any, settings: LocalOptions) -> Array | float:
+def outcome_penalty(
+    densities: Array, floor: Array | float, settings: LocalOptions
+) -> Array | float:
     """Penalty of frequencies [2, outcomes]: standard errors sqrt((1 / p + 1 / p' - 2) / size)."""
     draws = (settings.num_samples, settings.num_confirm)
     return _OUTCOME_WEIGHT * _standard_errors(densities, floor, settings, 2.0, draws)
 
 
 def kernel_penalty(
-    densities: Array, floor: Any, spread: Array, settings: LocalOptions, dimension: int
+    densities: Array, floor: Array | float, spread: Array, settings: LocalOptions, dimension: int
 ) -> Array | float:
     """Penalty of densities [2, points]: standard errors sqrt(R (1 / f + 1 / f') / (size h^d)).
 
@@ -63,7 +64,7 @@ def confirm_bandwidth(spread: Array, settings: LocalOptions, dimension: int) -> 
 
 
 def _standard_errors(
-    densities: Array, floor: Any, settings: LocalOptions, excess: float, draws: Sequence
+    densities: Array, floor: Array | float, settings: LocalOptions, excess: float, draws: Sequence
 ) -> Array | float:
     """Sum of both stages' standard errors, or 0 for the paper's objective."""
     if settings.objective == "loss":

@@ -4,7 +4,8 @@ References:
     Askin, Kutta, Dette (2022), Algorithm 3.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -161,7 +162,12 @@ def _search_direct(source: Streams, pair: Array, region: Box, settings: LocalOpt
 
 
 def _direct_density(
-    draw: Any, first: Array, points: Array, bandwidth: Array, kernel: Kernel, num_samples: int
+    draw: Callable[[Array], Array],
+    first: Array,
+    points: Array,
+    bandwidth: Array,
+    kernel: Kernel,
+    num_samples: int,
 ) -> Array:
     sums = reduce_samples(draw, kernel_sums(points, bandwidth, kernel), num_samples, first=first)
     return density_of_sums(sums, bandwidth, kernel, num_samples, points.shape[1])
@@ -197,7 +203,9 @@ def _rounded(values: Array) -> Array:
     return jax.lax.reduce_precision(values, jnp.finfo(values.dtype).nexp, 11)
 
 
-def _best(curves: Curves, floor: Any, spread: Array, penalty: Array | float) -> PairSearch:
+def _best(
+    curves: Curves, floor: Array | float, spread: Array, penalty: Array | float
+) -> PairSearch:
     index, loss, score = largest_loss(
         curves.densities[0], curves.densities[1], floor, curves.allowed, penalty
     )

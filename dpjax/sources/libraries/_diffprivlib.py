@@ -23,7 +23,7 @@ from dpjax.sources.libraries._handed import Handed
 _PLAIN = (bool, int, float, str, type(None))
 
 
-def read(subject: Any, d_in: Any) -> Handed:
+def read(subject: Any, d_in: object) -> Handed:
     """An object, as `dpjax.sources.libraries._read.read` returns it."""
     if isinstance(subject, type):
         raise BadType(
@@ -44,7 +44,7 @@ def read(subject: Any, d_in: Any) -> Handed:
     )
 
 
-def made(plain: JsonObject) -> Any:
+def made(plain: JsonObject) -> object:
     """A mechanism from its class and parameters."""
     mechanisms = import_module("diffprivlib.mechanisms")
     kind = getattr(mechanisms, str(plain["class"]))
@@ -59,7 +59,7 @@ class _Randomise:
         self._by_utility = hasattr(mechanism, "utility")
         self.__name__ = f"diffprivlib {type(mechanism).__name__}"
 
-    def __call__(self, database: Any) -> Any:
+    def __call__(self, database: Any) -> object:
         if not self._by_utility:
             return self._mechanism.randomise(database)
         parameters = _parameters(self._mechanism) | {"utility": list(database)}
@@ -77,7 +77,7 @@ class _Tool:
         self.epsilon = float(given["epsilon"].default)
         self.__name__ = f"diffprivlib {function.__name__}"
 
-    def __call__(self, database: Any) -> Any:
+    def __call__(self, database: Any) -> object:
         with warnings.catch_warnings():
             # Of missing bounds, which are a matter of the claim and no outcome.
             warnings.simplefilter("ignore")
@@ -95,7 +95,7 @@ class _Fitted:
         self._model = model
         self.__name__ = f"diffprivlib {type(model).__name__}"
 
-    def __call__(self, database: Any) -> Any:
+    def __call__(self, database: Any) -> object:
         fresh = copy.deepcopy(self._model)
         if hasattr(fresh, "random_state"):
             # A copy of a generator would draw the same noise at every call.
@@ -110,7 +110,7 @@ class _Fitted:
         }
 
 
-def _accountant() -> Any:
+def _accountant() -> object:
     """A ledger of its own for each call.
 
     The library's default one belongs to the whole process: it would list the draws of an audit as
@@ -121,7 +121,7 @@ def _accountant() -> Any:
     return BudgetAccountant()
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     array = value if isinstance(value, np.ndarray) else np.asarray(value, object)
     return isinstance(value, numbers.Real) or array.dtype.kind in "iuf"
 
@@ -142,18 +142,18 @@ def _mechanism(mechanism: Any, d_in: Any) -> Handed:
     return Handed(call.__name__, call, notion, claim, pairs, plain, anew)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     if isinstance(value, list | tuple):
         return all(map(_is_plain, value))
     return isinstance(value, _PLAIN)
 
 
-def _parameters(mechanism: Any) -> dict[str, Any]:
+def _parameters(mechanism: object) -> dict[str, object]:
     names = list(inspect.signature(type(mechanism).__init__).parameters)[1:]
     return {name: getattr(mechanism, name) for name in names if hasattr(mechanism, name)}
 
 
-def _pairs_of(mechanism: Any, d_in: Any) -> Neighbors | None:
+def _pairs_of(mechanism: Any, d_in: object) -> Neighbors | None:
     """Inputs within the sensitivity; any two of the values that it knows."""
     if hasattr(mechanism, "value0"):
         values = [mechanism.value0, mechanism.value1]

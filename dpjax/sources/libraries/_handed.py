@@ -1,7 +1,7 @@
 """What an object of a library says of itself."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dpjax.core.types import JsonObject
 from dpjax.databases import Neighbors
@@ -23,9 +23,9 @@ class Handed(NamedTuple):
     """
 
     name: str
-    call: Callable[[Any], Any]
+    call: Callable[[object], object]
     notion: Notion | None
-    claim: Any
+    claim: object
     pairs: Neighbors | None
     plain: JsonObject | None
-    anew: Callable[[], Callable[[Any], Any]] | None = None
+    anew: Callable[[], Callable[[object], object]] | None = None

@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
@@ -46,8 +46,8 @@ class LibraryMechanism(OnHost):
         ValueError: It states what no notion of dpjax is about.
     """
 
-    subject: Any
-    d_in: Any = option(
+    subject: object
+    d_in: object = option(
         "Distance of neighbouring databases, in units of the input metric.",
         default=None,
         kind="float",
@@ -85,7 +85,7 @@ class LibraryMechanism(OnHost):
         return self._handed.pairs
 
     @property
-    def stated(self) -> tuple[Notion, Any] | None:
+    def stated(self) -> tuple[Notion, object] | None:
         """The notion and the claim that the object states."""
         return None if self._handed.notion is None else (self._handed.notion, self._handed.claim)
 
@@ -97,7 +97,7 @@ class LibraryMechanism(OnHost):
         """Within it, batches of raw outputs are drawn."""
         return self._host.drawing()
 
-    def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
+    def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
         """See `OnHost`: two objects that are made anew with the same parameters."""
         if self._handed.anew is None:
             return None
@@ -120,7 +120,7 @@ class LibraryMechanism(OnHost):
         return {"library": library_of(self.subject), "object": plain, **stated_options(self)}
 
     @classmethod
-    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
         """The object again, if its library may be imported; see `Source`."""
         library, plain = str(content.pop("library", "")), content.pop("object", None)
         if library not in trust.imports:

@@ -38,11 +38,11 @@ _FIXED_SIZE_DISTANCE = 2
 class _Measurement:
     """A call of a measurement, which travels to workers as the library's own text."""
 
-    def __init__(self, measurement: Any):
+    def __init__(self, measurement: object):
         self._measurement: Any = measurement
         self.__name__ = _name_of(measurement)
 
-    def __call__(self, database: Any) -> Any:
+    def __call__(self, database: object) -> object:
         return self._measurement(database)
 
     def __getstate__(self) -> str:
@@ -54,7 +54,7 @@ class _Measurement:
         self.__init__(made({"text": text}))
 
 
-def read(measurement: Any, d_in: Any) -> Handed:
+def read(measurement: object, d_in: object) -> Handed:
     """A measurement, as `dpjax.sources.libraries._read.read` returns it."""
     from opendp.mod import Measurement
 
@@ -69,7 +69,7 @@ def read(measurement: Any, d_in: Any) -> Handed:
     return Handed(call.__name__, call, notion, claim, pairs, _plain(call))
 
 
-def made(plain: JsonObject) -> Any:
+def made(plain: JsonObject) -> object:
     """A measurement from the library's own text."""
     from opendp.mod import deserialize, enable_features
 
@@ -85,11 +85,11 @@ def _plain(call: _Measurement) -> JsonObject | None:
         return None
 
 
-def _name_of(measurement: Any) -> str:
+def _name_of(measurement: object) -> str:
     """Names of the constructors, in their order, such as "make_sum >> make_laplace"."""
     names: list[str] = []
 
-    def walk(node: Any) -> None:
+    def walk(node: object) -> None:
         made_by = getattr(node, "__opendp_dict__", None)
         if made_by is None:
             return
@@ -105,7 +105,7 @@ def _name_of(measurement: Any) -> str:
     return " >> ".join(names) or "OpenDP measurement"
 
 
-def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, Any]:
+def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, object]:
     """What the privacy map states at a distance, compared with as it is returned."""
     measure, stated = str(measurement.output_measure), measurement.map(d_in)
     if measure == "MaxDivergence":
@@ -128,7 +128,7 @@ def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, Any]:
     )
 
 
-def _finite(level: float, measure: str, d_in: Any) -> float:
+def _finite(level: float, measure: str, d_in: object) -> float:
     if not level < float("inf"):
         raise BadValue(
             f"subject must state a finite {measure} at d_in = {d_in!r}, but states {level!r}: "
@@ -137,7 +137,7 @@ def _finite(level: float, measure: str, d_in: Any) -> float:
     return float(level)
 
 
-def _pairs_of(measurement: Any, d_in: Any) -> tuple[Neighbors | None, Any]:
+def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]:
     """The space of neighbours, and the distance; no space for domains that are not read."""
     domain, metric = measurement.input_domain, str(measurement.input_metric)
     kind, atom, size = type(domain).__name__, domain, None
@@ -161,7 +161,7 @@ def _pairs_of(measurement: Any, d_in: Any) -> tuple[Neighbors | None, Any]:
         size=size if relation.of_records else None,
         member=partial(_is_member, domain),
     )
-    like: Any = example if kind == "VectorDomain" else example[0]
+    like: object = example if kind == "VectorDomain" else example[0]
     return neighbors(like, relation, made_of), d_in
 
 
@@ -195,14 +195,14 @@ def _bounds_of(atom: Any) -> tuple[float, float] | None:
         return None
 
 
-def _categories_of(measurement: Any) -> list[Any] | None:
+def _categories_of(measurement: object) -> list[object] | None:
     """Categories of randomised response, which its domain does not hold."""
     made_by = getattr(measurement, "__opendp_dict__", {"__kwargs__": {}})["__kwargs__"]
     found = made_by.get("categories")
     return list(found) if found else None
 
 
-def _example(carrier: str, bounds: tuple[float, float] | None, size: int | None) -> list[Any]:
+def _example(carrier: str, bounds: tuple[float, float] | None, size: int | None) -> list[object]:
     """Values of the carrier type, within the bounds."""
     values: list[Any] = _EXAMPLES.get(carrier, [0, 1, 2, 3, 4])
     if bounds is not None:

@@ -29,7 +29,7 @@ def knows(subject: object) -> bool:
     return library_of(subject) is not None
 
 
-def read(subject: object, d_in: Any) -> Handed:
+def read(subject: object, d_in: object) -> Handed:
     """What an object of a library says of itself.
 
     Args:
@@ -43,7 +43,7 @@ def read(subject: object, d_in: Any) -> Handed:
     return _of(str(library_of(subject)), "read")(subject, d_in)
 
 
-def made(library: str, plain: JsonObject) -> Any:
+def made(library: str, plain: JsonObject) -> object:
     """The object that `Handed.plain` describes."""
     return _of(library, "made")(plain)
 

@@ -15,7 +15,9 @@ _PERHAPS_INDEX_NAMES = {"index", "id"}
 """Names of columns that may be an index, or an output whose values repeat."""
 
 
-def refuse_index(names: Sequence[str], columns: Sequence[Sequence[Any]], *, header: bool) -> None:
+def refuse_index(
+    names: Sequence[str], columns: Sequence[Sequence[object]], *, header: bool
+) -> None:
     """Refuses several columns one of which numbers the rows.
 
     Rows that are numbered are told apart by their numbers, for whatever mechanism.

@@ -141,7 +141,7 @@ def as_outputs(lines: Sequence[str]) -> np.ndarray | list[Any]:
     return list(map(_output, lines)) if numbers is None else numbers
 
 
-def _output(line: str) -> Any:
+def _output(line: str) -> object:
     validate.within_limit("label_length", len(line), "a line of too many characters")
     parts = line.split(",")
     if not all(map(is_number, parts)):

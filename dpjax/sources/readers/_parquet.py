@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from dpjax.core.errors import nearest
 from dpjax.core.parquet import is_text, text_columns_of
 from dpjax.sources.readers._columns import LOOKED_AT, refuse_index
 from dpjax.sources.readers._entries import as_labels
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
@@ -83,7 +86,7 @@ def _array(batch, names: list[str]) -> np.ndarray:
     return np.stack(columns, axis=1)
 
 
-def _values(column: Any) -> np.ndarray | None:
+def _values(column: "pa.Array | pa.ChunkedArray") -> np.ndarray | None:
     """Numbers or labels; None for what is neither."""
     import pyarrow as pa
 

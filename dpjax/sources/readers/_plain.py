@@ -6,12 +6,15 @@ speaks; a chunk that is read here is the one that it would have read.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from dpjax.core.files import opened
 from dpjax.sources.readers._entries import first_inexact, is_integer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _SMALL = 2**20
 """Bytes that are read carefully in the time that importing pyarrow takes."""
@@ -97,7 +100,7 @@ def _newlines(data: bytes) -> np.ndarray:
 
 def _entries(
     block: bytes, ends: np.ndarray, delimiter: str | None, width: int, place: int | None
-) -> Any:
+) -> "pa.StringArray | None":
     """Arrow's texts of all entries, or None where lines have not `width` of them."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -106,7 +109,7 @@ def _entries(
     if width == 1 and delimiter is not None and delimiter.encode() in block:
         return None
     bounds, content = pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(block)
-    entries: Any = pa.StringArray.from_buffers(len(ends) - 1, bounds, content)
+    entries = pa.StringArray.from_buffers(len(ends) - 1, bounds, content)
     if width > 1:
         if delimiter is None:
             entries = pc.call_function("ascii_trim_whitespace", [entries])
@@ -121,7 +124,7 @@ def _entries(
     return pc.call_function("ascii_trim_whitespace", [entries])
 
 
-def _numbers(entries: Any) -> np.ndarray | None:
+def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
     """int64 or float64 [n] as `as_numbers` makes them, or None where that is not certain."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -149,7 +152,7 @@ def _numbers(entries: Any) -> np.ndarray | None:
         return None
 
 
-def _exact(values: np.ndarray, entries: Any) -> np.ndarray | None:
+def _exact(values: np.ndarray, entries: "pa.StringArray") -> np.ndarray | None:
     """The values, unless an integer among the reals is too large for a real."""
     import pyarrow as pa
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from refusals import refusal
 from scipy import stats
 
 import dpjax
@@ -263,9 +264,8 @@ REFUSED = [
 
 @pytest.mark.parametrize(("call", "message"), REFUSED)
 def test_refusals(call, message):
-    with pytest.raises((ValueError, TypeError)) as caught:
-        call()
-    assert re.search(message, str(caught.value), re.S), str(caught.value)
+    said = str(refusal(call))
+    assert re.search(message, said, re.S), said
 
 
 def test_files_must_be_read_into_memory(tmp_path):

@@ -167,12 +167,23 @@ def test_integers_are_exact_and_chosen_columns_are_fast(tmp_path, small):
     assert np.concatenate(chunks).tolist() == [2**53 + i for i in range(12)]
 
 
-def test_a_blank_line_after_rows_read_fast_is_refused_with_its_number(tmp_path, small):
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("1.5\n" * 12 + "\n2.5\n", "blank line, line 14:"),
+        ("1\n" * 13 + "three\n", "'three' in row 15 is no number"),
+    ],
+)
+def test_messages_count_the_rows_read_fast(tmp_path, small, rows, message):
     path = tmp_path / "x.csv"
-    path.write_text("v\n" + "1.5\n" * 12 + "\n2.5\n")
-    with pytest.raises(ValueError, match="blank line, line 14:"):
+    path.write_text("v\n" + rows)
+    with pytest.raises(ValueError, match=message):
         list(Recording(path).chunks())
     assert small == [5, 5]
+
+
+def test_blank_lines_at_the_end_are_no_rows(tmp_path, small):
+    path = tmp_path / "x.csv"
     path.write_text("v\n" + "1.5\n" * 12 + "\n\n")
     assert sum(map(len, Recording(path).chunks())) == 12
 
@@ -183,14 +194,6 @@ def test_entries_too_long_for_the_csv_module_are_refused(tmp_path, small, monkey
     path.write_text("1.5\n" * 3 + "0." + "1" * 131_071)
     with pytest.raises(ValueError, match=r"field larger than field limit \(131072\)"):
         list(Recording(path).chunks())
-
-
-def test_row_numbers_in_messages_count_the_rows_read_fast(tmp_path, small):
-    path = tmp_path / "x.csv"
-    path.write_text("v\n" + "1\n" * 13 + "three\n")
-    with pytest.raises(ValueError, match="'three' in row 15 is no number"):
-        list(Recording(path).chunks())
-    assert small == [5, 5]
 
 
 def test_without_pyarrow_all_is_read_carefully(tmp_path, small, monkeypatch):
