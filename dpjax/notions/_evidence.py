@@ -38,6 +38,21 @@ class Part(NamedTuple):
     numbers: bool = True
 
 
+class History(NamedTuple):
+    """The way of a sequential audit.
+
+    Attributes:
+        path: (draws a side of all pairs, bound, logarithm of the wealth at the claim) after each
+            block.
+        claim: The claim at the level of a pair, or None.
+        refuted_from: Logarithm of the wealth that refutes it.
+    """
+
+    path: list[tuple[int, float, float]]
+    claim: float | None
+    refuted_from: float
+
+
 class Evidence:
     """What was counted of fresh outputs: the base of all kinds.
 
@@ -168,6 +183,10 @@ class Evidence:
     def parts(self) -> list[Part]:
         """More parts of a page."""
         return []
+
+    def history(self) -> "History | None":
+        """The way of a sequential audit, to be drawn; None for others."""
+        return None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self.to_plain() == other.to_plain()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpjax.core.types import JsonObject
 from dpjax.inference import Look, Wealth, look_bound
-from dpjax.notions._evidence import Evidence, Part, register
+from dpjax.notions._evidence import Evidence, History, Part, register
 from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Statement
 
@@ -109,6 +109,12 @@ class BetWealth(Evidence):
             Robbins (1970), eq. (8).
         """
         return math.sqrt(2 * math.log(1 / error) + math.log1p(draws / _PSEUDO_DRAWS))
+
+    def history(self) -> History | None:
+        """See `Evidence`."""
+        if not self.path:
+            return None
+        return History(self.path, self.wealth.claim, -math.log(self.wealth.error))
 
     def parts(self) -> list[Part]:
         """See `Evidence`: some of the blocks, the last one among them."""

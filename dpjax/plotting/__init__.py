@@ -26,3 +26,4 @@ from dpjax.plotting._svg import svg_if_possible as svg_if_possible
 from dpjax.plotting._trade_off import Errors as Errors
 from dpjax.plotting._trade_off import Seen as Seen
 from dpjax.plotting._trade_off import plot_trade_off as plot_trade_off
+from dpjax.plotting._wealth import plot_wealth as plot_wealth

@@ -84,6 +84,16 @@ def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
     return band, Claimed(kind, claim, notion.delta, order)
 
 
+def wealth_figure(result: Parts) -> "Figure | None":
+    """The wealth against draws of a sequential audit; None for others."""
+    from dpjax.plotting import plot_wealth
+
+    history = result.evidence.counted.history()
+    if history is None:
+        return None
+    return plot_wealth(f"{result.mechanism}: {result.verdict}", *history, result.statement.level)
+
+
 def _title(result: Parts) -> str:
     pair = "" if result.witness is None else f" ({result.witness.pair})"
     return f"{result.mechanism}: {result.verdict}{pair}"

@@ -11,7 +11,13 @@ from dpjax.partitions import EVERYWHERE
 from dpjax.plotting import figure_svg
 from dpjax.report import Figure, Page, Section, Table, Verdict, result_text
 from dpjax.results._advice import advice
-from dpjax.results._figures import has_trade_off, notions_figures, outputs_figure, trade_off_figure
+from dpjax.results._figures import (
+    has_trade_off,
+    notions_figures,
+    outputs_figure,
+    trade_off_figure,
+    wealth_figure,
+)
 from dpjax.results._meaning import meaning
 from dpjax.results._parts import Parts
 from dpjax.results._words import (
@@ -199,6 +205,12 @@ def _figures(result: Parts) -> tuple[Figure, ...]:
     said = outputs_caption(result)
     drawn = outputs_figure(result, titled=False)
     found.append(Figure(said, figure_svg(drawn, "outputs", title, said)))
+    if (way := wealth_figure(result)) is not None:
+        said = (
+            "What the bets have won after each block of draws. The claim is refuted where their "
+            "wealth reaches 1 / error; without a claim, the bound is shown."
+        )
+        found.append(Figure(said, figure_svg(way, "wealth", title, said)))
     return tuple(found)
 
 

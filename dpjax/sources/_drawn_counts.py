@@ -43,6 +43,7 @@ from dpjax.sources._layouts import (
     stream_words,
 )
 from dpjax.sources._learned import lay_best
+from dpjax.sources._lost_outcomes import lost_outcomes
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
@@ -132,7 +133,7 @@ class OpenedDrawn:
         for pair, counts in enumerate(halves):
             cells = self._laid[pair].partition
             found.append(Search(cells, counts[..., : cells.size], cells.inside(self._region)))
-        self.notes += _lost_outcomes(found, self._space)
+        self.notes += lost_outcomes(found, self._space)
         return found
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -385,21 +386,3 @@ def options_of(space: OutputSpace, region: Region | None) -> JsonObject:
         "whole": isinstance(space, FiniteSpace | IntegerSpace),
         "region": region,
     }
-
-
-def _lost_outcomes(found: list[Search], space: OutputSpace) -> list[str]:
-    """Says what share of the outputs was outside of a finite space."""
-    if not isinstance(space, FiniteSpace):
-        return []
-    share = 0.0
-    for search in found:
-        low, high = search.partition.bounds().T
-        outside = (low < 0) | (high > space.size)
-        counts = search.halves.sum(axis=(0, 1))
-        share = max(share, float((counts[:, outside].sum(axis=1) / counts.sum(axis=1)).max()))
-    if share == 0:
-        return []
-    return [
-        f"Up to {share:.2%} of the outputs at a database were integers outside of 0 .. "
-        f"{space.size - 1} (num_outcomes): they were counted as one outcome below and one above."
-    ]

@@ -229,6 +229,7 @@ class _OpenedOnHost:
             self._refuse_same_runs(pair)
         # No clock here: which outputs confirm must not depend on how long they took.
         stops = marked.stops(self.num_confirm)[0].tolist()
+        quotas = [Quota(stop - first, self._cut, None) for stop in stops]
         if self._request.in_order:
             before = self._rounds.num_samples
             sides = [
@@ -237,10 +238,8 @@ class _OpenedOnHost:
             ]
         else:
             sides = [
-                self._stream.batches(
-                    pair, side, CONFIRM, Quota(stop - first, self._cut, None), first
-                )
-                for side, stop in enumerate(stops)
+                self._stream.batches(pair, side, CONFIRM, quota, first)
+                for side, quota in enumerate(quotas)
             ]
         counts = np.zeros((1, 2, num_marks), np.int64)
         # In turns, so that an interrupt leaves counts of both.

@@ -147,6 +147,19 @@ def test_a_page_shows_the_bound_after_every_block(tmp_path):
     result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(5_000), claim=1.0)
     text = result.report(tmp_path / "page.html").read_text()
     assert "The bound after so many draws a side" in text and "bet on many events" in text
+    assert "What the bets have won after each block" in text
+
+
+def test_the_picture_of_the_wealth_marks_where_it_crossed():
+    from dpjax.results._figures import wealth_figure
+
+    result = dpjax.audit(RandomizedResponse(1.0), method=Sequential(5_000), claim=0.3)
+    figure, path = wealth_figure(result), result.evidence.counted.path
+    crossed = next(draws for draws, _, won in path if won >= math.log(1000))
+    (axes,) = figure.axes
+    point = next(line for line in axes.lines if line.get_marker() == "o")
+    assert point.get_xdata().tolist() == [crossed] == [path[-1][0]]
+    assert wealth_figure(dpjax.audit(RandomizedResponse(1.0), claim=1.0)) is None
 
 
 def test_an_interrupt_leaves_the_bound_that_holds_by_then():

@@ -1,0 +1,45 @@
+"""The wealth of bets and the bound after every block of a sequential audit."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dpjax.plotting._canvas import CLAIM, DATABASE, WIDTH, legend_above, new_figure, titled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def plot_wealth(
+    title: str,
+    path: Sequence[tuple[int, float, float]],
+    claim: float | None,
+    refuted_from: float,
+    name: str,
+) -> "Figure":
+    """Wealth at the claim against draws, with the line that refutes it; the bound without a claim.
+
+    Args:
+        title: Title of the figure.
+        path: (draws a side, bound, logarithm of the wealth at the claim) after each block.
+        claim: The claim, or None.
+        refuted_from: Logarithm of the wealth that refutes the claim.
+        name: What is bounded, in words.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing.
+    """
+    figure, axes = new_figure(size=(WIDTH, 2.6))
+    draws, bounds, wealth = zip(*path, strict=True)
+    if claim is None:
+        axes.step(draws, bounds, where="post", color=DATABASE, label="bound after each block")
+        axes.set_ylabel(name)
+    else:
+        axes.plot(draws, wealth, color=DATABASE, label=f"ln wealth of bets against {claim:g}")
+        axes.axhline(refuted_from, color=CLAIM, label="ln (1 / error): refuted")
+        crossed = next((at for at, _, won in path if won >= refuted_from), None)
+        if crossed is not None:
+            axes.plot([crossed], [refuted_from], "o", color="black", label=f"at {crossed:,} draws")
+        axes.set_ylabel("ln wealth")
+    axes.set(xscale="log", xlabel="draws a side, of all pairs together")
+    legend_above(axes)
+    return titled(figure, title)
