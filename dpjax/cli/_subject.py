@@ -128,7 +128,10 @@ def _recorded(written: Given, stack: ExitStack) -> "Recorded":
     x, y = (Recording(*place) for place in places)
     names = [x.name, y.name]
     if column != other:
-        names = [f"{side.name}:{_column_words(side.column)}" for side in (x, y)]
+        names = [
+            side.name if side.column is None else f"{side.name}:{_column_words(side.column)}"
+            for side in (x, y)
+        ]
     options = declared_values(DECLARED_SOURCES["samples"], written)
     recorded = Recorded(x, y, name=" / ".join(names), **options)
     if written["method"] != "local":

@@ -86,6 +86,7 @@ class OpenedRecorded:
                 strict=True,
             )
         ]
+        self.notes += _notes_of_nan(cells, self._counts.sum(axis=0))
         self.notes += _notes_of_atoms(cells, pilots)
         return [Search(cells, self._counts[None, :2], cells.inside(self._box))]
 
@@ -170,6 +171,25 @@ def kind_of(outputs: np.ndarray) -> str | None:
     if outputs.dtype.kind in "USO":
         return "labels"
     return f"vectors of {outputs.shape[1]} numbers" if outputs.ndim == 2 else "numbers"
+
+
+def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
+    """Say how many outputs are NaN among numbers, where gaps may be meant.
+
+    Args:
+        cells: The cells.
+        counts: int64 [2, cells], outputs at the database and at its neighbor.
+    """
+    places = [place for place, name in enumerate(cells.names) if "NaN" in name]
+    if not len(cells.boxed) or not counts[:, places].any():
+        return []
+    found = [
+        f"{gaps:,} of {total:,} outputs of {side}"
+        for side, gaps, total in zip(
+            "xy", counts[:, places].sum(axis=1), counts.sum(axis=1), strict=True
+        )
+    ]
+    return [f"NaN: {' and '.join(found)}, counted as an outcome of its own."]
 
 
 def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:

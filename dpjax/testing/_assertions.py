@@ -9,9 +9,11 @@ from jax import Array
 
 from dpjax.core import validate
 from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadType
 from dpjax.methods import settled
 from dpjax.methods._signposts import refuse_misplaced
 from dpjax.notions import Epsilon, Gdp, Notion, Terms, TotalVariation, Zcdp
+from dpjax.partitions.outputs import preview
 from dpjax.results import DOUBTFUL, NOT_RANDOM, REFUTING, AuditResult
 from dpjax.sources import Family, as_source
 from dpjax.testing import _session
@@ -167,6 +169,11 @@ def audit_in_test(
 
 def _asked(subject: object, epsilon: float | None, pairs: object, options: Options) -> Asked:
     """Return the audit of an assertion, whose claim can take several forms."""
+    if isinstance(epsilon, list | tuple):
+        raise BadType(
+            f"epsilon must be a number, but was {preview(epsilon)}: pairs are given by their name, "
+            "as pairs=[(database, neighbor)]."
+        )
     rest: JsonObject = {**options}
     delta = rest.pop("delta", 0.0)
     given = ["epsilon"] * (epsilon is not None)

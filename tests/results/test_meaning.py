@@ -1,13 +1,16 @@
 """What a result means in chances of guessing right, against Bayes' rule and the counts."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dpjax
 from dpjax.mechanisms import Gaussian, Laplace, RandomizedResponse
+from dpjax.results._advice import advice
 from dpjax.results._meaning import meaning, right_at
+from dpjax.results._words import HEADLINES
 
 ONE, FEW = [(0.0, 1.0)], dpjax.Events(2000, 5000)
 
@@ -78,6 +81,20 @@ def test_where_nothing_can_be_said():
     doubtful = dpjax.audit(dpjax.Recorded(*chains), claim=0.1)
     assert doubtful.verdict == "doubtful"
     assert meaning(doubtful)[1] == "This audit cannot say how well such a guess does."
+
+
+@pytest.mark.parametrize("verdict", HEADLINES)
+def test_every_verdict_has_advice(verdict):
+    result = audited(claim=0.5)
+    changed = replace(result, statement=replace(result.statement, verdict=verdict))
+    assert len(advice(changed)) >= 2 and all(said.endswith(".") for said in advice(changed))
+
+
+def test_a_number_stands_between_its_name_and_its_unit():
+    (shown,) = (s for s in audited(claim=0.5).page(".md").sections if s.title == "What was shown")
+    units = {name: (value, unit) for name, value, unit in shown.table.rows}
+    assert units["Claim"] == ("0.5", "nats") and units["Time"][1] == "seconds"
+    assert units["Event at the database"][1] == "fresh draws"
 
 
 def test_the_page_begins_with_it_and_names_the_unit():

@@ -189,6 +189,9 @@ def test_nan_and_infinities_and_none_are_outcomes():
     x[::10], y[::5] = np.nan, np.inf
     result = dpjax.audit(Recorded(x, y))
     assert result.lower_bound > 3 and ("NaN" in result.witness.event or "inf" in str(result))
+    number = len(X)
+    said = f"NaN: {number // 10:,} of {number:,} outputs of x and 0 of {number:,} outputs of y"
+    assert any(note.startswith(said) for note in result.notes)
     labels = ["yes", None, "no", 1.5] * 100
     result = dpjax.audit(Recorded(labels, ["yes"] * 400))
     assert result.lower_bound > 0.5
