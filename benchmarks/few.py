@@ -82,7 +82,8 @@ def bounds(law: np.ndarray, event: Event, size: int, seed: int) -> np.ndarray:
     counts = rng.binomial(sizes, shares)
     for first, second in np.unique(sizes, axis=0):
         same = np.all(sizes == (first, second), axis=1)
-        found[same] = event_lower_bound(*counts[same].T, int(first), int(second), CONFIDENCE)
+        larger, smaller = counts[same].T
+        found[same] = event_lower_bound(larger, smaller, int(first), int(second), CONFIDENCE)
     return found
 
 
@@ -116,7 +117,7 @@ def known(case: Case, num_search: int, runs: int, *, shared: bool) -> float:
     best = int(np.argmax(expected))
     ratio = best_ratio(p, q, fresh, CONFIDENCE, Ratio())[best] if shared else 1.0
     event = Event(sets[best], larger[best], expected[best], ratio)
-    same = Event(*(np.repeat(np.asarray(column)[None], runs, axis=0) for column in event))
+    same = Event.stacked([event] * runs, (runs,))
     return float(bounds(case.law, same, size, 3).mean())
 
 
