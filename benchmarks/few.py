@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from dpjax.inference import Ratio, choose_event, event_lower_bound
-from dpjax.inference._events import expected_bound
+from dpjax.inference import Event, Ratio, Shared, choose_event, divided, event_lower_bound
+from dpjax.inference._events import best_ratio, expected_bound
 
 CONFIDENCE = 0.95
 NUM_BINS = 66
@@ -72,14 +72,19 @@ CASES = [
 ]
 
 
-def bounds(
-    law: np.ndarray, inside: np.ndarray, larger: np.ndarray, size: int, seed: int
-) -> np.ndarray:
-    """Bounds [runs] of fresh draws, of events [runs, cells] with their likelier sides."""
-    rng, rows = np.random.default_rng(seed), np.arange(len(inside))
-    counts = rng.binomial(size, np.einsum("sc,rc->rs", law, inside).clip(0, 1))
-    sides = counts[rows, larger], counts[rows, 1 - larger]
-    return event_lower_bound(*sides, size, size, CONFIDENCE)
+def bounds(law: np.ndarray, event: Event, size: int, seed: int) -> np.ndarray:
+    """Bounds [runs] of fresh draws of events [runs, cells], divided as each event says."""
+    rng, found = np.random.default_rng(seed), np.empty(len(event.cells))
+    shares = np.einsum("sc,rc->rs", law, event.cells).clip(0, 1)
+    sides = np.stack([event.larger, 1 - event.larger], axis=1)
+    shares = np.take_along_axis(shares, sides, axis=1)
+    sizes = np.stack(divided(event.ratio, size), axis=1)
+    counts = rng.binomial(sizes, shares)
+    for first, second in np.unique(sizes, axis=0):
+        same = np.all(sizes == (first, second), axis=1)
+        larger, smaller = counts[same].T
+        found[same] = event_lower_bound(larger, smaller, int(first), int(second), CONFIDENCE)
+    return found
 
 
 def searched(case: Case, num_search: int, runs: int) -> np.ndarray:
@@ -87,12 +92,19 @@ def searched(case: Case, num_search: int, runs: int) -> np.ndarray:
     halves = np.random.default_rng(1).multinomial(num_search // 2, case.law, (2, runs, 2))
     size = 5 * num_search // 2
     lines = [np.arange(case.law.shape[1])] if case.is_line else []
-    event = choose_event(halves[0], size, CONFIDENCE, judge=halves[1], positions=lines)
-    return bounds(case.law, event.cells, event.larger, size, 2)
+    event = choose_event(halves[0], Shared(size), CONFIDENCE, judge=halves[1], positions=lines)
+    return bounds(case.law, event, size, 2)
 
 
-def known(case: Case, num_search: int, runs: int) -> float:
-    """Mean bound of the set by exact ratios, or complement, of which most is to be expected."""
+def known(case: Case, num_search: int, runs: int, *, shared: bool) -> float:
+    """Mean bound of the set by exact ratios, or complement, of which most is to be expected.
+
+    Args:
+        case: The law.
+        num_search: Draws a side that a search would have had.
+        runs: Audits.
+        shared: Whether the sides have the sizes that are best for each set, or equal ones.
+    """
     size = 5 * num_search // 2
     order = np.argsort(-case.law[0] / case.law[1], kind="stable")
     first = np.arange(len(order))[:, None] > np.argsort(order)
@@ -100,9 +112,13 @@ def known(case: Case, num_search: int, runs: int) -> float:
     larger = np.repeat([0, 1], len(order) - 1)
     shares, rows = sets @ case.law.T, np.arange(len(sets))
     p, q = shares[rows, larger], shares[rows, 1 - larger]
-    best = int(np.argmax(expected_bound(p, q, size, CONFIDENCE, Ratio())))
-    same = np.repeat(sets[best][None], runs, axis=0), np.full(runs, larger[best])
-    return float(bounds(case.law, *same, size, 3).mean())
+    fresh = Shared(size)
+    expected = expected_bound(p, q, fresh if shared else size, CONFIDENCE, Ratio())
+    best = int(np.argmax(expected))
+    ratio = best_ratio(p, q, fresh, CONFIDENCE, Ratio())[best] if shared else 1.0
+    event = Event(sets[best], larger[best], expected[best], ratio)
+    same = Event.stacked([event] * runs, (runs,))
+    return float(bounds(case.law, same, size, 3).mean())
 
 
 def main() -> None:
@@ -110,13 +126,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/benchmark few", description=__doc__)
     parser.add_argument("--runs", type=int, default=4000, help="of 100 draws; 2000 take a quarter")
     runs = parser.parse_args().runs
-    print("| law | n | mean bound | standard error | best event |\n|---|---|---|---|---|")
+    print("| law | n | mean bound | standard error | best event, equal sizes | best sizes |")
+    print("|---|---|---|---|---|---|")
     for case in CASES:
         for num_search, share in ((100, 1), (2_000, 4)):
             found = searched(case, num_search, runs // share)
             error = found.std() / math.sqrt(len(found))
-            best = known(case, num_search, runs // share // 4)
-            print(f"| {case.name} | {num_search} | {found.mean():.3f} | {error:.3f} | {best:.3f} |")
+            numbers = [found.mean(), error]
+            numbers += [
+                known(case, num_search, runs // share, shared=shared) for shared in (False, True)
+            ]
+            texts = " | ".join(f"{number:.3f}" for number in numbers)
+            print(f"| {case.name} | {num_search} | {texts} |", flush=True)
 
 
 if __name__ == "__main__":
