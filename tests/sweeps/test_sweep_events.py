@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from dpjax import Epsilon, Events
 from dpjax.core import random
+from dpjax.core.types import FiniteSpace
 from dpjax.inference import Ratio, event_lower_bound
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse
 from dpjax.partitions import Budget, Encoder, Search, encode_drawn, lay
@@ -73,10 +74,11 @@ def naive_run(entry, run):
         encoded = [encode_drawn(encoder, side, space) for side in pilot]
         laid.append((lay(encoded, encoder.names, **options_of(space, entry.region)), encoder))
         counts.append(halves_of(entry, run, pair, SEARCH, first, laid[pair]))
-        search = Search(laid[pair][0], counts[pair], laid[pair][0].inside(entry.region))
+    for pair, halves in enumerate(pooled(entry, counts)):
+        search = Search(laid[pair][0], halves, laid[pair][0].inside(entry.region))
         budget = Budget(confirm, entry.confidence, len(entry.pairs), True)
         promised.append(float(entry.notion.promise(search, budget)))
-        four_times = search._replace(halves=4 * counts[pair])
+        four_times = search._replace(halves=4 * halves)
         hoped.append(float(entry.notion.promise(four_times, budget)))
     kept = range(len(laid))
     if again:
@@ -84,12 +86,12 @@ def naive_run(entry, run):
         kept = [best, max(set(kept) - {best}, key=lambda pair: (hoped[pair], -pair))]
         for pair in kept:
             counts[pair] += halves_of(entry, run, pair, SEARCH_AGAIN, again, laid[pair])
-    found = {}
+    found, together = {}, pooled(entry, counts)
     for pair in sorted(kept):
         cells, allowed = laid[pair][0], laid[pair][0].inside(entry.region)
         budget = Budget(confirm, entry.confidence, len(kept), True)
-        event = entry.notion.choose(Search(cells, counts[pair], allowed), budget)
-        mask = cells.settled(event.cells, counts[pair].sum(axis=(0, 1)) > 0)
+        event = entry.notion.choose(Search(cells, together[pair], allowed), budget)
+        mask = cells.settled(event.cells, together[pair].sum(axis=(0, 1)) > 0)
         found[pair] = event, mask if allowed is None else mask & allowed
     pair = max(found, key=lambda pair: float(found[pair][0].predicted))
     (event, mask), (cells, encoder) = found[pair], laid[pair]
@@ -113,6 +115,19 @@ def naive_run(entry, run):
     else:
         x = (p - delta) / q if q else np.nan
     return float(bound), 0.0 if p <= delta else max(np.log(x), 0), pair
+
+
+def pooled(entry, counts):
+    """Counts of all draws at each database: outcomes of a finite space have the same cells."""
+    if not isinstance(entry.mechanism.output_space, FiniteSpace):
+        return counts
+    sides = entry.pairs.database, entry.pairs.neighbor
+    places = [(pair, side) for pair in range(len(counts)) for side in (0, 1)]
+    found = [halves.copy() for halves in counts]
+    for pair, side in places:
+        same = [at for at in places if np.array_equal(sides[at[1]][at[0]], sides[side][pair])]
+        found[pair][:, side] = sum(counts[other][:, number] for other, number in same)
+    return found
 
 
 def halves_of(entry, run, pair, stage, number, laid):
