@@ -1,4 +1,4 @@
-"""Sources: what is audited, drawn on the device, by the host, by a program, or recorded."""
+"""Sources of outputs: a JAX mechanism, a Python function, a program, or recorded outputs."""
 
 from dpjax.partitions import Search as Search
 from dpjax.sources._arriving import Arriving as Arriving
@@ -32,7 +32,7 @@ from dpjax.sources.libraries import knows
 
 
 def as_source(subject: object) -> Source:
-    """A source as it is, and a mechanism, a function or an object of a library as one."""
+    """Return the subject as a source; mechanisms, functions and library objects are wrapped."""
     if isinstance(subject, Source):
         return subject
     return LibraryMechanism(subject) if knows(subject) else Drawn(subject)
@@ -42,4 +42,4 @@ SOURCES = {
     kind.kind: kind
     for kind in (Drawn, HostMechanism, CommandMechanism, Recorded, OneRun, LibraryMechanism, Member)
 }
-"""Kind in a recipe -> class of sources."""
+"""Map from kind in a recipe to class of sources."""

@@ -1,4 +1,4 @@
-"""Outputs that arrive in chunks: a chunk, and the outputs that a sequential audit still needs."""
+"""Outputs that arrive in chunks, and those that a sequential audit still needs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,19 +18,19 @@ from dpjax.sources._side_values import ORDER_NATS, hashes_of, order_nats
 from dpjax.sources._source import Request
 
 _ORDERED = 2**14
-"""First outputs that tell whether a sequence could occur twice by chance."""
+"""Number of first outputs that decide whether a sequence is telling."""
 
 _ONCE = 32
-"""Values that occur once in a sequence, which a second one all has by chance below 2^-60."""
+"""Number of unique values; a second sequence shares all with probability below 2^-60."""
 
 
 class Chunk(NamedTuple):
-    """Outputs that arrived together.
+    """Chunk of outputs that arrived together.
 
     Attributes:
-        name: For people; a later chunk has a name that sorts after it.
-        sides: Outputs [n] or [n, d] at the database and at its neighbor; numbers of outputs differ.
-        digests: A digest of each side, "" where it holds nothing.
+        name: Name for display; names of later chunks sort after it.
+        sides: Outputs [n] or [n, d] at the database and at its neighbor; n may differ.
+        digests: Digest of each side, "" where the side is empty.
         telling: Whether each side is too long a sequence to occur twice by chance.
     """
 
@@ -41,11 +41,11 @@ class Chunk(NamedTuple):
 
     @classmethod
     def of(cls, name: str, x: object, y: object) -> Self:
-        """A chunk of arrays or lists.
+        """Make a chunk of arrays or lists.
 
         Raises:
-            ValueError: A side has another shape than [n] or [n, d].
-            TypeError: A side holds neither numbers nor labels, or both kinds.
+            ValueError: When a side has another shape than [n] or [n, d].
+            TypeError: When a side holds neither numbers nor labels, or both kinds.
         """
         sides = _side("x", name, x), _side("y", name, y)
         hashes = [hashes_of(side) if len(side) else None for side in sides]
@@ -54,7 +54,7 @@ class Chunk(NamedTuple):
 
     @property
     def kinds(self) -> list[str | None]:
-        """Kinds of outputs of the sides that hold some, in words."""
+        """Kinds of outputs in words, for each side that is not empty."""
         return [kind_of(side) for side in self.sides if len(side)]
 
 
@@ -83,11 +83,11 @@ def _side(side: str, name: str, outputs: object) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Arriving(Recorded):
-    """The outputs that a sequential audit of arriving outputs needs: the first, and the new ones.
+    """Outputs that a sequential audit of arriving outputs needs: the first ones and the new ones.
 
     Attributes:
-        gone: Outputs of each side between the two that were counted and need not be kept; the
-            first `dpjax.inference.LAYING` ones are.
+        gone: Number of outputs of each side that were counted and dropped; the first
+            `dpjax.inference.LAYING` outputs are kept.
     """
 
     gone: int = 0
@@ -96,17 +96,17 @@ class Arriving(Recorded):
     has_arrays: ClassVar[bool] = False
 
     def refuses(self, method: str) -> str | None:
-        """Others than sequential audits look at all outputs; see `Source`."""
+        """Refuse every method but the sequential one: others need all outputs; see `Source`."""
         if method == "sequential":
             return None
         return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator[OpenedInOrder]:
-        """The outputs for the next part of an audit; see `Recorded.opened`."""
+        """Open the outputs for the next part of an audit; see `Recorded.opened`."""
         self.refuse_pairs(pairs)
         yield OpenedInOrder(self, request, self.gone)
 
     def to_plain(self) -> JsonObject | None:
-        """Unnamed in a recipe: a watch's state holds its outputs."""
+        """Return None: the state of a watch holds the outputs, and no recipe names them."""
         return None

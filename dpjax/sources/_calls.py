@@ -1,4 +1,4 @@
-"""Calls of a function of a user: each at a database of its own, ended at its deadline."""
+"""Calls of a user's function, each with its own copy of the database and a deadline."""
 
 import inspect
 import os
@@ -30,20 +30,20 @@ def draw_batch(
     num_samples: int,
     seed: Any,
 ) -> Any:
-    """One batch of raw outputs, with its length checked.
+    """Draw one batch of raw outputs, and check its length.
 
     Args:
-        function: That is called.
-        batched: Whether it returns all of them at once.
-        catch: Whether an exception and a timeout are outcomes.
-        deadline: Of each call, or None.
-        saw: Told of every single output, or None.
-        database: At which to draw.
-        num_samples: Outputs.
-        seed: Of the batch, or of each output where they are drawn one by one.
+        function: Function of the user.
+        batched: Whether one call returns all outputs.
+        catch: Whether exceptions and timeouts are outcomes.
+        deadline: Deadline of each call, or None.
+        saw: Function to call with 1 after every single output, or None.
+        database: Database at which to draw.
+        num_samples: Number of outputs.
+        seed: Seed of the batch, or seeds of the outputs if they are drawn one by one.
 
     Raises:
-        ValueError: The function failed, returned something else, or took too long.
+        ValueError: When the function fails, takes too long or returns something else.
     """
     kind, name = seed_argument(function), name_of_function(function)
     fresh = copier(database)
@@ -66,7 +66,7 @@ def draw_batch(
             f"smaller batch_size, or allow more time; with {ONE_BY_ONE} each call that its timeout "
             "ends is an outcome."
         ) from None
-    except BaseException as error:  # sys.exit() among them, which must end no audit
+    except BaseException as error:  # sys.exit() is among them, and must not end the audit.
         raise BadValue(
             f"the function {name} raised {type(error).__name__} when asked for {asked}: {error}. "
             f"In a batch it is not known which output failed: with {ONE_BY_ONE} each exception is "
@@ -81,7 +81,7 @@ def draw_batch(
                 f"not {num_samples} each: {error}."
             ) from None
     if not isinstance(batch, np.ndarray | list | tuple):
-        # Arrays of other libraries (JAX, PyTorch, pandas) become NumPy's.
+        # Convert arrays of other libraries (JAX, PyTorch, pandas) to NumPy's.
         if isinstance(batch, str | bytes) or not hasattr(batch, "__array__"):
             raise BadValue(
                 f"the function {name} was asked for {asked} but returned {preview(batch)}: it must "
@@ -89,7 +89,7 @@ def draw_batch(
             )
         try:
             batch = as_array(batch)
-        except Exception as error:  # of code of others
+        except Exception as error:  # Code of other libraries may raise anything.
             raise BadValue(
                 f"the function {name} was asked for {asked} but returned {preview(batch)}, which "
                 f"is no array for NumPy: {text_of(error)}."
@@ -128,9 +128,9 @@ def _draw_one(
         raise BadValue(
             f"{where} took longer than {deadline.timeout:g} s. With {OUTCOMES} that is an outcome."
         ) from None
-    except BaseException as error:  # sys.exit() among them, which must end no audit
+    except BaseException as error:  # sys.exit() is among them, and must not end the audit.
         if catch:
-            # Only its type: a message may hold what no label should, and may not be picklable.
+            # Keep the type alone: a message may be confidential, or not picklable.
             return Raised(f"error: {type(error).__name__}")
         raise BadValue(
             f"the function {name} raised {type(error).__name__} at the database "
@@ -145,7 +145,7 @@ def _called(
     *arguments: object,
     **options: object,
 ) -> object:
-    """What a function returns; a process that it forks ends here, or there would be two audits."""
+    """Call a function; end a process that it forks, which would run a second audit."""
     process = os.getpid()
     try:
         with callers_floats():
@@ -164,7 +164,7 @@ def _seed_given(kind: str | None, seed: int) -> JsonObject:
 
 
 def seed_argument(function: Callable[..., object]) -> str | None:
-    """The parameter by which a function takes randomness, "seed" or "rng", or None."""
+    """Return the parameter that takes randomness, "seed" or "rng", or None."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):

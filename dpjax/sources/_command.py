@@ -1,4 +1,4 @@
-"""Mechanisms that are programs: whatever prints its outputs, one a line."""
+"""Programs as mechanisms: their standard output holds one output per line."""
 
 import json
 import os
@@ -38,21 +38,21 @@ class CommandMechanism(OnHost):
     by every byte; an empty line is an outcome too. No shell is involved.
 
     Attributes:
-        command: What to run, with {database} in place of the database (a text as it is, anything
-            else as JSON) and {num_samples} in place of how many outputs to print. Without
-            {num_samples} it is run once an output: then exiting with another code than 0, running
-            out of time and printing nothing are outcomes of their own. With {seed} it is given an
-            integer, and the audit can be replayed; otherwise it must draw fresh randomness at
+        command: Command line, with {database} in place of the database (a text as it is, anything
+            else as JSON) and {num_samples} in place of the number of outputs to print. Without
+            {num_samples} the program runs once per output; an exit code other than 0, a timeout
+            and printing nothing are then outcomes of their own. With {seed} the program is given
+            an integer, and the audit can be replayed; otherwise it must draw fresh randomness in
             every run.
-        workers: Runs at the same time.
-        batch_size: Outputs asked for in a run, or counted at once.
-        timeout: Seconds that one run may take, with all that it starts; None for no limit.
+        workers: Number of runs at the same time.
+        batch_size: Number of outputs per run, or counted at once.
+        timeout: Longest duration of one run and its children, in seconds; None for no limit.
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
         time_limit: As in `HostMechanism`.
 
     Raises:
-        ValueError: The command is empty or has no {database}, or an option is out of range.
+        ValueError: When the command is empty or lacks {database}, or an option is out of range.
     """
 
     command: str
@@ -90,12 +90,12 @@ class CommandMechanism(OnHost):
 
     @property
     def name(self) -> str:
-        """The command."""
+        """Command line."""
         return self.command
 
     @property
     def replayable(self) -> bool:
-        """Whether it takes its seed from dpjax."""
+        """Whether the command takes its seed from dpjax."""
         return "{seed}" in self.command
 
     @property
@@ -104,12 +104,12 @@ class CommandMechanism(OnHost):
         return "{num_samples}" in self.command
 
     def to_plain(self) -> JsonObject | None:
-        """The command and its options; see `Source`."""
+        """Return the command and its options; see `Source`."""
         return {"command": self.command, **stated_options(self)}
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """The program, if it may be run; see `Source`."""
+        """Make the source if the program may be run; see `Source`."""
         command = content.pop("command", None)
         if not isinstance(command, str):
             raise BadType(f"command must be a text, but was {command!r}.")
@@ -121,7 +121,7 @@ class CommandMechanism(OnHost):
         return cls(command, **known_options(cls, content))
 
     def encoder(self) -> Encoder:
-        """A new encoder of its outputs."""
+        """Return a new encoder of the outputs."""
         return Encoder(f"the command {self._program!r}", special=self.special, bits=self.bits)
 
     @property
@@ -130,14 +130,14 @@ class CommandMechanism(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Context in which batches of raw outputs are drawn."""
-        # Threads: each waits for a process of its own.
+        """Return a context in which batches of raw outputs are drawn."""
+        # Threads suffice, since each waits for a process of its own.
         programs = Programs()
         with ThreadPoolExecutor(self.workers) as pool:
             try:
                 yield partial(self._batches, pool, programs)
             finally:
-                # An interrupt reaches this process alone, and the pool would wait for the others.
+                # An interrupt reaches this process alone, and the pool would wait for the programs.
                 programs.stop()
 
     def _batches(
@@ -161,7 +161,7 @@ class CommandMechanism(OnHost):
                 yield batch
             return
         single = ((text, 1, int(seed)) for _, seeds in calls for seed in seeds)
-        # One line of runs for all batches: no worker waits for the last run of a batch.
+        # All batches share one queue, so that no worker waits for the last run of a batch.
         run = partial(self._run_one, programs)
         lines = _told(in_order(run, single, pool, 2 * self.workers), saw)
         while batch := list(islice(lines, cut or self.batch_size)):
@@ -224,7 +224,7 @@ def _told(lines: Iterator[Any], saw: Callable[[int], None]) -> Iterator[Any]:
 
 
 def _filled(word: str, places: dict[str, str]) -> str:
-    # One pass, so that a database with braces in it is left as it is.
+    # Replace in one pass, so that braces in a database are left as they are.
     return re.sub(r"\{(database|num_samples|seed)\}", lambda found: places[found[1]], word)
 
 
@@ -233,7 +233,7 @@ def _saying(last: str) -> str:
 
 
 def _argument(text: str) -> str:
-    """The text, if the system takes it as an argument of a program."""
+    """Return the text if the system accepts it as an argument of a program."""
     try:
         taken = b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:

@@ -1,20 +1,20 @@
-"""Outputs of one side that are copies of each other: files given twice, doubled rows, resamples.
+"""Outputs of one side that are copies of each other: repeated files, doubled rows, resamples.
 
-A bound takes the outputs of a side for independent. Copies of one output lie in the part that
-searches and in the part that confirms, so what the search found by chance is confirmed.
+Bounds assume that the outputs of a side are independent. Copies of one output lie in both the
+search set and the confirmation set, so the confirmation repeats what the search found by chance.
 
-Counts: where a value occurs at all, its count is divisible by d >= 2 with a probability of at most
-1/2, whatever the distribution is, for the counts are nearly Poisson's: P(even | not 0) is at most
+Counts: the count of a value that occurs is divisible by d >= 2 with a probability of at most
+1/2, whatever the distribution is, for the counts are nearly Poisson: P(even | not 0) is at most
 (cosh a - 1) / (e^a - 1) <= 1/2, and P(divisible by d | not 0) is less for d > 2. Evidence is
 collected as in `_shared_draws`, and a recording whose values all occur d times is refused.
 
-Order: a long sequence of outcomes does not happen twice.
+Order: a long sequence of outcomes does not occur twice.
 
 Spacings: copies with a little noise lie close to each other; see `_spacings`.
 
-Sides: resamples have no such pattern. But where values repeat on a side because they are likely,
-many of them occur on the other side, too, unless the two distributions are far apart. That they do
-not is a note, and a doubt where many values repeat that lie as irregularly as draws of a density.
+Sides: resamples have no such pattern. But values that repeat on a side because they are likely
+mostly occur on the other side, too, unless the two distributions are far apart. If they do not,
+a note says so, or a doubt if many of them lie as irregularly as draws of a density.
 """
 
 import numpy as np
@@ -23,27 +23,27 @@ from dpjax.core.wording import Doubt, Sentence
 from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
-"""Largest probability of refusing independent outputs, and of a note, given `_RATIO`."""
+"""Largest probabilities of refusing independent outputs and of a note, given `_RATIO`."""
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
-"""Numbers of copies that are looked for; their multiples are found with them."""
+"""Numbers of copies that are tested; multiples are found with them."""
 
 _RATIO = 5.0
-"""How much likelier a value may be on one side than on the other before a note could be wrong."""
+"""Largest ratio of a value's probabilities on both sides that notes allow for."""
 
 _ONCE = "Give every output once."
 
 
 def refuse_copies(name: str, side: SideValues) -> None:
-    """Refuses a side that repeats itself.
+    """Refuse a side that holds copies or a repeated sequence.
 
     Args:
-        name: Of the recording.
-        side: Its values.
+        name: Name of the recording.
+        side: Values of the side.
 
     Raises:
-        ValueError: The side repeats itself. Independent outputs are refused with a probability
-            below 1e-9.
+        ValueError: When the side holds copies or repeats a sequence. Independent outputs are
+            refused with a probability below 1e-9.
     """
     if side.again is not None:
         raise ValueError(
@@ -63,7 +63,7 @@ def refuse_copies(name: str, side: SideValues) -> None:
 
 
 def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
-    """Says where outputs are nearly copies of others of their side.
+    """Return a doubt if many outputs are near-copies of others of their side.
 
     Args:
         x: Values at the database.
@@ -83,7 +83,7 @@ def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
 
 
 def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
-    """Says where values repeat on one side and never on the other, as resamples do.
+    """Return a note or a doubt if values repeat on one side alone, as resamples do.
 
     Args:
         x: Values at the database.
@@ -95,12 +95,12 @@ def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
     counts = counts[:, counts.sum(axis=0) > 1]
     apart = counts.min(axis=0) == 0
     pooled = counts.sum(axis=0)
-    # A value that is likelier by the ratio, on the side where it is then seen more rarely alone.
+    # The worst case is a value likelier by the ratio on one side, where it still occurs alone.
     shares = np.array([x.total * r / (x.total * r + y.total) for r in (1 / _RATIO, _RATIO)])
     chance = np.max(shares[:, None] ** pooled + (1 - shares[:, None]) ** pooled, axis=0)
     if log_evidence(np.clip(chance, 1e-300, 1 - 1e-9), apart) <= -np.log(_NOTE_CHANCE):
         return []
-    # A few outcomes on one side alone are a leak, as are those of two lattices.
+    # A few outcomes on one side alone are a leak, as are those of two different lattices.
     many = log_evidence(np.clip(chance, 0.5, 1 - 1e-9), apart) > -np.log(_NOTE_CHANCE)
     irregular = x.spacings.irregular or y.spacings.irregular
     return [

@@ -1,4 +1,4 @@
-"""Copies of databases for functions that may change what they are handed."""
+"""Copies of databases for functions that may change their argument."""
 
 import copy
 import pickle
@@ -13,18 +13,18 @@ _CONTAINERS = frozenset((list, dict, tuple, set))
 
 
 def copier(database: object) -> Callable[[], object]:
-    """Gives a database at each call that nobody else holds: a function may sort or fill its own.
+    """Return a function that returns a fresh copy of the database at each call.
 
-    Without it a change would stay, and later outputs would be of another database. Containers,
-    arrays and what says how it is copied (tables of pandas) are; what nothing can change, and
-    anything else, which may be a connection or be known by its identity, is handed over as it is.
+    Otherwise a function that sorts or fills its argument would change the database of later
+    outputs. Containers, arrays and objects that define their own copies (tables of pandas) are
+    copied; immutable objects, and all others, such as connections, are passed as they are.
 
     Args:
-        database: Of any kind.
+        database: Database of any kind.
     """
     if _is_fixed(database):
         return lambda: database
-    # What is usual goes faster than a deep copy, which walks through Python for every entry.
+    # The usual types are copied faster than by a deep copy, which visits every entry in Python.
     if type(database) is list and all(map(_is_fixed, database)):
         return database.copy
     if type(database) is np.ndarray and database.dtype.kind != "O":
@@ -33,7 +33,7 @@ def copier(database: object) -> Callable[[], object]:
         try:
             return partial(pickle.loads, pickle.dumps(database))
         except Exception:
-            pass  # A deep copy can do more.
+            pass  # A deep copy handles this type.
     if type(database) not in _CONTAINERS and not hasattr(type(database), "__deepcopy__"):
         return lambda: database
     try:
@@ -44,7 +44,7 @@ def copier(database: object) -> Callable[[], object]:
 
 
 def _is_fixed(value: object) -> bool:
-    """Whether nothing can change it: a number, a text, a read-only array, a tuple of such."""
+    """Check whether a value is immutable: a number, text, read-only array or tuple of such."""
     if type(value) in _UNCHANGING:
         return True
     if type(value) is tuple:

@@ -1,4 +1,4 @@
-"""Counts of outputs in the cells of a partition, and how far an audit is."""
+"""Counts of outputs in the cells of a partition, and the progress of an audit."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -10,12 +10,12 @@ from dpjax.partitions._scored import fold_of
 
 
 def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArray[np.int64]:
-    """Counts of both halves of what searches, those of an even number and of an odd one.
+    """Count both halves of the search set: outputs with even numbers and with odd numbers.
 
     Args:
-        cells: In which is counted.
-        sides: Batches of outputs at the database and at its neighbor. How they are cut does not
-            matter.
+        cells: Partition of the outputs.
+        sides: Batches of outputs at the database and at its neighbor; batch sizes do not affect
+            the counts.
 
     Returns:
         int64 [2, 2, cells], halves first.
@@ -33,13 +33,13 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
 def halves_of(
     cells: Partition, outputs: Outputs, fold: NDArray[np.int64], numbers: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Counts of outputs of one side, int64 [2, cells], of even numbers and of odd ones.
+    """Count outputs of one side with even and with odd numbers, int64 [2, cells].
 
     Args:
-        cells: In which is counted, by what was learned without each output's fold.
-        outputs: n of them.
-        fold: int [n].
-        numbers: int [n].
+        cells: Partition, which for each output uses what was learned without its fold.
+        outputs: Outputs [n] of one side.
+        fold: Fold of each output, int [n].
+        numbers: Number of each output, int [n].
     """
     place = cells.index_held_out(outputs, fold) + cells.size * (numbers % 2)
     return np.bincount(place, minlength=2 * cells.size).reshape(2, -1)
@@ -60,14 +60,14 @@ def marks_counter(
 
 
 class Tally:
-    """What was counted so far in one audit: all that an interrupt leaves, and its progress.
+    """Counts of one audit so far, and its progress; an interrupt leaves them readable.
 
     Args:
-        progress: Told (outputs so far, of how many), or None.
+        progress: Function of (number of outputs so far, expected number), or None.
 
     Attributes:
-        searched: Outputs that searched, at both sides of all pairs.
-        confirmed: int64 [2, marks], counts of the fresh outputs; None before the first of them.
+        searched: Number of outputs of the search, at both sides of all pairs.
+        confirmed: Counts of the confirmation set, int64 [2, marks]; None before its first outputs.
     """
 
     def __init__(self, progress: Callable[[int, int], None] | None = None):
@@ -76,16 +76,16 @@ class Tally:
         self._tell, self._seen, self._total = progress, 0, 0
 
     def confirm(self, counts: NDArray[np.int64]) -> None:
-        """Adds counts of fresh outputs."""
+        """Add counts of the confirmation set."""
         self.confirmed = counts if self.confirmed is None else self.confirmed + counts
 
     def expect(self, more: int) -> None:
-        """So many outputs are still to come; 0 where that is not known."""
+        """Announce a number of further outputs; 0 if it is not known."""
         self._total = self._seen + more if more else 0
         self.saw(0)
 
     def saw(self, count: int) -> None:
-        """So many more outputs were drawn or read."""
+        """Record that a number of outputs was drawn or read."""
         self._seen += count
         if self._tell is not None:
             self._tell(self._seen, self._total)

@@ -1,4 +1,4 @@
-"""A mechanism that is drawn on the device, as a source."""
+"""Mechanisms that are drawn on the device, as sources."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,10 +25,10 @@ from dpjax.sources._subject import check_shape, mechanism_at, pairs_of
 
 @dataclass(frozen=True)
 class Drawn(Source):
-    """A mechanism whose outputs JAX draws.
+    """Mechanism whose outputs are drawn by JAX.
 
     Attributes:
-        mechanism: A mechanism of `dpjax.mechanisms`, one of your own, or a JAX function
+        mechanism: Mechanism of `dpjax.mechanisms`, one of your own, or a JAX function
             (key, database) -> output that draws one output.
     """
 
@@ -51,14 +51,14 @@ class Drawn(Source):
 
     @property
     def sampler(self) -> object:
-        """The mechanism or function."""
+        """Mechanism or function."""
         return self.mechanism
 
     def at(self, pairs: object) -> tuple[Mechanism, Pairs]:
-        """The mechanism, looked at on a database if it is new, and pairs that fit it.
+        """Return the mechanism, traced at a database if it is new, and pairs that fit it.
 
         Raises:
-            TypeError, ValueError: The pairs do not fit, or the subject is not a mechanism.
+            TypeError, ValueError: When the pairs do not fit, or the subject is no mechanism.
         """
         pairs = pairs_of(self.mechanism, pairs)
         mechanism = mechanism_at(self.mechanism, pairs)
@@ -67,22 +67,22 @@ class Drawn(Source):
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedDrawn"]:
-        """The mechanism at pairs; a built-in one's standard pairs if None."""
+        """Open the mechanism at pairs; None for the standard pairs of a built-in one."""
         yield OpenedDrawn(*self.at(pairs), request)
 
     def arrays(
         self, pairs: object, region: object, key: Array, smoothing: Smoothing | None
     ) -> DrawnArrays:
-        """The mechanism's draws as streams of a kernel; see `Source`."""
+        """Return the draws as streams of a kernel; see `Source`."""
         return DrawnArrays(*self.at(pairs), region, key)
 
     def to_plain(self) -> JsonObject | None:
-        """Name and parameters of the mechanism; see `Source`."""
+        """Return the mechanism's name and parameters; see `Source`."""
         return mechanism_to_plain(self.mechanism)
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """The mechanism of the catalogue, or of a module that may be imported; see `Source`."""
+        """Make the mechanism, of the catalogue or an allowed module; see `Source`."""
         check_names("the recipe's subject", content, ("name", "parameters"))
         name, parameters = content.get("name"), content.get("parameters", {})
         return cls(mechanism_from_plain(name, parameters, database, trust.imports))

@@ -1,4 +1,4 @@
-"""What a mechanism draws as streams of a kernel, and the region where densities are estimated."""
+"""Draws of a mechanism as streams of a kernel, and the region of the estimated densities."""
 
 from typing import Any
 
@@ -18,22 +18,22 @@ from dpjax.sources.streams import DrawnStreams
 PILOT_NOTE = "The region was set from the range of a pilot's outputs."
 
 _LOST = 1e-6
-"""Share of the outputs below which rounding explains what is missing."""
+"""Share of outputs below which rounding explains the missing ones."""
 
 
 class DrawnArrays:
     """Draws of a batch of runs; see `dpjax.sources.Arrays`.
 
     Args:
-        mechanism: Of the draws.
-        pairs: Databases, stacked.
-        region: As a person writes it; if None, the standard region of a built-in mechanism, all of
-            a finite space, or the range of a pilot's outputs.
+        mechanism: Mechanism to draw from.
+        pairs: Stacked pairs of databases.
+        region: Region in the caller's form; if None, the standard region of a built-in mechanism,
+            all of a finite space, or the range of a pilot's outputs.
         key: Typed key of all runs.
 
     Raises:
-        ValueError: The outputs have no density, a constant or a value that is not finite, or
-            integers lie outside of the finite space.
+        ValueError: When the outputs have no density, a constant or a non-finite value, or when
+            integers lie outside the finite space.
     """
 
     sizes = None
@@ -60,11 +60,11 @@ class DrawnArrays:
             _refuse_lost_outcomes(pilot_outputs(mechanism, pairs, key), space.size)
 
     def relabel(self, output: object) -> object:
-        """The output as it is."""
+        """Return the output as it is."""
         return output
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Says what share of the outputs was outside of the finite space."""
+        """Return a note on the share of outputs outside the finite space."""
         space, region = self._space, self.region
         if not isinstance(space, FiniteSpace) or not isinstance(region, Outcomes):
             return []
@@ -83,7 +83,7 @@ class DrawnArrays:
 
 
 def _refuse_lost_outcomes(outputs: np.ndarray, size: int) -> None:
-    """Refuses integers outside of 0, ..., size - 1, which a count of these would lose."""
+    """Refuse integers outside 0, ..., size - 1, which the counts would lose."""
     outside = outputs[(outputs < 0) | (outputs >= size)]
     if outside.size:
         raise BadValue(
