@@ -1,7 +1,7 @@
-"""Deadlines of calls that may hang: an alarm of the system ends them.
+"""Deadlines of calls that may hang, enforced by an alarm of the system.
 
-Python runs the handler between two of its own instructions, in the main thread. Code in C that
-never returns to Python is not ended.
+Python runs the handler between two instructions of the main thread, so a deadline cannot end C
+code that never returns to Python.
 """
 
 import signal
@@ -14,25 +14,25 @@ from typing import NoReturn
 from dpjax.core.wording import BadValue
 
 _AGAIN = 0.1
-"""Seconds after which the alarm rings again, where the exception was lost in a callback."""
+"""Seconds until the alarm rings again, if a callback swallowed the exception."""
 
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
-"""Part of the time limit at which a call that is still running is ended; the part, and the seconds,
-that any call has, so that an audit that is a little late still ends with a result."""
+"""Share of the time limit at which calls end; share and seconds that any call has, so that an
+audit that is slightly late still ends with a result."""
 
 
 class TookTooLong(BaseException):
-    """A call was ended at its deadline. `except Exception` in the function does not catch it."""
+    """A call ended at its deadline; `except Exception` in the function does not catch this."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """When calls end.
+    """Deadline of each call, and of all calls of an audit.
 
     Attributes:
-        timeout: Seconds of one call, or None.
-        end: Time of `time.monotonic` at which calls end, or None.
-        least: Seconds that a call has even then.
+        timeout: Longest duration of one call, in seconds, or None.
+        end: Time of `time.monotonic` at which all calls end, or None.
+        least: Seconds that late calls have in all.
     """
 
     timeout: float | None
@@ -41,10 +41,10 @@ class Deadline:
 
     @classmethod
     def of(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """The deadline of an audit that starts now; None where nothing limits it.
+        """Return the deadline of an audit that starts now; None if nothing limits it.
 
         Raises:
-            ValueError: There is a timeout, but no alarm on this system or in this thread.
+            ValueError: When there is a timeout, but no alarm on this system or in this thread.
         """
         here = threading.current_thread() is threading.main_thread()
         if not here and timeout is not None:
@@ -56,10 +56,10 @@ class Deadline:
 
     @classmethod
     def of_workers(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """The deadline of calls in the main threads of other processes, which share the clock.
+        """Return the deadline of calls in the main threads of workers, which share the clock.
 
         Raises:
-            ValueError: There is a timeout, but no alarm on this system.
+            ValueError: When there is a timeout, but no alarm on this system.
         """
         if not hasattr(signal, "setitimer"):
             if timeout is not None:
@@ -80,17 +80,17 @@ class Deadline:
     def call(
         self, function: Callable[..., object], *arguments: object, **options: object
     ) -> object:
-        """What a function returns.
+        """Call a function, and return its result.
 
         Raises:
-            TookTooLong: It did not return in time.
+            TookTooLong: When the call does not return in time.
         """
         left = [self.timeout] if self.timeout is not None else []
         if self.end is not None:
             rest = self.end - time.monotonic()
             if rest <= -self.least:
                 _end()
-            # An audit that is a little late has the least in all, and not at each call.
+            # An audit that is slightly late has the least duration in all, not for each call.
             left.append(max(rest, min(self.least, rest + self.least)))
         running = True
 
@@ -110,7 +110,7 @@ class Deadline:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, handler)
             if other:
-                # The alarm of somebody else goes on.
+                # Restore the caller's alarm with the rest of its time.
                 rest = max(other - (time.monotonic() - began), 1e-6)
                 signal.setitimer(signal.ITIMER_REAL, rest, again)
 

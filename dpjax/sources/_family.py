@@ -1,4 +1,4 @@
-"""Families of mechanisms: a function of parameters, and the values that these may take."""
+"""Families of mechanisms: functions of parameters, and the values of these parameters."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -21,28 +21,28 @@ from dpjax.sources._watched import Draw, Restarted
 from dpjax.sources.libraries import knows
 
 _MOST_MEMBERS = 48
-"""Members of the first proposal; of more, these are drawn at random."""
+"""Largest number of members of the first proposal."""
 
 _PLAIN = (bool, int, float, str, type(None))
 
 
 class _Interval(NamedTuple):
-    """Numbers between two ends, which are tried at both and in the middle."""
+    """Interval of numbers, which is tried at both ends and in the middle."""
 
     low: float
     high: float
 
     @property
     def whole(self) -> bool:
-        """Whether they are integers."""
+        """Whether both ends are integers."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def values(self) -> list[Any]:
-        """The ends and the middle, on the logarithmic scale where both ends are positive."""
+        """Return the ends and the middle, on a logarithmic scale if both ends are positive."""
         return list(dict.fromkeys((self.low, self.at(0.5), self.high)))
 
     def at(self, share: float) -> Any:
-        """The number at a share of the way from the lower end to the upper one."""
+        """Return the number at a share of the way from the lower end to the upper one."""
         low, high = self
         value = low + share * (high - low)
         if low > 0:
@@ -54,20 +54,20 @@ class _Interval(NamedTuple):
 class Family(Source):
     """A function of parameters that returns a mechanism, searched for its worst member.
 
-    `dpjax.audit` draws a few outputs of many members at many pairs, goes on with those that promise
-    most above their claims, and audits the best member by draws of its own. Choosing a member
-    therefore costs no confidence. A combination of parameters for which the function raises is no
-    member.
+    `dpjax.audit` draws a few outputs of many members at many pairs, continues with those whose
+    expected bounds exceed their claims most, and audits the best member by fresh draws. Choosing
+    a member therefore costs no confidence. A combination of parameters for which the function
+    raises is no member.
 
     Attributes:
-        make: Parameters by name -> an object of OpenDP or diffprivlib, or a
-            `dpjax.HostMechanism` or `dpjax.CommandMechanism`.
-        ranges: Name -> a list of values, or a tuple (low, high) of numbers between which any is
-            allowed; two integers for integers.
+        make: Function of the parameters by name; returns an object of OpenDP or diffprivlib, or
+            a `dpjax.HostMechanism` or `dpjax.CommandMechanism`.
+        ranges: Values of each parameter by its name: a list, or a tuple (low, high) of numbers, all
+            of whose values are allowed; two integers allow integers only.
 
     Raises:
-        TypeError: The function is not callable, or the ranges are no such table.
-        ValueError: A parameter has no value, or an interval is empty.
+        TypeError: When the function is not callable, or the ranges are no such table.
+        ValueError: When a parameter has no value, or an interval is empty.
     """
 
     make: Callable[..., Any]
@@ -90,17 +90,17 @@ class Family(Source):
         return name_of_function(self.make)
 
     def refuses(self, method: str) -> str:
-        """A family is searched by audits and assertions, which then have one of its members."""
+        """Return why no method takes a family: audits and assertions search it for one member."""
         return (
             f"the family {self.name} cannot be audited as a whole: give it to dpjax.audit or "
             "assert_private, or use one of its members."
         )
 
     def tried(self, rng: np.random.Generator) -> list[dict[str, Any]]:
-        """Combinations of parameters to begin with.
+        """Return the combinations of parameters of the first proposal.
 
         Args:
-            rng: Chooses among them where they are too many.
+            rng: Generator that chooses among them if there are too many.
         """
         values = [_values(each) for each in self._ranges.values()]
         every = [dict(zip(self._ranges, row, strict=True)) for row in itertools.product(*values)]
@@ -109,7 +109,7 @@ class Family(Source):
         return [every[place] for place in sorted(rng.permutation(len(every))[:_MOST_MEMBERS])]
 
     def varied(self, chosen: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-        """A combination in which one parameter has another value."""
+        """Return a combination in which one parameter has another value."""
         name = list(self._ranges)[int(rng.integers(len(self._ranges)))]
         among = self._ranges[name]
         if isinstance(among, _Interval):
@@ -119,10 +119,10 @@ class Family(Source):
         return {**chosen, name: value}
 
     def member(self, chosen: Mapping[str, Any]) -> "Member":
-        """The member of some parameters.
+        """Return the member of a combination of parameters.
 
         Raises:
-            TypeError: The function returned something else than a source of the host.
+            TypeError: When the function returns anything but a source of the host.
         """
         from dpjax.sources import as_source
 
@@ -143,12 +143,12 @@ class Family(Source):
 
 @dataclass(frozen=True)
 class Member(OnHost):
-    """One mechanism of a family, with its parameters.
+    """Mechanism of a family, with its parameters.
 
     Attributes:
-        source: What the function of the family returned.
-        make: The function.
-        chosen: The parameters.
+        source: Source that the function of the family returned.
+        make: Function of the family.
+        chosen: Parameters of the member.
     """
 
     source: OnHost
@@ -164,7 +164,7 @@ class Member(OnHost):
 
     @property
     def parameters(self) -> JsonObject:
-        """The parameters, those that JSON does not hold as texts."""
+        """Parameters; those that JSON cannot hold are texts."""
         return {
             name: value if isinstance(value, _PLAIN) else text_of(value)
             for name, value in self.chosen.items()
@@ -172,45 +172,45 @@ class Member(OnHost):
 
     @property
     def stated(self) -> tuple[Notion, Any] | None:
-        """What the mechanism states of itself."""
+        """Notion and claim that the mechanism states."""
         return self.source.stated
 
     @property
     def usual_pairs(self) -> Any:
-        """Those of the mechanism."""
+        """Standard pairs of the mechanism."""
         return self.source.usual_pairs
 
     def __getattr__(self, name: str) -> Any:
-        """Options of the mechanism, such as `batched` and `time_limit`."""
+        """Return an option of the mechanism, such as `batched` or `time_limit`."""
         if name.startswith("__") or name == "source":
             raise AttributeError(name)
         return getattr(self.source, name)
 
     def with_time_used(self, seconds: float) -> Self:
-        """See `Source`."""
+        """Return the member with less time left; see `Source`."""
         return replace(self, source=self.source.with_time_used(seconds))
 
     def encoder(self) -> Encoder:
-        """A new encoder of its outputs."""
+        """Return a new encoder of the outputs."""
         return self.source.encoder()
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Within it, batches of raw outputs are drawn."""
+        """Return a context in which batches of raw outputs are drawn."""
         return self.source.drawing()
 
     def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
-        """See `OnHost`."""
+        """Draw from two new runs; see `OnHost`."""
         return self.source.restarted(sides, count)
 
     def to_plain(self) -> JsonObject | None:
-        """MODULE:NAME of the function, and the parameters; see `Source`."""
+        """Return MODULE:NAME of the function, and the parameters; see `Source`."""
         path = path_of(self.make)
         plain = all(isinstance(value, _PLAIN) for value in self.chosen.values())
         return {"name": path, "parameters": dict(self.chosen)} if path and plain else None
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
-        """The member again, if the function's module may be imported; see `Source`."""
+        """Make the member again if the function's module may be imported; see `Source`."""
         make = imported(str(content.pop("name", "")), trust.imports)
         chosen = dict(content.pop("parameters", {}))
         found = Family(make, {name: [value] for name, value in chosen.items()}).member(chosen)

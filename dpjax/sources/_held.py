@@ -1,4 +1,4 @@
-"""Outputs in memory, checked and read like recordings."""
+"""Outputs in memory, validated and read like recordings."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -18,20 +18,20 @@ _EXACT = 2**53
 
 @runtime_checkable
 class Chunked(Protocol):
-    """Recorded outputs that are read in chunks, as often as asked."""
+    """Recorded outputs that are read in chunks, any number of times."""
 
     @property
     def name(self) -> str:
-        """Name for people."""
+        """Name for display."""
         ...
 
     @property
     def origins(self) -> dict[object, str]:
-        """Where the outputs are from, with names for people: no two recordings may share one."""
+        """Map from each origin of the outputs to a name; no two recordings may share an origin."""
         ...
 
     def chunks(self) -> Iterator[np.ndarray]:
-        """Arrays [n] or [n, d] of all outputs, in order; the same ones at each call."""
+        """Yield arrays [n] or [n, d] of all outputs in order, the same ones at each call."""
         ...
 
 
@@ -62,11 +62,11 @@ class Sides(Protocol):
 
 @dataclass(frozen=True)
 class Held:
-    """Outputs in memory, as a recording.
+    """Recording of outputs in memory.
 
     Attributes:
-        outputs: [n] or [n, d], objects where they are of several kinds.
-        name: For people.
+        outputs: Outputs [n] or [n, d], of dtype object if they are of several kinds.
+        name: Name for display.
     """
 
     outputs: np.ndarray
@@ -74,31 +74,31 @@ class Held:
 
     @property
     def origins(self) -> dict[object, str]:
-        """None that can be known."""
+        """Empty map, since the origin of an array is unknown."""
         return {}
 
     def chunks(self) -> Iterator[np.ndarray]:
-        """All outputs, some at a time."""
+        """Yield all outputs in chunks."""
         for start in range(0, len(self.outputs), _ROWS):
             yield self.outputs[start : start + _ROWS]
 
 
 def held(name: str, outputs: object) -> Chunked:
-    """A recording as it is, and an array or a list as one.
+    """Return a recording as it is, and an array or a list as one.
 
     Raises:
-        TypeError: The outputs are neither numbers nor labels.
-        ValueError: They have another shape than [n] or [n, d].
+        TypeError: When the outputs are neither numbers nor labels.
+        ValueError: When they have another shape than [n] or [n, d].
     """
     return outputs if isinstance(outputs, Chunked) else Held(as_outputs(name, outputs), name)
 
 
 def as_outputs(name: str, outputs: object) -> np.ndarray:
-    """An array [n] or [n, d] of numbers, or [n] of labels or objects.
+    """Return an array [n] or [n, d] of numbers, or [n] of labels or objects.
 
     Raises:
-        TypeError: The outputs are neither numbers nor labels.
-        ValueError: They have another shape.
+        TypeError: When the outputs are neither numbers nor labels.
+        ValueError: When they have another shape.
     """
     if isinstance(outputs, str | os.PathLike):
         raise TypeError(
@@ -107,7 +107,7 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
         )
     try:
         array = _array(outputs)
-    except Exception as error:  # of NumPy, and of code of others
+    except Exception as error:  # NumPy and code of other libraries may raise anything.
         raise BadValue(f"{name} must be one array of outputs: {text_of(error)}.") from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -123,7 +123,7 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
 
 
 def _array(outputs: object) -> np.ndarray:
-    """An array, in which no two outputs of a list have become one."""
+    """Return an array in which different outputs of a list stay different."""
     if not isinstance(outputs, list | tuple):
         return as_array(outputs)
     if any(map(_is_masked, outputs)):
@@ -143,16 +143,16 @@ def _is_masked(output: object) -> bool:
 
 
 def _unmasked(output: object) -> object:
-    """An output of a list with its masked entries as `MASKED`, and vectors as tuples."""
+    """Return an output with masked entries as `MASKED`, and vectors as tuples."""
     if isinstance(output, list | tuple):
         return tuple(map(_unmasked, output))
     return _unmasked(entries(output)) if isinstance(output, np.ndarray) else output
 
 
 def _merged(outputs: Sequence[Any], array: np.ndarray) -> bool:
-    """Whether an array holds less than the list that it was made of.
+    """Check whether an array holds less than the list that it was made of.
 
-    Texts end before their last NULs in it, and beside reals an integer past 2^53 is a real.
+    NumPy drops NULs at the end of texts, and turns integers past 2^53 beside reals into reals.
     """
     if array.ndim != 1:
         return False

@@ -1,4 +1,4 @@
-"""Mechanisms that are Python functions: any code, in batches, with workers for slow ones."""
+"""Python functions as mechanisms, called in batches, by workers if they are slow."""
 
 import inspect
 import multiprocessing
@@ -33,40 +33,42 @@ from dpjax.sources._watched import Draw, Restarted
 class HostMechanism(OnHost):
     """A Python function as a mechanism: NumPy, a library, a remote service.
 
-    `dpjax.audit` takes it where it takes a mechanism. Outputs may be numbers, vectors of numbers,
-    labels, or dicts, lists and tuples of such inside each other, whose numbers are taken as one
-    vector, in the order of keys and places, and all else as a label beside it. NaN, infinities,
-    missing values (None, "", masked entries) and, where it is called once an output, exceptions are
-    outcomes of their own.
+    `dpjax.audit` takes it in place of a mechanism. Outputs may be numbers, vectors of numbers,
+    labels, or nested dicts, lists and tuples of these, whose numbers form one vector in the order
+    of keys and places, with everything else as a label beside it. NaN, infinities, missing values
+    (None, "", masked entries) and, if each call returns one output, exceptions are outcomes of
+    their own.
 
     Attributes:
         function: (database, num_samples) -> num_samples outputs: an array, a list, or a dict whose
-            values hold a part of each; or, with `batched=False`, (database) -> one output. If it
-            has a parameter `seed` (an integer) or `rng` (a `numpy.random.Generator`) it is given
-            one, and the audit can be replayed; otherwise it must draw its own fresh randomness at
-            every call. Every call is handed a database of its own, so it may change it.
-        batched: Whether it returns many outputs at a call.
-        workers: Processes that call it, each a fresh Python; 0 for this one. The function must
-            then be picklable: at the top level of a module.
-        batch_size: Outputs asked for at a call, or by one task of a worker. The seeds, and so the
+            values hold a part of each; or, with `batched=False`, (database) -> one output. A
+            function with a parameter `seed` (an integer) or `rng` (a `numpy.random.Generator`) is
+            given one, and the audit can be replayed; otherwise it must draw its own fresh
+            randomness at every call. Every call has its own copy of the database, and may change
+            it.
+        batched: Whether one call returns many outputs.
+        workers: Number of processes that call the function, each a fresh Python; 0 for this
+            process. The function must then be picklable: at the top level of a module.
+        batch_size: Number of outputs per call, or per task of a worker. The seeds, and so the
             outputs, depend on it.
         special: "outcomes", or "error" to refuse NaN, infinities, missing values and exceptions.
-        bits: "lowest" to look at the place of the lowest set bit of each real besides its value, a
-            number k <= 8 to look at its k lowest mantissa bits: what floating-point noise leaks.
-            -0.0 is then told from 0.0.
-        time_limit: Seconds of drawing in one audit; the numbers of draws become smaller to keep
-            it, by a pace that is measured first, on draws that are not used. None for no limit.
-        timeout: Seconds of one call, after which it is ended; of single outputs that is an outcome
-            of its own. Without one, a call that is still running when the time limit is over is an
-            error. Code in C that never returns to Python cannot be ended. None for no limit.
-        restart: Whether two new processes draw at the pair that was chosen, too: a seed that is
-            set when a module is imported gives both the same noise, and that is a verdict. The
-            function must then be picklable. It says nothing of a function that is given a seed.
+        bits: "lowest" to observe the place of the lowest set bit of each real besides its value, or
+            a number k <= 8 to observe its k lowest mantissa bits, which floating-point noise leaks.
+            -0.0 then differs from 0.0.
+        time_limit: Seconds of drawing in one audit; numbers of draws shrink to meet it, by a pace
+            that is measured first, on draws that are then discarded. None for no limit.
+        timeout: Longest duration of one call, in seconds; it is then ended, which is an outcome
+            of its own for single outputs. Without it, a call that still runs at the end of the time
+            limit is an error. C code that never returns to Python cannot be ended. None for no
+            limit.
+        restart: Whether two new processes also draw at the chosen pair: a seed that is set when a
+            module is imported gives both the same noise, which is a verdict. The function must then
+            be picklable. The comparison does not apply to a function that is given a seed.
 
     Raises:
-        TypeError: The function is not callable, takes other arguments, or cannot be sent to
+        TypeError: When the function is not callable, takes other arguments, or cannot be sent to
             workers.
-        ValueError: An option is out of range.
+        ValueError: When an option is out of range.
     """
 
     function: Callable[..., Any]
@@ -129,26 +131,26 @@ class HostMechanism(OnHost):
 
     @property
     def replayable(self) -> bool:
-        """Whether it takes its seed from dpjax."""
+        """Whether the function takes its seed from dpjax."""
         return seed_argument(self.function) is not None
 
     def to_plain(self) -> JsonObject | None:
-        """MODULE:NAME of the function, and its options; see `Source`."""
+        """Return MODULE:NAME of the function, and the options; see `Source`."""
         path = path_of(self.function)
         return None if path is None else {"name": path, **stated_options(self)}
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """The function of a module that may be imported; see `Source`."""
+        """Import the function if its module may be imported; see `Source`."""
         function = imported(str(content.pop("name", "")), trust.imports)
         return cls(function, **known_options(cls, content))
 
     def encoder(self) -> Encoder:
-        """A new encoder of its outputs."""
+        """Return a new encoder of the outputs."""
         return Encoder(f"the function {self.name}", special=self.special, bits=self.bits)
 
     def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
-        """See `OnHost`: two new processes, if they are wanted."""
+        """Draw from two new processes if `restart` is set; see `OnHost`."""
         if not self.restart:
             return None
         deadline = Deadline.of_workers(self.timeout, None)
@@ -168,25 +170,25 @@ class HostMechanism(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Context in which batches of raw outputs are drawn."""
+        """Return a context in which batches of raw outputs are drawn."""
         call = partial(draw_batch, self.function, self.batched, self.special == "outcomes")
         if not self.workers:
             deadline = Deadline.of(self.timeout, self.time_limit)
             yield partial(self._batches, partial(call, deadline), None)
             return
-        # Workers have main threads of their own, and the same clock.
+        # Workers have main threads of their own, and share the clock.
         call = partial(call, Deadline.of_workers(self.timeout, self.time_limit))
-        # Fresh interpreters: a fork would copy JAX's threads, and one state of NumPy's global
+        # Start fresh interpreters: a fork would copy JAX's threads, and the state of NumPy's global
         # generator into every worker.
         context = multiprocessing.get_context("spawn")
-        # Named in full, it is loaded here and not with dpjax, of whose import it was a tenth.
+        # The full name loads this module here; it took a tenth of the time to import dpjax.
         with futures.ProcessPoolExecutor(
             self.workers, mp_context=context, initializer=end_with_parent
         ) as pool:
             try:
                 yield partial(self._batches, call, pool)
             except BaseException:
-                # The pool would wait for calls that may take for ever.
+                # The pool would otherwise wait for calls that may never return.
                 for process in list((pool._processes or {}).values()):
                     process.kill()
                 raise
@@ -204,7 +206,7 @@ class HostMechanism(OnHost):
     ) -> Iterator[Any]:
         seeds = seeds_of_calls(outputs, self.batch_size, words, self.batched, cut, done)
         tasks = ((database, size, seed) for size, seed in seeds)
-        # Here one by one are told of one by one; what a worker does is known when it is done.
+        # Only this process can report each output; workers report whole batches.
         each = pool is None and not self.batched
         call = partial(call, saw) if each else partial(call, None)
         try:
@@ -227,20 +229,20 @@ def seeds_of_calls(
     cut: int | None,
     done: int = 0,
 ) -> Iterator[tuple[int, Any]]:
-    """How outputs are cut into batches, and the seeds of each.
+    """Divide outputs into batches, and yield the seeds of each.
 
     Args:
-        outputs: Numbers of the outputs. From a first one that is no multiple of `batch_size` they
-            have seeds of their own, for a batch has one.
-        batch_size: Outputs that share the seed of a batch.
-        words: Of the seeds.
-        batched: Whether a batch is one call, with one seed; else each output has a seed, which
+        outputs: Numbers of the outputs. If the first is no multiple of `batch_size`, all have other
+            seeds, since a batch has one seed.
+        batch_size: Number of outputs that share the seed of a batch.
+        words: Words of the seeds.
+        batched: Whether a batch is one call with one seed; otherwise each output has a seed, which
             does not depend on the cut.
-        cut: Outputs of a batch at most, where each has a seed; None for `batch_size`.
-        done: Outputs at the beginning that are left out, where each has a seed.
+        cut: Largest number of outputs per batch if each has a seed; None for `batch_size`.
+        done: Number of first outputs to leave out if each has a seed.
 
     Yields:
-        (outputs, seed), or (outputs, int64 array of their seeds), below 2^63.
+        Pairs (outputs, seed), or (outputs, int64 array of their seeds), with seeds below 2^63.
     """
     if outputs.start % batch_size:
         words, outputs = (*words, outputs.start), range(len(outputs))
@@ -261,7 +263,7 @@ def _check_arguments(function: Callable[..., Any], name: str, batched: bool) -> 
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return  # Written in C: only a call can tell.
+        return  # C code has no signature, so only a call can tell.
     seed = seed_argument(function)
     given = (None, 1) if batched else (None,)
     try:

@@ -1,6 +1,6 @@
-"""The first outputs of a sequential audit, kept: each is drawn once, however often it is counted.
+"""First outputs of a sequential audit, kept so that each is drawn once and counted repeatedly.
 
-Cells are laid again as draws come, and an audit that goes on later begins with the same outputs.
+Cells are laid again as draws arrive, and a continued audit begins with the same outputs.
 """
 
 import base64
@@ -14,18 +14,18 @@ from dpjax.partitions import Encoder, Outputs
 
 
 class _Stream(NamedTuple):
-    """Batches of one side of a pair, and the number of outputs in them."""
+    """Batches of one side of a pair, and their number of outputs."""
 
     batches: list[Outputs]
     number: int
 
 
 class Kept:
-    """First outputs of each side of each pair, up to a number.
+    """First outputs of each side of each pair, up to a maximum.
 
     Args:
-        encoder: That numbers their labels.
-        most: Outputs of a side that are kept.
+        encoder: Encoder that numbers their labels.
+        most: Largest number of outputs of a side.
     """
 
     def __init__(self, encoder: Encoder, most: int):
@@ -33,11 +33,11 @@ class Kept:
         self._streams: dict[tuple[int, int], _Stream] = {}
 
     def number(self, pair: int, side: int) -> int:
-        """Number of outputs that are kept of one side."""
+        """Return the number of outputs kept of one side."""
         return self._stream(pair, side).number
 
     def add(self, pair: int, side: int, batch: Outputs, first: int) -> None:
-        """Keeps outputs, the first of which has the number `first`, if they are the next ones."""
+        """Keep the outputs from number `first` on, if they follow those already kept."""
         batches, number = self._stream(pair, side)
         if number != first or number >= self._most:
             return
@@ -45,7 +45,7 @@ class Kept:
         self._streams[pair, side] = _Stream([*batches, part], number + len(part.labels))
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
-        """The outputs start, ..., stop - 1, or those of them that are kept; None if none is."""
+        """Return the kept ones among outputs start, ..., stop - 1; None if there are none."""
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None
@@ -57,7 +57,7 @@ class Kept:
         return part._replace(values=widened(part.values, width))
 
     def to_plain(self) -> JsonObject | None:
-        """All outputs and their labels, bit for bit; None if JSON cannot hold the labels."""
+        """Return all outputs and labels, bit for bit; None if JSON cannot hold the labels."""
         encoder = self._encoder.to_plain()
         if encoder is None or not self._streams:
             return None
@@ -68,10 +68,10 @@ class Kept:
         return {"encoder": encoder, "streams": streams}
 
     def restore(self, plain: JsonObject) -> None:
-        """Takes over what `to_plain` wrote, before anything is drawn.
+        """Restore what `to_plain` wrote, before anything is drawn.
 
         Raises:
-            ValueError: It is damaged.
+            ValueError: When the content is damaged.
         """
         try:
             self._encoder.restore(plain["encoder"])
@@ -86,7 +86,7 @@ class Kept:
 
 
 def joined(batches: Sequence[Outputs]) -> Outputs:
-    """All outputs of several batches, at least one."""
+    """Concatenate the outputs of one or more batches."""
     width = max(batch.values.shape[1] for batch in batches)
     return Outputs(
         np.concatenate([batch.labels for batch in batches]),
@@ -96,7 +96,7 @@ def joined(batches: Sequence[Outputs]) -> Outputs:
 
 
 def widened(values: np.ndarray, width: int) -> np.ndarray:
-    """Zeros in as many columns as later batches have, where all labels stood alone so far."""
+    """Return zeros [n, width] in place of values that hold labels alone."""
     return values if values.shape[1] == width else np.zeros((len(values), width))
 
 

@@ -1,4 +1,4 @@
-"""Refusal of labels that hardly ever repeat, of which nothing can be compared."""
+"""Refusal of labels that hardly ever repeat, so that nothing can be compared."""
 
 from collections.abc import Sequence
 
@@ -7,25 +7,25 @@ import numpy as np
 from dpjax.partitions import Encoder, Outputs
 
 _ALONE_SHARE, _RARE = 0.99, 3
-"""Share of outputs whose label occurs once, and occurrences of one label that can be compared."""
+"""Share of outputs with unique labels, and occurrences that make one label comparable."""
 
 _LEAST_LOOKED_AT = 200
-"""Fewest outputs that are checked: among fewer, common outcomes may occur once each."""
+"""Smallest number of outputs to check: in fewer, common outcomes may occur once each."""
 
 
 def refuse_labels_alone(
     pilots: Sequence[Outputs], encoder: Encoder, names: str, num_outputs: int | None = None
 ) -> None:
-    """Refuses outputs that are labels of which none comes again.
+    """Refuse outputs that are labels, hardly any of which repeats.
 
     Args:
-        pilots: Of both sides.
-        encoder: That made them.
-        names: What the outputs are called.
-        num_outputs: How many there are, if the pilots are not all.
+        pilots: Pilots of both sides.
+        encoder: Encoder of the pilots.
+        names: Name of the outputs in messages.
+        num_outputs: Number of all outputs, if the pilots are a part.
 
     Raises:
-        ValueError: Hardly any label occurs twice.
+        ValueError: When hardly any label occurs twice.
     """
     labels = np.concatenate([pilot.labels for pilot in pilots])
     if len(labels) >= _LEAST_LOOKED_AT and all(pilot.alone.all() for pilot in pilots):
@@ -34,9 +34,9 @@ def refuse_labels_alone(
 
 
 def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str) -> None:
-    """Raises where practically no outcome occurs twice, `counts` [k] being those of both sides.
+    """Refuse outcomes if hardly any occurs twice; `counts` [k] are those of both sides.
 
-    One outcome that does occur, such as an error among identifiers, can be compared.
+    One outcome that does repeat, such as an error among identifiers, can be compared.
     """
     repeated = counts[counts > 1].sum()
     if repeated <= (1 - _ALONE_SHARE) * counts.sum() and counts.max() < _RARE:

@@ -1,8 +1,8 @@
-"""How drawn outputs are counted: streamed through one compiled loop, or gathered on the host.
+"""Counts of drawn outputs: streamed through one compiled loop, or gathered on the host.
 
-Streamed, drawing and counting are one kernel, which takes seconds to compile and is then fastest.
-Gathered, only the sampler is compiled and NumPy counts. Both draw the same blocks under the same
-keys, folded from (run, pair, side, stage, block), so their counts are the same integers.
+A streamed layout draws and counts in one kernel, which takes seconds to compile and then runs
+fastest. A gathered layout compiles the sampler alone, and NumPy counts. Both draw the same blocks
+under the same keys, folded from (run, pair, side, stage, block), so their counts are equal.
 """
 
 from collections.abc import Sequence
@@ -30,19 +30,19 @@ from dpjax.sources.streams import CONFIRM, DrawnStreams
 
 _SMALLEST_BLOCK = 128
 _GATHERED_BLOCK = 4096
-"""Draws of a block, up to the number of draws at which blocks become as large as they may be."""
+"""Draws of a block, up to the number of draws at which blocks grow to their largest size."""
 
 _CALL = 2**16
-"""Numbers that a compiled call of the gathered layout draws."""
+"""Numbers drawn by one compiled call of the gathered layout."""
 
 _MANY = 2**20
-"""Draws a side from which blocks are of MAX_BLOCK draws."""
+"""Draws per side from which blocks have MAX_BLOCK draws."""
 
 
 def block_size(rounds: Rounds) -> int:
-    """The size of every block of an audit: a power of 2, so that one program draws all of them.
+    """Return the size of every block of an audit, a power of 2 so that one program draws them all.
 
-    It follows from the numbers of draws alone, for it decides which key draws which output.
+    It depends on the numbers of draws alone, since it decides which key draws which output.
     """
     sizes = [rounds.num_samples, rounds.num_confirm]
     sizes += [rounds.num_again] if rounds.num_kept else []
@@ -53,10 +53,10 @@ def block_size(rounds: Rounds) -> int:
 
 
 def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Where streams end: int32 [..., 2], the number of blocks and the draws in the last of them.
+    """Return the ends of streams, int32 [..., 2]: number of blocks, draws in the last block.
 
     Args:
-        stops: [...], draws of each stream, counted from its first block; at least 1.
+        stops: Number of draws of each stream from its first block on, at least 1.
         size: Draws of a block.
     """
     number = -(-stops // size)
@@ -64,7 +64,7 @@ def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
 
 
 def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
-    """The words of a stream's key, uint32 [2], folded on the host as `fold_in` does on a device."""
+    """Fold parts into the words of a key, uint32 [2], on the host as `fold_in` on a device."""
     return reduce(random.fold_words, parts, words)
 
 
@@ -73,7 +73,7 @@ def blocks_at_once(size: int, width: int) -> int:
 
     Args:
         size: Draws of a block.
-        width: Numbers of a draw.
+        width: Numbers per draw.
     """
     return max(_CALL // (size * width), 1)
 
@@ -92,10 +92,10 @@ def first_draws(
     """Draw the first outputs of a stream on the host, or those from a block on.
 
     Args:
-        mechanism: As in `sample_blocks`.
+        mechanism: Mechanism as in `sample_blocks`.
         words: Words of the stream's key, uint32 [2].
         database: One database.
-        num_draws: At least 1.
+        num_draws: Number of draws, at least 1.
         size: Draws of a block.
         at_once: Largest number of blocks of a compiled call.
         first: Number of the first block.
@@ -110,7 +110,7 @@ def first_draws(
         return sample_blocks(mechanism, room, np.int32(len(words)), database, size=size)
 
     calls = [keys[start : start + step] for start in range(0, number, step)]
-    # The caller asks for a number of draws that take about a second.
+    # The caller asks for as many draws as take about a second.
     with signals_wait():
         drawn = side_by_side(launch, calls) if threads else [launch(call) for call in calls]
         found = [np.asarray(d)[: len(c)] for d, c in zip(drawn, calls, strict=True)]
@@ -126,7 +126,7 @@ def sample_blocks(
     Args:
         mechanism: A pytree with `sample(key, database, num_samples)`.
         words: uint32 [most, 2], words of the blocks' keys.
-        number: int32, how many of the blocks to draw; others hold 0.
+        number: Number of the blocks to draw, int32; the others hold 0.
         database: One database.
         size: Draws of a block.
     """
@@ -152,16 +152,16 @@ def search_counts_runs(
     *,
     execution: Execution,
 ) -> WideCount:
-    """Counts a round of the search: how often each cell happens at both sides of pairs.
+    """Count how often each cell occurs at both sides of pairs, in a round of the search.
 
     Args:
-        streams: Of all runs.
+        streams: Streams of all runs.
         cells: Partitions, stacked over the pairs.
-        stage: int32, the round.
-        num_samples: n, draws at each side of each pair, as `blocks_of` cuts them.
-        runs: int32 [runs], run numbers, from which each run's key is folded; and int32
-            [runs, searched], the numbers of the pairs that each searches.
-        execution: Layout on the machine; never changes the counts.
+        stage: Stage of the round, int32.
+        num_samples: n, draws at each side of each pair, as blocks from `blocks_of`.
+        runs: Run numbers, int32 [runs], from which each run's key is folded; and numbers of the
+            pairs that each run searches, int32 [runs, searched].
+        execution: Layout on the machine, which does not affect the counts.
 
     Returns:
         Counts [runs, searched, 2, 2 * cells]: cells in draws of an even number, then of an odd one.
@@ -190,15 +190,15 @@ def confirm_counts_runs(
     num_marks: int,
     execution: Execution,
 ) -> WideCount:
-    """Counts how often marked cells happen in fresh draws of one pair.
+    """Count how often marked cells occur in the confirmation set of one pair.
 
     Args:
-        streams: As in `search_counts_runs`, as the cells and the execution.
+        streams: Streams of all runs.
         cells: Partitions, stacked over the pairs.
-        num_confirm: Fresh draws of the longest stream, as `blocks_of` cuts them.
-        runs: int32 [runs], run numbers; int32 [runs], the pair of each; int32 [runs, 2, 2], the
-            ends of its two streams, as `ends_of` gives them; and int32 [runs, cells], marks: cells
-            of one number are counted together.
+        num_confirm: Fresh draws of the longest stream, as blocks from `blocks_of`.
+        runs: Run numbers, int32 [runs]; pair of each run, int32 [runs]; ends of its two streams
+            from `ends_of`, int32 [runs, 2, 2]; and marks, int32 [runs, cells], where cells of one
+            mark are counted together.
         num_marks: Number of different marks.
         execution: Layout on the machine.
 
@@ -234,7 +234,7 @@ def _counts(
     cells: Lookup,
     marked: tuple[Array, int] | None,
 ) -> WideCount:
-    """Counts [2, categories] of the blocks of both sides: cells of two halves, or marks."""
+    """Count blocks of both sides, [2, categories]: cells of two halves, or marks."""
     of_pair = jax.tree.map(lambda leaf: leaf[pair], cells)
     half = (jnp.arange(num_draws[0].size, dtype=jnp.int32) % 2) * cells.size
 

@@ -1,4 +1,4 @@
-"""Choice of cells; for outputs of several numbers, those of the most informative score."""
+"""Choice of cells; outputs of several numbers have those of the most informative score."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,13 +12,13 @@ from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
 _ENOUGH = 0.97
-"""Share of the largest expected bound at which a simpler score is preferred."""
+"""Share of the largest expected bound that a simpler score must reach."""
 
 _MOST_BOXES = 3
-"""Largest number of entries of an output that are cut into boxes."""
+"""Largest dimension of outputs that are cut into boxes."""
 
 Promise = Callable[[Partition, NDArray[np.int64]], float]
-"""(cells, counts of both halves at both sides) -> the bound to be expected of them."""
+"""Function of (cells, counts of both halves at both sides) that returns the expected bound."""
 
 
 def lay_best(
@@ -29,21 +29,21 @@ def lay_best(
     parts: tuple[str, ...] = (),
     **options: Any,
 ) -> Partition:
-    """Cells for the outputs of a pair.
+    """Lay the cells of a pair that have the largest expected bound.
 
-    Outputs of several numbers have the cells of a score, or boxes where they promise more. Within a
-    region they have boxes.
+    Outputs of several numbers have the cells of a score, or boxes if these have a larger expected
+    bound. Within a region they have boxes.
 
     Args:
-        pilots: The first outputs that search, at the database and at its neighbor.
-        folds: int [n], the fold of each of them.
-        names: Of all labels in them.
-        promise: What cells and counts promise.
+        pilots: First outputs of the search set, at the database and at its neighbor.
+        folds: Folds of the pilots, int [n] each.
+        names: Names of all labels in the pilots.
+        promise: Function that returns the expected bound of cells and counts.
         parts: Paths of the numbers in outputs of several parts, for the words of an event.
-        options: Of `dpjax.partitions.lay`.
+        options: Options of `dpjax.partitions.lay`.
 
     Raises:
-        ValueError: As `lay`, or there are too many numbers to fit a score to.
+        ValueError: When `lay` refuses the outputs, or they hold too many numbers to fit a score to.
     """
     dimension = pilots[0].values.shape[1]
     if dimension == 1 or options.get("region") is not None:
@@ -51,7 +51,7 @@ def lay_best(
     entries = [entry_partition(pilots, names, column) for column in range(dimension)]
     others: list[Partition] = [*score_partitions(pilots, folds)]
     if dimension <= _MOST_BOXES:
-        # After the linear score, whose event is as easily said.
+        # Boxes follow the linear score, whose event is as easily described.
         others.insert(1, lay(pilots, names, **options))
 
     def promised(cells: Partition) -> float:

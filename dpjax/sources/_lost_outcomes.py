@@ -1,11 +1,11 @@
-"""A note on drawn outputs outside of a finite space."""
+"""Notes on drawn outputs outside a finite space."""
 
 from dpjax.core.types import FiniteSpace, OutputSpace
 from dpjax.partitions import Search
 
 
 def lost_outcomes(found: list[Search], space: OutputSpace) -> list[str]:
-    """Says what share of the outputs was outside of a finite space."""
+    """Return a note on the share of outputs outside a finite space."""
     if not isinstance(space, FiniteSpace):
         return []
     share = 0.0
