@@ -1,4 +1,4 @@
-"""Counts of what a mechanism draws, in one compiled program or by NumPy."""
+"""Counts of the draws of a mechanism, in one compiled program or by NumPy."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -49,29 +49,29 @@ from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Draws of an audit that NumPy counts in about the time that a kernel takes to compile."""
+"""Draws of an audit that NumPy counts in about the compile time of a kernel."""
 
 _FIRST_RUN = 0
-"""Run whose first draws lay the cells of all runs."""
+"""Number of the run whose first draws lay the cells of all runs."""
 
 _BATCH = 2**22
-"""Numbers that are drawn before they are counted by NumPy."""
+"""Numbers in a batch of draws that NumPy counts."""
 
 _BATCH_SECONDS = 0.5
-"""Target duration of a batch, after which signals are heard and progress is told, in seconds."""
+"""Target duration of a batch between signals and reports of progress, in seconds."""
 
 _SLOW_BLOCK = 0.01
-"""Seconds of a block from which threads cost less than they save."""
+"""Smallest duration of a block, in seconds, at which threads pay off."""
 
 
 @dataclass
 class _Laid:
-    """Cells of one pair, with what laid them.
+    """Cells of one pair, with the draws that laid them.
 
     Attributes:
-        encoder: Of the labels, as the partition numbers them.
-        partition: The cells.
-        first: The first block of raw draws at the database.
+        encoder: Encoder of the labels, as the partition numbers them.
+        partition: Partition of the outputs into cells.
+        first: First block of raw draws at the database.
         pilots: Encoded draws of both sides, until they are counted.
     """
 
@@ -84,8 +84,8 @@ class _Laid:
 class OpenedDrawn:
     """Draws of a batch of runs; see `dpjax.sources.Opened`.
 
-    The cells of a pair are laid by the first draws of run 0, whichever runs are in the batch, so
-    one compiled program counts all of them.
+    The first draws of run 0 lay the cells of a pair, whichever runs are in the batch, so that one
+    compiled program counts all of them.
     """
 
     def __init__(self, mechanism: Mechanism, pairs: Pairs, request: Request):
@@ -116,11 +116,11 @@ class OpenedDrawn:
         self.tally.expect(draws)
         layout = request.execution.layout
         self._streamed = layout == "streamed" or (layout == "auto" and draws >= _STREAMED_FROM)
-        # Scores are computed on the host.
+        # Scores of vectors are computed on the host.
         self._streamed &= not isinstance(self._space, VectorSpace) or self._region is not None
 
     def search(self) -> list[Search]:
-        """Lays cells by the first draws of every pair, and counts all draws in them."""
+        """Lay cells by the first draws of every pair, and count all draws in them."""
         num_samples, num_pairs = self._rounds.num_samples, len(self.pairs)
         if self._streamed:
             for pair in range(num_pairs):
@@ -137,7 +137,7 @@ class OpenedDrawn:
         return found
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Counts draws of a stage of their own; see `dpjax.sources.Opened`."""
+        """Count draws of the second round; see `dpjax.sources.Opened`."""
         num_again = self._rounds.num_again
         if self._streamed:
             return self._search_streamed(SEARCH_AGAIN, num_again, kept)
@@ -155,14 +155,14 @@ class OpenedDrawn:
     held = None
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Lays cells by draws of the run itself; see `dpjax.sources.Opened`."""
+        """Lay cells by draws of the run itself; see `dpjax.sources.Opened`."""
         (run,) = self._request.runs.tolist()
         parts = ((SEARCH, self._rounds.num_samples), (CONFIRM, size))
         raw = [
             np.concatenate([self._draw(run, pair, side, stage, n) for stage, n in parts if n])
             for side in (0, 1)
         ]
-        # Laid for this run alone, so that no other one finds these cells.
+        # Copy the table, so that no other run finds the cells of this one.
         self._laid = dict(self._laid)
         laid = self._lay_by(pair, raw)
         assert laid.pilots is not None
@@ -171,7 +171,7 @@ class OpenedDrawn:
         return Search(laid.partition, halves[None], laid.partition.inside(self._region))
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
-        """Counts fresh draws; see `dpjax.sources.Opened`."""
+        """Count the confirmation set; see `dpjax.sources.Opened`."""
         pairs, marks, num_marks, first = marked[:4]
         if not first:
             self._refuse_repeated(int(pairs[0]))
@@ -191,18 +191,18 @@ class OpenedDrawn:
         return counts
 
     def _lay(self, pair: int) -> _Laid:
-        """The cells of a pair, laid by the first draws of run 0 if they are not known yet."""
+        """Return the cells of a pair, laid by the first draws of run 0 when first needed."""
         if pair in self._laid:
             return self._laid[pair]
-        # The pilot fills whole blocks or is all there is, so that the rest begins after it.
+        # The pilot fills whole blocks or holds all draws, so that the rest begins after it.
         number = min(self._rounds.num_samples, PILOT)
         return self._lay_by(
             pair, [self._draw(_FIRST_RUN, pair, side, SEARCH, number) for side in (0, 1)]
         )
 
     def _lay_by(self, pair: int, raw: list[np.ndarray]) -> _Laid:
-        """Lays the cells of a pair by the raw draws of both sides."""
-        # One a pair, so that its cells do not depend on what other pairs gave.
+        """Lay the cells of a pair by the raw draws of both sides."""
+        # Each pair has its own encoder, so that its cells do not depend on other pairs.
         encoder = Encoder("the mechanism")
         pilots = [encode_drawn(encoder, side, self._space) for side in raw]
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
@@ -212,12 +212,12 @@ class OpenedDrawn:
         return self._laid[pair]
 
     def _search_gathered(self, pair: int, num_samples: int) -> NDArray[np.int64]:
-        """int64 [runs, 2, 2, cells], counts of the first round of one pair."""
+        """Count the first round of one pair, int64 [runs, 2, 2, cells]."""
         laid, found = self._lay(pair), []
         for run in self._request.runs:
             pilots, start = None, 0
             if run == _FIRST_RUN and laid.pilots is not None:
-                # What laid the cells is in memory, and begins the first run.
+                # The draws that laid the cells are in memory, and begin the first run.
                 pilots, start = laid.pilots, len(laid.pilots[0].labels)
                 self.tally.saw(sum(len(pilot.labels) for pilot in pilots))
             sides = [
@@ -234,7 +234,7 @@ class OpenedDrawn:
 
     @property
     def _table(self) -> Lookup:
-        """The cells of all pairs on a device."""
+        """Cells of all pairs, on a device."""
         kept = self._request.kept
         if "table" not in kept:
             laid = [self._laid[pair].partition for pair in range(len(self.pairs))]
@@ -244,7 +244,7 @@ class OpenedDrawn:
     def _search_streamed(
         self, stage: int, num_samples: int, searched: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """int64 [runs, searched, 2, 2, cells], counts of a round in one compiled program."""
+        """Count a round in one compiled program, int64 [runs, searched, 2, 2, cells]."""
         table, counts = self._table, np.int64(0)
 
         def launch(blocks: Blocks) -> WideCount:
@@ -292,9 +292,9 @@ class OpenedDrawn:
         num_draws: int,
         first: int = 0,
     ) -> Iterator[NDArray[np.int64]]:
-        """Counts of parts of some streams, the longest of which has `num_draws`.
+        """Yield counts of parts of some streams, the longest of which has `num_draws`.
 
-        Many runs are one part: who computes a sweep hears signals between its blocks.
+        Many runs form one part, since a sweep handles signals between its blocks.
         """
         blocks, start = blocks_of(num_draws, self._block), first // self._block
         if len(self._request.runs) > 1 and not start:
@@ -308,11 +308,11 @@ class OpenedDrawn:
         return self._request.promise(cells, halves, self._rounds.num_confirm)
 
     def _refuse_repeated(self, pair: int) -> None:
-        """Compares the first blocks of both stages: a sampler may not ignore its key."""
+        """Refuse equal first blocks of both stages: a sampler must not ignore its key."""
         first, run = self._laid[pair].first, int(self._request.runs[0])
         began = time.perf_counter()
         fresh = self._draw(run, pair, 0, CONFIRM, self._block)
-        # The search has compiled the program.
+        # The search has compiled the program already.
         self._block_seconds = time.perf_counter() - began
         self._begun[run, pair, 0, CONFIRM] = fresh
         size = min(len(first), len(fresh), self.num_confirm)
@@ -321,7 +321,7 @@ class OpenedDrawn:
     def _draw(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> np.ndarray:
-        """Draws of a stream from a block on, on the host."""
+        """Draw a stream from a block on, on the host."""
         place = run, int(pair), side, stage
         if place not in self._streams_by_place:
             self._streams_by_place[place] = stream_words(self._words, *place)
@@ -348,19 +348,19 @@ class OpenedDrawn:
     def _batches(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> Iterator[Outputs]:
-        """The draws `first`, ..., `num_draws` - 1 of a stream, in flat memory.
+        """Yield the draws `first`, ..., `num_draws` - 1 of a stream, in flat memory.
 
         Args:
             run: Number of the run.
             pair: Number of the pair.
             side: 0 for the database, 1 for its neighbor.
-            stage: Of the run.
-            num_draws: After the last draw.
-            first: First draw.
+            stage: Stage of the run.
+            num_draws: Number after the last draw.
+            first: Number of the first draw.
         """
         step = max(_BATCH // (self._block * self._width), 1)
         if self._block_seconds > 0:
-            # Whole rounds of all cores, so that none waits at the end of a batch.
+            # Draw whole rounds of all cores, so that none waits at the end of a batch.
             rounds = max(int(_BATCH_SECONDS / self._block_seconds), 1)
             step = min(step, rounds * cores())
         if first >= num_draws:
@@ -374,11 +374,11 @@ class OpenedDrawn:
 
 
 def options_of(space: OutputSpace, region: Region | None) -> JsonObject:
-    """Options of `lay` for outputs of a space.
+    """Return the options of `lay` for outputs of a space.
 
     Args:
-        space: Of the outputs.
-        region: At whose ends cells end, or None.
+        space: Space of the outputs.
+        region: Region at whose ends cells end, or None.
     """
     return {
         "outcomes": space.size if isinstance(space, FiniteSpace) else None,

@@ -1,4 +1,4 @@
-"""Mechanisms of the host as sources: outputs are counted as they come, in flat memory."""
+"""Mechanisms of the host as sources, whose outputs are counted as they come in flat memory."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -26,29 +26,29 @@ from dpjax.sources._watched import Draw, Restarted, Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
-"""Outputs of a new run at each database; the fewest that are worth it; share of a time limit."""
+"""Outputs per database of a new run, the fewest allowed, and their share of a time limit."""
 
 _LEAST_TIME = 1e-3
-"""Seconds of a time limit that is over: the message then says how long would be needed."""
+"""Seconds left of a spent time limit, for which the error then states the time needed."""
 
 _CUT = 1000
-"""Outputs that are counted at once where each is a call: an interrupt loses no more than these."""
+"""Single outputs per batch, the most that an interrupt loses."""
 
 _EVERY = 2**31 - 1
-"""More outputs than any audit keeps."""
+"""Number of outputs above what any audit keeps."""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
 
 class OnHost(Source):
-    """A mechanism whose outputs come from the host: a Python function, a program.
+    """Mechanism whose outputs come from the host: a Python function or a program.
 
     Attributes:
-        name: For people.
+        name: Name for display.
         replayable: Whether the same seeds give the same outputs.
-        batched: Whether a call makes many outputs, so that another cut makes other ones.
-        batch_size: Outputs of a call.
-        workers: Calls at the same time; 0 for one.
+        batched: Whether one call returns many outputs, which then depend on the batch size.
+        batch_size: Number of outputs per call.
+        workers: Number of calls at the same time; 0 for one in this process.
         time_limit: Seconds of drawing in one audit, or None.
     """
 
@@ -56,45 +56,45 @@ class OnHost(Source):
 
     @property
     def one_by_one(self: Any) -> bool:
-        """See `Source`."""
+        """Whether each output is a call of its own; see `Source`."""
         return not self.batched
 
     def with_time_used(self: Any, seconds: float) -> Any:
-        """See `Source`."""
+        """Return the source with less time left; see `Source`."""
         if self.time_limit is None:
             return self
         return replace(self, time_limit=max(self.time_limit - seconds, _LEAST_TIME))
 
     def encoder(self) -> Encoder:
-        """A new encoder of its outputs."""
+        """Return a new encoder of the outputs."""
         raise NotImplementedError
 
     def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
-        """Outputs of two new runs of a mechanism that draws randomness of its own.
+        """Draw from two new runs of a mechanism that draws randomness of its own.
 
         A run is an object made anew, or a new process. It draws at the database first, and then at
         its neighbor.
 
         Args:
             sides: Databases of a pair.
-            count: Outputs at each database, at most.
+            count: Largest number of outputs at each database.
 
         Returns:
-            What a run is, and the raw outputs of both; None where no run can be made anew.
+            Words for the runs, and the raw outputs of both; None if no run can be made anew.
         """
         return None
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Context that gives a `Draw`.
+        """Return a context that gives a `Draw`.
 
-        With a cut, batches of a mechanism that is not batched hold so many outputs at most; the
-        outputs themselves depend on the three before it alone.
+        With a cut, batches of a mechanism that is not batched hold at most that many outputs; the
+        outputs themselves depend on the first three arguments alone.
         """
         raise NotImplementedError
 
     @contextmanager
     def opened(self: Any, pairs: object, request: Request) -> Iterator["_OpenedOnHost"]:
-        """The mechanism at pairs of databases of any kind, for one audit."""
+        """Open the mechanism at pairs of databases of any kind, for one audit."""
         stacked = AnyPairs.of(pairs)
         with self.drawing() as draw:
             yield _OpenedOnHost(self, draw, stacked, request)
@@ -125,7 +125,7 @@ class _OpenedOnHost:
         self._cut: int | None = None
         self._counted: set[int] = set()
         self._said: list[str] = []
-        # Of expensive outputs every one is kept, of others those that lay cells.
+        # Keep every output if each is expensive, and otherwise those that lay cells.
         every = request.each and not source.batched
         self._kept = Kept(self._encoder, _EVERY if every else LAYING)
         if request.held is not None:
@@ -138,12 +138,12 @@ class _OpenedOnHost:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know besides, so far."""
+        """Notes for the reader so far."""
         unvaried = [note for pair in sorted(self._counted) for note in self._stream.notes(pair)]
         return [*self._said, *unvaried]
 
     def search(self) -> list[Search]:
-        """Draws the search set, within its share of a time limit if there is one."""
+        """Draw the search set, within its share of the time limit if there is one."""
         rounds, pairs = self._rounds, self.pairs
         self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
         if self._source.time_limit is not None and self._request.seconds is None:
@@ -169,7 +169,7 @@ class _OpenedOnHost:
         return found
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draws more of some pairs; see `dpjax.sources.Opened`."""
+        """Draw more outputs of some pairs; see `dpjax.sources.Opened`."""
         wanted = self._rounds.num_again
         quota = self._plan(kept.size, wanted, 0)
         size = max(cells.size for cells in self._laid)
@@ -184,12 +184,12 @@ class _OpenedOnHost:
         return counts
 
     def _plan(self, num_pairs: int, wanted: int, later: int) -> Quota:
-        """How a round draws.
+        """Plan the draws of a round.
 
         Args:
-            num_pairs: That it searches.
-            wanted: Outputs a side of each, if there is time.
-            later: Outputs a side of a round that follows.
+            num_pairs: Number of pairs that the round searches.
+            wanted: Samples per side of each pair, if time allows.
+            later: Samples per side of a later round.
         """
         cut, seconds = None if self._source.batched else _CUT, self._request.seconds
         if (seconds is not None or self._request.each) and not self._source.batched:
@@ -205,7 +205,7 @@ class _OpenedOnHost:
         return quota
 
     def _plan_confirm(self) -> None:
-        """How many outputs there is time for, by the pace of the search."""
+        """Set the size of the confirmation set for the time left, by the pace of the search."""
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm
@@ -221,13 +221,13 @@ class _OpenedOnHost:
             self._said += _said_fewer(self._pace, least, wanted, f"and pair {what}")
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
-        """Counts fresh outputs; see `dpjax.sources.Opened`."""
+        """Count the confirmation set; see `dpjax.sources.Opened`."""
         pair, (marks,), num_marks = int(marked.pairs[0]), marked.marks, marked.num_marks
         counted, first = marks_counter(self._laid[pair], marks, num_marks), marked.first
         if pair not in self._counted:
             self._counted.add(pair)
             self._refuse_same_runs(pair)
-        # No clock here: which outputs confirm must not depend on how long they took.
+        # No clock here: the choice of outputs that confirm must not depend on their duration.
         stops = marked.stops(self.num_confirm)[0].tolist()
         quotas = [Quota(stop - first, self._cut, None) for stop in stops]
         if self._request.in_order:
@@ -242,7 +242,7 @@ class _OpenedOnHost:
                 for side, quota in enumerate(quotas)
             ]
         counts = np.zeros((1, 2, num_marks), np.int64)
-        # In turns, so that an interrupt leaves counts of both.
+        # Alternate between the sides, so that an interrupt leaves counts of both.
         for batches in zip_longest(*sides):
             part = np.zeros((2, num_marks), np.int64)
             for side, batch in enumerate(batches):
@@ -256,10 +256,10 @@ class _OpenedOnHost:
         return counts
 
     def _refuse_same_runs(self, pair: int) -> None:
-        """Compares two new runs at a pair, where they can be made within the time.
+        """Refuse equal outputs of two new runs at a pair, if time allows the comparison.
 
         Raises:
-            Repeats: Both gave the same outputs.
+            Repeats: When both runs gave the same outputs.
         """
         count, limit = _RESTARTED, self._source.time_limit
         if limit is not None:
@@ -273,10 +273,10 @@ class _OpenedOnHost:
             self._stream.refuse_same(pair, restarted)
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Lays cells by outputs that were kept; see `dpjax.sources.Opened`.
+        """Lay cells by outputs that were kept; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: An earlier audit drew them, and a file could not hold them.
+            ValueError: When an earlier audit drew them, and its file could not hold them.
         """
         stop = self._rounds.num_samples + size
         if min(self._kept.number(pair, side) for side in (0, 1)) < stop:
@@ -291,18 +291,18 @@ class _OpenedOnHost:
 
     @property
     def held(self) -> JsonObject | None:
-        """The first outputs; see `dpjax.sources.Opened`."""
+        """First outputs; see `dpjax.sources.Opened`."""
         return self._kept.to_plain()
 
     def _sequence(self, pair: int, side: int, start: int, stop: int) -> Iterator[Outputs]:
-        """Outputs of one side by their number among all, those of the search first.
+        """Yield outputs of one side by their number among all, the search set first.
 
-        What is kept of them is not drawn again. They are all of one stage.
+        Outputs that were kept are not drawn again. All belong to one stage.
         """
         known = self._kept.first(pair, side, start, stop)
         done = 0 if known is None else len(known.labels)
         if done < stop - start and self._source.batched:
-            done = 0  # A batch has one seed: it is drawn whole or not at all.
+            done = 0  # A batch has one seed, and must be drawn whole or not at all.
         if known is not None and done:
             yield known
         if done == stop - start:
@@ -322,7 +322,7 @@ class _OpenedOnHost:
         return time.perf_counter() - self._start
 
     def _count(self, batches: list[Iterator[Outputs]]) -> Search:
-        """Lays cells by the first outputs of both sides, and counts all in them."""
+        """Lay cells by the first outputs of both sides, and count all outputs in them."""
         pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
         width = self._encoder.dimension or 1
         pilots = [o._replace(values=widened(o.values, width)) for o in pilots]
@@ -336,7 +336,7 @@ class _OpenedOnHost:
 
 
 def _parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
-    """The first `count` outputs, whatever the batches are, and the batches of the others."""
+    """Split batches into the first `count` outputs and batches of the others."""
     taken, size = [], 0
     for batch in batches:
         taken.append(batch)

@@ -1,4 +1,4 @@
-"""Scores of canaries from a single run as a source: who was included is guessed, nothing drawn."""
+"""Scores of canaries from a single run, as a source for guesses of which were included."""
 
 import math
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from dpjax.sources._source import Source, Trust
 from dpjax.sources.readers._recording import Recording
 
 FEWEST = 20
-"""Canaries that a run must have."""
+"""Smallest number of canaries of a run."""
 
 _DEVIATIONS = 5.2
-"""Standard deviations within which fair coins fall but for once in five million runs."""
+"""Standard deviations that fair coins exceed once in five million runs."""
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
@@ -35,14 +35,14 @@ class OneRun(Source):
             `dpjax.Recording` of a file's column.
         included: Booleans [n], whether each canary was included; or a `dpjax.Recording` of a
             column of 0 and 1, or of true and false.
-        fair_coins: Whether the caller knows that every canary had a coin of its own, though
+        fair_coins: Whether the caller knows that every canary had a coin of its own, although
             exactly one half of them was included.
-        name: What the run is called in the result.
+        name: Name of the run in the result.
 
     Raises:
-        ValueError: There are fewer than 20 canaries, a score is NaN, all scores are equal, or
+        ValueError: When there are fewer than 20 canaries, a score is NaN, all scores are equal, or
             `included` is no outcome of fair coins.
-        TypeError: `included` is not boolean, or there are scores of several runs.
+        TypeError: When `included` is not boolean, or there are scores of several runs.
 
     References:
         Steinke, Nasr, Jagielski (2023).
@@ -70,7 +70,7 @@ class OneRun(Source):
             self.canaries()
 
     def refuses(self, method: str) -> str | None:
-        """See `Source`: scores of canaries are no outputs at two databases."""
+        """Refuse methods that need outputs at two databases; see `Source`."""
         if method == self.usual_method:
             return None
         return Sentence(
@@ -80,10 +80,10 @@ class OneRun(Source):
         )
 
     def canaries(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Scores float64 [n] and coins bool [n], validated.
+        """Return the scores, float64 [n], and the coins, bool [n], validated.
 
         Raises:
-            ValueError, TypeError: See the class.
+            ValueError, TypeError: When the scores or the coins are invalid; see the class.
         """
         scores, included = _scores(_read("scores", self.scores)), self._coins()
         if len(scores) != len(included):
@@ -109,13 +109,13 @@ class OneRun(Source):
         return found
 
     def to_plain(self) -> JsonObject | None:
-        """Files and columns of scores and coins, and the options; see `Source`."""
+        """Return files and columns of scores and coins, and the options; see `Source`."""
         sides = {name: files_of(getattr(self, name)) for name in ("scores", "included")}
         return None if None in sides.values() else {**sides, **stated_options(self)}
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """The files of the run; see `Source`."""
+        """Open the files of the run; see `Source`."""
         scores, included = (
             Recording(*place_of(content.pop(name, None))) for name in ("scores", "included")
         )
@@ -152,11 +152,11 @@ def _scores(found: NDArray) -> NDArray[np.float64]:
 
 
 def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
-    """Raises where coins do not look fair, or where a fixed number may have been included.
+    """Refuse coins that do not look fair, or that may include a fixed number of canaries.
 
     Raises:
-        ValueError: Too many or too few are included, or exactly one half is and nobody says that
-            this came by chance.
+        ValueError: When too many or too few are included, or exactly one half is and the caller
+            does not confirm that this occurred by chance.
     """
     number, inside = len(included), int(included.sum())
     if abs(inside - number / 2) > _DEVIATIONS * math.sqrt(number) / 2:

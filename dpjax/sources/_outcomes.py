@@ -1,4 +1,4 @@
-"""Which recorded outputs are outcomes, and their numbers."""
+"""Decision which recorded outputs are outcomes, and their numbers."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from dpjax.sources._labels_alone import refuse_alone
 from dpjax.sources._source import Smoothing
 
 MIN_REAL = 200
-"""Fewest outputs a side, for a bandwidth and two parts."""
+"""Smallest number of outputs per side for a bandwidth and two parts."""
 
 _ATOM_SHARE = 0.05
-"""Share of outputs from which on a number is an atom, which has no density."""
+"""Smallest share of outputs at which a number is an atom without a density."""
 
 _SEEN = 20
-"""Times that an outcome must be expected in the search for its ratio to be known by itself."""
+"""Expected count in the search at which an outcome's ratio is reliable."""
 
 _STEPS = 3
-"""Distances between neighbouring integers that a bandwidth spans at least."""
+"""Smallest number of integer steps that a bandwidth must span."""
 
 _EXACT = 2**53
 _MAX_DISTINCT = 1000
@@ -27,14 +27,14 @@ _FREQUENT = 12
 def looks_discrete(
     x: np.ndarray, y: np.ndarray, size: int, smoothing: Smoothing | None, notes: list[str]
 ) -> bool:
-    """Whether outputs are outcomes rather than reals; adds to the notes what was found.
+    """Decide whether outputs are outcomes rather than reals, and add the finding to the notes.
 
     Args:
-        x: [n] or [n, d], numbers or labels that search.
-        y: [n] or [n, d], of the same kind.
-        size: Outputs a side in all.
-        smoothing: Bandwidth that smooths integers; None where they may not be smoothed.
-        notes: For the result.
+        x: Search set at the database, [n] or [n, d], numbers or labels.
+        y: Search set at the neighbor, of the same kind.
+        size: Number of outputs per side in all.
+        smoothing: Bandwidth that smooths integers; None if they must not be smoothed.
+        notes: Notes of the result.
     """
     if x.dtype.kind in "USO":
         return True
@@ -78,13 +78,13 @@ def looks_discrete(
 def _may_be_smoothed(
     x: np.ndarray, y: np.ndarray, values: np.ndarray, size: int, smoothing: Smoothing
 ) -> bool:
-    """Whether a density of the bandwidth that the confirm stage will have can stand for integers.
+    """Check whether a density with the bandwidth of the confirmation can represent integers.
 
     Smoothing is post-processing: outputs with noise of the kernel's shape added have densities
-    whose ratio e^epsilon bounds. That the bandwidth spans several integers, and that none of them
-    is frequent, makes the kernel's values as near to normal as those of reals. What smoothing would
-    hide stays an outcome: a value of its own such as an error code, and multiples of some number on
-    one side alone.
+    whose ratio e^epsilon bounds. If the bandwidth spans several integers, and none of them is
+    frequent, the kernel's values are as near to normal as those of reals. Values that smoothing
+    would hide stay outcomes: single values such as an error code, and multiples of some number
+    on one side alone.
     """
     count = len(x)
     if size < MIN_REAL or count < 2 or np.abs(values.astype(float)).max() > _EXACT:
@@ -99,18 +99,18 @@ def _may_be_smoothed(
 
 
 def _step(values: np.ndarray) -> int:
-    """The largest number of which all distances are multiples."""
+    """Return the largest number that divides all distances."""
     return int(np.gcd.reduce(np.diff(np.unique(values).astype(np.int64)), initial=0))
 
 
 def most_often(num_outputs: int) -> float:
-    """How often a value can happen that has a density; of few outputs some do by chance."""
+    """Return the largest count of a value with a density, allowing for chance in few outputs."""
     usual = _ATOM_SHARE * num_outputs
     return usual + 3 * np.sqrt(usual)
 
 
 def _stands_out(side: np.ndarray, step: int) -> bool:
-    """Whether a value occurs far more often than the three possible ones to each side of it."""
+    """Check whether a value is far more frequent than the three possible values on each side."""
     values, counts = np.unique(side.astype(float), return_counts=True)
     if counts.max() > most_often(len(side)):
         return True
@@ -123,10 +123,10 @@ def _stands_out(side: np.ndarray, step: int) -> bool:
 
 
 def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Integers of both sides in one type that holds them exactly; all else as it is.
+    """Convert integers of both sides to one type that holds them; leave all else unchanged.
 
     Raises:
-        ValueError: No type holds all integers.
+        ValueError: When no type holds all integers.
     """
     if {x.dtype.kind, y.dtype.kind} != {"i", "u"}:
         return x, y
@@ -142,17 +142,17 @@ def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Both sides as numbers of their outcomes.
+    """Number the outcomes of both sides.
 
     Args:
-        x: [n], numbers or labels.
-        y: [m], of the same kind.
+        x: Numbers or labels [n].
+        y: Numbers or labels [m], of the same kind.
 
     Returns:
-        int32 [n] and [m], and the outcomes by number.
+        Outcome numbers, int32 [n] and int32 [m], and the outcomes by number.
 
     Raises:
-        ValueError: There is one outcome only, too many, or hardly any twice; or vectors were given.
+        ValueError: When there is a single outcome, too many, hardly any twice, or vectors.
     """
     if x.ndim == 2:
         raise ValueError("discrete outputs must be a vector: encode each row as one outcome.")
@@ -180,6 +180,6 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def in_python(label: object) -> object:
-    """An outcome without its type in NumPy."""
+    """Return an outcome as a plain Python object."""
     item = getattr(label, "item", None)
     return label if item is None else item()

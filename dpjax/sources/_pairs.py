@@ -18,8 +18,8 @@ class AnyPairs(NamedTuple):
     """Pairs of databases of any kind.
 
     Attributes:
-        sides: The databases, and their neighbors.
-        labels: Names for people.
+        sides: Databases, and their neighbors.
+        labels: Names for display.
     """
 
     sides: tuple[Any, Any]
@@ -27,12 +27,12 @@ class AnyPairs(NamedTuple):
 
     @property
     def database(self) -> Any:
-        """The databases of the first side."""
+        """Databases of the first side."""
         return self.sides[0]
 
     @property
     def neighbor(self) -> Any:
-        """Their neighbours."""
+        """Neighbors of the databases."""
         return self.sides[1]
 
     def __len__(self) -> int:
@@ -40,13 +40,13 @@ class AnyPairs(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Any) -> "AnyPairs":
-        """Makes pairs of what a person writes: `Pairs`, or (database, neighbor)s of any objects.
+        """Make pairs of `Pairs`, or of a list of tuples (database, neighbor) of any objects.
 
-        What are such pairs already is returned as it is.
+        Pairs of this class are returned as they are.
 
         Raises:
-            TypeError: `pairs` has another form.
-            ValueError: `pairs` is None or empty.
+            TypeError: When `pairs` has another form.
+            ValueError: When `pairs` is None or empty.
         """
         if pairs is None:
             raise BadValue("pairs must be given: a list of (database, neighbor).")
@@ -61,10 +61,10 @@ class AnyPairs(NamedTuple):
         return cls(([row[0] for row in written], [row[1] for row in written]), names)
 
     def refuse_equal(self) -> None:
-        """Refuses pairs of which none can be told apart.
+        """Refuse pairs none of which can be distinguished.
 
         Raises:
-            ValueError: Both databases are the same, in every pair.
+            ValueError: When both databases are equal in every pair.
         """
         if all(map(_is_equal, *self.sides)):
             first = self.sides[0][0]
@@ -75,7 +75,7 @@ class AnyPairs(NamedTuple):
             )
 
     def equal_notes(self) -> list[str]:
-        """Says where both databases are the same, so that nothing can tell them apart."""
+        """Return notes on pairs of equal databases, which nothing can distinguish."""
         return [
             f"database and neighbor are equal in {label}, so nothing could be found there."
             for label, database, neighbor in zip(self.labels, *self.sides, strict=True)
@@ -84,11 +84,11 @@ class AnyPairs(NamedTuple):
 
 
 def _is_equal(database: object, neighbor: object) -> bool:
-    """Whether two databases hold the same: numbers of any type, NaN, lists, tuples and arrays."""
+    """Check whether two databases are equal: numbers of any type, NaN, lists, tuples, arrays."""
     try:
         return _holds_same(database, neighbor)
     except Exception:
-        return False  # Of other libraries, which compare entry by entry, or a list within itself.
+        return False  # Other libraries compare by entry, and lists may contain themselves.
 
 
 def _holds_same(first: object, second: object) -> bool:

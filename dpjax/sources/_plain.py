@@ -1,4 +1,4 @@
-"""Options of a source in a recipe, and back."""
+"""Options of a source in a recipe: written and read."""
 
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
@@ -9,14 +9,14 @@ from dpjax.core.validate import check_names
 from dpjax.sources.readers._recording import Recording
 
 WHERE = "the recipe's subject"
-"""Place of the names, for messages."""
+"""Place of unknown names in messages."""
 
 _OF_MACHINE = ("function", "command", "subject", "workers", "x", "y", "scores", "included")
-"""Options that are no part of a recipe, or have a form of their own in it."""
+"""Options that a recipe omits or writes in another form."""
 
 
 def stated_options(source: object) -> JsonObject:
-    """The options of a source that differ from their defaults."""
+    """Return the options of a source that differ from their defaults."""
     assert is_dataclass(source)
     return {
         f.name: getattr(source, f.name)
@@ -27,10 +27,10 @@ def stated_options(source: object) -> JsonObject:
 
 
 def known_options(kind: type, options: JsonObject) -> JsonObject:
-    """Options of a recipe, whose names a class of sources has.
+    """Return the options of a recipe, after a check that the class of sources has them.
 
     Raises:
-        ValueError: A name is not known.
+        ValueError: When a name is unknown.
     """
     names = tuple(f.name for f in fields(kind) if f.name not in _OF_MACHINE)
     check_names(WHERE, options, names)
@@ -38,14 +38,14 @@ def known_options(kind: type, options: JsonObject) -> JsonObject:
 
 
 def files_of(side: object) -> list[object] | None:
-    """Files and column of a recording; None of arrays and lists."""
+    """Return the files and the column of a recording; None for arrays and lists."""
     if not isinstance(side, Recording):
         return None
     return [[str(path) for path in side.paths], side.column]
 
 
 def place_of(content: object) -> tuple[list[Path], Any]:
-    """Files and column that `files_of` wrote."""
+    """Return the files and the column that `files_of` wrote."""
     files, column = content if isinstance(content, list) and len(content) == 2 else (None, None)
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
         raise TypeError(f"recorded files must be [[name, ...], column], but were {content!r}.")

@@ -1,4 +1,4 @@
-"""Processes that end when they must: workers, and programs with what they have started."""
+"""Processes that end with their parent: workers, and programs with their children."""
 
 import ctypes
 import multiprocessing
@@ -15,11 +15,11 @@ from typing import NamedTuple
 from dpjax.core import validate
 
 _PDEATHSIG = 1
-"""Option of prctl that sets the signal which a process gets when its parent ends."""
+"""Option of prctl that sets the signal sent to a process when its parent ends."""
 
 _LAST_LINES, _LAST_BYTES = 5, 10_000
 _GRACE = 0.5
-"""Seconds for the pipe to close once everything that should hold it was killed."""
+"""Seconds for a pipe to close after all its writers were killed."""
 
 
 _GUARD = """
@@ -33,25 +33,25 @@ for number in running:
     except OSError:
         pass
 """
-"""A process that outlives this one by a moment, to end what it has left running."""
+"""Program of a guard process, which outlives this one to end the programs left running."""
 
 _ANNOUNCED = ["/bin/sh", "-c", 'echo "+$$" >&0; exec "$@" </dev/null', "sh"]
-"""Runs a program that has told the guard its number before it begins, through its input.
+"""Command that runs a program after sending its process number to the guard.
 
-Told by this process, it would be left running where a signal came just before.
+If this process sent the number, a signal just before could leave the program running.
 """
 
 
 def end_with_parent() -> None:
-    """Lets this worker end as soon as its parent does, whatever ends that.
+    """End this worker as soon as its parent ends for any reason.
 
-    An interrupt of the terminal is left to the parent, which ends its workers.
+    Interrupts of the terminal are left to the parent, which ends its workers.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
     if sys.platform == "linux":
-        # The system does it, also where a call never returns to Python.
+        # The kernel also ends a call that never returns to Python.
         ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
 
     def watch() -> None:
@@ -62,12 +62,12 @@ def end_with_parent() -> None:
 
 
 class Ended(NamedTuple):
-    """Output and status of a run that ended.
+    """Output and status of a completed run.
 
     Attributes:
-        lines: Of its standard output, one more than asked at most.
-        code: Its exit status; None if it took too long.
-        last: The last lines of its errors.
+        lines: Lines of the standard output, at most one more than requested.
+        code: Exit status; None after a timeout.
+        last: Last lines of the standard error.
     """
 
     lines: list[str]
@@ -76,20 +76,20 @@ class Ended(NamedTuple):
 
 
 class Programs:
-    """Programs that run at the same time, and end with this process, whatever ends it.
+    """Programs that run at the same time, and end with this process for any reason.
 
-    They have sessions of their own, which no signal of a terminal reaches. So each tells a guard
-    that it begins, and the guard kills those that still run when its pipe is closed.
+    Programs have sessions of their own, which no signal of a terminal reaches. Each therefore
+    registers with a guard, which kills those that still run when its pipe is closed.
     """
 
     def __init__(self):
-        # A signal may come while its own thread stops them.
+        # The lock is reentrant, since a signal may arrive in the thread that stops the programs.
         self._lock, self._stopped = threading.RLock(), False
         self._running: set[subprocess.Popen] = set()
         self._guard: subprocess.Popen | None = None
 
     def stop(self) -> None:
-        """Kills all that run, and starts no more."""
+        """Kill all running programs, and start no more."""
         with self._lock:
             self._stopped = True
             for process in self._running:
@@ -100,9 +100,9 @@ class Programs:
                 self._guard = None
 
     def _start(self, words: Sequence[str], errors: int) -> subprocess.Popen:
-        """Starts a program, guarded where the system has groups of processes."""
+        """Start a program, guarded if the system has process groups."""
         stdin: object = subprocess.DEVNULL
-        # What cannot be found is started as it is, to fail with the system's own error.
+        # A missing program is started unguarded, to fail with the system's own error.
         if hasattr(os, "killpg") and shutil.which(words[0]) is not None:
             if self._guard is None:
                 self._guard = subprocess.Popen(
@@ -113,28 +113,28 @@ class Programs:
                     start_new_session=True,
                 )
             words, stdin = [*_ANNOUNCED, *words], self._guard.stdin
-        # A session of its own: a kill reaches the children too.
+        # A session of its own lets a kill reach the children too.
         return subprocess.Popen(
             words, stdin=stdin, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
         )
 
     def _forget(self, process: subprocess.Popen) -> None:
-        """Tells the guard that a program has ended."""
+        """Notify the guard that a program has ended."""
         if self._guard is not None and self._guard.stdin is not None:
             self._guard.stdin.write(f"-{process.pid}\n".encode())
             self._guard.stdin.flush()
 
     def run(self, words: Sequence[str], num_lines: int, timeout: float | None) -> Ended:
-        """Runs a program to its end, or until it printed too much or took too long.
+        """Run a program to its end, or until it prints too much or takes too long.
 
         Args:
-            words: The program and its arguments.
-            num_lines: That it should print; it is killed at the next one.
-            timeout: Seconds that it may take, or None.
+            words: Program and its arguments.
+            num_lines: Number of lines expected; one more ends the program.
+            timeout: Longest duration, in seconds, or None.
 
         Raises:
-            OSError: The program cannot be started.
-            ValueError: The program printed more than the limit.
+            OSError: When the program cannot be started.
+            ValueError: When the program prints more than the limit.
         """
         with _Tail() as errors:
             with self._lock:
@@ -155,7 +155,7 @@ class Programs:
 
 
 class _Tail:
-    """The end of what a program writes to its errors, however much that is."""
+    """End of a program's standard error, of any length."""
 
     def __init__(self):
         self._kept = b""
@@ -170,11 +170,11 @@ class _Tail:
         self._close()
 
     def fileno(self) -> int:
-        """Where the program writes."""
+        """Return the file descriptor to which the program writes."""
         return self._write
 
     def lines(self) -> list[str]:
-        """The last lines, once the program has ended."""
+        """Return the last lines, once the program has ended."""
         self._close()
         self._reader.join(_GRACE)
         last = self._kept.decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
@@ -194,14 +194,14 @@ class _Tail:
 def _read(
     process: subprocess.Popen, name: str, num_lines: int, timeout: float | None
 ) -> tuple[list[str], int | None]:
-    """Lines and exit status; None for a status that did not come in time."""
+    """Return lines and exit status; None for a status that did not come in time."""
     raw: list[bytes] = []
     pipe, most, size = process.stdout, validate.limit("program_bytes"), 0
     assert pipe is not None
 
     def read() -> None:
         nonlocal size
-        # A line more than asked is enough to know that there are too many.
+        # One line more than expected shows that there are too many.
         while len(raw) <= num_lines and size <= most and (line := pipe.readline(most - size + 1)):
             raw.append(line)
             size += len(line)
@@ -210,7 +210,7 @@ def _read(
         pipe.close()
 
     start = time.monotonic()
-    # Of its own thread, for a child that left the session may hold the pipe open for ever.
+    # The thread may wait forever: a child that left the session can hold the pipe open.
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     reader.join(timeout)
@@ -225,22 +225,22 @@ def _read(
         _kill(process)
         process.wait()
         reader.join(_GRACE)
-    # Of a copy, where the reader could not be stopped.
+    # Copy the lines, since the reader may still be running.
     taken = list(raw)
     validate.within_limit("program_bytes", size, f"the program {name!r} printed too many bytes")
-    # Bytes that are no UTF-8 stay apart from each other, and on most systems \r is of the line.
+    # Invalid UTF-8 stays distinct, and \r belongs to the line on most systems.
     end = os.linesep.encode()
     lines = [line.removesuffix(end).decode("utf-8", "surrogateescape") for line in taken]
     return lines, 0 if len(lines) > num_lines else code
 
 
 def _kill(process: subprocess.Popen) -> None:
-    """Ends a program and its children; on Windows, which has no groups of processes, it alone."""
+    """End a program and its children; only the program on Windows, without process groups."""
     if not hasattr(os, "killpg"):
         process.kill()
         return
     try:
-        # Its number is that of its session, since it leads it.
+        # The program leads its session, which has the same number.
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
