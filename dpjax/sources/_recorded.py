@@ -1,4 +1,4 @@
-"""Recorded outputs as a source: arrays, or files that are read in chunks."""
+"""Recorded outputs as sources: arrays, or files that are read in chunks."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,28 +26,28 @@ from dpjax.sources.readers._recording import Recording
 class Recorded(Source):
     """Outputs that were recorded at two neighbouring databases.
 
-    They may be larger than memory: two passes over them count, the first of which lays the cells.
+    They may be larger than memory: two passes count them, the first of which lays the cells.
 
     Attributes:
         x: Independent outputs at the database: numbers of shape [n] or [n, d], labels, or both,
             NaN and infinities included; or a `dpjax.Recording` of files.
-        y: Independent outputs at its neighbor, of the same form; none may be one of `x`.
-        discrete: Whether every number is an outcome (True) or none is (False); if None, those are
-            that happen often.
-        bits: "lowest" or a number, to look at the bit patterns of reals besides their values; as
+        y: Independent outputs at its neighbor, of the same form, none of which is an output of `x`.
+        discrete: Whether every number is an outcome (True) or none is (False); if None, frequent
+            numbers are outcomes.
+        bits: "lowest" or a number, to observe the bit patterns of reals besides their values; as
             in `dpjax.HostMechanism`.
-        search_fraction: Share of the outputs that searches, below one half.
-        blocks: Length of blocks, for outputs of a chain: they may depend on each other within a
-            block, and blocks must be long enough not to depend on each other. One output of each,
-            chosen at random, confirms, so the bound is that of so many independent outputs. None
-            for outputs that are independent.
-        independent: Whether the caller knows that outputs are independent draws where they do not
-            look like it: doubts become notes, and the verdict stands.
-        name: What the outputs are called in the result.
+        search_fraction: Share of the outputs that form the search set, below one half.
+        blocks: Length of the blocks of outputs of a chain: outputs may depend on each other within
+            a block, and blocks must be long enough to be independent. One random output of each
+            block confirms, so the bound is that of as many independent outputs. None for
+            independent outputs.
+        independent: Whether the caller knows that outputs are independent draws even if they do not
+            look so: doubts become notes, and the verdict stands.
+        name: Name of the outputs in the result.
 
     Raises:
-        ValueError: An option is out of range, or both sides are one object or share a file.
-        TypeError: An option is of the wrong kind.
+        ValueError: When an option is out of range, or both sides are one object or share a file.
+        TypeError: When an option is of the wrong kind.
     """
 
     x: Any
@@ -95,17 +95,17 @@ class Recorded(Source):
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedRecorded | OpenedInOrder"]:
-        """The outputs for one audit; they bring their pair along.
+        """Open the outputs, which include their pair, for one audit.
 
         Raises:
-            ValueError: Pairs were given, there are too few outputs, or both sides share draws.
-            TypeError: Outputs are of two kinds or dimensions.
+            ValueError: When pairs were given, there are too few outputs, or both sides share draws.
+            TypeError: When outputs are of two kinds or dimensions.
         """
         self.refuse_pairs(pairs)
         yield (OpenedInOrder if request.in_order else OpenedRecorded)(self, request)
 
     def refuse_pairs(self, pairs: object) -> None:
-        """Raises where databases were given."""
+        """Refuse pairs of databases, since recorded outputs include their own."""
         if pairs is not None:
             raise BadValue(
                 "pairs must be left out for recorded outputs: x was recorded at the database and y "
@@ -115,11 +115,11 @@ class Recorded(Source):
     def arrays(
         self, pairs: object, region: object, key: Array, smoothing: Smoothing | None
     ) -> RecordedArrays:
-        """The outputs in memory, split once; see `Source`.
+        """Return the outputs in memory, split once; see `Source`.
 
         Raises:
-            ValueError: Pairs were given, or the outputs have no density, are too few or not new.
-            TypeError: The outputs are in files, or of several kinds.
+            ValueError: When pairs were given, or outputs have no density, are too few or not new.
+            TypeError: When the outputs are in files, or of several kinds.
         """
         self.refuse_pairs(pairs)
         for name, given in (("bits", self.bits), ("blocks", self.blocks)):
@@ -131,26 +131,26 @@ class Recorded(Source):
         return recorded_arrays(self, region, key, smoothing)
 
     def _repr_html_(self) -> str:
-        """Show what was recorded in a notebook; files are not read."""
+        """Show the recordings in a notebook; files are not read."""
         sides = [(name, _told(side)) for name, side in (("x", self.x), ("y", self.y))]
         stated = stated_options(self).items()
         options = [(name, str(value)) for name, value in stated if name != "name"]
         return html_titled(f"Recorded outputs: {self.name}", [*sides, *options])
 
     def to_plain(self) -> JsonObject | None:
-        """Files and columns of both sides, and the options; see `Source`."""
+        """Return files and columns of both sides, and the options; see `Source`."""
         sides = {name: files_of(side) for name, side in (("x", self.x), ("y", self.y))}
         return None if None in sides.values() else {**sides, **stated_options(self)}
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """The recorded files; see `Source`."""
+        """Open the recorded files; see `Source`."""
         x, y = (Recording(*place_of(content.pop(name, None))) for name in ("x", "y"))
         return cls(x, y, **known_options(cls, content))
 
 
 def _told(side: object) -> str:
-    """One side in words."""
+    """Describe one side."""
     if isinstance(side, Recording):
         column = "" if side.column is None else f", column {side.column}"
         return f"file {side.name}{column}"

@@ -1,4 +1,4 @@
-"""Recorded outputs as arrays: kinds checked, labels numbered, split once into two parts."""
+"""Recorded outputs as arrays: validated, labels numbered, split once into two parts."""
 
 import math
 from typing import Any
@@ -34,12 +34,12 @@ _TAIL = 0.005
 
 
 class RecordedArrays:
-    """Two sides of outputs, ready for kernels; see `dpjax.sources.Arrays`.
+    """Outputs of both sides, ready for kernels; see `dpjax.sources.Arrays`.
 
     Attributes:
-        space: What the outputs are.
-        labels: Outcomes in the caller's words, by number; None for reals.
-        origin: [d] what was subtracted from reals before they became float32.
+        space: Space of the outputs.
+        labels: Outcomes in the caller's form, by number; None for reals.
+        origin: Location [d] subtracted from reals before the conversion to float32.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class RecordedArrays:
         self.region_text = self.text_of(self.region)
 
     def region_of(self, region: Any) -> Region:
-        """The region in the kernels' coordinates, from what the caller wrote."""
+        """Convert the caller's region to the kernels' coordinates."""
         if self.labels is not None:
             if region is None:
                 return as_region(None, self.space)
@@ -81,7 +81,7 @@ class RecordedArrays:
         return as_region(self._shifted(region), self.space)
 
     def _shifted(self, region: Any) -> Any:
-        """A box or (low, high) less the origin; what is neither is left to `as_region`."""
+        """Subtract the origin from a box or (low, high); `as_region` handles all else."""
         ends, num_points = region, 0
         if isinstance(region, Box):
             ends, num_points = (region.low, region.high), region.num_points
@@ -92,14 +92,14 @@ class RecordedArrays:
         if not low.shape == high.shape == self.origin.shape:
             return region
         validate.increasing(low, high, name="region")
-        # Near the origin float32 tells ends apart that it would merge where the outputs lie.
+        # Near the origin float32 separates ends that it would merge at the outputs themselves.
         return Box(low - self.origin, high - self.origin, num_points)
 
     def text_of(self, region: Region) -> str:
-        """The region in the caller's coordinates."""
+        """Return the region in the caller's coordinates."""
         if isinstance(region, Box):
             ends = zip(region.low + self.origin, region.high + self.origin, strict=True)
-            # No Box: far from 0 its float32 would merge them.
+            # Not a Box: far from 0 its float32 ends would merge.
             return " x ".join(_interval(float(low), float(high)) for low, high in ends)
         if self.labels is not None:
             chosen = [str(in_python(self.labels[i])) for i in np.flatnonzero(region.allowed)]
@@ -108,7 +108,7 @@ class RecordedArrays:
         return str(region)
 
     def relabel(self, output: Any) -> object:
-        """An outcome or a point in the caller's words."""
+        """Return an outcome or a point in the caller's form."""
         if self.labels is not None:
             return in_python(self.labels[output])
         if isinstance(output, list):
@@ -116,26 +116,26 @@ class RecordedArrays:
         return output + float(self.origin[0])
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Nothing: every recorded outcome has a number."""
+        """Return no notes: every recorded outcome has a number."""
         return []
 
 
 def recorded_arrays(
     recorded: Sides, region: object, key: jax.Array, smoothing: Smoothing | None
 ) -> RecordedArrays:
-    """Checks two sides of recorded outputs and splits them by the random words of their numbers.
+    """Validate both sides of recorded outputs, and split them by the random words of their numbers.
 
     Reals must have densities: atoms, NaN and infinities are refused.
 
     Args:
         recorded: Outputs in memory.
-        region: As a person writes it, or None.
+        region: Region in the caller's form, or None.
         key: Typed key of the audit.
-        smoothing: Bandwidth that smooths integers of a wide range; None to keep them outcomes.
+        smoothing: Bandwidth that smooths integers of a wide range; None to keep them as outcomes.
 
     Raises:
-        ValueError: The outputs are too few, constant or not new, or hold atoms.
-        TypeError: They are in files, or of several kinds or dimensions.
+        ValueError: When the outputs are too few, constant or not new, or hold atoms.
+        TypeError: When they are in files, or of several kinds or dimensions.
     """
     x, y = _array("x", recorded.x), _array("y", recorded.y)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
@@ -147,11 +147,11 @@ def recorded_arrays(
     x, y = in_one_type(x, y)
     size, fraction = min(len(x), len(y)), recorded.search_fraction
     count, notes = int(size * fraction), list[str]()
-    # Before the longer side is cut: files are often sorted, or drift in time.
+    # Shuffle before the longer side is cut: files are often sorted, or drift in time.
     mixed = [_shuffled(outputs, key, side)[:size] for side, outputs in enumerate((x, y))]
     discrete = recorded.discrete
     if discrete is None:
-        # By what searches alone, for the rest must not decide how it is looked at.
+        # Look at the search set alone: the rest must not decide its own treatment.
         discrete = looks_discrete(mixed[0][:count], mixed[1][:count], size, smoothing, notes)
     if len(x) != len(y):
         notes.append(
@@ -168,7 +168,7 @@ def recorded_arrays(
         side.add(outputs)
     notes += weighed(notes_of_new_draws("xy", values), recorded)
     for name, outputs in zip("xy", (x, y), strict=True):
-        # Vectors by their first number, labels by their names.
+        # Vectors are ordered by their first number, labels by their names.
         place = np.unique(outputs.reshape(len(outputs), -1)[:, 0], return_inverse=True)[1]
         split = place >= max(np.median(place), 1)
         notes += weighed(notes_of_order(name, [split], place), recorded)
@@ -185,7 +185,7 @@ def recorded_arrays(
     else:
         _check_reals(x[:count], y[:count])
         dimension = 1 if x.ndim == 1 else x.shape[1]
-        # Reals become float32: without their location, so that their digits are kept.
+        # Subtract the location first, so that float32 keeps the digits of reals.
         origin = np.atleast_1d(np.median(np.concatenate([x, y]).astype(float), axis=0))
         x, y = x - origin, y - origin
         space = RealSpace() if dimension == 1 else VectorSpace(dimension)
@@ -204,7 +204,7 @@ def recorded_arrays(
 
 
 def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
-    """Outputs in the order of the random words at their numbers."""
+    """Return outputs in the order of the random words at their numbers."""
     words = random_words(key_of_side(key, side), 0, len(outputs))
     return outputs[np.argsort(words, kind="stable")]
 
@@ -258,6 +258,6 @@ def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _interval(low: float, high: float) -> str:
-    """An interval in words, its ends to a thousandth of its width."""
+    """Format an interval, with its ends to a thousandth of its width."""
     digits = max(3 + math.floor(math.log10(max(abs(low), abs(high)) / (high - low))), 6)
     return f"[{low:.{digits}g}, {high:.{digits}g}]"

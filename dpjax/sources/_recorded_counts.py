@@ -1,4 +1,4 @@
-"""Counts of recorded outputs, which are checked on the way."""
+"""Counts of recorded outputs, which are validated on the way."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from dpjax.sources._source import Marked, Request
 from dpjax.sources._split import Split
 
 LABEL = "recorded pair"
-"""Label of the one pair."""
+"""Label of the single pair."""
 
 
 class OpenedRecorded:
@@ -51,10 +51,10 @@ class OpenedRecorded:
         self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
 
     def search(self) -> list[Search]:
-        """Lays cells by a pilot of the search part, and counts both parts in them."""
+        """Lay cells by a pilot of the search part, and count both parts in them."""
         parts, encoder = self._parts, self._encoder
         raw = [part.pilot(self.tally) for part in parts]
-        # All of them are read once more.
+        # Counting reads all outputs once more.
         self.tally.expect(sum(part.values.total for part in parts))
         refuse_two_kinds([part.name for part in parts], raw)
         pilots = [encoder.encode(outputs) for outputs in raw]
@@ -91,14 +91,14 @@ class OpenedRecorded:
         return [Search(cells, self._counts[None, :2], cells.inside(self._box))]
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Counts nothing more: the first round counted all outputs of the search part."""
+        """Count nothing: the first round counted all outputs of the search part."""
         return np.zeros((*kept.shape, *self._counts[:2].shape), np.int64)
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
-        """Counts the confirm part; see `dpjax.sources.Opened`.
+        """Count the confirm part; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: A part of the outputs is asked for, which are counted all at once.
+            ValueError: When only some of the outputs are requested; all are counted at once.
         """
         if marked.first or marked.size is not None:
             raise ValueError("recorded outputs that confirm are counted all at once.")
@@ -106,7 +106,7 @@ class OpenedRecorded:
         for side in (0, 1):
             np.add.at(counts[0, side], of_cells, self._counts[2, side])
             cells = self._parts[side].in_order
-            # By the cells that are counted together, and by their halves: an event may be rare.
+            # Split by marks and also by halves of cells, since an event may be rare.
             splits = [
                 v >= max(np.median(v), v.min(initial=0) + 1) for v in (of_cells[cells], cells)
             ]
@@ -118,19 +118,19 @@ class OpenedRecorded:
 
 
 def weighed(doubts: Sequence[str], source: Sides) -> Sequence[str]:
-    """Doubts as they are; as notes where the caller knows that the outputs are independent."""
+    """Return doubts as they are, or as notes if the caller knows of independence."""
     return [str(doubt) for doubt in doubts] if source.independent else doubts
 
 
 def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> list[str]:
-    """Refuses sides that share draws or repeat themselves, and notes what may be a resample.
+    """Refuse sides that share draws or repeat themselves, and note possible resamples.
 
     Args:
-        names: Of both sides.
-        values: How often values occur on each.
+        names: Names of both sides.
+        values: Counts of the values on each side.
 
     Raises:
-        ValueError: An output was drawn once and is there several times.
+        ValueError: When an output that was drawn once occurs several times.
     """
     try:
         refuse_shared_draws(*values)
@@ -144,17 +144,17 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
 
 
 def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
-    """Refuses labels beside numbers, or beside vectors: any two would be told apart.
+    """Refuse labels beside numbers or vectors, since any two such outputs would differ.
 
     Args:
-        names: Of both sides.
-        raw: Outputs of each.
+        names: Names of both sides.
+        raw: Outputs of each side.
 
     Raises:
-        TypeError: One side holds labels and the other one numbers, or vectors of other lengths.
+        TypeError: When one side holds labels and the other numbers, or vectors of other lengths.
     """
     kinds = [kind_of(outputs) for outputs in raw]
-    # Objects in memory may be of several kinds, on either side.
+    # Objects in memory may be of several kinds on either side.
     if None in kinds or kinds[0] == kinds[1]:
         return
     held = [
@@ -165,7 +165,7 @@ def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
 
 
 def kind_of(outputs: np.ndarray) -> str | None:
-    """Kind of an array of outputs in words; None for objects of several kinds."""
+    """Return the kind of an array of outputs in words; None for objects of several kinds."""
     if outputs.dtype.kind == "O" and not all(isinstance(output, str) for output in outputs):
         return None
     if outputs.dtype.kind in "USO":
@@ -174,11 +174,11 @@ def kind_of(outputs: np.ndarray) -> str | None:
 
 
 def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
-    """Say how many outputs are NaN among numbers, where gaps may be meant.
+    """Return a note on the number of outputs that are NaN among numbers, which may mean gaps.
 
     Args:
-        cells: The cells.
-        counts: int64 [2, cells], outputs at the database and at its neighbor.
+        cells: Partition of the outputs.
+        counts: Counts of outputs at the database and at its neighbor, int64 [2, cells].
     """
     places = [place for place, name in enumerate(cells.names) if "NaN" in name]
     if not len(cells.boxed) or not counts[:, places].any():
@@ -193,7 +193,7 @@ def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
 
 
 def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
-    """Says which numbers were counted one by one, where others were not."""
+    """Return a note on the numbers counted one by one, if others were not."""
     notes = []
     sides = [pilot.values[~pilot.alone] for pilot in pilots]
     for column, atoms in enumerate(cells.atoms):

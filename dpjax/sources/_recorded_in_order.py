@@ -1,7 +1,7 @@
-"""Recorded outputs one after the other, in the order in which they were recorded.
+"""Recorded outputs in the order in which they were recorded.
 
-The first ones lay the cells; each later one is counted once. A sequential audit that goes on over
-longer recordings therefore counts what is new alone.
+The first outputs lay the cells, and each later one is counted once. A sequential audit that
+continues over longer recordings therefore counts new outputs alone.
 """
 
 from collections.abc import Iterator
@@ -24,19 +24,18 @@ from dpjax.sources._side_values import SideValues
 from dpjax.sources._source import Marked, Request
 
 _ORDERED = 2**18
-"""Outputs a side whose order is looked at."""
+"""Outputs per side whose order is tested."""
 
 _PLANNED = 2**16
-"""Outputs a side for which cells are chosen, however many there are by now: more may come, and
-must find the same cells."""
+"""Outputs per side for which cells are chosen; the number of later outputs must not change them."""
 
 
 class _Side:
-    """The outputs of one side, read once to look at all of them and once to count them.
+    """Outputs of one side, read once to examine all of them and once to count them.
 
     Attributes:
-        name: For people.
-        values: How often values occur.
+        name: Name for display.
+        values: Counts of the values.
     """
 
     def __init__(self, recording: Chunked, name: str):
@@ -49,10 +48,10 @@ class _Side:
         self._kept = np.empty(0)
 
     def first(self, number: int, tally: Tally) -> np.ndarray:
-        """The first outputs, after a look at all of them.
+        """Return the first outputs, after an examination of all of them.
 
         Raises:
-            ValueError: There are fewer outputs, or none is left to count.
+            ValueError: When there are fewer outputs, or none is left to count.
         """
         kept, total = [], 0
         for chunk in self._recording.chunks():
@@ -69,11 +68,11 @@ class _Side:
         return self._kept[:number]
 
     def again(self, number: int) -> np.ndarray:
-        """The first outputs once more, at most LAYING."""
+        """Return the first outputs once more, at most LAYING."""
         return self._kept[:number]
 
     def beginning(self) -> np.ndarray:
-        """The first outputs, whose order is looked at."""
+        """Return the first outputs, whose order is tested."""
         kept, total = [], 0
         for chunk in self._recording.chunks():
             kept.append(chunk[: _ORDERED - total])
@@ -83,7 +82,7 @@ class _Side:
         return np.concatenate(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
-        """The outputs start, ..., start + number - 1, from where the last call ended or later."""
+        """Yield outputs start, ..., start + number - 1, after those of the last call."""
         while self._place < start + number:
             if self._left is None or not len(self._left):
                 self._left = next(self._chunks)
@@ -98,10 +97,10 @@ class OpenedInOrder:
     """Recorded outputs during a sequential audit; see `dpjax.sources.Opened`.
 
     Args:
-        source: Both sides.
-        request: What the method asks for.
-        gone: Outputs of each side after the first `dpjax.inference.LAYING` that were counted and
-            that the source no longer holds.
+        source: Outputs of both sides.
+        request: Request of the method.
+        gone: Number of outputs of each side after the first `dpjax.inference.LAYING` that were
+            counted and that the source no longer holds.
     """
 
     held = None
@@ -124,7 +123,7 @@ class OpenedInOrder:
         self._cells: Partition | None = None
 
     def search(self) -> list[Search]:
-        """Lays cells by the first outputs of both sides, and looks at the values of all."""
+        """Lay cells by the first outputs of both sides, and examine the values of all."""
         self._first = self._request.rounds(1).num_samples
         raw = [side.first(self._first, self.tally) for side in self._sides]
         names = [side.name for side in self._sides]
@@ -143,7 +142,7 @@ class OpenedInOrder:
                 f"{names[1 - more]}: they wait for as many there."
             )
         for side in self._sides:
-            # Of all outputs, for an audit may end long before the last one.
+            # Test all outputs, since the audit may end long before the last one.
             order = found.partition.index(self._encoder.encode(side.beginning()))
             likely = order >= max(np.median(order), order.min() + 1)
             self.notes += weighed(notes_of_order(side.name, [likely], order), self._source)
@@ -151,7 +150,7 @@ class OpenedInOrder:
         return [found]
 
     def _lay(self, pilots: list[Outputs]) -> Search:
-        """Lays cells by the first outputs of both sides, and counts these in them."""
+        """Lay cells by the first outputs of both sides, and count these in them."""
         cells = self._cells = lay_best(
             pilots,
             [fold_of(np.arange(len(pilot.labels))) for pilot in pilots],
@@ -164,18 +163,18 @@ class OpenedInOrder:
         return Search(cells, count_halves(cells, [[pilot] for pilot in pilots])[None], None)
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Lays cells by outputs that are in memory; see `dpjax.sources.Opened`."""
+        """Lay cells by outputs that are in memory; see `dpjax.sources.Opened`."""
         return self._lay([self._encoder.encode(s.again(self._first + size)) for s in self._sides])
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """There is no second round; see `dpjax.sources.Opened`."""
+        """Refuse a second round, which sequential audits lack; see `dpjax.sources.Opened`."""
         raise NotImplementedError
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
-        """Counts the next outputs; see `dpjax.sources.Opened`.
+        """Count the next outputs; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: Outputs before the last ones are asked for.
+            ValueError: When outputs before the last counted ones are requested.
         """
         assert self._cells is not None and marked.size is not None
         counts = np.zeros((1, 2, marked.num_marks), np.int64)

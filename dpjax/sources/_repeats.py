@@ -1,9 +1,9 @@
-"""Noise that comes again: two runs at one database whose outputs are the same, in the same order.
+"""Repeated noise: two runs at one database whose outputs are the same, in the same order.
 
-Let a run be n independent draws of any distribution Q. That it gives the outputs x_1 .. x_n has a
-probability of at most prod f(x_i), where f are the frequencies in x itself, for no Q makes x more
-likely; so two runs agree with at most that probability. Outputs that do not vary have a probability
-of 1 and show nothing.
+Let a run be n independent draws of any distribution Q. The outputs x_1 .. x_n have a probability
+of at most prod f(x_i), where f are the frequencies in x itself, since no Q makes x more likely; so
+two runs agree with at most that probability. Constant outputs have a probability of 1 and show
+nothing.
 """
 
 import numpy as np
@@ -15,16 +15,16 @@ from dpjax.partitions import Outputs
 from dpjax.sources._pairs import AnyPairs
 
 LEAST_NATS = 40.0
-"""Nats of outputs from which on their repetition is not taken for chance (e^-40)."""
+"""Nats of outputs above which a repetition is not attributed to chance (e^-40)."""
 
 
 class Repeats(ValueError):
-    """Two runs gave the same outputs, which an audit has a verdict for.
+    """Equal outputs of two runs, for which an audit has a verdict.
 
     Args:
-        name: Of what was run, for people.
-        counted: What was compared.
-        pairs: The pair alone at which it was seen.
+        name: Name of the source, for display.
+        counted: Evidence of the comparison.
+        pairs: Pair at which the repetition occurred.
         side: 0 at the database, 1 at its neighbor.
         settings: Options of the source that change the answer.
     """
@@ -48,11 +48,11 @@ class Repeats(ValueError):
 
 
 def nats_of(outputs: Outputs, size: int) -> float:
-    """Nats of the first outputs, by their labels and first numbers.
+    """Return the nats of the first outputs, by their labels and first numbers.
 
     Args:
-        outputs: At least `size` of them.
-        size: How many are taken.
+        outputs: Outputs, at least `size` of them.
+        size: Number of first outputs to use.
     """
     values = outputs.values[:size, 0] + 1j * outputs.labels[:size]
     counts = np.unique(values, return_counts=True)[1]
@@ -60,5 +60,5 @@ def nats_of(outputs: Outputs, size: int) -> float:
 
 
 def content_of(outputs: Outputs, size: int) -> bytes:
-    """Bytes that are equal where the first outputs are."""
+    """Return bytes that are equal whenever the first outputs are."""
     return outputs.labels[:size].tobytes() + outputs.values[:size].tobytes()

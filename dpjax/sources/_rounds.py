@@ -1,24 +1,24 @@
-"""Division of draws between search and confirmation, where many pairs are searched.
+"""Division of draws between search and confirmation, and between rounds for many pairs.
 
-Most pairs are poor. A first round of the search finds them with few draws; the rest of the search
-goes to the better pairs.
+Most pairs have small bounds. A first round of the search finds them with few draws; the rest of
+the search goes to the better pairs.
 """
 
 from math import ceil
 from typing import NamedTuple
 
 _SEARCH_SHARE, _OF_ONE_PAIR = 0.44, 2 / 7
-"""Share of all draws that searches, for several pairs and for a single pair."""
+"""Share of all draws for the search, for several pairs and for a single pair."""
 
 _FIRST_SHARE = 5 / 11
-"""Share of the search for the first round, of all pairs."""
+"""Share of the search for the first round, over all pairs."""
 
 _ALWAYS_KEPT, _KEPT_SHARE = 2, 0.25
-"""Least number, and share, of pairs that are searched again."""
+"""Smallest number, and share, of pairs in the second round."""
 
 
 class Rounds(NamedTuple):
-    """Draws a side of one audit.
+    """Samples per side of one audit.
 
     Attributes:
         num_samples: Draws of every pair in the first round of the search.
@@ -33,16 +33,16 @@ class Rounds(NamedTuple):
     num_confirm: int
 
     def searched(self, num_pairs: int) -> int:
-        """Draws a side of both rounds of the search."""
+        """Return the samples per side of both rounds of the search."""
         return num_pairs * self.num_samples + self.num_kept * self.num_again
 
 
 def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
-    """Divide given draws of a search into rounds.
+    """Divide the draws of a search into rounds.
 
     Args:
         num_pairs: Number of pairs, at least 1.
-        num_search: Draws a side of the search, of all pairs together.
+        num_search: Samples per side of the search, over all pairs.
         num_confirm: N.
     """
     if num_pairs <= _ALWAYS_KEPT:
@@ -54,7 +54,7 @@ def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
 
 
 def rounds_within(num_pairs: int, num_draws: int) -> Rounds:
-    """Divide a total of `num_draws` draws a side into rounds of search and confirmation."""
+    """Divide `num_draws` samples per side into rounds of search and confirmation."""
     share = _OF_ONE_PAIR if num_pairs == 1 else _SEARCH_SHARE
     search = round(share * num_draws)
     return rounds_of(num_pairs, search, num_draws - search)

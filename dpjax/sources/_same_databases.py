@@ -1,4 +1,4 @@
-"""Which databases of several pairs are equal, so that draws at one are draws at the other."""
+"""Equal databases of several pairs, so that draws at one are draws at the other."""
 
 from array import array
 from hashlib import blake2b
@@ -18,7 +18,7 @@ class _Hash(Protocol):
 
 
 def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
-    """Number the databases of all pairs, int64 [pairs, 2], so that equal ones have equal numbers.
+    """Number the databases of all pairs, int64 [pairs, 2]; equal databases have equal numbers.
 
     Arrays, numbers, texts, lists, tuples and dicts of these are compared by their content, types
     included, for a mechanism may treat 1 and 1.0 differently. Other objects are equal only to
@@ -37,17 +37,17 @@ def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
 
 
 def _fingerprint(database: Any) -> object:
-    """A digest of the content, or the identity of an object whose content is not known."""
+    """Return a digest of the content, or the identity of an object with unknown content."""
     digest = blake2b(digest_size=16)
     try:
         known = _fed(digest, database)
-    except RecursionError:  # A list that holds itself.
+    except RecursionError:  # A list may contain itself.
         known = False
     return digest.digest() if known else ("object", id(database))
 
 
 def _fed(digest: _Hash, value: Any) -> bool:
-    """Feed a value to a hash; False for a value whose content is not known."""
+    """Feed a value to a hash; return False if its content is unknown."""
     if isinstance(value, jax.Array):
         value = np.asarray(value)
     if isinstance(value, np.ndarray | np.generic):

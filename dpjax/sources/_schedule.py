@@ -11,14 +11,14 @@ Result = TypeVar("Result")
 
 
 def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
-    """A seed below 2^63 for one batch: the same for any number of workers.
+    """Return a seed below 2^63 for one batch, for any number of workers.
 
     Args:
-        words: Of the audit, the pair, the side and the stage.
-        batch: Its number.
+        words: Words of the audit, the pair, the side and the stage.
+        batch: Number of the batch.
 
     Returns:
-        A seed for `numpy.random.default_rng` or any other generator.
+        Seed for `numpy.random.default_rng` or any other generator.
     """
     state = np.random.SeedSequence((*words, batch)).generate_state(1, np.uint64)
     return int(state[0] >> np.uint64(1))
@@ -27,13 +27,13 @@ def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
 def in_order(
     call: Callable[..., Result], tasks: Iterator[tuple], executor: Executor | None, ahead: int
 ) -> Iterator[Result]:
-    """What `call` returns for each task, in the order of the tasks.
+    """Yield the result of `call` for each task, in the order of the tasks.
 
     Args:
-        call: For one task; picklable where the executor is one of processes.
-        tasks: Its arguments.
-        executor: That runs them, or None for this thread.
-        ahead: How many tasks may be under way, so that memory holds no more results than that.
+        call: Function of one task; picklable if the executor uses processes.
+        tasks: Arguments of the calls.
+        executor: Executor of the calls, or None for this thread.
+        ahead: Largest number of tasks under way, which bounds the results in memory.
     """
     if executor is None:
         for task in tasks:
@@ -48,8 +48,8 @@ def in_order(
         while waiting:
             yield waiting.popleft().result()
     except KeyboardInterrupt:
-        # Whoever stops the workers ends these. A pool of processes that is ended while tasks of it
-        # are cancelled fails in a thread of its own, with a traceback.
+        # The owner of the workers ends these tasks. A process pool that ends while its tasks are
+        # canceled fails in a thread of its own, with a traceback.
         waiting.clear()
         raise
     finally:
