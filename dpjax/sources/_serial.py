@@ -1,11 +1,11 @@
-"""Whether outputs in the order in which they were recorded look independent of each other.
+"""Tests whether outputs look independent in the order in which they were recorded.
 
-Where an event happens independently at every output, all orders of its 0s and 1s are equally likely
-given their numbers. So the number of runs of 1s is hypergeometric (Wald and Wolfowitz), also in the
-order that puts every k-th output beside the next: few runs are a dependence at the distance k.
+If an event occurs independently at every output, all orders of its 0s and 1s are equally likely
+given their counts. The number of runs of 1s is then hypergeometric (Wald and Wolfowitz), also in
+the order that puts every k-th output next to each other: few runs show a dependence at distance k.
 
-Where outputs have an order, so have their ranks, whose products at a distance have a known mean and
-variance over all orders. They show a weak dependence that the runs of one event do not.
+Ordered outputs have ranks, whose products at a distance have a known mean and variance over all
+orders. They show a weak dependence that the runs of one event miss.
 
 References:
     Wald, Wolfowitz (1940), "On a test whether two samples are from the same population"; (1943),
@@ -22,29 +22,29 @@ import numpy as np
 from dpjax.core.wording import Doubt, term
 
 _DISTANCES = (1, 2, 4, 8, 16, 32, 64)
-"""Distances at which a dependence is looked for."""
+"""Distances at which dependence is tested."""
 
 _CHANCE = 1e-6
-"""Probability of a note on one of two sides of independent outputs."""
+"""Probability of a note on either of two sides of independent outputs."""
 
 _FARTHEST = 2**16
-"""Largest distance of a correlation that is added up; first outputs whose ranks are compared."""
+"""Largest distance of a summed correlation; number of first outputs whose ranks are compared."""
 
 _TWO_RUNS = 2
 
 _LEAST_RANKS, _LEAST_VARIANCE = 100, 0.04
-"""Fewest ranks, and least variance of ranks in [0, 1], whose products are nearly normal."""
+"""Fewest ranks, and least variance of ranks in [0, 1], with nearly normal products."""
 
 
 def notes_of_order(
     name: str, splits: Sequence[np.ndarray], values: np.ndarray | None = None
 ) -> list[Doubt]:
-    """Says where outputs that are alike come in runs, and what they are then worth.
+    """Return a doubt if similar outputs come in runs, with the size of an independent sample.
 
     Args:
-        name: Of the side.
-        splits: bool [n] each, in recorded order: ways to tell outputs apart, such as by the event.
-        values: Numbers [n], such as cells along a line, or None.
+        name: Name of the side.
+        splits: Binary divisions of the outputs in recorded order, bool [n] each, such as the event.
+        values: Ordered numbers [n], such as cells along a line, or None.
     """
     ways: list[tuple[np.ndarray, Callable[[np.ndarray, int], float]]]
     ways = [(split, _chance_of_runs) for split in splits]
@@ -83,20 +83,20 @@ def notes_of_order(
 
 
 def effective_size(correlation: np.ndarray, size: int) -> int:
-    """How many independent outputs have a share of the same variance.
+    """Return the number of independent outputs that estimate a share with the same variance.
 
     Args:
-        correlation: [distances], from 1 at distance 0.
-        size: Outputs.
+        correlation: Correlations [distances], with 1 at distance 0.
+        size: Number of outputs.
     """
-    # Sums of neighbouring pairs are positive for a reversible chain, until noise takes over.
+    # Sums of neighboring pairs are positive for a reversible chain, until noise dominates.
     pairs = correlation[: correlation.size // 2 * 2].reshape(-1, 2).sum(axis=1)
     last = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else pairs.size
     return max(int(size / max(2 * pairs[:last].sum() - 1, 1.0)), 1)
 
 
 def _correlations(happened: np.ndarray) -> np.ndarray:
-    """Of the event with itself at distances 0, 1, ..., by Fourier transforms."""
+    """Compute autocorrelations of the event at distances 0, 1, ... by Fourier transforms."""
     centred = happened - happened.mean()
     spectrum = np.abs(np.fft.rfft(centred, 1 << (2 * centred.size - 1).bit_length())) ** 2
     products = np.fft.irfft(spectrum)[: min(_FARTHEST, centred.size // 4)]
@@ -104,13 +104,13 @@ def _correlations(happened: np.ndarray) -> np.ndarray:
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """Mean ranks of equal values, in (0, 1)."""
+    """Return the ranks of values in (0, 1), with mean ranks for ties."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return ((np.cumsum(counts) - counts / 2) / len(values))[places]
 
 
 def _chance_of_ranks(ranks: np.ndarray, distance: int) -> float:
-    """Approximate probability that products of ranks at a distance are as large by chance."""
+    """Approximate the probability of products of ranks at a distance this large by chance."""
     centred = ranks - ranks.mean()
     size, pairs, variance = len(ranks), len(ranks) - distance, centred.var()
     products = float(centred[:-distance] @ centred[distance:])
@@ -123,13 +123,13 @@ def _num_runs(happened: np.ndarray) -> int:
 
 
 def _chance_of_runs(happened: np.ndarray, distance: int) -> float:
-    """Probability of so few runs of 1s, where outputs at a distance are put side by side."""
+    """Return the probability of so few runs of 1s, with outputs at a distance made adjacent."""
     size = happened.size // distance * distance
     ordered = happened[:size].reshape(-1, distance).T.ravel()
     ones = int(ordered.sum())
     if ones in (0, size):
         return 1.0
-    # Loaded only where it is used: an import of dpjax must not wait for it.
+    # Import here, so that SciPy does not slow down the import of dpjax.
     from scipy.stats import hypergeom
 
     return float(hypergeom.cdf(_num_runs(ordered), size, size - ones + 1, ones))

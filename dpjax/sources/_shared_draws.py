@@ -1,17 +1,18 @@
 """Draws that the two sides share: copies in any order, common rows, one seed for both.
 
-A bound on the ratio of two probabilities takes the two sides for independent, and outputs that are
-counted on both make any mechanism look private. They show in two ways.
+A bound on the ratio of two probabilities assumes that the two sides are independent, and outputs
+counted on both make any mechanism look private. Shared draws show in two ways.
 
-Values: where a value occurs c times on both sides together, it occurs equally often on both with a
+Values: a value that occurs c times on both sides together occurs equally often on both with a
 probability of at most h(c) = C(c, c/2) / 2^c for an even c, whatever the two distributions are. So
 the product of s / h(c) for each value that does, and (1 - s) / (1 - h(c)) for each that does not,
 with s > h(c), has an expectation of at most 1, and is rarely large (Markov's inequality, at any
-time: Ville's). This holds for values with independent counts; that the counts add up to the size of
-the side multiplies the chance by at most n + m + 1 (Darroch: the size can be made the most likely
-of n + m + 1). Reals that occur twice, once on each side, have h = 1/2 each. Order plays no part.
+time: Ville's). This holds for values with independent counts; since the counts add up to the size
+of the side, the chance is multiplied by at most n + m + 1 (Darroch: the size can be made the most
+likely of n + m + 1). Reals that occur twice, once on each side, have h = 1/2 each. Order plays no
+part.
 
-Order: few outcomes say nothing by their counts, but a long sequence of them does not happen twice.
+Order: few outcomes show nothing by their counts, but a long sequence of them does not occur twice.
 
 References:
     Darroch (1964), "On the distribution of the number of successes in independent trials".
@@ -31,10 +32,10 @@ _ANEW = "Draw the outputs at the neighbor anew, with randomness of their own."
 
 
 def refuse_same_origin(x: object, y: object) -> None:
-    """Refuses one object, or recordings that have a file in common, for the two sides.
+    """Refuse one object for both sides, or recordings that share a file.
 
     Raises:
-        ValueError: Both sides are one object, or share a file.
+        ValueError: When both sides are one object, or share a file.
     """
     if x is y:
         raise ValueError(f"x and y must be drawn apart, but were the same object. {_ANEW}")
@@ -47,11 +48,11 @@ def refuse_same_origin(x: object, y: object) -> None:
 
 
 def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
-    """Refuses two sides that share draws; see the head of this file.
+    """Refuse two sides that share draws; see the module's docstring.
 
     Raises:
-        ValueError: Both sides share draws. Two sides that were drawn independently are refused
-            with a probability below 1e-9, whatever their distributions are.
+        ValueError: When both sides share draws. Independent sides are refused with a probability
+            below 1e-9, whatever their distributions are.
     """
     hashes = np.union1d(x.hashes, y.hashes)
     hashes = hashes[hashes <= min(x.limit, y.limit)]

@@ -1,4 +1,4 @@
-"""What is remembered of the values of one side, in flat memory, to find draws that are not new."""
+"""Summary of the values of one side in flat memory, which reveals draws that are not new."""
 
 from hashlib import blake2b
 
@@ -8,34 +8,34 @@ from dpjax.core.errors import text_of
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
-"""Independent outputs repeat an order with a chance of e^-60, sorted batches of about e^-30."""
+"""Nats of an order that independent outputs repeat with a chance of e^-60."""
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
-"""Of the way from the chance to 1, where a share may lie: from some of the values to all."""
+"""Shares of values above chance, as fractions of the way from the chance to 1."""
 
 _KEPT = 2**14
-"""Distinct values that are followed, and first outputs that are compared in their order."""
+"""Number of distinct values to follow, and of first outputs whose order is compared."""
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Numbers of first outputs that are looked for again: the fewest whose order is no chance."""
+"""Numbers of first outputs to search for again; the smallest telling one is used."""
 
 _ROWS = 2**18
 
 
 class SideValues:
-    """How often values occur on one side: of all values those with the smallest hashes.
+    """Counts of the values of one side with the smallest hashes.
 
     The other side follows the same values, so shared ones are found in flat memory.
 
     Attributes:
-        hashes: uint64 [k], ascending; of the values.
-        counts: int64 [k], how often each occurs.
-        limit: All values with a hash up to here are followed.
-        first: uint64 [m], hashes of the first outputs.
-        total: Outputs so far.
-        again: Numbers of the outputs where a long sequence begins, and begins again; None if none
-            was found.
-        spacings: Distances between values that are no outcomes.
+        hashes: Hashes of the values, uint64 [k], ascending.
+        counts: Count of each value, int64 [k].
+        limit: Largest hash of the values that are followed.
+        first: Hashes of the first outputs, uint64 [m].
+        total: Number of outputs so far.
+        again: Numbers of the outputs at which a long sequence begins, and begins again; None if no
+            sequence was repeated.
+        spacings: Spacings of the values that are no outcomes.
     """
 
     def __init__(self):
@@ -46,7 +46,7 @@ class SideValues:
         self._last, self._chunks = self.hashes, dict[bytes, int]()
 
     def add(self, outputs: np.ndarray) -> None:
-        """Counts outputs of the shape [n] or [n, d]: numbers, labels or objects."""
+        """Count outputs of shape [n] or [n, d]: numbers, labels or objects."""
         for start in range(0, len(outputs), _ROWS):
             self.spacings.add(outputs[start : start + _ROWS])
             hashes = hashes_of(outputs[start : start + _ROWS])
@@ -62,12 +62,12 @@ class SideValues:
                 self.limit = self.hashes[-1]
 
     def counts_of(self, hashes: np.ndarray) -> np.ndarray:
-        """int64 [n], how often values with these hashes occur."""
+        """Return the counts of values with these hashes, int64 [n]."""
         places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         return np.where(self.hashes[places] == hashes, self.counts[places], 0)
 
     def _look_back(self, hashes: np.ndarray) -> None:
-        """Whether the first outputs, or a chunk such as a file, come again in the same order."""
+        """Search for the first outputs, or a chunk such as a file, again in the same order."""
         begins, known = self.total - len(self._last), np.concatenate([self._last, hashes])
         if self.again is None and order_nats(hashes[:_KEPT]) > ORDER_NATS:
             digest = blake2b(hashes.tobytes(), digest_size=16).digest()
@@ -88,15 +88,15 @@ class SideValues:
 
 
 def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
-    """Log of evidence that something happens more often than it can by chance.
+    """Return the log of the evidence that something occurs more often than by chance.
 
-    The product of s / h for what happened and (1 - s) / (1 - h) for what did not, with s > h, has
-    an expectation of at most 1 where h is the largest chance (Ville's inequality). It is the
-    largest one of several s, less what looking at several of them takes.
+    The product of s / h for each occurrence and (1 - s) / (1 - h) for each other value, with s > h,
+    has an expectation of at most 1 if h is the largest chance (Ville's inequality). The result is
+    the largest product of several s, less the price of looking at several of them.
 
     Args:
-        chance: h, [n], below 1.
-        happened: bool [n].
+        chance: Largest chance h of each occurrence, [n], below 1.
+        happened: Whether each occurred, bool [n].
     """
     products = []
     for share in _SHARES:
@@ -107,9 +107,9 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
 
 
 def order_nats(hashes: np.ndarray) -> float:
-    """Surprise of a sequence in nats, under the Markov chain that makes it most likely.
+    """Return the surprise of a sequence in nats, under its most likely Markov chain.
 
-    Such chains also go from block to block of sorted outputs, and in circles.
+    Such chains include those that walk through blocks of sorted outputs, or in circles.
     """
     _, states = np.unique(hashes, return_inverse=True)
     steps = states[:-1] * (states.max() + 1) + states[1:]
@@ -118,16 +118,16 @@ def order_nats(hashes: np.ndarray) -> float:
 
 
 def hashes_of(outputs: np.ndarray) -> np.ndarray:
-    """uint64 [n]; of equal outputs the same in every process and in every type of numbers."""
+    """Return hashes, uint64 [n], equal for equal outputs in all processes and number types."""
     if outputs.dtype.kind in "biuf":
         hashes = np.zeros(len(outputs), np.uint64)
         for column in outputs.reshape(len(outputs), -1).T:
-            # -0.0 + 0.0 is 0.0: the two zeros are one number.
+            # -0.0 + 0.0 is 0.0, so both zeros become one number.
             hashes ^= (column.astype(np.float64) + 0.0).view(np.uint64)
             _mix(hashes)
         return hashes
     if outputs.dtype.kind == "O":
-        # A text in an array of objects is the same output as in an array of texts.
+        # A text in an array of objects equals the same text in an array of texts.
         numbers: dict[str, int] = {}
         texts = (str.__str__(o) if isinstance(o, str) else text_of(o) for o in outputs)
         places = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
@@ -140,7 +140,7 @@ def hashes_of(outputs: np.ndarray) -> np.ndarray:
 
 
 def _mix(words: np.ndarray) -> None:
-    """A bijection of uint64 [n], in place: the end of SplitMix64."""
+    """Apply a bijection of uint64 [n] in place: the end of SplitMix64."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words ^= words >> np.uint64(shift)
         words *= np.uint64(factor)

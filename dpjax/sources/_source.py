@@ -1,4 +1,4 @@
-"""What a source is: outputs for every run, pair, side and stage, counted in cells or as arrays."""
+"""Interface of sources: outputs for every run, pair, side and stage, as counts or arrays."""
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
@@ -19,32 +19,32 @@ from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import Streams
 
 ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
-"""Number of the run of a single audit."""
+"""Run number of a single audit."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int], float]
-"""(cells, counts of both halves at both sides, N) -> the bound to be expected of them."""
+"""Function of (cells, counts of both halves at both sides, N) that returns the expected bound."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a method that counts asks of a source.
+    """Request of a counting method to a source.
 
     Attributes:
-        rounds: Number of pairs -> how many outputs search and confirm.
-        region: Outputs that events may hold, as a person writes it; None for all.
-        promise: The bound to be expected of the counts of a pilot.
+        rounds: Function from the number of pairs to the draws of search and confirmation.
+        region: Outputs that events may hold, in the caller's form; None for all.
+        promise: Function that returns the expected bound of a pilot's counts.
         key: Typed key of all runs.
         execution: Layout on the machine.
-        runs: int32 [runs], numbers of the runs.
-        kept: What later batches of the same runs take over, by pair; filled by the source.
-        block: Draws of a block, a power of 2; 0 where the numbers of draws decide.
-        in_order: Whether cells are laid again as outputs come, for a sequential audit, and recorded
-            outputs are counted one after the other as they were recorded, rather than split at
-            random.
-        each: Whether every output is dear: it is told and kept by itself where each is a call.
-        held: Outputs of an audit that this one continues, as `Opened.held` wrote them, or None.
-        seconds: Of drawing for each side of each pair that is searched, after which a source of
-            the host stops; None for no limit. It replaces the source's own limit.
+        runs: Run numbers, int32 [runs].
+        kept: State that later batches of the same runs reuse, by pair; filled by the source.
+        block: Draws of a block, a power of 2; 0 to derive it from the numbers of draws.
+        in_order: Whether a sequential audit lays cells again as outputs come, and counts recorded
+            outputs in their order rather than splitting them at random.
+        each: Whether every output is expensive: single calls are then reported and kept one by
+            one.
+        held: Outputs of an audit that this one continues, from `Opened.held`, or None.
+        seconds: Seconds of drawing for each side of each searched pair, after which a source of the
+            host stops; None for no limit. It replaces the source's own limit.
     """
 
     rounds: Callable[[int], Rounds]
@@ -62,17 +62,17 @@ class Request:
 
 
 class Marked(NamedTuple):
-    """Which fresh outputs are counted, and how.
+    """Selection of the fresh outputs to count, and their marks.
 
     Attributes:
-        pairs: int64 [runs], number of the pair of each run.
-        marks: int64 [runs, cells]: cells of one mark are counted together.
-        num_marks: Marks are below it.
-        first: Number of the first fresh output; a multiple of the source's block, where it is
+        pairs: Pair number of each run, int64 [runs].
+        marks: Marks of cells, int64 [runs, cells]; cells of one mark are counted together.
+        num_marks: Number of marks, which all lie below it.
+        first: Number of the first fresh output; a multiple of the source's block if the source is
             streamed.
-        size: Outputs a side; all up to N if None.
-        sides: int64 [runs, 2], outputs at the database and at its neighbor in place of `size`;
-            only where the source shares outputs.
+        size: Samples per side; all up to N if None.
+        sides: Outputs at the database and at its neighbor, int64 [runs, 2], in place of `size`;
+            only if the source shares outputs.
     """
 
     pairs: NDArray[np.int64]
@@ -83,7 +83,7 @@ class Marked(NamedTuple):
     sides: NDArray[np.int64] | None = None
 
     def stops(self, num_confirm: int) -> NDArray[np.int64]:
-        """int64 [runs, 2], numbers of the outputs after the last ones that are counted."""
+        """Return the end of the outputs to count at both sides, int64 [runs, 2], exclusive."""
         if self.sides is not None:
             return self.first + self.sides
         stop = num_confirm if self.size is None else self.first + self.size
@@ -91,10 +91,10 @@ class Marked(NamedTuple):
 
 
 class AtPairs(Protocol):
-    """A source at pairs of databases, during a batch of runs.
+    """Source at pairs of databases, during a batch of runs.
 
     Attributes:
-        pairs: The pairs that are compared.
+        pairs: Pairs to compare.
         settings: Options of the source that change the answer.
     """
 
@@ -103,13 +103,13 @@ class AtPairs(Protocol):
 
 
 class Opened(AtPairs, Protocol):
-    """A source that counts.
+    """Source that counts outputs.
 
     Attributes:
-        tally: What was counted so far.
-        num_confirm: N, which may be smaller than asked for once the search is over.
+        tally: Counts so far.
+        num_confirm: N, which may be smaller than requested once the search is over.
         shares: Whether the two sides may have different numbers of fresh outputs, 2 N in all.
-        region: In words.
+        region: Region in words.
     """
 
     tally: Tally
@@ -119,62 +119,61 @@ class Opened(AtPairs, Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a reader should know besides, so far."""
+        """Notes for the reader so far."""
         ...
 
     def search(self) -> list[Search]:
-        """Lays the cells of every pair, and counts the first round of the search in them.
+        """Lay the cells of every pair, and count the first round of the search in them.
 
         Returns:
-            A search a pair, with halves [runs, 2, 2, cells].
+            One search per pair, with halves [runs, 2, 2, cells].
         """
         ...
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Counts the second round of some pairs, in the cells of the first.
+        """Count the second round of some pairs, in the cells of the first.
 
         Args:
-            kept: int64 [runs, kept], numbers of the pairs.
+            kept: Pair numbers, int64 [runs, kept].
 
         Returns:
-            int64 [runs, kept, 2, 2, cells], counts of these outputs alone; cells are those of the
-            largest partition.
+            Counts of these outputs alone, int64 [runs, kept, 2, 2, cells], as many cells as
+            the largest partition.
         """
         ...
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
-        """Counts fresh outputs of one pair in each run; the same outputs at each call.
+        """Count fresh outputs of one pair in each run; the same outputs at each call.
 
         Returns:
-            int64 [runs, 2, marks], counts of these outputs alone, at the database and at its
+            Counts of these outputs alone, int64 [runs, 2, marks], at the database and at its
             neighbor.
         """
         ...
 
 
 class OpenedInTurn(Opened, Protocol):
-    """A source during a sequential audit, whose cells are laid again as outputs come."""
+    """Source during a sequential audit, whose cells are laid again as outputs come."""
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Lays the cells of a pair anew, by the outputs of the search and the first fresh ones.
+        """Lay the cells of a pair again, by the search set and the first fresh outputs.
 
-        Only where outputs are counted in order, in one run. Later calls of `count` have these
-        cells.
+        Only for a single run with outputs in order. Later calls of `count` use these cells.
 
         Args:
-            pair: Its number.
-            size: Fresh outputs a side.
+            pair: Number of the pair.
+            size: Fresh samples per side.
 
         Returns:
-            The cells, with counts of all of these outputs.
+            Cells, with counts of all of these outputs.
         """
         ...
 
     @property
     def held(self) -> JsonObject | None:
-        """First outputs as JSON, which are not drawn again in an audit that goes on.
+        """First outputs as JSON, which a continued audit does not draw again.
 
-        None where they are drawn or read again.
+        None if a continued audit draws or reads them again.
         """
         ...
 
@@ -183,9 +182,9 @@ class Arrays(AtPairs, Protocol):
     """Outputs as arrays that a kernel draws or reads.
 
     Attributes:
-        region: In the kernels' coordinates.
-        region_text: In the caller's words.
-        notes: What a reader should know besides.
+        region: Region in the kernels' coordinates.
+        region_text: Region in the caller's words.
+        notes: Notes for the reader.
     """
 
     region: Region
@@ -199,31 +198,31 @@ class Arrays(AtPairs, Protocol):
 
     @property
     def sizes(self) -> tuple[int, int] | None:
-        """(n, N) of recorded outputs; None where the method decides."""
+        """(n, N) of recorded outputs; None if the method decides."""
         ...
 
     def relabel(self, output: object) -> object:
-        """An outcome or a point of a kernel in the caller's words."""
+        """Return an outcome or a point of a kernel in the caller's form."""
         ...
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Notes on outputs that are no outcome, from the shares [2, outcomes] of a pair."""
+        """Return notes on outputs that are no outcome, from the shares [2, outcomes] of a pair."""
         ...
 
 
 class Smoothing(Protocol):
-    """The bandwidth that would confirm, by which integers are smoothed or not."""
+    """Bandwidth of the confirmation, which decides whether integers are smoothed."""
 
     def __call__(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
-        """From the outputs of both sides [n] that search, and the number of the others."""
+        """Return the bandwidth from the search sets [n] of both sides and the size N."""
         ...
 
 
 class Trust(NamedTuple):
-    """What a recipe may do that names code.
+    """Permissions of a recipe that names code.
 
     Attributes:
-        imports: Modules that may be imported, each with those inside it.
+        imports: Modules that may be imported, with their submodules.
         commands: Whether a program may be run.
     """
 
@@ -232,18 +231,18 @@ class Trust(NamedTuple):
 
 
 class Source:
-    """What is audited: it gives outputs at two databases, for every run, pair and stage.
+    """Subject of an audit: outputs at two databases, for every run, pair and stage.
 
     Attributes:
-        kind: In a recipe.
-        takes_pairs: Whether it is given pairs of databases.
-        has_arrays: Whether its outputs are arrays, of which densities can be estimated.
+        kind: Kind in a recipe.
+        takes_pairs: Whether the caller gives pairs of databases.
+        has_arrays: Whether outputs are arrays whose densities can be estimated.
         repeatable: Whether another run draws other outputs, so that a sweep can run it.
-        side_by_side: Whether many runs are computed together; else one after the other.
+        side_by_side: Whether many runs are computed together; otherwise one after the other.
         stacks_pairs: Whether databases are stacked into arrays.
-        usual_method: Name of the method that audits it where none is named.
-        counts_again: Whether it still holds the outputs that an earlier audit counted, which an
-            audit that goes on counts once more.
+        usual_method: Name of the default method.
+        counts_again: Whether the source still holds outputs that an earlier audit counted, so that
+            a continued audit counts them once more.
     """
 
     kind: ClassVar[str] = ""
@@ -262,74 +261,75 @@ class Source:
 
     @property
     def sampler(self) -> object:
-        """The mechanism or the function that JAX draws; None where there is none."""
+        """Mechanism or function that JAX draws; None if there is none."""
         return None
 
     @property
     def name(self) -> str:
-        """Name for people."""
+        """Name for display."""
         raise NotImplementedError
 
     @property
     def parameters(self) -> JsonObject:
-        """Parameters of what is audited, as plain numbers and lists."""
+        """Parameters of the source, as plain numbers and lists."""
         return {}
 
     @property
     def stated(self) -> tuple[Notion, object] | None:
-        """The notion and the claim that it states of itself; None for most sources."""
+        """Notion and claim that the source states; None for most sources."""
         return None
 
     @property
     def usual_pairs(self) -> object:
-        """Pairs where none are given; None where they must be, or the source has its own."""
+        """Default pairs; None if pairs must be given, or the source has its own."""
         return None
 
     def with_time_used(self, seconds: float) -> Self:
-        """The source with so many seconds of its time limit gone, if it has one."""
+        """Return the source with fewer seconds left of its time limit, if it has one."""
         return self
 
     def refuses(self, method: str) -> str | None:
-        """Why a method of this name cannot audit it, whatever it asks for; None if it may."""
+        """Return why a method cannot audit the source, whatever the request; None if it may."""
         return None
 
     def opened(self, pairs: object, request: Request) -> AbstractContextManager[Opened]:
-        """The source at pairs of databases, as a person writes them, for a batch of runs."""
+        """Open the source at pairs of databases in the caller's form, for a batch of runs."""
         raise NotImplementedError
 
     def arrays(
         self, pairs: object, region: object, key: Array, smoothing: Smoothing | None
     ) -> Arrays:
-        """The outputs as arrays.
+        """Return the outputs as arrays.
 
         Args:
-            pairs: As a person writes them.
-            region: As a person writes it, or None.
+            pairs: Pairs in the caller's form.
+            region: Region in the caller's form, or None.
             key: Typed key of all runs.
-            smoothing: Of integers of a wide range; None where they may not be smoothed.
+            smoothing: Bandwidth that smooths integers of a wide range; None if they must not be
+                smoothed.
         """
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject | None:
-        """Name and options in a recipe; None where nothing names it."""
+        """Return name and options for a recipe; None if nothing names the source."""
         return None
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """The source that `to_plain` wrote, if it may be made.
+        """Make the source that `to_plain` wrote, if it may be made.
 
         Args:
-            content: Without the kind.
-            database: Of the first pair, or None.
-            trust: What may be imported or run.
+            content: Plain content without the kind.
+            database: Database of the first pair, or None.
+            trust: Permissions to import and run.
 
         Raises:
-            ValueError: It is not allowed, not known, or cannot be made.
-            TypeError: It is of another form.
+            ValueError: When the source is not allowed, not known, or cannot be made.
+            TypeError: When the content has another form.
         """
         raise NotImplementedError
 
 
 def parts_note(entries: Sequence[str]) -> str:
-    """Says in which order the parts of an output are the entries of a vector."""
+    """Return a note on the order in which parts of an output are entries of a vector."""
     return f"Outputs have several parts; their numbers in order: {', '.join(entries)}."
