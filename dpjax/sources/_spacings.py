@@ -1,16 +1,16 @@
-"""Outputs that are nearly copies of others of their side, such as resamples with a little noise.
+"""Outputs that are near-copies of others of their side, such as resamples with a little noise.
 
-Where outputs have a density, two neighboring spacings a and b of the sorted values are exchangeable
+If outputs have a density, two neighboring spacings a and b of the sorted values are exchangeable
 and nearly exponential, so that min(a, b) / (a + b) is below t with probability 2t. Near-copies lie
 far closer to each other than to anything else. Disjoint pairs of spacings are nearly independent,
-so the number of pairs below t = 1/1000 is compared with a binomial distribution of 3/1000 a pair.
+so the number of pairs below t = 1/1000 is compared with a binomial distribution of 3/1000 per pair.
 
-A law may itself be a cloud around each of some numbers, as rounded values with a little noise are.
-Two outputs in a cloud are then from both sides as often as from one, unless the laws are far apart,
-and near-copies are always from one.
+A law may itself form a cloud around each of some numbers, as rounded values with a little noise
+do. Two outputs in a cloud then come from both sides as often as from one, unless the laws are far
+apart, whereas near-copies always come from one.
 
-Values a few units in the last place apart are merged first: sums of floats on a lattice lie so.
-Spacings are also compared on a logarithmic scale, where those of very heavy tails are regular.
+Values a few units in the last place apart are merged first, as sums of floats on a lattice are.
+Spacings are also compared on a logarithmic scale, on which those of very heavy tails are regular.
 """
 
 from typing import NamedTuple
@@ -19,31 +19,31 @@ import numpy as np
 import scipy
 
 _RATIO, _SHARE = 1e-3, 3e-3
-"""Ratio of spacings of near-copies, and its largest probability for outputs with a density."""
+"""Ratio of spacings of near-copies, and its largest probability under a density."""
 
 _APART = 5.0
-"""How much likelier a cloud may be on one side than on the other."""
+"""Largest ratio of the probabilities of a cloud on the two sides."""
 
 _FEWEST = 20
-"""Fewest pairs of spacings that show whether values lie on a lattice."""
+"""Smallest number of pairs of spacings that can reveal a lattice."""
 
 _ULPS = 16
 """Largest distance of equal values, in units in the last place."""
 
 _KEPT, _WINDOWS = 2**15, 2**10
-"""Values of a column that are kept, and parts of the line of which they are chosen."""
+"""Largest number of values kept of a column, and number of windows of the line."""
 
 _COLUMNS = 8
-"""Largest number of columns that are looked at."""
+"""Largest number of columns to examine."""
 
 
 class NearCopies(NamedTuple):
-    """What spacings show.
+    """Evidence of near-copies in spacings.
 
     Attributes:
-        pairs: Pairs of neighboring spacings.
-        close: Pairs one of which is far smaller than the other.
-        alone: Of these, pairs whose close values are from one side.
+        pairs: Number of pairs of neighboring spacings.
+        close: Number of pairs with one spacing far smaller than the other.
+        alone: Number of these pairs whose close values are from one side.
         chance: Largest probability of so many, for independent draws.
     """
 
@@ -54,16 +54,16 @@ class NearCopies(NamedTuple):
 
 
 class Spacings:
-    """The values of one side in some windows of the line, and all of those that lie in them.
+    """All values of one side that lie in some windows of the line.
 
-    Near-copies lie in one window, wherever they are in a recording, so memory is flat.
+    Near-copies share a window, wherever they are in a recording, so memory is flat.
     """
 
     def __init__(self):
         self._columns: list[_Column] = []
 
     def add(self, outputs: np.ndarray) -> None:
-        """Keeps values of float [n] or [n, d]; other outputs are passed over."""
+        """Add values of float [n] or [n, d]; other outputs are ignored."""
         if outputs.dtype.kind != "f" or not len(outputs):
             return
         rows = outputs.reshape(len(outputs), -1)[:, :_COLUMNS]
@@ -78,7 +78,7 @@ class Spacings:
         return any(column.irregular for column in self._columns)
 
     def near_copies(self, other: "Spacings") -> NearCopies:
-        """Those on this side and the other, in the column that shows most.
+        """Count near-copies on both sides, in the column with the strongest evidence.
 
         Args:
             other: Spacings of the other side.
@@ -95,8 +95,8 @@ class _Column:
     """Distinct values of one column of a side.
 
     Attributes:
-        values: Float64 [n], ascending.
-        total: Values so far, those that come again included.
+        values: Distinct values, float64 [n], ascending.
+        total: Number of values so far, with repetitions.
         precision: Largest relative distance of neighboring floats of the column's type.
     """
 
@@ -105,13 +105,13 @@ class _Column:
         self.total, self.precision = 0, 0.0
 
     def add(self, values: np.ndarray) -> None:
-        """Keeps those that lie in the windows; the first ones say where windows are."""
+        """Add values that lie in the windows, which the first values define."""
         if not values.size:
             return
         self.total += values.size
         self.precision = max(self.precision, float(np.finfo(values.dtype).eps))
         values = values.astype(np.float64)
-        # What is left out need not be sorted.
+        # Filter before sorting, since most values may be dropped.
         values = np.unique(values[self.holds(values)] if self._every > 1 else values)
         if not self._edges.size:
             self._edges = values[:: max(values.size // _WINDOWS, 1)].copy()
@@ -121,7 +121,7 @@ class _Column:
             self.values = self.values[self.holds(self.values)]
 
     def holds(self, values: np.ndarray) -> np.ndarray:
-        """Whether values [n] lie in a window that is kept."""
+        """Check whether values [n] lie in a window that is kept."""
         return self.window_of(values) % self._every == 0
 
     @property
@@ -133,7 +133,7 @@ class _Column:
         return first.size >= _FEWEST and ratios.size > 0.9 * first.size
 
     def window_of(self, values: np.ndarray) -> np.ndarray:
-        """Numbers of the windows of values [n]; all are in one as long as all are kept."""
+        """Return the window numbers of values [n]; all share one window while all are kept."""
         if self._every == 1:
             return np.zeros(len(values), np.int64)
         return np.searchsorted(self._edges, values, side="right")
@@ -156,13 +156,13 @@ def _near_copies(x: _Column, y: _Column) -> NearCopies:
         return NearCopies(0, 0, 0, 1.0)
     size = (values.size - 1) // 2 * 2 + 1
     left, middle, right = (values[first : size - 2 + first : 2] for first in range(3))
-    # What lies between two windows was not kept.
+    # Values between two windows were not kept, so a triple must lie in one.
     whole = (x.window_of(left) == x.window_of(right)) & (y.window_of(left) == y.window_of(right))
     steps = np.stack([middle - left, right - middle])
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.abs(np.diff(np.log(np.abs(np.stack([left, middle, right]))), axis=0))
     close = whole & _close(steps) & (_close(logs) | (np.sign(left) != np.sign(right)))
-    # The two that are close, of each triple.
+    # Select the two close values of each triple.
     first = np.arange(0, size - 2, 2) + (steps[1] < steps[0])
     alone = close & (of_y[first] == of_y[first + 1]) & ~both[first] & ~both[first + 1]
     pairs, num_close, num_alone = int(whole.sum()), int(close.sum()), int(alone.sum())
@@ -173,12 +173,12 @@ def _near_copies(x: _Column, y: _Column) -> NearCopies:
 
 
 def _tail(number: int, trials: int, share: float) -> float:
-    """Probability that a binomial number is at least this large."""
+    """Return the probability that a binomial number is at least this large."""
     if number == 0:
         return 1.0
     return float(scipy.special.betainc(number, trials - number + 1, share))
 
 
 def _close(steps: np.ndarray) -> np.ndarray:
-    """Whether one of two steps [2, n] is far smaller than the other."""
+    """Check whether one of two steps [2, n] is far smaller than the other."""
     return steps.min(axis=0) < _RATIO * steps.sum(axis=0)

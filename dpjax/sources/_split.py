@@ -1,4 +1,4 @@
-"""A recording whose outputs each belong to the search or to the confirm part, for good."""
+"""Recordings whose outputs each belong to the search part or to the confirm part for good."""
 
 from collections.abc import Iterator
 
@@ -14,14 +14,14 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import SideValues
 
 _MIN_SIDE, MIN_SEARCH = 40, 10
-"""Outputs, or blocks, that a side must hold; and outputs of a side that must search."""
+"""Fewest outputs, or blocks, of a side, and fewest outputs in its search part."""
 
 _ORDERED = 2**18
-"""Outputs a side whose order is looked at."""
+"""Number of first outputs per side whose order is tested."""
 
 
 def key_of_side(key: jax.Array, side: int) -> np.ndarray:
-    """uint64 [2], the key of a side's random words.
+    """Return the key of a side's random words, uint64 [2].
 
     Args:
         key: Typed key of the audit.
@@ -32,41 +32,41 @@ def key_of_side(key: jax.Array, side: int) -> np.ndarray:
 
 
 def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
-    """Words start .. start + count - 1 of a stream that can be entered anywhere.
+    """Return words start .. start + count - 1 of a stream with random access.
 
     Args:
-        key: uint64 [2].
+        key: Key of the stream, uint64 [2].
         start: Number of the first word.
-        count: How many.
+        count: Number of words.
 
     Returns:
-        uint64 [count].
+        Random words, uint64 [count].
     """
-    # Philox makes four words of one value of its counter.
+    # Philox makes four words of each value of its counter.
     generator = np.random.Philox(key=key, counter=start // 4)
     return generator.random_raw(start % 4 + count)[start % 4 :]
 
 
 class Split:
-    """A recording, each output of which belongs to the search or to the confirm part.
+    """Recording whose outputs each belong to the search part or to the confirm part.
 
-    The part of an output is decided by random words at the number of its block in a counter-based
-    generator under the audit's key, so every pass sees the same split, whatever the chunks are.
+    Random words decide the part of an output, drawn at its block's number from a counter-based
+    generator under the audit's key, so every pass has the same split, whatever the chunks are.
 
     Args:
-        recording: The outputs.
+        recording: Outputs of the side.
         name: "x" or "y".
-        key: Of the audit.
+        key: Typed key of the audit.
         place: Number of the side, and length of a block.
-        fraction: Share of the outputs that searches.
+        fraction: Share of the outputs in the search part.
 
     Attributes:
-        name: For people.
-        fraction: Share of the outputs that searches.
-        values: How often values occur.
-        folds: int64 [n], those of the pilot.
-        in_order: Integers [n], cells of the first outputs, in order; with blocks, of those that
-            confirm.
+        name: Name for display.
+        fraction: Share of the outputs in the search part.
+        values: Counts of the values.
+        folds: Folds of the pilot, int64 [n].
+        in_order: Cells of the first outputs in order, integers [n]; with blocks, of the confirm
+            part alone.
 
     References:
         Salmon, Moraes, Dror, Shaw (2011): Philox-4x64.
@@ -88,7 +88,7 @@ class Split:
         self.values, self.in_order = SideValues(), np.empty(0, np.uint8)
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Chunks with the words of their outputs; those of a block are the same."""
+        """Yield chunks with the words of their outputs, which are equal within a block."""
         for start, chunk in self._placed():
             first, last = start // self._block, (start + len(chunk) - 1) // self._block
             words = random_words(self._key, first, last - first + 1)
@@ -101,9 +101,9 @@ class Split:
             start += len(chunk)
 
     def pilot(self, tally: Tally) -> np.ndarray:
-        """The outputs of the search part with the smallest words, which are a random choice.
+        """Return the outputs of the search part with the smallest words, a random choice.
 
-        `values` then holds how often values occur.
+        Afterwards `values` holds the counts of all values.
         """
         kept: list[tuple[np.ndarray, np.ndarray]] = []
         size = total = searching = 0
@@ -133,7 +133,7 @@ class Split:
                 f"search, but {self.fraction} of {total} left {int(total * self.fraction)}."
             )
         if searching < MIN_SEARCH:
-            # Of few outputs fewer than expected may have small words: some more are taken.
+            # Among few outputs, fewer than expected may have small words, so raise the limit.
             self._limit = smallest[MIN_SEARCH] + np.uint64(1)
             numbered = [(chunk, words, words < self._limit) for chunk, words in self._numbered()]
             kept = [(chunk[chosen], words[chosen]) for chunk, words, chosen in numbered]
@@ -142,13 +142,13 @@ class Split:
         return pilot
 
     def counts(self, encoder: Encoder, cells: Partition, tally: Tally) -> np.ndarray:
-        """int64 [3, cells]: of both halves of the search part and of the confirm part."""
+        """Count both halves of the search part, and the confirm part, int64 [3, cells]."""
         counts, number, kept = np.zeros((4, cells.size), np.int64), 0, []
         for chunk, words in self._numbered():
             half = (words & np.uint64(1)).astype(np.int64)
             part = np.where(words < self._limit, half, 2)
             if self._block > 1:
-                # Of a block that confirms one output counts; other bits of its word say which.
+                # One output of a block that confirms counts; other bits of its word decide which.
                 place = (number + np.arange(len(chunk))) % self._block
                 chosen = (words >> np.uint64(1)) % np.uint64(self._block)
                 part[(part == 2) & (place != chosen)] = 3
@@ -169,14 +169,14 @@ class Split:
 
 
 def _fold(words: np.ndarray) -> np.ndarray:
-    """The fold of each output, by bits of its word that decide nothing else."""
+    """Return the fold of each output, from bits of its word with no other use."""
     return fold_of((words >> np.uint64(32)).astype(np.int64))
 
 
 def _smallest(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     words = np.concatenate([words for _, words in parts])
     if len(words) > PILOT:
-        # Chosen before they are joined: labels may be long.
+        # Select before joining, since labels may be long.
         last = np.partition(words, PILOT - 1)[PILOT - 1]
         parts = [(outputs[few], words[few]) for outputs, words in parts for few in [words <= last]]
     outputs, words = (np.concatenate(column) for column in zip(*parts, strict=True))

@@ -1,4 +1,4 @@
-"""What is audited: the mechanism, its pairs, and a first look at its outputs."""
+"""Subjects of an audit: a mechanism, its pairs, and a first look at its outputs."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def pairs_of(mechanism: object, pairs: Any) -> Pairs:
 
 
 def _refuse_outputs(mechanism: object) -> None:
-    """Refuses data and models, which release nothing by themselves."""
+    """Refuse data and models, which release nothing by themselves."""
     classes = type(mechanism).__mro__
     if any(c.__name__ == "Module" and c.__module__.startswith("torch.") for c in classes):
         raise BadType(
@@ -61,10 +61,10 @@ def _refuse_outputs(mechanism: object) -> None:
 
 
 def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
-    """The mechanism, looked at on the first database, and on its neighbor if that has other parts.
+    """Return the mechanism, checked at the first database and, if its shape differs, the neighbor.
 
     Raises:
-        ValueError: The outputs at the neighbor are of another kind.
+        ValueError: When the outputs at the neighbor are of another kind.
     """
     sides = [nth(side, 0) for side in (pairs.database, pairs.neighbor)]
     found = mechanism_of(mechanism, sides[0])
@@ -79,7 +79,7 @@ def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
 
 
 def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
-    """A mechanism, or a function made into one, that was looked at on a database if it is new."""
+    """Return a mechanism, or a function made into one, checked at a database if it is new."""
     if isinstance(mechanism, Mechanism):
         if not is_built_in(mechanism) and not isinstance(mechanism, FromFunction):
             check_mechanism(mechanism, database)
@@ -88,7 +88,7 @@ def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
 
 
 def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
-    """Refuses databases that do not fit the mechanism, before anything compiles."""
+    """Refuse databases that do not fit the mechanism, before anything compiles."""
     expected = getattr(mechanism, "num_queries", None)
     if expected is None and not hasattr(mechanism, "standard_pairs"):
         return
@@ -109,7 +109,7 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
 
 
 def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Array) -> np.ndarray:
-    """Outputs over all databases, [n] or [n, d], from draws of their own."""
+    """Draw outputs over all databases, [n] or [n, d], from a stage of their own."""
     pilot = random.fold_in(root, random.stable_hash("pilot"))
     sides = [
         np.asarray(_draw_pilot(mechanism, side, random.fold_in(pilot, number)))
@@ -124,10 +124,10 @@ def _draw_pilot(mechanism: Mechanism, databases: Database, key: Array) -> object
 
 
 def inner_range(outputs: np.ndarray) -> object:
-    """The range of the inner 99% of outputs.
+    """Return the range of the inner 99% of outputs.
 
     Raises:
-        ValueError: An output is not finite, or all are the same.
+        ValueError: When an output is not finite, or all are the same.
     """
     if not np.all(np.isfinite(outputs)):
         raise BadValue(

@@ -1,7 +1,7 @@
-"""What a time limit leaves time for: the pace of a mechanism is measured before it is relied on.
+"""Numbers of outputs within a time limit, planned by a measured pace of the mechanism.
 
-A part of the limit measures, on draws that are not used again; of what is left a share searches and
-the rest confirms. How many outputs that makes is decided before the first of them is drawn.
+A part of the limit measures the pace, on draws that are then discarded; a share of the rest is for
+the search, and the remainder for the confirmation. Numbers are fixed before any of them is drawn.
 """
 
 import time
@@ -15,36 +15,36 @@ _MEASURE_SHARE = 0.25
 """Largest share of the limit for measuring the pace."""
 
 _PROBE_SHARE = 0.1
-"""Share of the limit for the first outputs at a database, above which no more are measured."""
+"""Share of the limit at which the first outputs of a database end the measurement."""
 
 _SLOWER, _MOST_PROBED = 3.0, 40
-"""Times that a database must be slower to be measured on its own; databases that are tried."""
+"""Slowdown at which a database is measured on its own; largest number of databases tried."""
 
 _BATCH_SHARE = 0.01
-"""Share of the limit for one batch, where batches may be cut anywhere."""
+"""Share of the limit for one batch, if batches may be cut anywhere."""
 
 _PLENTY = 0.2
-"""Share of the limit; an audit that takes less needs no better measurement."""
+"""Share of the limit below which an audit needs no better measurement."""
 
 _MARGIN = 0.85
-"""Share of the time left that is planned, so that a varying pace keeps the limit."""
+"""Share of the time left that is planned, so that a varying pace meets the limit."""
 
 _ALIKE = 1.3
-"""Paces of both sides, one over the other, up to which outputs are divided as the event needs them.
+"""Largest ratio of both sides' paces at which the event decides the division of outputs.
 
 At 16/9 N and 2/9 N they take at most 1.10 times as long, within the margin."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
-"""Outputs a side with which an audit can still show something."""
+"""Fewest samples per side with which search and confirmation can show something."""
 
 
 class Quota(NamedTuple):
-    """How the search draws under a limit.
+    """Plan of a round of the search under a limit.
 
     Attributes:
-        num_samples: Outputs at each side of each pair.
-        cut: Outputs of a batch, where batches may be cut without another result; else None.
-        seconds: For each side of each pair, after which no more batches are drawn.
+        num_samples: Number of outputs at each side of each pair.
+        cut: Outputs of a batch, if cutting batches does not change the outputs; otherwise None.
+        seconds: Seconds for each side of each pair, after which no more batches are drawn.
     """
 
     num_samples: int
@@ -53,7 +53,7 @@ class Quota(NamedTuple):
 
 
 class Timed(Protocol):
-    """What is drawn within a time limit; see `dpjax.sources._on_host.OnHost`."""
+    """Mechanism with a time limit; see `dpjax.sources._on_host.OnHost`."""
 
     time_limit: float | None
     batched: bool
@@ -62,11 +62,11 @@ class Timed(Protocol):
 
 
 class Pace:
-    """The seconds that outputs take: first those of a few draws, later those of the search.
+    """Pace of outputs, in seconds: first that of a few draws, later that of the search.
 
     Args:
-        source: The mechanism, with a time limit.
-        draw: As its `drawing` gives it.
+        source: Mechanism with a time limit.
+        draw: Function from its `drawing` context.
     """
 
     def __init__(self, source: Timed, draw: Callable[..., Iterator[Sized]]):
@@ -76,19 +76,19 @@ class Pace:
         self._measured, self._share = 0.0, 0.0
 
     def measure(self, databases: Sequence[object], words: tuple[int, ...], wanted: int) -> None:
-        """Measures the pace at the first database, and at every other one that is much slower.
+        """Measure the pace at the first database, and at every other one that is much slower.
 
-        A plan by the slowest pace keeps the limit wherever outputs are drawn.
+        A plan by the slowest pace meets the limit wherever outputs are drawn.
 
         Args:
             databases: Databases of all pairs.
-            words: Of seeds that nothing else uses.
-            wanted: Outputs of the whole audit, if there is time.
+            words: Words of seeds with no other use.
+            wanted: Number of outputs of the whole audit, if time allows.
         """
         lanes = max(self._source.workers, 1)
-        # Two or more, for a function of batches need not expect a single one.
+        # Draw at least two: a function of batches need not support a single output.
         size = 2 * lanes if self._source.batched else lanes
-        # What happens once, such as imports in workers, is not the pace of outputs.
+        # Exclude what occurs once, such as imports in workers, from the pace.
         spent = self._seconds(databases[0], words, size)
         for number, database in enumerate(databases[:_MOST_PROBED]):
             if number and spent > _MEASURE_SHARE * self.limit:
@@ -106,7 +106,7 @@ class Pace:
                 self._fixed, self._each = fixed, each
 
     def _seconds(self, database: object, words: tuple[int, ...], size: int) -> float:
-        """Seconds that some outputs take at a database."""
+        """Measure the seconds that some outputs take at a database."""
         lanes, began = max(self._source.workers, 1), time.perf_counter()
         for _ in self._draw(
             database, range(size), words, ceil(size / lanes), lambda count: None, 0
@@ -117,13 +117,13 @@ class Pace:
     def _measure_at(
         self, database: object, words: tuple[int, ...], wanted: int, first: tuple[int, float]
     ) -> None:
-        """Draws more and more outputs, until they and not their start take the time.
+        """Draw growing batches, until outputs take most of the time rather than their start.
 
         Args:
-            database: At which to draw.
-            words: Of seeds.
-            wanted: Outputs of the whole audit, if there is time.
-            first: Outputs that were drawn there, and their seconds.
+            database: Database at which to draw.
+            words: Words of the seeds.
+            wanted: Number of outputs of the whole audit, if time allows.
+            first: Number of outputs already drawn there, and their seconds.
         """
         (size, took), spent, before = first, 0.0, (0, 0.0)
         while True:
@@ -131,7 +131,7 @@ class Pace:
                 took = self._seconds(database, words, size)
             spent += took
             slope = (took - before[1]) / (size - before[0])
-            # Something is left to the outputs even where a start seems to take all the time.
+            # Attribute some time to outputs, even if the start seems to take all of it.
             self._each = max(min(slope, took / size), 0.1 * took / size)
             self._fixed = took - self._each * size
             mostly_start = before[0] > 0 and took < 1.5 * before[1]
@@ -141,7 +141,7 @@ class Pace:
                 return
             factor = 2 if before[0] == 0 else (16 if mostly_start else 4)
             expected = took if mostly_start else factor * took
-            # One size alone does not tell the time of a start from that of outputs.
+            # A single size cannot separate the time of a start from that of outputs.
             share = _MEASURE_SHARE * (1 if before[0] else 2)
             if spent + expected > share * self.limit:
                 return
@@ -150,17 +150,17 @@ class Pace:
     def search(
         self, num_pairs: int, wanted: int, share: float, num_confirm: int, used: float
     ) -> Quota:
-        """How a round of the search draws in its share of the time that is left.
+        """Plan a round of the search in its share of the time left.
 
         Args:
-            num_pairs: That are searched.
-            wanted: Outputs a side and pair, if there is time.
-            share: Of the time that is left.
-            num_confirm: The same a side, to confirm.
+            num_pairs: Number of searched pairs.
+            wanted: Samples per side and pair, if time allows.
+            share: Share of the time left.
+            num_confirm: Samples per side of the confirmation, if time allows.
             used: Seconds so far.
 
         Raises:
-            ValueError: The limit is too short for anything to be shown.
+            ValueError: When the limit is too short to show anything.
         """
         left = max(self.limit - used, 0.0)
         seconds = share * left / (2 * num_pairs)
@@ -180,22 +180,22 @@ class Pace:
     def confirm(
         self, streams: Sequence[Sequence[tuple[int, float]]], wanted: int, used: float
     ) -> int:
-        """Outputs a side for which there is time, by the pace of the search.
+        """Return the samples per side that the time allows, by the pace of the search.
 
         Args:
-            streams: For each pair and each side, outputs that were drawn and their seconds.
-            wanted: Outputs a side, if there is time.
+            streams: Outputs drawn and their seconds, for each pair and side.
+            wanted: Samples per side, if time allows.
             used: Seconds so far.
 
         Raises:
-            ValueError: There is time for too few outputs to show anything.
+            ValueError: When time allows too few outputs to show anything.
         """
-        # Both sides of any pair, for the slowest of them may be chosen.
+        # Plan for the slowest pair, counting both of its sides, since it may be chosen.
         slower = max(
             sum(seconds / self._taking(count) for count, seconds in pair) / 2 for pair in streams
         )
         drawing = sum(seconds for pair in streams for _, seconds in pair)
-        # Outputs are also counted, which is a part of the time of fast mechanisms.
+        # Include the time of counting, which matters for fast mechanisms.
         slower *= max((used - self._measured) / max(drawing, 1e-9), 1.0)
         self._fixed, self._each = self._fixed * slower, self._each * slower
         possible = self._fitting(_MARGIN * max(self.limit - used, 0.0) / 2)
@@ -204,21 +204,21 @@ class Pace:
         return min(possible, wanted)
 
     def alike(self, streams: Sequence[Sequence[tuple[int, float]]]) -> bool:
-        """Whether outputs take about as long at both sides of every pair.
+        """Check whether outputs take about as long at both sides of every pair.
 
         Args:
-            streams: As of `confirm`.
+            streams: Outputs drawn and their seconds, as in `confirm`.
         """
         paces = [[s / max(self._taking(count), 1e-12) for count, s in pair] for pair in streams]
         return all(max(pair) <= _ALIKE * min(pair) for pair in paces)
 
     @property
     def _lanes(self) -> int:
-        """Batches at a time; single outputs were measured with all workers at work."""
+        """Number of batches at a time; single outputs were measured with all workers busy."""
         return max(self._source.workers, 1) if self._source.batched else 1
 
     def _fitting(self, seconds: float) -> int:
-        """How many outputs take so long."""
+        """Return the number of outputs that fit a duration in seconds."""
         batch = self._source.batch_size
         whole = self._fixed + self._each * batch
         if seconds < whole or not self._source.batched:
@@ -226,7 +226,7 @@ class Pace:
         return int(seconds / whole * self._lanes * batch)
 
     def _taking(self, count: int) -> float:
-        """How long so many outputs take; the inverse of `_fitting`."""
+        """Return the seconds that a number of outputs takes, the inverse of `_fitting`."""
         batch = self._source.batch_size
         if count <= batch or not self._source.batched:
             return self._fixed + self._each * count

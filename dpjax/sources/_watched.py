@@ -1,4 +1,4 @@
-"""Outputs of a mechanism of the host, watched for randomness that is none."""
+"""Outputs of a mechanism of the host, watched for noise that is not random."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,28 +23,28 @@ _BEGINNINGS = (100, 1000)
 Draw = Callable[
     [Any, range, tuple[int, ...], int | None, Callable[[int], None], int], Iterator[Any]
 ]
-"""(database, outputs, seed words, cut, told how many more came, done) -> batches of raw outputs.
+"""Function of (database, outputs, seed words, cut, report of each batch's size, done) that yields
+batches of raw outputs.
 
-The first `done` outputs of the range are known already and not drawn; only where each output has a
-seed of its own."""
+The first `done` outputs of the range are known and not drawn, if each output has its own seed."""
 
 Restarted = tuple[str, list[list[list[Any]]]]
-"""(what a run is, in the plural; [2 runs][2 sides] -> raw outputs)."""
+"""Words for the runs in the plural, and raw outputs [2 runs][2 sides]."""
 
 
 class Watched:
-    """Encoded batches of a mechanism, watched for randomness that is none.
+    """Encoded batches of a mechanism, watched for noise that is not random.
 
     Args:
-        draw: Draws raw outputs.
-        encoder: Of the outputs.
+        draw: Function that draws raw outputs.
+        encoder: Encoder of the outputs.
         pairs: Pairs of databases.
-        seed: Words of the key, and the number of the run.
-        tally: Told how many outputs came.
+        seed: Words of the key, and the run number.
+        tally: Tally of the audit.
         settings: Options of the source that change the answer.
 
     Attributes:
-        taken: (pair, side) -> outputs so far, and the seconds of drawing them.
+        taken: Map from (pair, side) to the number of outputs so far and their seconds.
     """
 
     def __init__(
@@ -61,17 +61,17 @@ class Watched:
         (self._key, self._run), self._tally = seed, tally
         self.taken: dict[tuple[int, int], tuple[int, float]] = {}
         self._seen: dict[tuple[int, int, bytes], tuple[int, int]] = {}
-        # The first output of a side, or None once there was another.
+        # The first output of a side, or None once another one occurred.
         self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
-        """Words of the seeds of a stream."""
+        """Return the words of the seeds of a stream."""
         return (*self._key, pair, side, stage + NUM_STAGES * self._run)
 
     def batches(
         self, pair: int, side: int, stage: int, quota: Quota, first: int = 0, done: int = 0
     ) -> Iterator[Outputs]:
-        """Batches at one database, until there are as many as planned or the time is over.
+        """Yield batches at one database, until all are drawn or the time is over.
 
         The first `done` of the planned outputs are left out.
         """
@@ -84,7 +84,7 @@ class Watched:
             self._watch(encoded, pair, side, (stage, number))
             number += len(encoded.labels)
             self._tally.searched += len(encoded.labels) * (stage != CONFIRM)
-            # Only the time of this stream: the two sides of a pair are drawn in turns.
+            # Time this stream alone: the two sides of a pair are drawn in turns.
             spent += time.perf_counter() - last
             count += len(encoded.labels)
             self.taken[pair, side] = count, before + spent
@@ -94,11 +94,11 @@ class Watched:
                 return
 
     def streams(self) -> list[list[tuple[int, float]]]:
-        """`taken` of every pair and both sides."""
+        """Return `taken` of every pair and both sides."""
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
-        """What was seen at the chosen pair."""
+        """Return notes on the outputs of the chosen pair."""
         if any(self._constant.get((pair, side)) is None for side in (0, 1)):
             return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))
@@ -111,10 +111,10 @@ class Watched:
         ]
 
     def refuse_same(self, pair: int, restarted: Restarted) -> None:
-        """Compares two runs; see `OnHost.restarted`.
+        """Refuse two runs with equal outputs; see `OnHost.restarted`.
 
         Raises:
-            Repeats: They gave the same outputs at a database, where these vary.
+            Repeats: When both runs gave the same varying outputs at a database.
         """
         what, runs = restarted
         for side, raw in enumerate(zip(*runs, strict=True)):
@@ -133,8 +133,8 @@ class Watched:
         return Repeats(self._encoder.source, counted, pairs, side, self._settings)
 
     def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
-        """Refuses a batch that was seen elsewhere; the same outputs may be asked for again."""
-        # A batch may hold a single output: compare with the first one of all.
+        """Refuse a batch that occurred elsewhere; the same outputs may be requested again."""
+        # A batch may hold a single output, so compare it with the first one of all.
         rows = np.column_stack([outputs.labels, outputs.values])
         only = self._constant.get((pair, side), tuple(rows[0].tolist()))
         same = only is not None and rows.shape[1] == len(only) and bool(np.all(rows == only))

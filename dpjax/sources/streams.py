@@ -1,7 +1,7 @@
 """Streams of outputs inside compiled kernels: drawn by a mechanism, or stored in arrays.
 
-Kernels see one thing: `draw(pair, side, stage, num_samples)` gives the blocks of a stream of one
-run.
+Kernels use one interface: `draw(pair, side, stage, num_samples)` returns the blocks of a stream of
+one run.
 """
 
 from collections.abc import Callable
@@ -32,13 +32,13 @@ class Streams(Protocol):
         ...
 
     def of_run(self, run: Array) -> "Streams":
-        """The streams of one run, from those of a batch."""
+        """Return the streams of one run, from those of a batch."""
         ...
 
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Block number -> block of samples, as `reduce_samples` takes it."""
+        """Return a function from block number to block of samples, as `reduce_samples` takes it."""
         ...
 
 
@@ -48,10 +48,10 @@ class DrawnStreams:
     """Draws of a mechanism; keys are folded from (run, pair, side, stage, block).
 
     Attributes:
-        mechanism: A pytree with `sample(key, database, num_samples)`.
-        database: [pairs, ...].
-        neighbor: [pairs, ...].
-        key: Typed key of a batch of runs, or of the one run that `of_run` gives.
+        mechanism: Pytree with `sample(key, database, num_samples)`.
+        database: Stacked databases, [pairs, ...].
+        neighbor: Stacked neighbors, [pairs, ...].
+        key: Typed key of a batch of runs, or of the single run from `of_run`.
     """
 
     mechanism: Mechanism
@@ -65,21 +65,21 @@ class DrawnStreams:
         return length(self.database)
 
     def of_run(self, run: Array) -> "DrawnStreams":
-        """The streams of one run, whose number is folded into the key."""
+        """Return the streams of one run, whose number is folded into the key."""
         return replace(self, key=random.fold_in(self.key, run))
 
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Block number -> block of draws."""
+        """Return a function from block number to block of draws."""
         key = self.key
         for part in (pair, side, stage):
             key = random.fold_in(key, part)
-        # The two sides may differ in shape; which of them is drawn is known while tracing.
+        # The two sides may differ in shape; tracing knows which of them is drawn.
         stacked = self.neighbor if side else self.database
         database = jax.tree.map(lambda leaf: jnp.asarray(leaf)[pair], stacked)
         size = blocks_of(num_samples).size
-        # One trace for all readers of the stream: a user's mechanism may be slow to trace.
+        # One trace serves all readers of the stream: a user's mechanism may be slow to trace.
         return jax.jit(
             lambda block: self.mechanism.sample(random.fold_in(key, block), database, size)
         )
@@ -88,11 +88,11 @@ class DrawnStreams:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class StoredStreams:
-    """One pair's outputs, split once into a search and a confirm part that share no sample.
+    """Outputs of one pair, split once into search and confirm parts that share no sample.
 
     Attributes:
-        search: Two arrays [n, ...], database and neighbor.
-        confirm: Two arrays [N, ...].
+        search: Search parts, two arrays [n, ...], at the database and at its neighbor.
+        confirm: Confirm parts, two arrays [N, ...].
     """
 
     search: tuple[Array, Array]
@@ -100,16 +100,16 @@ class StoredStreams:
 
     @property
     def num_pairs(self) -> int:
-        """Number of pairs: one."""
+        """Number of pairs, always one."""
         return 1
 
     def of_run(self, run: Array) -> "StoredStreams":
-        """The same outputs: recorded ones have a single run."""
+        """Return the same outputs, since recorded ones have a single run."""
         return self
 
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Block number -> block of recorded outputs."""
+        """Return a function from block number to block of recorded outputs."""
         assert isinstance(stage, int)
         return stored_blocks((self.search, self.confirm)[stage][side])
