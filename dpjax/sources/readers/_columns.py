@@ -1,4 +1,4 @@
-"""Columns of which none was chosen: whether all may be the entries of vectors."""
+"""Checks of files without a chosen column, whose columns may be entries of vectors."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,7 +7,7 @@ from typing import Any
 from dpjax.sources.readers._entries import decimal_comma_text, is_integer
 
 LOOKED_AT = 100
-"""Rows at the head of a file that tell whether a column counts them."""
+"""Number of first rows that show whether a column numbers the rows."""
 
 _ENOUGH = 10
 _INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}
@@ -18,17 +18,17 @@ _PERHAPS_INDEX_NAMES = {"index", "id"}
 def refuse_index(
     names: Sequence[str], columns: Sequence[Sequence[object]], *, header: bool
 ) -> None:
-    """Refuses several columns one of which numbers the rows.
+    """Refuse several columns one of which numbers the rows.
 
-    Rows that are numbered are told apart by their numbers, for whatever mechanism.
+    Row numbers distinguish the rows of any mechanism.
 
     Args:
-        names: Of all columns.
-        columns: Their first entries, numbers or anything else.
+        names: Names of all columns.
+        columns: First entries of the columns, numbers or anything else.
         header: Whether the file gave the names.
 
     Raises:
-        ValueError: The name of a column says that it is an index, or it goes up by one step.
+        ValueError: When the name of a column is that of an index, or its entries have one step.
     """
     for name, column in zip(names, columns, strict=True):
         named = name.strip().lower() if header else "some column"
@@ -44,27 +44,27 @@ def refuse_index(
 
 
 def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
-    """Refuses pairs of integers that are the two parts of a decimal number.
+    """Refuse pairs of integers that are the two parts of a decimal number.
 
-    Nobody writes 05 for 5, but every tenth decimal number has a 0 there.
+    Integers are not written as 05, but every tenth decimal number has a 0 there.
 
     Args:
-        rows: The first ones, in a file with commas between the entries.
+        rows: First rows of a file with commas between the entries.
 
     Raises:
-        ValueError: The entries are such pairs.
+        ValueError: When the entries are such pairs.
     """
     if not all(len(row) == 2 and is_integer(row[0]) and row[1].isdecimal() for row in rows):
         return
     if any(len(row[0]) > 1 and row[0].startswith("0") for row in rows):
-        return  # Both entries are padded with zeros.
+        return  # Zeros pad both entries, so these are no decimals.
     for number, (whole, part) in enumerate(rows, start=1):
         if len(part) > 1 and part.startswith("0"):
             raise ValueError(decimal_comma_text(f"{whole},{part}", number))
 
 
 def _counts(column: Sequence[Any]) -> bool:
-    """Whether these are whole numbers that go up by one constant step."""
+    """Check whether entries are whole numbers that rise by one constant step."""
     try:
         numbers = [float(entry) for entry in column]
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Entries of text files and of programs: numbers where they are numbers, else labels."""
+"""Entries of text files and of programs: numbers if they are numbers, and otherwise labels."""
 
 import re
 from collections.abc import Sequence
@@ -10,27 +10,27 @@ import numpy as np
 from dpjax.core import validate
 
 SPACE = " \t\r\n\v\f"
-"""White space around an entry; any other character is a part of it."""
+"""White space around an entry; any other character belongs to the entry."""
 
 _NO_NUMBER = re.compile(r"[^\t\n\v\f\r -^`-~]")
-"""What no number has, though Python reads one where it is: 1_0, other digits, other white space."""
+"""Characters foreign to numbers that Python accepts: 1_0, other digits, other white space."""
 
 _WIDE = 2**24
-"""Characters of an array of texts, each as long as the longest, that may hold labels."""
+"""Largest number of characters, with padding, of an array of texts for labels."""
 
 _EXACT = 2**53
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
-    """All entries as numbers of one type, or None where there is none that holds them.
+    """Convert all entries to numbers of one type; return None if no type holds them.
 
     Args:
-        entries: Texts.
+        entries: Texts of the entries.
 
     Returns:
-        int64 or uint64 [n] where all were written as integers, else float64 [n]. None where one is
-        no number, or where an integer is too large for its type.
+        int64 or uint64 [n] if all are written as integers, otherwise float64 [n]. None if one is no
+        number, or an integer is too large for its type.
     """
     if any(map(_NO_NUMBER.search, entries)):
         return None
@@ -38,11 +38,11 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
         values = np.array([float(entry) for entry in entries], np.float64)
     except ValueError:
         return None
-    # Integers as they were written stay integers: outcomes, not reals. Past 2^53 a float would
-    # merge neighbours.
+    # Numbers written as integers stay integers: outcomes, not reals. A float would merge neighbors
+    # past 2^53.
     if not (np.all(values == np.floor(values)) and all(map(is_integer, entries))):
         return values if first_inexact(values, entries) is None else None
-    # 2^53 may have been written as 2^53 + 1.
+    # A float of 2^53 may have been written as 2^53 + 1.
     if np.all(np.abs(values) < _EXACT):
         return values.astype(np.int64)
     if too_large(entries) is not None:
@@ -52,7 +52,7 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
 
 
 def is_number(entry: str) -> bool:
-    """Whether a text is a number (or NaN or an infinity)."""
+    """Check whether a text is a number, NaN or an infinity."""
     if _NO_NUMBER.search(entry):
         return False
     try:
@@ -63,17 +63,17 @@ def is_number(entry: str) -> bool:
 
 
 def is_integer(entry: str) -> bool:
-    """Whether a text is written as an integer."""
+    """Check whether a text is written as an integer."""
     digits = entry.strip()
     return digits.removeprefix(digits[:1] if digits[:1] in ("+", "-") else "").isdecimal()
 
 
 def too_large(entries: Sequence[str]) -> int | None:
-    """The place of the first integer that 64 bits do not hold beside the others, or None.
+    """Return the place of the first integer that 64 bits cannot hold beside the others, or None.
 
     uint64 holds integers past 2^63, but none below 0.
     """
-    # Python makes no int of very many digits.
+    # Decimal is used because Python refuses to make an int of very many digits.
     integers = [Decimal(entry) if is_integer(entry) else 0 for entry in entries]
     largest = _LARGEST if min(integers) < 0 else 2 * _LARGEST + 1
     places = (i for i, value in enumerate(integers) if not _SMALLEST <= value <= largest)
@@ -81,7 +81,7 @@ def too_large(entries: Sequence[str]) -> int | None:
 
 
 def first_inexact(values: np.ndarray, entries: Sequence[str]) -> int | None:
-    """The place of the first integer that is not its float, which merges neighbours, or None."""
+    """Return the place of the first integer that a float would change, or None."""
     for place in np.flatnonzero(np.abs(values) >= _EXACT).tolist():
         if is_integer(entry := entries[place]) and Decimal(entry) != Decimal(values[place]):
             return place
@@ -89,12 +89,12 @@ def first_inexact(values: np.ndarray, entries: Sequence[str]) -> int | None:
 
 
 def has_decimal_comma(entry: str) -> bool:
-    """Whether a text is a number with a comma where Python has a point."""
+    """Check whether a text is a number with a decimal comma."""
     return re.fullmatch(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*", entry) is not None
 
 
 def decimal_comma_text(entry: str, row: int) -> str:
-    """The sentence that refuses such a number."""
+    """Return the sentence that refuses a number with a decimal comma."""
     written = entry.strip()
     return (
         f"has {written!r} in row {row}, but decimal commas are not read: write "
@@ -103,17 +103,17 @@ def decimal_comma_text(entry: str, row: int) -> str:
 
 
 def as_labels(entries: Sequence[str]) -> np.ndarray:
-    """Texts as labels [n], each of which stays apart from every other.
+    """Convert texts to labels [n], all of which stay distinct.
 
     Args:
-        entries: Texts.
+        entries: Texts of the labels.
 
     Returns:
-        An array of texts; of objects where an array of texts would lose a NUL at an end, or hold
-        little but padding.
+        Array of texts; of objects if an array of texts would drop a NUL at an end, or hold mostly
+        padding.
 
     Raises:
-        ValueError: One is longer than the limit.
+        ValueError: When a label is longer than the limit.
     """
     longest = max(map(len, entries), default=0)
     validate.within_limit("label_length", longest, "has a label of too many characters")
@@ -125,17 +125,17 @@ def as_labels(entries: Sequence[str]) -> np.ndarray:
 
 
 def as_outputs(lines: Sequence[str]) -> np.ndarray | list[Any]:
-    """Lines that a program printed, one output each: numbers, vectors with commas, or labels.
+    """Convert lines that a program printed to outputs: numbers, vectors with commas, or labels.
 
     Args:
-        lines: Without their ends.
+        lines: Lines without their ends.
 
     Returns:
-        An array where all are numbers, else a list with a number, a tuple of numbers or a label
-        for each line. A label is the whole line, white space included.
+        Array if all are numbers, otherwise a list with a number, a tuple of numbers or a label for
+        each line. A label is the whole line, white space included.
 
     Raises:
-        ValueError: A label is longer than the limit.
+        ValueError: When a label is longer than the limit.
     """
     numbers = as_numbers(lines)
     return list(map(_output, lines)) if numbers is None else numbers

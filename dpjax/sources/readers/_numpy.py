@@ -1,4 +1,4 @@
-"""NumPy files in chunks: npy and npz, without mapping more than a chunk at a time."""
+"""NumPy files in chunks: npy and npz, with at most one chunk mapped at a time."""
 
 import math
 import zipfile
@@ -13,14 +13,14 @@ from dpjax.core import validate
 from dpjax.core.files import refuse_bomb
 
 _CHUNK = 2**25
-"""Bytes of a chunk, where rows are wide."""
+"""Largest size of a chunk of wide rows, in bytes."""
 
 _LAST_CHARACTER = 0x10FFFF
 _MORE = "it holds more than the one array that its header speaks of"
 
 
 class _Header(NamedTuple):
-    """What an npy file says of its array."""
+    """Header of an npy file."""
 
     shape: Sequence[int]
     fortran: bool
@@ -28,29 +28,29 @@ class _Header(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the array."""
+        """Size of the array in bytes."""
         return self.dtype.itemsize * math.prod(self.shape)
 
     @property
     def row(self) -> int:
-        """Bytes of a row."""
+        """Size of a row in bytes."""
         return self.dtype.itemsize * math.prod(self.shape[1:])
 
     def rows(self, most: int) -> int:
-        """Rows of a chunk."""
+        """Return the number of rows of a chunk."""
         return max(1, min(most, _CHUNK // max(self.row, 1)))
 
     def array(self, content: bytes, shape: Sequence[int]) -> np.ndarray:
-        """Some rows, or all, of these bytes."""
+        """Make an array of bytes that hold some or all rows."""
         values = np.frombuffer(content, self.dtype)
         return values.reshape(shape, order="F" if self.fortran else "C")
 
 
 def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Chunks of an npy file; see `dpjax.Recording`.
+    """Yield chunks of an npy file; see `dpjax.Recording`.
 
     Raises:
-        ValueError: It is no npy file, is cut short, or holds objects.
+        ValueError: When it is no npy file, is cut short, or holds objects.
     """
     with path.open("rb") as file:
         header = _header(file)
@@ -68,16 +68,16 @@ def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
         return
     order, shape = "F" if header.fortran else "C", tuple(header.shape)
     for start in range(0, header.shape[0], rows):
-        # Mapped anew for each chunk: the pages of one mapping would all stay in memory.
+        # Map each chunk anew, since one mapping would keep all of its pages in memory.
         mapped = np.memmap(path, header.dtype, "r", offset, shape, order)
         yield pick(_checked(np.array(mapped[start : start + rows])))
 
 
 def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Chunks of one array of an npz file; `column` may name the array.
+    """Yield chunks of one array of an npz file; `column` may name the array.
 
     Raises:
-        ValueError: It is no npz file, holds several arrays of which none was named, or objects.
+        ValueError: When it is no npz file, holds objects, or several arrays of which none is named.
     """
     with zipfile.ZipFile(path) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist()]
@@ -94,7 +94,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
             if header.size == 0:
                 return
             if header.fortran and len(header.shape) > 1:
-                # Columns one after the other in a compressed stream: there are no chunks of rows.
+                # A compressed stream of columns, one after the other, has no chunks of rows.
                 whole = header.array(_read_exactly(file, header.size), header.shape)
                 _refuse_more(file)
                 yield pick(_checked(whole))
@@ -108,10 +108,10 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
 
 
 def npz_array(path: Path, name: str) -> np.ndarray:
-    """One array of numbers or texts of an npz file, of any shape.
+    """Read one array of numbers or texts of an npz file, of any shape.
 
     Raises:
-        ValueError: It is no npz file, has no such array, is cut short, or holds objects.
+        ValueError: When it is no npz file, has no such array, is cut short, or holds objects.
     """
     with zipfile.ZipFile(path) as archive, _member(archive, path, name) as file:
         header = _header(file, most_axes=None)
@@ -121,11 +121,11 @@ def npz_array(path: Path, name: str) -> np.ndarray:
 
 
 def _member(archive: zipfile.ZipFile, path: Path, name: str) -> Any:
-    """An array's file in the archive, which is not much smaller than what it unpacks to."""
+    """Return an array's file in the archive, unless it unpacks to far more than its size."""
     if (member := f"{name}.npy") not in archive.namelist():
         raise ValueError(f"it has no array {name!r}, but holds {archive.namelist()}")
     entry = archive.getinfo(member)
-    # The archive may lie about what it holds, but not beyond its own size.
+    # The archive may misstate the compressed size, but not exceed its own size.
     refuse_bomb(entry.file_size, min(entry.compress_size, path.stat().st_size))
     return archive.open(entry)
 
@@ -135,8 +135,8 @@ def _header(file: Any, most_axes: int | None = 2) -> _Header:
         (1, 0): npy.read_array_header_1_0,
         (2, 0): npy.read_array_header_2_0,
     }
-    # The message of NumPy for other magic bytes advises to unpickle, which runs what is in a file;
-    # and its reader of a header raises whatever Python's parser does.
+    # For other magic bytes, NumPy's message advises unpickling, which runs code in the file; and
+    # its reader of headers raises any error of Python's parser.
     try:
         version = npy.read_magic(file)
         header = _Header(*read[version](file)) if version in read else None
@@ -162,13 +162,13 @@ def _header(file: Any, most_axes: int | None = 2) -> _Header:
 
 
 def _checked(values: np.ndarray) -> np.ndarray:
-    """Numbers and texts as NumPy would have made them, whatever the bytes are."""
+    """Convert bytes to numbers and texts that NumPy itself could have made."""
     if values.dtype.kind == "b":
         return values.view(np.uint8) != 0
     if values.dtype.kind not in "US" or values.size == 0:
         return values
     if values.dtype.kind == "U":
-        # In this machine's order of bytes.
+        # Convert to this machine's byte order.
         values = np.ascontiguousarray(values)
         codes = values.view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
         if codes.max() > _LAST_CHARACTER:
@@ -195,6 +195,6 @@ def _read_exactly(file: BinaryIO | Any, size: int) -> bytes:
 
 
 def _refuse_more(file: BinaryIO | Any) -> None:
-    """Refuses bytes after an array; at the end of its file an archive also compares its sum."""
+    """Refuse bytes after an array; at the end of a file an archive also checks its checksum."""
     if file.read(1):
         raise ValueError(_MORE)

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Chunks of one column of a Parquet file, or of all where all are numbers.
+    """Yield chunks of one column of a Parquet file, or of all if all hold numbers.
 
     Raises:
-        ValueError: There is no such column, it has gaps, or it holds neither numbers nor texts;
-            or none was chosen and one is an index.
+        ValueError: When there is no such column, it has gaps, or it holds neither numbers nor
+            texts; or when none was chosen and one is an index.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # Opened here, for Arrow takes no file's name that is no UTF-8.
+    # Open the file here, since Arrow accepts no file name that is not UTF-8.
     with path.open("rb") as opened:
         try:
             texts = text_columns_of(opened, path.stat().st_size)
@@ -47,7 +47,7 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
 
 
 def parquet_columns(path: Path) -> list[str]:
-    """Names of the columns of a Parquet file."""
+    """Return the names of the columns of a Parquet file."""
     import pyarrow.parquet as pq
 
     with path.open("rb") as file:
@@ -87,7 +87,7 @@ def _array(batch, names: list[str]) -> np.ndarray:
 
 
 def _values(column: "pa.Array | pa.ChunkedArray") -> np.ndarray | None:
-    """Numbers or labels; None for what is neither."""
+    """Return numbers or labels; None for all other types."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):

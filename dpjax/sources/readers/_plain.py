@@ -1,7 +1,7 @@
 """Plain numbers in text files, a chunk at a time (needs pyarrow).
 
-Whatever is not proven here to be plain is left to the careful reader of `_text`, which decides and
-speaks; a chunk that is read here is the one that it would have read.
+Blocks that are not provably plain are left to the careful reader of `_text`, which also reports
+errors; a chunk that is read here equals the one that it would have read.
 """
 
 from collections.abc import Iterator
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SMALL = 2**20
-"""Bytes that are read carefully in the time that importing pyarrow takes."""
+"""Bytes that the careful reader reads in the time of importing pyarrow."""
 
 _READ = 2**22
 _WIDEST = 512
-"""Bytes a line, on average, that a chunk may hold in memory at once."""
+"""Largest average number of bytes per line of a chunk."""
 
 _EXACT = 2**53
-"""Integers below it are floats without loss."""
+"""Bound below which integers are exact floats."""
 
 _LONGEST = 131_072
-"""Bytes in one line: the csv module refuses longer entries."""
+"""Largest number of bytes in a line; the csv module refuses longer entries."""
 
-# No quotes, no line end of its own (\v, \f), nothing that needs UTF-8.
+# Excluded are quotes, other line ends (\v, \f), and all that needs UTF-8.
 _PLAIN = bytes({*range(32, 127), *b"\t\r\n"} - {*b'"'})
 
 
 def plain_chunks(
     path: Path, offset: int, delimiter: str | None, width: int, place: int | None, rows: int
 ) -> Iterator[tuple[np.ndarray, int]]:
-    """Chunks of numbers from where `offset` is, until one is not plain.
+    """Yield chunks of numbers from `offset` on, until one is not plain.
 
     Args:
-        path: A text file.
-        offset: Bytes before the first line.
-        delimiter: Between the entries of a line; None for white space.
-        width: Entries a line.
-        place: Of the entry to read; None for all.
-        rows: Lines in a chunk.
+        path: Path of a text file.
+        offset: Number of bytes before the first line.
+        delimiter: Delimiter of the entries of a line; None for white space.
+        width: Number of entries per line.
+        place: Place of the entry to read; None for all.
+        rows: Number of lines per chunk.
 
     Yields:
-        int64 or float64 [n] or [n, width], and the bytes of its lines.
+        Arrays int64 or float64 [n] or [n, width], and the number of bytes of their lines.
     """
-    # A packed file may hold any number of lines in few bytes.
+    # Read from the file, since a packed one may hold any number of lines in few bytes.
     with opened(path) as file:
         file.seek(offset)
         if len(file.read(_SMALL)) < _SMALL:
@@ -74,7 +74,7 @@ def plain_chunks(
 
 
 def _blocks(file: BinaryIO, rows: int) -> Iterator[tuple[bytes, np.ndarray]]:
-    """Bytes of `rows` lines each (the last may have fewer), and where lines begin and end."""
+    """Yield bytes of `rows` lines each (the last may have fewer), and the ends of the lines."""
     rest = b""
     while True:
         parts, lines, size = [rest], len(_newlines(rest)), len(rest)
@@ -101,11 +101,11 @@ def _newlines(data: bytes) -> np.ndarray:
 def _entries(
     block: bytes, ends: np.ndarray, delimiter: str | None, width: int, place: int | None
 ) -> "pa.StringArray | None":
-    """Arrow's texts of all entries, or None where lines have not `width` of them."""
+    """Return Arrow's texts of all entries; None if lines do not have `width` entries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # Trimming would take a tab for white space.
+    # Trimming would remove a tab as white space.
     if width == 1 and delimiter is not None and delimiter.encode() in block:
         return None
     bounds, content = pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(block)
@@ -125,35 +125,35 @@ def _entries(
 
 
 def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
-    """int64 or float64 [n] as `as_numbers` makes them, or None where that is not certain."""
+    """Return int64 or float64 [n] as `as_numbers` does; None if that is not certain."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
-        # Rounded correctly, as Python's float.
+        # Arrow rounds correctly, as Python's float does.
         values = entries.cast(pa.float64()).to_numpy().copy()
         strange = np.flatnonzero(~np.isfinite(values))
         texts = entries.take(pa.array(strange)).to_pylist()
         if any(map(is_integer, texts)):
             return None
-        # Arrow also takes nan(1).
+        # Convert these by Python, since Arrow also accepts nan(1).
         values[strange] = [float(text) for text in texts]
         if len(strange) or np.any(values != np.floor(values)):
             return _exact(values, entries)
-        # What is a finite number and has none of these is written as an integer.
+        # A finite number with none of these characters is written as an integer.
         reals = pc.call_function(
             "match_substring_regex", [entries], pc.MatchSubstringOptions("[.eE]")
         )
         if reals.to_numpy(zero_copy_only=False).any():
             return _exact(values, entries)
-        # Larger ones are left to the careful reader.
+        # Larger numbers are left to the careful reader.
         return entries.cast(pa.int64()).to_numpy().copy()
     except ValueError:
         return None
 
 
 def _exact(values: np.ndarray, entries: "pa.StringArray") -> np.ndarray | None:
-    """The values, unless an integer among the reals is too large for a real."""
+    """Return the values, unless an integer among the reals is too large for a real."""
     import pyarrow as pa
 
     large = np.flatnonzero(np.abs(values) >= _EXACT)

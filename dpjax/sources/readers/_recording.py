@@ -18,7 +18,7 @@ from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._text import text_chunks, text_columns
 
 _ROWS = 2**18
-"""Outputs in memory at a time."""
+"""Number of outputs in memory at a time."""
 
 _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]]] = {
     ".npy": npy_chunks,
@@ -31,7 +31,7 @@ _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]
 }
 
 _SHOWN = 1000
-"""Characters of a message."""
+"""Largest number of characters of a message."""
 
 _COLUMNS = {
     kind: parquet_columns if kind == ".parquet" else text_columns
@@ -46,19 +46,19 @@ class Recording:
 
     Attributes:
         where: A file, several separated by commas, a pattern with * or ?, or a list of files. The
-            kind follows from the ending: .npy, .npz, .csv, .tsv, .txt or .parquet, and .csv.gz,
-            .tsv.gz or .txt.gz where it is packed. Text files have one output a line: numbers,
-            several numbers for vectors, or labels.
-        column: Which column holds the outputs, by name or by number from 0 (in an npz file: the
-            name of the array), or a list of them, whose numbers are one vector a row; None where
-            there is one, or where all columns are a vector's.
-        paths: The files, in order, as they were named.
+            suffix selects the format: .npy, .npz, .csv, .tsv, .txt or .parquet, and .csv.gz,
+            .tsv.gz or .txt.gz if packed. Text files have one output per line: a number, several
+            numbers for a vector, or a label.
+        column: Column of the outputs, by name or by number from 0 (in an npz file: the name of the
+            array), or a list of columns, whose numbers form one vector per row; None if there is
+            one column, or all columns form vectors.
+        paths: Paths of the files, in the given order.
 
     Raises:
-        FileNotFoundError: A file does not exist.
-        ModuleNotFoundError: It needs a package that is not installed.
-        ValueError: A file is a folder or of another kind, no file fits the pattern, or a column is
-            named twice.
+        FileNotFoundError: When a file does not exist.
+        ModuleNotFoundError: When a file needs a package that is not installed.
+        ValueError: When a file is a folder or of another kind, no file fits the pattern, or a
+            column is named twice.
     """
 
     where: str | Path | Sequence[str | Path]
@@ -67,7 +67,7 @@ class Recording:
     _folder: Path = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
-        # Found once: what is audited may change the folder of the process.
+        # Resolve the paths now: a mechanism may change the folder of the process.
         object.__setattr__(self, "paths", _found(self.where))
         object.__setattr__(self, "_folder", Path.cwd())
         if isinstance(self.column, list | tuple):
@@ -95,13 +95,13 @@ class Recording:
 
     @property
     def name(self) -> str:
-        """The first file's name, and how many others there are."""
+        """Name of the first file, and the number of others."""
         first, *rest = self.paths
         return first.name + (f" and {len(rest)} more" if rest else "")
 
     @property
     def origins(self) -> dict[tuple[int, int, str | None], str]:
-        """The files as the system knows them, whatever they are called, and the column."""
+        """Map from each file's identity in the system and column to its path."""
         columns = self.column if isinstance(self.column, list | tuple) else [self.column]
         names = [None if column is None else str(column) for column in columns]
         found = [(self._at(path).stat(), path) for path in self.paths]
@@ -111,7 +111,7 @@ class Recording:
 
     @property
     def notes(self) -> list[str]:
-        """Which columns are a vector's, where nobody said so."""
+        """Note on the columns that form vectors, if the caller named none."""
         first = self.paths[0]
         refuse_endless("samples file", self._at(first))
         columns = _COLUMNS.get(_ending(first))
@@ -122,10 +122,10 @@ class Recording:
         return [f"{self.name}: read {len(names)} columns as vectors: {', '.join(names)}."]
 
     def chunks(self) -> Iterator[np.ndarray]:
-        """Arrays [n] or [n, d] of all outputs, in order.
+        """Yield arrays [n] or [n, d] of all outputs, in order.
 
         Raises:
-            ValueError: A file cannot be used; the message names it.
+            ValueError: When a file cannot be used; the message names it.
         """
         first: tuple[bool, tuple[int, ...]] | None = None
         for path in self.paths:
@@ -159,15 +159,15 @@ class Recording:
                 yield from read(self._at(path), column, _ROWS)
 
     def _at(self, path: Path) -> Path:
-        """Where a file lies, from whatever folder the process is in now."""
+        """Return the path of a file, whatever folder the process is in now."""
         return self._folder / path
 
 
 def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iterator[np.ndarray]:
-    """Rows [n, columns] of columns that are read apart, whose chunks may have different lengths.
+    """Join columns that are read separately, with chunks of different lengths, to rows.
 
     Raises:
-        ValueError: A column holds something other than one number a row, or is shorter than others.
+        ValueError: When a column holds anything but one number per row, or is shorter than others.
     """
     held: list[np.ndarray | None] = [None] * len(parts)
     while True:
@@ -191,7 +191,7 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Context that adds the name of a file to its errors."""
+    """Return a context that adds the name of a file to its errors."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -207,7 +207,7 @@ def _naming(path: Path) -> Iterator[None]:
     except ImportError:
         raise
     except Exception as error:
-        # The readers of others raise whatever they like where a file is damaged.
+        # Third-party readers may raise anything for a damaged file.
         raise ValueError(
             f"samples file {path} cannot be read: it is damaged, or of a kind that is not "
             f"known ({type(error).__name__}: {_shortened(str(error))})."
@@ -217,19 +217,19 @@ def _naming(path: Path) -> Iterator[None]:
 def read_samples(
     path: str | Path, column: str | int | Sequence[str | int] | None = None
 ) -> np.ndarray:
-    """All outputs of a file in memory, one a row; see `Recording`.
+    """Read all outputs of a file into memory, one per row; see `Recording`.
 
     Returns:
         Numbers of shape [n] or [n, d], or labels of shape [n].
 
     Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: It is a folder, empty, ragged, unreadable or of another kind, or holds integers
-            that no type holds together.
+        FileNotFoundError: When there is no such file.
+        ValueError: When it is a folder, empty, ragged, unreadable or of another kind, or holds
+            integers that no single type holds.
     """
     chunks = list(Recording(path, column).chunks())
     if {chunk.dtype.kind for chunk in chunks} == {"i", "u"}:
-        # NumPy would make floats of both, which merge neighbours past 2^53.
+        # NumPy would convert both to floats, which merge neighbors past 2^53.
         if min(chunk.min() for chunk in chunks) < 0:
             raise ValueError(
                 f"samples file {path} must not hold integers below 0 and past 2^63: no type of 64 "
@@ -240,25 +240,25 @@ def read_samples(
 
 
 def _ending(path: Path) -> str:
-    """The suffix of a file, which selects its reader."""
+    """Return the suffix of a file, which selects its reader."""
     return "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else [path.suffix]).lower()
 
 
 def _shortened(text: str) -> str:
-    """The beginning of a message, which may quote a file's content."""
+    """Return the beginning of a message, which may quote a file's content."""
     text = text.rstrip(".")
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _found(where: str | Path | Sequence[str | Path]) -> list[Path]:
-    """Files by their names, or by patterns of them."""
+    """Find files by their names, or by patterns."""
     if isinstance(where, Path):
         return [where]
     if not isinstance(where, str):
         if not where:
             raise BadValue("samples must name at least one file, but was an empty list.")
         return [Path(path) for path in where]
-    # A file whose name has a comma or a star in it is that file.
+    # An existing file may have a comma or a star in its name.
     if Path(where).exists():
         return [Path(where)]
     return [path for part in where.split(",") for path in _expanded(part.strip())]

@@ -1,4 +1,4 @@
-"""Text files in chunks: csv, tsv and txt with one output a line."""
+"""Text files in chunks: csv, tsv and txt with one output per line."""
 
 import csv
 import re
@@ -30,28 +30,28 @@ from dpjax.sources.readers._plain import plain_chunks
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 _PART = 2**24
-"""Characters, and entries, of the rows that are held at once."""
+"""Largest number of characters, and of entries, of the rows in memory."""
 
 _DIGITS = 60
-"""Digits of a number in a message."""
+"""Largest number of digits of a number in a message."""
 
 _ENTRY = re.compile(f"[^{SPACE}]+")
 
 
 def _kind_of(path: Path) -> str:
-    """The ending that tells the kind of a file, whether it is packed or not."""
+    """Return the suffix that selects the format, packed or not."""
     return Path(path.stem if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
 def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Chunks of a text file; see `dpjax.Recording`.
+    """Yield chunks of a text file; see `dpjax.Recording`.
 
-    A first line that is no number while the next one is, or that has the name of the column, is a
-    header.
+    A first line is a header if it is no number while the next one is, or if it holds the name of
+    the column.
 
     Raises:
-        ValueError: Its lines differ in length, one before the last is blank, numbers and other
-            entries are mixed, there is no such column, or none was chosen and one is an index.
+        ValueError: When lines differ in length, one before the last is blank, numbers and other
+            entries are mixed, the column does not exist, or none was chosen and one is an index.
     """
     layout = _layout(path, column)
     if layout is None:
@@ -81,7 +81,7 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
 
 
 def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[list[str]]]:
-    """Rows of one width, so many at a time, or fewer where they are long."""
+    """Yield up to `rows` rows of one width at a time, fewer if they are long."""
     kept: list[list[str]] = []
     size = 0
     for row in lines:
@@ -100,22 +100,22 @@ def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[l
 
 
 def text_columns(path: Path) -> list[str]:
-    """Names of the columns of a text file, or their numbers where it has no header."""
+    """Return the names of a text file's columns, or their numbers without a header."""
     layout = _layout(path, None)
     return [] if layout is None else layout.names
 
 
 class _Layout(NamedTuple):
-    """How a text file is to be read.
+    """Layout of a text file.
 
     Attributes:
-        names: Of the columns; their numbers where there is no header.
-        delimiter: Between the entries of a line; None for white space.
-        width: Entries a line.
-        place: Of the entry to read; None for all.
-        header: Whether the first row has names.
-        offset: Bytes before the first output.
-        lines: Before the first output.
+        names: Names of the columns; their numbers without a header.
+        delimiter: Delimiter of the entries of a line; None for white space.
+        width: Number of entries per line.
+        place: Place of the entry to read; None for all.
+        header: Whether the first row holds names.
+        offset: Number of bytes before the first output.
+        lines: Number of lines before the first output.
     """
 
     names: list[str]
@@ -155,10 +155,10 @@ def _refuse_columns(path: Path, layout: _Layout) -> None:
 
 
 def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int, int]:
-    """The first two rows, the bytes before the first one and after it, and its lines."""
+    """Return the first two rows, the bytes before and after the first one, and its lines."""
     with opened(path) as file:
         start = 0
-        while file.read(len(BOM_UTF8)) == BOM_UTF8:  # some programs write it twice
+        while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write it twice.
             start += len(BOM_UTF8)
     seen: list[str] = []
     with _opened(path, start) as file:
@@ -181,7 +181,7 @@ def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
 
 
 def _lines(file: TextIOWrapper) -> Iterator[str]:
-    r"""Lines, of which \r\r\n ends one: Windows writes it where a csv file is opened as text."""
+    r"""Yield lines; \r\r\n ends a single one, as Windows writes csv files opened as text."""
     held, most = "", validate.limit("line_bytes")
     while line := file.readline(most + 1):
         if len(line) > most:
@@ -200,7 +200,7 @@ def _lines(file: TextIOWrapper) -> Iterator[str]:
 
 
 def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
-    """The entries of each row, and the number of its last line."""
+    """Yield the entries of each row, and the number of its last line."""
     if delimiter is None:
         yield from enumerate(map(_ENTRY.findall, lines), start=1)
         return
@@ -212,14 +212,14 @@ def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int
 def _rows(
     lines: Iterable[str], delimiter: str | None, lines_before: int = 0
 ) -> Iterator[list[str]]:
-    """The entries of each line, which may be blank only where no other follows.
+    """Yield the entries of each line; blank lines may only be at the end.
 
-    An empty answer is an outcome. Without it the outputs would be those given that there is an
-    answer, and e^epsilon does not bound the ratio of their probabilities.
+    An empty answer is an outcome. Without it, outputs would be conditional on an answer, and
+    e^epsilon does not bound the ratio of conditional probabilities.
     """
     blank = 0
     for number, row in _numbered(lines, delimiter):
-        # Nothing between quotes is an entry, white space alone is none.
+        # An empty quoted text is an entry, but white space alone is none.
         if not row or (len(row) == 1 and row[0] and not row[0].strip(SPACE)):
             blank = blank or number
         elif blank:
