@@ -1,4 +1,4 @@
-"""Monitoring: outputs of a running system are audited as they arrive, with a state in one file."""
+"""Monitoring: audits of outputs of a running system as they arrive, with a state in one file."""
 
 from dpjax.watching._folder import Folder as Folder
 from dpjax.watching._watch import Watch as Watch

@@ -1,4 +1,4 @@
-"""A folder in which a running system leaves its outputs, a file for each chunk."""
+"""Folders in which a running system stores its outputs, one file per chunk."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,22 +6,22 @@ from pathlib import Path
 from dpjax.sources.readers import read_samples
 
 _UNFINISHED = (".tmp", ".part")
-"""Endings of files that are still being written, as are those whose names begin with a dot."""
+"""Suffixes of unfinished files; names that begin with a dot also mark them."""
 
 Column = str | int | Sequence[str | int] | None
-"""A column, or several that are one vector; None for the usual one."""
+"""Column, or several that form one vector; None for the usual one."""
 
 
 class Folder:
-    """Files of a folder that are complete, in the order of their names.
+    """Complete files of a folder, in the order of their names.
 
     Args:
-        path: The folder.
+        path: Path of the folder.
         columns: Columns of the outputs at the database and at its neighbor; if None, "x" and "y",
             or 0 and 1 in npy files, which have no names.
 
     Raises:
-        ValueError: It is no folder.
+        ValueError: When the path is no folder.
     """
 
     def __init__(self, path: Path, columns: tuple[Column, Column] = (None, None)):
@@ -31,10 +31,10 @@ class Folder:
         self._seen: dict[str, tuple[int, int]] = {}
 
     def chunks(self) -> Iterator[tuple[str, object, object]]:
-        """(name, x, y) of every file that is new or has changed since the last call.
+        """Yield (name, x, y) of every file that is new or has changed since the last call.
 
         Raises:
-            ValueError: A file cannot be read, or lacks a column.
+            ValueError: When a file cannot be read, or lacks a column.
         """
         for path in sorted(self._path.iterdir(), key=lambda path: path.name):
             if path.name.startswith(".") or path.suffix in _UNFINISHED or path.is_dir():

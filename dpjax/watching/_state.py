@@ -1,4 +1,4 @@
-"""The state of a watch: what it has taken, what it still needs, and its result, in one file."""
+"""State of a watch in one file: the chunks taken, the outputs still needed, and the result."""
 
 import base64
 import json
@@ -15,16 +15,16 @@ from dpjax.inference import LAYING
 from dpjax.results import AuditResult
 
 _FORMAT = 2
-"""Number of the form in which a state is written."""
+"""Version of the format of a state."""
 
 
 class Taken(NamedTuple):
-    """A chunk that was taken.
+    """Chunk that was taken.
 
     Attributes:
-        name: Its name.
-        sizes: Outputs at the database and at its neighbor.
-        digests: Digest of each side, "" where it held nothing.
+        name: Name of the chunk.
+        sizes: Number of outputs at the database and at its neighbor.
+        digests: Digest of each side, "" where the side was empty.
     """
 
     name: str
@@ -34,15 +34,15 @@ class Taken(NamedTuple):
 
 @dataclass
 class State:
-    """What a watch knows; nothing else decides its later bounds.
+    """State of a watch, which alone decides its later bounds.
 
     Attributes:
-        terms: What may not change: claim, notion, confidence, options, versions.
+        terms: Terms that must not change: claim, notion, confidence, options, versions.
         taken: Chunks that were taken, in order.
         kind: Kind of the outputs in words, or None before the first ones.
         held: Outputs of each side: the first ones, which lay cells, and those that wait.
-        gone: Outputs of each side that were counted and dropped, between the two.
-        result: The result so far; None before the cells are laid.
+        gone: Number of outputs of each side, between these, that were counted and dropped.
+        result: Result so far; None before the cells are laid.
     """
 
     terms: JsonObject
@@ -53,10 +53,10 @@ class State:
     result: AuditResult | None = None
 
     def write(self, path: Path) -> None:
-        """Writes the state, completely or not at all.
+        """Write the state, completely or not at all.
 
         Raises:
-            OSError: The file cannot be written.
+            OSError: When the file cannot be written.
         """
         content = {
             "watch": _FORMAT,
@@ -71,11 +71,11 @@ class State:
 
     @classmethod
     def read(cls, path: Path) -> "State":
-        """The state that `write` wrote.
+        """Read the state that `write` wrote.
 
         Raises:
-            ValueError: The file is damaged, was changed, or is no state of a watch.
-            OSError: It cannot be read.
+            ValueError: When the file is damaged, was changed, or is no state of a watch.
+            OSError: When it cannot be read.
         """
         refuse_endless("state", path)
         try:
@@ -97,7 +97,7 @@ class State:
             return found
         except OSError:
             raise
-        except Exception as error:  # of any part of a file of others
+        except Exception as error:  # A foreign file may hold anything.
             raise ValueError(
                 f"state {path} was changed or damaged, or is no state of a watch ({error}): the "
                 "watch cannot go on from it. Give another file, and outputs that no watch has "
@@ -105,7 +105,7 @@ class State:
             ) from None
 
     def _refuse_misfits(self) -> None:
-        """Raises where the parts do not fit together: each output was counted once, or waits.
+        """Refuse parts that do not fit together: each output was counted once, or waits.
 
         A seal is no signature, so the parts are compared with each other.
         """
@@ -131,7 +131,7 @@ def _seal(content: JsonObject) -> str:
 
 
 def _plain(array: np.ndarray) -> JsonObject:
-    """An array of numbers or texts, bit for bit."""
+    """Convert an array of numbers or texts to JSON, bit for bit."""
     content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
     return {"dtype": array.dtype.str, "shape": list(array.shape), "content": content}
 

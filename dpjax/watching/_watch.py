@@ -1,4 +1,4 @@
-"""A watch: each chunk of outputs continues one sequential audit, and counts once."""
+"""Watches: each chunk of outputs continues one sequential audit, and counts once."""
 
 from collections.abc import Iterable, Iterator
 from numbers import Real
@@ -21,15 +21,15 @@ from dpjax.sources import Arriving, Chunk
 from dpjax.watching._state import State, Taken
 
 _LEAST = first_round(1, few=False)
-"""First outputs of each side, which lay the first cells."""
+"""Number of first outputs of each side, which lay the first cells."""
 
 
 class Watch:
-    """A sequential audit of outputs that arrive; arguments as `watch`.
+    """Sequential audit of arriving outputs; arguments as in `watch`.
 
     Attributes:
-        state: What it knows.
-        known: Names of the chunks that were taken -> what they held.
+        state: State of the watch.
+        known: Map from the names of the chunks that were taken to their contents.
     """
 
     def __init__(
@@ -70,39 +70,39 @@ class Watch:
 
     @property
     def result(self) -> AuditResult | None:
-        """The result so far; None before there are enough outputs."""
+        """Result so far; None before there are enough outputs."""
         return self.state.result
 
     @property
     def is_over(self) -> bool:
-        """Whether there is nothing more to learn: the claim is refuted, or outputs are doubtful."""
+        """Whether nothing more can be learned: the claim is refuted, or outputs are doubtful."""
         return self.result is not None and self.result.verdict in (VIOLATED, DOUBTFUL)
 
     @property
     def waiting(self) -> tuple[int, int]:
-        """Outputs of each side that were taken and not yet counted."""
+        """Number of outputs of each side that were taken and not yet counted."""
         first, second = (0 if side is None else len(side) for side in self.state.held)
         counted = 0 if self.result is None else self.result.settings["drawn"] - self.state.gone
         return first - counted, second - counted
 
     def take(self, name: str | None, x: object, y: object) -> bool:
-        """Takes a chunk, if it was not taken before.
+        """Take a chunk, unless it was taken before.
 
         Args:
-            name: Of the chunk, which sorts after those before; None for its number.
+            name: Name of the chunk, which sorts after earlier ones; None for its number.
             x: Outputs at the database.
             y: Outputs at its neighbor.
 
         Returns:
-            Whether it was new.
+            Whether the chunk was new.
 
         Raises:
-            ValueError: It is out of order, another one than was taken under this name, or was
-                taken under another name.
-            TypeError: Its outputs are of another kind than those before.
+            ValueError: When the chunk is out of order, differs from the one taken under this name,
+                or was taken under another name.
+            TypeError: When its outputs are of another kind than earlier ones.
         """
         taken = self.state.taken
-        # Nine digits, so that numbers sort as they count.
+        # Nine digits, so that names sort by their numbers.
         name = f"chunk {len(taken) + 1:09d}" if name is None else name
         chunk = Chunk.of(name, x, y)
         if name in self.known:
@@ -154,7 +154,7 @@ class Watch:
             )
 
     def _count(self, chunk: Chunk) -> None:
-        """Continues the audit, and writes the state once the whole chunk is in it."""
+        """Continue the audit, and write the state once it includes the whole chunk."""
         before = self.state
         held = tuple(map(_joined, before.held, chunk.sides))
         kind = before.kind or next(iter(chunk.kinds), None)
@@ -173,7 +173,7 @@ class Watch:
             drawn = result.settings["drawn"]
             all_counted = drawn == before.gone + least
             if not all_counted and result.verdict != VIOLATED and not result.doubts:
-                # An interrupt between two blocks: the chunk is counted again, from its beginning.
+                # After an interrupt between two blocks, the chunk is counted again from its start.
                 raise Stopped(f"Stopped after {len(before.taken)} chunks.")
             after.result, after.gone = result, max(drawn - LAYING, 0)
             dropped = after.gone - before.gone
@@ -211,15 +211,15 @@ def watch(
 
     All bounds hold together, as those of `dpjax.Sequential`, whenever one stops. The first 16
     outputs of each side lay the first cells; results begin with the chunk that brings more. Each
-    later output is counted once, and those after the first 4,096 are then forgotten. The sides of a
+    later output is counted once, and those after the first 4,096 are then dropped. The sides of a
     chunk may have different lengths: outputs without a partner wait for one.
 
     Args:
         chunks: Pairs (x, y) of independent outputs at the database and at its neighbor: numbers
             of shape [n] or [n, d], or labels [n]. Or triples (name, x, y), whose names sort in
-            the order of the chunks: one with the name and the outputs of a chunk that was taken
-            is passed over, so that chunks may be delivered again.
-        claim: The level that is claimed, in the notion's unit.
+            the order of the chunks: a chunk with the name and the outputs of one that was taken
+            is skipped, so that chunks may be delivered again.
+        claim: Claimed level, in the notion's unit.
         notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`; epsilon if None.
         confidence: As in `dpjax.audit`.
         num_claims: As in `dpjax.audit`.
@@ -227,17 +227,17 @@ def watch(
         key: As in `dpjax.audit`.
         discrete: As in `dpjax.Recorded`.
         independent: As in `dpjax.Recorded`.
-        state: File that holds the whole state of the watch, written after every chunk; a watch
-            goes on from it. None to keep it in memory.
+        state: File that holds the whole state of the watch, written after every chunk, from which a
+            later watch continues. None to keep it in memory.
 
     Yields:
-        The result of the state, if it holds one, and the result after every new chunk. The last
-        one refutes the claim or is doubtful; else `chunks` ended.
+        Result of the state, if it holds one, and the result after every new chunk. The last result
+        refutes the claim or is doubtful, unless `chunks` ended.
 
     Raises:
-        ValueError: A chunk is out of order, has changed or was taken before; the state is of other
-            terms, another version, or damaged.
-        TypeError: Outputs are of another kind than those before, or an argument is.
+        ValueError: When a chunk is out of order, has changed or was taken before; or the state has
+            other terms, another version, or is damaged.
+        TypeError: When outputs are of another kind than earlier ones, or an argument is.
     """
     terms = {
         "confidence": confidence,
@@ -246,7 +246,7 @@ def watch(
         "key": key,
     }
     options = {"discrete": discrete, "independent": independent}
-    # Checked at the call, and not at the first chunk.
+    # Validate at the call rather than at the first chunk.
     return _results(Watch(claim, notion, terms, options, state), chunks)
 
 
@@ -274,12 +274,12 @@ def _joined(held: np.ndarray | None, new: np.ndarray) -> np.ndarray | None:
 
 
 def _without(held: np.ndarray | None, dropped: int) -> np.ndarray | None:
-    """The outputs that lay cells and those that wait, without some that were counted."""
+    """Drop some counted outputs between those that lay cells and those that wait."""
     assert held is not None
     return np.concatenate([held[:LAYING], held[LAYING + dropped :]])
 
 
 def _look_of(path: Path) -> tuple[int, int, int]:
-    """Tells a file that was replaced or changed from the one before."""
+    """Return values that change whenever a file is replaced or modified."""
     found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns

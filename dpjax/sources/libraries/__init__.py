@@ -1,4 +1,4 @@
-"""Objects of other libraries as sources: their claim, domain and relation are read off them."""
+"""Objects of other libraries as sources, with their claim, domain and neighboring relation."""
 
 from dpjax.sources.libraries._mechanism import LibraryMechanism as LibraryMechanism
 from dpjax.sources.libraries._read import knows as knows

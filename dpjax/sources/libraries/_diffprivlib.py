@@ -1,7 +1,7 @@
 """Mechanisms, tools and models of diffprivlib.
 
-Mechanisms state their epsilon, delta and sensitivity. Tools and models state epsilon alone: their
-documentation says for which neighbours, so pairs are given with them.
+Mechanisms state their epsilon, delta and sensitivity. Tools and models state epsilon alone, and
+their documentation names the neighboring databases, so the caller gives their pairs.
 """
 
 import copy
@@ -24,7 +24,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def read(subject: Any, d_in: object) -> Handed:
-    """An object, as `dpjax.sources.libraries._read.read` returns it."""
+    """Read an object; see `dpjax.sources.libraries._read.read`."""
     if isinstance(subject, type):
         raise BadType(
             f"subject must be an instance, but was the class {subject.__name__}: write "
@@ -45,14 +45,14 @@ def read(subject: Any, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> object:
-    """A mechanism from its class and parameters."""
+    """Make a mechanism from its class and parameters."""
     mechanisms = import_module("diffprivlib.mechanisms")
     kind = getattr(mechanisms, str(plain["class"]))
     return kind(**dict(plain["parameters"]))
 
 
 class _Randomise:
-    """One output of a mechanism; of one that takes utilities, at these utilities."""
+    """Call of a mechanism for one output; a database of utilities if it takes these."""
 
     def __init__(self, mechanism: Any):
         self._mechanism = mechanism
@@ -67,7 +67,7 @@ class _Randomise:
 
 
 class _Tool:
-    """One output of a tool with its arguments bound."""
+    """Call of a tool with bound arguments for one output."""
 
     def __init__(self, tool: Any):
         self._tool = tool
@@ -79,14 +79,14 @@ class _Tool:
 
     def __call__(self, database: Any) -> object:
         with warnings.catch_warnings():
-            # Of missing bounds, which are a matter of the claim and no outcome.
+            # Warnings of missing bounds concern the claim, and are no outcome.
             warnings.simplefilter("ignore")
             ledger = {"accountant": _accountant()} if self._accounts else {}
             return self._tool(database, **ledger)
 
 
 class _Fitted:
-    """What a copy of a model has learned: its fitted arrays and numbers, by name."""
+    """Call that fits a copy of a model, and returns its fitted arrays and numbers by name."""
 
     def __init__(self, model: Any):
         if hasattr(model, "accountant"):
@@ -111,10 +111,10 @@ class _Fitted:
 
 
 def _accountant() -> object:
-    """A ledger of its own for each call.
+    """Return a new ledger for each call.
 
-    The library's default one belongs to the whole process: it would list the draws of an audit as
-    the caller's, and sums its list at every call, so that n draws would take time n^2.
+    The library's default ledger belongs to the whole process: it would list the draws of an audit
+    as the caller's, and sum its list at every call, so that n draws would take time n^2.
     """
     from diffprivlib import BudgetAccountant
 
@@ -130,7 +130,7 @@ def _mechanism(mechanism: Any, d_in: Any) -> Handed:
     parameters, call = _parameters(mechanism), _Randomise(mechanism)
     plain: JsonObject | None = None
     if all(_is_plain(value) for value in parameters.values()):
-        # The generator is left out: a fixed one would make all outputs the same.
+        # Leave the generator out, since a fixed one would make all outputs the same.
         kept = {name: v for name, v in parameters.items() if name != "random_state"}
         plain = {"class": type(mechanism).__name__, "parameters": kept}
     notion = Epsilon(float(mechanism.delta or 0.0))
@@ -154,7 +154,7 @@ def _parameters(mechanism: object) -> dict[str, object]:
 
 
 def _pairs_of(mechanism: Any, d_in: object) -> Neighbors | None:
-    """Inputs within the sensitivity; any two of the values that it knows."""
+    """Return inputs within the sensitivity, or any two values of a known set."""
     if hasattr(mechanism, "value0"):
         values = [mechanism.value0, mechanism.value1]
         return neighbors(values[0], AnyTwo(), Domain(categories=values))

@@ -1,4 +1,4 @@
-"""What an object of a library says of itself."""
+"""Description of a library's object, read from the object itself."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,17 +9,17 @@ from dpjax.notions import Notion
 
 
 class Handed(NamedTuple):
-    """An object of a library, read.
+    """Object of a library, with its claim and its neighboring databases.
 
     Attributes:
-        name: For people.
-        call: database -> one output, with randomness of its own; it can be pickled.
-        notion: In which it states its claim; None if it states none.
-        claim: What it states, in the notion's unit.
-        pairs: The space of its neighbouring databases; None where it does not tell.
-        plain: What makes it again, as JSON holds it; None if nothing does.
-        anew: A call of an object that is made anew with the same parameters; None where there is
-            no object, or its randomness is the system's.
+        name: Name for display.
+        call: Function from a database to one output, with its own randomness; picklable.
+        notion: Notion of the claim; None if there is no claim.
+        claim: Claim of the object, in the notion's unit.
+        pairs: Space of its neighboring databases; None if unknown.
+        plain: JSON content that makes the object again; None if nothing does.
+        anew: Function that returns the call of a new object with the same parameters; None if
+            there is no object, or its randomness is the system's.
     """
 
     name: str

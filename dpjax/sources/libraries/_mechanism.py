@@ -1,4 +1,4 @@
-"""A mechanism of another library as a source, with the claim and the neighbours it states."""
+"""Mechanisms of other libraries as sources, with the claim and the neighbors that they state."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -27,23 +27,23 @@ class LibraryMechanism(OnHost):
     """A measurement of OpenDP, or a mechanism, tool or model of diffprivlib.
 
     `dpjax.audit` makes one of every such object; make it yourself to choose `d_in` or another
-    option. The claim, the domain and the relation of neighbours are read off the object.
+    option. The claim, the domain and the neighboring relation are read from the object.
 
     Attributes:
-        subject: The object. A tool of diffprivlib with its arguments bound is a
+        subject: Object of the library; a tool of diffprivlib with bound arguments is a
             `functools.partial`.
-        d_in: Distance of neighbouring databases, in the units of the measurement's input metric; 1
-            if None, and 2 for the symmetric distance of databases of a fixed size.
-        bits: As in `HostMechanism`; by default the lowest set bit is looked at, too, where outputs
-            are single reals.
+        d_in: Distance of neighboring databases, in the units of the measurement's input metric; if
+            None, 1, and 2 for the symmetric distance of databases of a fixed size.
+        bits: As in `HostMechanism`; by default the lowest set bit is also observed if outputs are
+            single reals.
         workers: As in `HostMechanism`.
         time_limit: Seconds of drawing in one audit; None for no limit.
         timeout: As in `HostMechanism`.
         special: As in `HostMechanism`.
 
     Raises:
-        TypeError: The object is of no library that is known, or of a kind that cannot be audited.
-        ValueError: It states what no notion of dpjax is about.
+        TypeError: When the object is of an unknown library, or of a kind that cannot be audited.
+        ValueError: When its claim is about no notion of dpjax.
     """
 
     subject: object
@@ -76,36 +76,36 @@ class LibraryMechanism(OnHost):
 
     @property
     def name(self) -> str:
-        """What the object is."""
+        """Description of the object."""
         return self._handed.name
 
     @property
     def usual_pairs(self) -> Neighbors | None:
-        """The space of its neighbours, as far as it tells."""
+        """Space of the object's neighboring databases, if known."""
         return self._handed.pairs
 
     @property
     def stated(self) -> tuple[Notion, object] | None:
-        """The notion and the claim that the object states."""
+        """Notion and claim that the object states."""
         return None if self._handed.notion is None else (self._handed.notion, self._handed.claim)
 
     def encoder(self) -> Encoder:
-        """A new encoder of its outputs."""
+        """Return a new encoder of the outputs."""
         return Encoder(self.name, special=self.special, bits=self.bits)
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Within it, batches of raw outputs are drawn."""
+        """Return a context in which batches of raw outputs are drawn."""
         return self._host.drawing()
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """See `OnHost`: two objects that are made anew with the same parameters."""
+        """Draw from two objects made anew with the same parameters; see `OnHost`."""
         if self._handed.anew is None:
             return None
         deadline, catch = Deadline.of(self.timeout, None), self.special == "outcomes"
         runs = []
         try:
             calls = [self._handed.anew() for _ in range(2)]
-        except Exception:  # A subclass may be made in another way.
+        except Exception:  # A subclass may need other arguments.
             return None
         for call in calls:
             draw = partial(draw_batch, call, False, catch, deadline, None)
@@ -113,7 +113,7 @@ class LibraryMechanism(OnHost):
         return "objects", runs
 
     def to_plain(self) -> JsonObject | None:
-        """The library, the object as the library writes it, and options; see `Source`."""
+        """Return the library, the object in the library's form, and options; see `Source`."""
         plain = self._handed.plain
         if plain is None or not isinstance(self.d_in, int | float | None):
             return None
@@ -121,7 +121,7 @@ class LibraryMechanism(OnHost):
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """The object again, if its library may be imported; see `Source`."""
+        """Make the object again if its library may be imported; see `Source`."""
         library, plain = str(content.pop("library", "")), content.pop("object", None)
         if library not in trust.imports:
             raise BadValue(

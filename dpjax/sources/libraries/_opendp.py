@@ -1,4 +1,4 @@
-"""Measurements of OpenDP: claim by the output measure, domain, and relation by the input metric.
+"""Measurements of OpenDP: claims by output measure, domains, and relations by input metric.
 
 References:
     The OpenDP library, user guide on measurements, domains and metrics.
@@ -22,21 +22,21 @@ _EXAMPLES = {
     "f32": [0.0, 1.0, 2.0, 3.0, 4.0],
     "f64": [0.0, 1.0, 2.0, 3.0, 4.0],
 }
-"""Carrier type of an atom -> values of an example; integers for all others."""
+"""Map from carrier type of an atom to example values; integers for all others."""
 
 _ORDER = 2.0
 """Order at which a curve of Renyi divergences is audited."""
 
 _BOUNDED = {"AbsoluteDistance": "absolute", "L1Distance": "l1", "L2Distance": "l2",
             "LInfDistance": "linf"}  # fmt: skip
-"""Metric -> norm."""
+"""Map from metric to norm."""
 
 _FIXED_SIZE_DISTANCE = 2
 """Symmetric distance of databases of one size that differ in one record."""
 
 
 class _Measurement:
-    """A call of a measurement, which travels to workers as the library's own text."""
+    """Call of a measurement, which is sent to workers as the library's own text."""
 
     def __init__(self, measurement: object):
         self._measurement: Any = measurement
@@ -55,7 +55,7 @@ class _Measurement:
 
 
 def read(measurement: object, d_in: object) -> Handed:
-    """A measurement, as `dpjax.sources.libraries._read.read` returns it."""
+    """Read a measurement; see `dpjax.sources.libraries._read.read`."""
     from opendp.mod import Measurement
 
     if not isinstance(measurement, Measurement):
@@ -70,10 +70,10 @@ def read(measurement: object, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> object:
-    """A measurement from the library's own text."""
+    """Make a measurement from the library's own text."""
     from opendp.mod import deserialize, enable_features
 
-    # Constructors refuse without the features with which the measurement was made.
+    # Constructors refuse a measurement unless the features of its making are enabled.
     enable_features("contrib", "honest-but-curious")
     return deserialize(str(plain["text"]))
 
@@ -81,12 +81,12 @@ def made(plain: JsonObject) -> object:
 def _plain(call: _Measurement) -> JsonObject | None:
     try:
         return {"text": call.__getstate__()}
-    except Exception:  # Functions of users do not serialise.
+    except Exception:  # Functions of users cannot be serialized.
         return None
 
 
 def _name_of(measurement: object) -> str:
-    """Names of the constructors, in their order, such as "make_sum >> make_laplace"."""
+    """Return the names of the constructors in order, such as "make_sum >> make_laplace"."""
     names: list[str] = []
 
     def walk(node: object) -> None:
@@ -106,7 +106,7 @@ def _name_of(measurement: object) -> str:
 
 
 def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, object]:
-    """What the privacy map states at a distance, compared with as it is returned."""
+    """Return the notion and the privacy map's value at a distance, unchanged."""
     measure, stated = str(measurement.output_measure), measurement.map(d_in)
     if measure == "MaxDivergence":
         return Epsilon(), _finite(stated, measure, d_in)
@@ -138,7 +138,7 @@ def _finite(level: float, measure: str, d_in: object) -> float:
 
 
 def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]:
-    """The space of neighbours, and the distance; no space for domains that are not read."""
+    """Return the space of neighbors and the distance; no space for unknown domains."""
     domain, metric = measurement.input_domain, str(measurement.input_metric)
     kind, atom, size = type(domain).__name__, domain, None
     if kind == "VectorDomain":
@@ -166,7 +166,7 @@ def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]
 
 
 def _is_member(domain: Any, database: Any) -> bool:
-    """Whether a database is in the domain, without the warnings about numbers out of range."""
+    """Check whether the domain has a database, without warnings about numbers out of range."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return bool(domain.member(database))
@@ -191,19 +191,19 @@ def _relation_of(metric: str, d_in: Any) -> Relation | None:
 def _bounds_of(atom: Any) -> tuple[float, float] | None:
     try:
         return atom.bounds
-    except Exception:  # The library raises where an atom has none.
+    except Exception:  # The library raises for an atom without bounds.
         return None
 
 
 def _categories_of(measurement: object) -> list[object] | None:
-    """Categories of randomised response, which its domain does not hold."""
+    """Return the categories of randomized response, which its domain does not hold."""
     made_by = getattr(measurement, "__opendp_dict__", {"__kwargs__": {}})["__kwargs__"]
     found = made_by.get("categories")
     return list(found) if found else None
 
 
 def _example(carrier: str, bounds: tuple[float, float] | None, size: int | None) -> list[object]:
-    """Values of the carrier type, within the bounds."""
+    """Return values of the carrier type, within the bounds."""
     values: list[Any] = _EXAMPLES.get(carrier, [0, 1, 2, 3, 4])
     if bounds is not None:
         low, high = bounds

@@ -1,4 +1,4 @@
-"""Which library an object is of, found by its type; the library itself is not imported."""
+"""Readers of libraries' objects, found by type without an import of the library."""
 
 import functools
 import sys
@@ -10,41 +10,41 @@ from dpjax.core.types import JsonObject
 from dpjax.sources.libraries._handed import Handed
 
 _READERS = {"opendp": "_opendp", "diffprivlib": "_diffprivlib"}
-"""Library -> module of this package that reads its objects."""
+"""Map from library to the module of this package that reads its objects."""
 
 
 def library_of(subject: object) -> str | None:
-    """Name of the library of an object, or of a function with arguments bound; None if unknown."""
+    """Return the library of an object or of a function with bound arguments; None if unknown."""
     if isinstance(subject, functools.partial):
         return library_of(subject.func)
     named = getattr(subject, "__module__", None) or ""
     roots = [str(module).partition(".")[0] for module in (named, type(subject).__module__)]
-    # A subclass of a user's own is of the library of its base.
+    # A user's subclass belongs to the library of its base.
     roots += [base.__module__.partition(".")[0] for base in type(subject).__mro__]
     return next((root for root in roots if root in _READERS and root in sys.modules), None)
 
 
 def knows(subject: object) -> bool:
-    """Whether an object is of a library that is read."""
+    """Check whether an object is of a known library."""
     return library_of(subject) is not None
 
 
 def read(subject: object, d_in: object) -> Handed:
-    """What an object of a library says of itself.
+    """Read an object of a library.
 
     Args:
-        subject: The object.
-        d_in: Distance of neighbouring databases in the library's units; None for the usual one.
+        subject: Object of the library.
+        d_in: Distance of neighboring databases in the library's units; None for the usual one.
 
     Raises:
-        TypeError: It is of no library that is known, or of a kind that cannot be audited.
-        ValueError: It states what no notion of dpjax is about.
+        TypeError: When the object is of an unknown library, or of a kind that cannot be audited.
+        ValueError: When its claim is about no notion of dpjax.
     """
     return _of(str(library_of(subject)), "read")(subject, d_in)
 
 
 def made(library: str, plain: JsonObject) -> object:
-    """The object that `Handed.plain` describes."""
+    """Make the object that `Handed.plain` describes."""
     return _of(library, "made")(plain)
 
 
