@@ -1,4 +1,4 @@
-"""A case: a function of a library, its claim, and which of its databases are neighbours."""
+"""Cases of a hunt: a library's function, its claim, and its neighboring databases."""
 
 import runpy
 import sys
@@ -20,22 +20,22 @@ _KNOWN = ("package", "releases", "claim", "draw", "like", "pairs", "relation", "
 
 @dataclass(frozen=True)
 class Case:
-    """One file of a hunt.
+    """Case of a hunt, from one file.
 
     Attributes:
-        path: The file.
+        path: Path of the file.
         title: First line of its docstring.
         package: Name of the package on the index, without a version.
         claim: Epsilon that the library claims.
-        delta: Delta that it claims.
-        pairs: A space of neighbours, or the pairs themselves.
-        releases: Versions that are audited where no release is named.
-        requires: What is installed beside the package.
-        dependencies: Whether the packages that the package declares are installed too.
-        draws: Draws a side in all.
+        delta: Delta that the library claims.
+        pairs: Space of neighboring databases, or the pairs themselves.
+        releases: Versions that are audited if no release is named.
+        requires: Requirements that are installed beside the package.
+        dependencies: Whether the declared dependencies of the package are installed too.
+        draws: Samples per side in all.
         bits: As in `dpjax.HostMechanism`.
-        reported: Where the fault was reported, or "".
-        documented: Whether the library documents the behaviour.
+        reported: Reference of a report of the fault, or "".
+        documented: Whether the library documents the behavior.
     """
 
     path: Path
@@ -54,17 +54,17 @@ class Case:
 
 
 def read_case(path: str | Path) -> Case:
-    """The case of a Python file, which is run; its function `draw` is not called.
+    """Read a case from a Python file, which is run; its function `draw` is not called.
 
     The file sets `package` and `claim`, and either `pairs`, a list of (database, neighbor), or
     `like` with a `relation` ("add-remove", "change-one", or such with a distance, ("add-remove",
     2), or ("within", 1.0)) and a `domain`, the arguments of `dpjax.Domain`. Its function
-    `draw(database)` returns one output; it imports the library inside. Databases are what JSON can
-    hold. It may import modules that lie beside it, with what several cases share.
+    `draw(database)` returns one output, and imports the library inside. Databases must be JSON
+    values. The file may import modules beside it, which several cases may share.
 
     Raises:
-        ValueError: The file cannot be run, or a value is missing, unknown or out of range.
-        TypeError: A value is of the wrong kind.
+        ValueError: When the file cannot be run, or a value is missing, unknown or out of range.
+        TypeError: When a value is of the wrong kind.
     """
     path = Path(path)
     if not path.is_file():
@@ -72,7 +72,7 @@ def read_case(path: str | Path) -> Case:
     try:
         with _beside(path):
             content = runpy.run_path(str(path), run_name="dpjax_case")
-    except Exception as error:  # of code of others
+    except Exception as error:  # The code of a case may raise anything.
         raise BadValue(f"cases: {path} cannot be run: {error!r}.") from error
     own = {name: value for name, value in content.items() if not name.startswith("_")}
     for name in ("package", "claim", "draw"):

@@ -1,4 +1,4 @@
-"""Draws of a case in its environment, and the same draws again from a record of them."""
+"""Draws of a case in its environment, and the same draws again from their record."""
 
 import gzip
 import json
@@ -18,21 +18,21 @@ from dpjax.partitions.missing import Raised
 _SERVE = Path(__file__).with_name("_serve.py")
 
 _ONE_CALL = 30.0
-"""Seconds for which one output is waited, the import of the library among them."""
+"""Longest wait for one output, with the import of the library, in seconds."""
 
 _LONGEST = 2**24
-"""Characters of one output of a record."""
+"""Largest number of characters of one output of a record."""
 
 Draw = Callable[[Any], Any]
-"""Database -> one output."""
+"""Function from a database to one output."""
 
 
 class Draws(NamedTuple):
     """Outputs of a case, drawn or read from a record in the same order.
 
     Attributes:
-        draw: From the process of the audit.
-        restarted: The same of a process that is started for it.
+        draw: Function that draws from the process of the audit.
+        restarted: Context of a function that draws from a new process.
     """
 
     draw: Draw
@@ -40,10 +40,10 @@ class Draws(NamedTuple):
 
 
 class Server:
-    """Outputs of a case, asked of a process in the environment of a release.
+    """Outputs of a case, requested from a process in the environment of a release.
 
     Args:
-        process: That answers each line with a line.
+        process: Process that answers each line with a line.
     """
 
     def __init__(self, process: "subprocess.Popen[str]"):
@@ -55,7 +55,7 @@ class Server:
         return _output(self.answer(_plain(database)))
 
     def answer(self, database: object) -> str:
-        """The line that answers a database; "" once the process has ended, which `failure` says."""
+        """Return the line that answers a database; "" if the process has ended (see `failure`)."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
         # A call that hangs ends with its process.
@@ -74,17 +74,17 @@ class Server:
                 f"the process of the release ended, or gave no output within {_ONE_CALL:g} s, at "
                 f"the database {request[:80]}"
             )
-            # What is audited may raise anything but this.
+            # KeyboardInterrupt is the only exception that is no outcome of a mechanism.
             raise KeyboardInterrupt(self.failure)
         return line
 
 
 @contextmanager
 def serving(case: Case, environment: Environment) -> Iterator[Server]:
-    """A server of a case, which ends with the context.
+    """Return a context with a server of a case, which ends with it.
 
     Raises:
-        ValueError: Its process ended before, or an output took too long.
+        ValueError: When its process ends early, or an output takes too long.
     """
     command = [str(environment.python), "-I", str(_SERVE), str(case.path)]
     with subprocess.Popen(
@@ -112,13 +112,13 @@ def recording(
     server: Server,
     another: Callable[[], AbstractContextManager[Server]],
 ) -> Iterator[Draws]:
-    """Draws that are written, whole or not at all.
+    """Return a context with draws that are recorded, completely or not at all.
 
     Args:
-        path: Of the record.
-        head: What the draws are of.
-        server: That draws.
-        another: Starts a server of a process of its own.
+        path: Path of the record.
+        head: Description of the draws.
+        server: Server that draws.
+        another: Function that starts a server with its own process.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
@@ -144,11 +144,11 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """The head of a record, and its draws in their order.
+    """Return a context with the head of a record, and its draws in their order.
 
     Raises:
-        ValueError: It is damaged, or ends before the audit does, as that of another version of
-            dpjax may.
+        ValueError: When the record is damaged, or ends before the audit does, as the record of
+            another version of dpjax may.
     """
     failures: list[str] = []
     with gzip.open(path, "rt") as file:
@@ -163,7 +163,7 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
             try:
                 return _output(next_line())
             except Exception as error:
-                # An exception would be an outcome of what is audited.
+                # An exception here would count as an outcome of the mechanism.
                 failures.append(f"the record {path.name} is of another audit or damaged: {error}.")
                 raise KeyboardInterrupt(failures[0]) from None
 
@@ -183,7 +183,7 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
 
 
 def _plain(value: Any) -> object:
-    """What JSON holds, of arrays and tuples too."""
+    """Convert a value to JSON types, arrays and tuples included."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

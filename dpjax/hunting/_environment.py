@@ -1,4 +1,4 @@
-"""An environment of its own for each release, since releases conflict with one another."""
+"""Environments of releases, one for each, since releases conflict with one another."""
 
 import json
 import os
@@ -19,11 +19,11 @@ _LAST_LINES = 3
 
 @dataclass(frozen=True)
 class Environment:
-    """An installed release.
+    """Environment of an installed release.
 
     Attributes:
-        spec: Such as "opendp==0.16.0".
-        python: Its interpreter.
+        spec: Specification such as "opendp==0.16.0".
+        python: Path of the environment's interpreter.
     """
 
     spec: str
@@ -33,19 +33,19 @@ class Environment:
 def environment_of(
     spec: str, requires: Sequence[str], folder: Path, *, dependencies: bool = True
 ) -> Environment:
-    """The environment of a release, made if it does not exist yet.
+    """Return the environment of a release, and make it if it does not exist yet.
 
     Args:
-        spec: PACKAGE==VERSION.
-        requires: What is installed beside it.
-        folder: Of all environments.
+        spec: Specification PACKAGE==VERSION.
+        requires: Requirements that are installed beside the release.
+        folder: Folder of all environments.
         dependencies: Whether packages that the release declares are installed too.
 
     Raises:
-        ValueError: The release is of another form, or cannot be installed.
+        ValueError: When the release has another form, or cannot be installed.
     """
     for each in (spec, *requires):
-        # Options of pip, addresses and paths are refused.
+        # Refuse options of pip, addresses and paths.
         if not re.match(r"[A-Za-z0-9]", each) or "/" in each or "@" in each:
             raise BadValue(f"packages must be PACKAGE==VERSION, but one was {each!r}.")
     if not _SPEC.fullmatch(spec):

@@ -1,4 +1,4 @@
-"""Cases times releases: each is audited by draws of its own environment."""
+"""Hunts over cases and releases: each is audited by draws in its own environment."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,28 +20,28 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._watched import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Share of the time, and draws, that measure the pace of the pair that was found."""
+"""Share of the time, and largest number of draws, that measure the pace of a pair."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Draws a side of the audit, over those of a process that is started again; the most of these."""
+"""Ratio of an audit's draws to those of a restarted process; largest number of the latter."""
 
 _RECORD = ".jsonl.gz"
-"""End of the name of a record."""
+"""Suffix of a record."""
 
 _AUDITED, _LEAST = 0.5, 60
-"""Share of the time for the audit; draws a side of the slowest."""
+"""Share of the time for the audit; fewest samples per side at the slowest database."""
 
 
 @dataclass(frozen=True)
 class Caught:
-    """What became of one case in one release.
+    """Outcome of one case in one release.
 
     Attributes:
-        case: The case.
-        spec: The release.
-        result: The audit; None if there was none.
-        failure: Why there was none, or "".
-        seconds: Of drawing and auditing.
+        case: Case of the hunt.
+        spec: Specification of the release.
+        result: Result of the audit; None after a failure.
+        failure: Reason of a failure, or "".
+        seconds: Duration of drawing and auditing.
     """
 
     case: Case
@@ -52,7 +52,7 @@ class Caught:
 
     @property
     def row(self) -> JsonObject:
-        """What a table shows."""
+        """Row of a table."""
         found = self.result
         bounded = found is not None and found.witness is not None and found.witness.event_counts
         return {
@@ -79,26 +79,26 @@ def hunt(
     key: int = 0,
     seconds: float = 60.0,
 ) -> Iterator[Caught]:
-    """Audits every case in every release of its package.
+    """Audit every case in every release of its package.
 
     Args:
-        cases: That are tried.
-        environments: Case -> its releases; not asked with `again`.
-        folder: Of the records of draws, one for each case and release.
-        again: Whether draws are read from their records, of every release that has one.
-        confidence: Of each bound.
-        key: Of all that is chosen here. The libraries draw from randomness of their own.
-        seconds: Of drawing, for a case in a release.
+        cases: Cases to audit.
+        environments: Function from a case to its releases; not called with `again`.
+        folder: Folder of the records of draws, one for each case and release.
+        again: Whether draws are read from their records, for every release that has one.
+        confidence: Confidence of each bound.
+        key: Seed of all choices made here. The libraries draw from their own randomness.
+        seconds: Seconds of drawing, for a case in a release.
 
     Yields:
-        What became of each, as it is done. A release that fails is a row, and no end.
+        Outcome of each case and release, as soon as it is known. A failed release is a row too.
     """
     for case in cases:
         for spec, run in _runs(case, environments, folder, again=again, seconds=seconds):
             start, result, failure = time.perf_counter(), None, ""
             try:
                 result = run(confidence, key)
-            except Exception as error:  # of code of others, whose failure is a row
+            except Exception as error:  # Code of other libraries may fail, which is a row.
                 failure = text_of(error)
             yield Caught(case, spec, result, failure, time.perf_counter() - start)
 
@@ -111,7 +111,7 @@ def _runs(
     again: bool,
     seconds: float,
 ) -> Iterator[tuple[str, Callable[[float, int], AuditResult]]]:
-    """Releases of a case, and what audits each."""
+    """Yield the releases of a case, each with a function that audits it."""
     if not again:
         for environment in environments(case):
             path = folder / f"{case.path.stem}@{environment.spec}{_RECORD}"
@@ -128,14 +128,14 @@ def _runs(
 def _drawn(
     case: Case, environment: Environment, path: Path, seconds: float, confidence: float, key: int
 ) -> AuditResult:
-    """The search within a share of the time, then one audit of fixed size, whose draws are kept."""
+    """Search within a share of the time, then run one audit of fixed size on recorded draws."""
     with serving(case, environment) as server:
         source = HostMechanism(server, batched=False, bits=case.bits, time_limit=seconds)
         terms = Terms(Epsilon(case.delta), case.claim, confidence, 1, key)
         found, _ = pairs_to_audit(source, case.pairs, terms)
         pairs = AnyPairs.of(found)
         sides = [side for pair in zip(*pairs.sides, strict=True) for side in pair]
-        # The import of the library is no part of the pace.
+        # Exclude the import of the library from the pace.
         server(sides[0])
         pace = max(_pace(server, side, _PROBE * seconds / len(sides)) for side in sides)
         draws = min(max(int(_AUDITED * seconds / (2 * pace)), _LEAST * len(pairs)), case.draws)
@@ -150,7 +150,7 @@ def _drawn(
 
 
 def _pace(server: Server, database: object, seconds: float) -> float:
-    """Seconds of an output at a database."""
+    """Return the seconds per output at a database."""
     began, count = time.perf_counter(), 0
     while count == 0 or (time.perf_counter() - began < seconds and count < _MOST_PROBED):
         server(database)
@@ -166,18 +166,18 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
 
 @dataclass(frozen=True)
 class _Released(HostMechanism):
-    """A case in a release, which may be started again.
+    """Case in a release, which may be started again.
 
     Attributes:
-        served: Its draws.
-        restarts: Outputs of a new process at each database; 0 for none.
+        served: Draws of the case.
+        restarts: Number of outputs of a new process at each database; 0 for none.
     """
 
     served: Draws | None = None
     restarts: int = 0
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """See `OnHost`: two new processes of the release."""
+        """Draw from two new processes of the release; see `OnHost`."""
         if self.served is None or not self.restarts:
             return None
         runs = []
