@@ -20,16 +20,16 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._watched import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Share of the time, and largest number of draws, that measure the pace of a pair."""
+"""Share of the time and largest number of draws to measure a pace."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Ratio of an audit's draws to those of a restarted process; largest number of the latter."""
+"""Draws of an audit per draw of a restarted process; most of the latter."""
 
 _RECORD = ".jsonl.gz"
 """Suffix of a record."""
 
 _AUDITED, _LEAST = 0.5, 60
-"""Share of the time for the audit; fewest samples per side at the slowest database."""
+"""Share of the time for the audit; fewest samples per side and pair."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def draw_batch(
         seed: Seed of the batch, or seeds of the outputs if they are drawn one by one.
 
     Raises:
-        ValueError: When the function fails, takes too long or returns something else.
+        ValueError: When the function fails, takes too long or returns anything else.
     """
     kind, name = seed_argument(function), name_of_function(function)
     fresh = copier(database)

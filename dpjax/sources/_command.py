@@ -32,7 +32,7 @@ from dpjax.sources.readers._entries import as_outputs
 
 @dataclass(frozen=True)
 class CommandMechanism(OnHost):
-    """A program as a mechanism; its standard output holds one output a line.
+    """A program as a mechanism; its standard output holds one output per line.
 
     Lines are numbers, vectors with commas between their numbers, or labels, which are told apart
     by every byte; an empty line is an outcome too. No shell is involved.

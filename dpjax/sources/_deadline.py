@@ -17,8 +17,9 @@ _AGAIN = 0.1
 """Seconds until the alarm rings again, if a callback swallowed the exception."""
 
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
-"""Share of the time limit at which calls end; share and seconds that any call has, so that an
-audit that is slightly late still ends with a result."""
+"""Share of the time limit at which calls end; share and seconds that any call has.
+
+A call of an audit that is slightly late can then still end with a result."""
 
 
 class TookTooLong(BaseException):

@@ -49,7 +49,7 @@ from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Draws of an audit that NumPy counts in about the compile time of a kernel."""
+"""Draws of an audit that NumPy counts in a kernel's compile time."""
 
 _FIRST_RUN = 0
 """Number of the run whose first draws lay the cells of all runs."""

@@ -30,13 +30,13 @@ from dpjax.sources.streams import CONFIRM, DrawnStreams
 
 _SMALLEST_BLOCK = 128
 _GATHERED_BLOCK = 4096
-"""Draws of a block, up to the number of draws at which blocks grow to their largest size."""
+"""Largest number of draws of a block, unless a side has more than `_MANY`."""
 
 _CALL = 2**16
 """Numbers drawn by one compiled call of the gathered layout."""
 
 _MANY = 2**20
-"""Draws per side from which blocks have MAX_BLOCK draws."""
+"""Draws per side above which blocks have MAX_BLOCK draws."""
 
 
 def block_size(rounds: Rounds) -> int:

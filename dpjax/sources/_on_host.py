@@ -26,10 +26,10 @@ from dpjax.sources._watched import Draw, Restarted, Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
-"""Outputs per database of a new run, the fewest allowed, and their share of a time limit."""
+"""Largest and smallest number of outputs of a new run; share of a time limit."""
 
 _LEAST_TIME = 1e-3
-"""Seconds left of a spent time limit, for which the error then states the time needed."""
+"""Seconds left of a spent time limit; the error states the time needed."""
 
 _CUT = 1000
 """Single outputs per batch, the most that an interrupt loses."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from dpjax.core import validate
 
 _PDEATHSIG = 1
-"""Option of prctl that sets the signal sent to a process when its parent ends."""
+"""Option of prctl for the signal sent when the parent ends."""
 
 _LAST_LINES, _LAST_BYTES = 5, 10_000
 _GRACE = 0.5
@@ -33,7 +33,7 @@ for number in running:
     except OSError:
         pass
 """
-"""Program of a guard process, which outlives this one to end the programs left running."""
+"""Guard process, which outlives this one to end programs left running."""
 
 _ANNOUNCED = ["/bin/sh", "-c", 'echo "+$$" >&0; exec "$@" </dev/null', "sh"]
 """Command that runs a program after sending its process number to the guard.

@@ -24,7 +24,7 @@ from dpjax.sources.readers._recording import Recording
 
 @dataclass(frozen=True)
 class Recorded(Source):
-    """Outputs that were recorded at two neighbouring databases.
+    """Outputs that were recorded at two neighboring databases.
 
     They may be larger than memory: two passes count them, the first of which lays the cells.
 

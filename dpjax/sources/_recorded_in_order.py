@@ -27,7 +27,7 @@ _ORDERED = 2**18
 """Outputs per side whose order is tested."""
 
 _PLANNED = 2**16
-"""Outputs per side for which cells are chosen; the number of later outputs must not change them."""
+"""Outputs per side for which cells are chosen, however many follow."""
 
 
 class _Side:

@@ -8,7 +8,7 @@ from math import ceil
 from typing import NamedTuple
 
 _SEARCH_SHARE, _OF_ONE_PAIR = 0.44, 2 / 7
-"""Share of all draws for the search, for several pairs and for a single pair."""
+"""Shares of all draws for the search: several pairs, single pair."""
 
 _FIRST_SHARE = 5 / 11
 """Share of the search for the first round, over all pairs."""

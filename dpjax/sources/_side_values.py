@@ -8,10 +8,10 @@ from dpjax.core.errors import text_of
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
-"""Nats of an order that independent outputs repeat with a chance of e^-60."""
+"""Nats of a telling order: chance e^-60, or about e^-30 in sorted batches."""
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
-"""Shares of values above chance, as fractions of the way from the chance to 1."""
+"""Tested shares of values, as fractions of the way from chance to 1."""
 
 _KEPT = 2**14
 """Number of distinct values to follow, and of first outputs whose order is compared."""

@@ -31,7 +31,7 @@ _ULPS = 16
 """Largest distance of equal values, in units in the last place."""
 
 _KEPT, _WINDOWS = 2**15, 2**10
-"""Largest number of values kept of a column, and number of windows of the line."""
+"""Largest number of values kept of a column; number of windows."""
 
 _COLUMNS = 8
 """Largest number of columns to examine."""

@@ -15,10 +15,10 @@ _MEASURE_SHARE = 0.25
 """Largest share of the limit for measuring the pace."""
 
 _PROBE_SHARE = 0.1
-"""Share of the limit at which the first outputs of a database end the measurement."""
+"""Share of the limit above which first outputs end the measurement."""
 
 _SLOWER, _MOST_PROBED = 3.0, 40
-"""Slowdown at which a database is measured on its own; largest number of databases tried."""
+"""Slowdown above which a database is measured separately; largest number tried."""
 
 _BATCH_SHARE = 0.01
 """Share of the limit for one batch, if batches may be cut anywhere."""
@@ -27,7 +27,7 @@ _PLENTY = 0.2
 """Share of the limit below which an audit needs no better measurement."""
 
 _MARGIN = 0.85
-"""Share of the time left that is planned, so that a varying pace meets the limit."""
+"""Planned share of the time left, a margin for a varying pace."""
 
 _ALIKE = 1.3
 """Largest ratio of both sides' paces at which the event decides the division of outputs.

@@ -207,7 +207,7 @@ def watch(
     independent: bool = False,
     state: str | Path | None = None,
 ) -> Iterator[AuditResult]:
-    """Audits outputs as they arrive from a running system, with a bound after every chunk.
+    """Audit outputs as they arrive from a running system, with a bound after every chunk.
 
     All bounds hold together, as those of `dpjax.Sequential`, whenever one stops. The first 16
     outputs of each side lay the first cells; results begin with the chunk that brings more. Each
