@@ -57,7 +57,7 @@ def read_case(path: str | Path) -> Case:
     """Read a case from a Python file, which is run; its function `draw` is not called.
 
     The file sets `package` and `claim`, and either `pairs`, a list of (database, neighbor), or
-    `like` with a `relation` ("add-remove", "change-one", or such with a distance, ("add-remove",
+    `like` with a `relation` ("add-remove", "change-one", or either with a distance, ("add-remove",
     2), or ("within", 1.0)) and a `domain`, the arguments of `dpjax.Domain`. Its function
     `draw(database)` returns one output, and imports the library inside. Databases must be JSON
     values. The file may import modules beside it, which several cases may share.

@@ -95,7 +95,7 @@ def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
     counts = counts[:, counts.sum(axis=0) > 1]
     apart = counts.min(axis=0) == 0
     pooled = counts.sum(axis=0)
-    # The worst case is a value likelier by the ratio on one side, where it still occurs alone.
+    # Bound the chance of a value on one side alone by both extremes of the ratio.
     shares = np.array([x.total * r / (x.total * r + y.total) for r in (1 / _RATIO, _RATIO)])
     chance = np.max(shares[:, None] ** pooled + (1 - shares[:, None]) ** pooled, axis=0)
     if log_evidence(np.clip(chance, 1e-300, 1 - 1e-9), apart) <= -np.log(_NOTE_CHANCE):

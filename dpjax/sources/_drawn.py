@@ -55,7 +55,7 @@ class Drawn(Source):
         return self.mechanism
 
     def at(self, pairs: object) -> tuple[Mechanism, Pairs]:
-        """Return the mechanism, traced at a database if it is new, and pairs that fit it.
+        """Return the mechanism, checked at a database if it is new, and pairs that fit it.
 
         Raises:
             TypeError, ValueError: When the pairs do not fit, or the subject is no mechanism.
@@ -82,7 +82,7 @@ class Drawn(Source):
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Make the mechanism, of the catalogue or an allowed module; see `Source`."""
+        """Make the mechanism, of the catalog or an allowed module; see `Source`."""
         check_names("the recipe's subject", content, ("name", "parameters"))
         name, parameters = content.get("name"), content.get("parameters", {})
         return cls(mechanism_from_plain(name, parameters, database, trust.imports))

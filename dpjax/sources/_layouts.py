@@ -124,8 +124,8 @@ def sample_blocks(
     """Draw several blocks of outputs, [most, size] or [most, size, d].
 
     Args:
-        mechanism: A pytree with `sample(key, database, num_samples)`.
-        words: uint32 [most, 2], words of the blocks' keys.
+        mechanism: Pytree with `sample(key, database, num_samples)`.
+        words: Words of the blocks' keys, uint32 [most, 2].
         number: Number of the blocks to draw, int32; the others hold 0.
         database: One database.
         size: Draws of a block.

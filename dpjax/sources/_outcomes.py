@@ -7,7 +7,7 @@ from dpjax.sources._labels_alone import refuse_alone
 from dpjax.sources._source import Smoothing
 
 MIN_REAL = 200
-"""Smallest number of outputs per side for a bandwidth and two parts."""
+"""Smallest number of samples per side for a bandwidth and two parts."""
 
 _ATOM_SHARE = 0.05
 """Smallest share of outputs at which a number is an atom without a density."""
@@ -32,7 +32,7 @@ def looks_discrete(
     Args:
         x: Search set at the database, [n] or [n, d], numbers or labels.
         y: Search set at the neighbor, of the same kind.
-        size: Number of outputs per side in all.
+        size: Number of samples per side in all.
         smoothing: Bandwidth that smooths integers; None if they must not be smoothed.
         notes: Notes of the result.
     """

@@ -51,7 +51,7 @@ class OpenedRecorded:
         self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
 
     def search(self) -> list[Search]:
-        """Lay cells by a pilot of the search part, and count both parts in them."""
+        """Lay cells by a pilot of the search set, and count both sets in them."""
         parts, encoder = self._parts, self._encoder
         raw = [part.pilot(self.tally) for part in parts]
         # Counting reads all outputs once more.
@@ -91,11 +91,11 @@ class OpenedRecorded:
         return [Search(cells, self._counts[None, :2], cells.inside(self._box))]
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count nothing: the first round counted all outputs of the search part."""
+        """Count nothing: the first round counted all outputs of the search set."""
         return np.zeros((*kept.shape, *self._counts[:2].shape), np.int64)
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
-        """Count the confirm part; see `dpjax.sources.Opened`.
+        """Count the confirmation set; see `dpjax.sources.Opened`.
 
         Raises:
             ValueError: When only some of the outputs are requested; all are counted at once.

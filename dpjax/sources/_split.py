@@ -1,4 +1,4 @@
-"""Recordings whose outputs each belong to the search part or to the confirm part for good."""
+"""Recordings whose outputs each belong to the search set or the confirmation set for good."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import SideValues
 
 _MIN_SIDE, MIN_SEARCH = 40, 10
-"""Fewest outputs, or blocks, of a side, and fewest outputs in its search part."""
+"""Fewest outputs, or blocks, of a side, and fewest outputs in its search set."""
 
 _ORDERED = 2**18
 """Number of first outputs per side whose order is tested."""
@@ -48,7 +48,7 @@ def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
 
 
 class Split:
-    """Recording whose outputs each belong to the search part or to the confirm part.
+    """Recording whose outputs each belong to the search set or to the confirmation set.
 
     Random words decide the part of an output, drawn at its block's number from a counter-based
     generator under the audit's key, so every pass has the same split, whatever the chunks are.
@@ -58,15 +58,15 @@ class Split:
         name: "x" or "y".
         key: Typed key of the audit.
         place: Number of the side, and length of a block.
-        fraction: Share of the outputs in the search part.
+        fraction: Share of the outputs in the search set.
 
     Attributes:
         name: Name for display.
-        fraction: Share of the outputs in the search part.
+        fraction: Share of the outputs in the search set.
         values: Counts of the values.
         folds: Folds of the pilot, int64 [n].
-        in_order: Cells of the first outputs in order, integers [n]; with blocks, of the confirm
-            part alone.
+        in_order: Cells of the first outputs in order, integers [n]; with blocks, of the
+            confirmation set alone.
 
     References:
         Salmon, Moraes, Dror, Shaw (2011): Philox-4x64.
@@ -101,7 +101,7 @@ class Split:
             start += len(chunk)
 
     def pilot(self, tally: Tally) -> np.ndarray:
-        """Return the outputs of the search part with the smallest words, a random choice.
+        """Return the outputs of the search set with the smallest words, a random choice.
 
         Afterwards `values` holds the counts of all values.
         """
@@ -142,7 +142,7 @@ class Split:
         return pilot
 
     def counts(self, encoder: Encoder, cells: Partition, tally: Tally) -> np.ndarray:
-        """Count both halves of the search part, and the confirm part, int64 [3, cells]."""
+        """Count both halves of the search set, and the confirmation set, int64 [3, cells]."""
         counts, number, kept = np.zeros((4, cells.size), np.int64), 0, []
         for chunk, words in self._numbered():
             half = (words & np.uint64(1)).astype(np.int64)

@@ -88,11 +88,11 @@ class DrawnStreams:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class StoredStreams:
-    """Outputs of one pair, split once into search and confirm parts that share no sample.
+    """Outputs of one pair, split once into search and confirmation sets without common outputs.
 
     Attributes:
-        search: Search parts, two arrays [n, ...], at the database and at its neighbor.
-        confirm: Confirm parts, two arrays [N, ...].
+        search: Search sets, two arrays [n, ...], at the database and at its neighbor.
+        confirm: Confirmation sets, two arrays [N, ...].
     """
 
     search: tuple[Array, Array]
