@@ -2,7 +2,7 @@
 
 If an event occurs independently at every output, all orders of its 0s and 1s are equally likely
 given their counts. The number of runs of 1s is then hypergeometric (Wald and Wolfowitz), also in
-the order that puts every k-th output next to each other: few runs show a dependence at distance k.
+the order that makes every k-th output adjacent: few runs show a dependence at distance k.
 
 Ordered outputs have ranks, whose products at a distance have a known mean and variance over all
 orders. They show a weak dependence that the runs of one event miss.
