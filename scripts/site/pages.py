@@ -8,6 +8,7 @@ import inspect
 import re
 import sys
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -196,8 +197,12 @@ def _package(name: str, title: str) -> str:
         *_scanned(module),
         "",
     ]
+    # A name has one page: that of the first package with it.
+    earlier = [import_module(other) for other, _ in takewhile(lambda p: p[0] != name, _PACKAGES)]
     for public in _public(module):
         value = getattr(module, public)
+        if any(getattr(other, public, None) is value for other in earlier):
+            continue
         lines += [
             f"::: {value.__module__}.{value.__qualname__}",
             f"    options: {{heading: {name}.{public}, toc_label: {public}}}\n",
