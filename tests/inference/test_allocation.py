@@ -52,7 +52,7 @@ def test_the_leader_has_a_direction():
 
 
 def test_codes_may_be_renamed():
-    """Where neighbours are not alike, groups are of cells with a like ratio, whatever their place."""
+    """Where neighbours are not alike, groups are of cells with a like ratio, wherever these are."""
     found = []
     for order in (np.arange(CELLS), np.random.default_rng(3).permutation(CELLS)):
         state = start(2, CELLS, 0.05, ordered=False)
