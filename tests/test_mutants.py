@@ -1,14 +1,18 @@
 """The table of scripts/mutants fits the package."""
 
 import ast
+import json
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 try:
+    import covered
     import random_mutants
 finally:
     sys.path.pop(0)
@@ -67,3 +71,66 @@ def test_equivalent_changes_are_of_the_package():
     texts = random_mutants.sources([])
     for (file, old, new), reason in random_mutants.equivalents().items():
         assert old in texts[file] and old != new and reason
+
+
+FILE = "dpjax/inference/_range.py"
+TEXT = """import math
+LARGEST = 3
+
+
+def first(x):
+    y = x + 1
+    return y
+
+
+def second(x):
+    return min(x, LARGEST)
+"""
+
+
+@pytest.fixture
+def lines(tmp_path, monkeypatch):
+    """A map of a module that has since got two lines at its head."""
+    seconds = {"tests/inference/test_a.py::slow": 5.0, "tests/inference/test_a.py::fast": 1.0,
+               "tests/cli/test_b.py::far": 0.5, "tests/cli/test_b.py::second": 0.5}  # fmt: skip
+    content = {
+        "seconds": seconds,
+        "texts": {FILE: TEXT},
+        "lines": {FILE: {6: [0, 1, 2], 7: [0], 11: [3]}},
+    }
+    (tmp_path / "covered.json").write_text(json.dumps(content))
+    (tmp_path / FILE).parent.mkdir(parents=True)
+    (tmp_path / FILE).write_text('"""A head."""\n\n' + TEXT)
+    monkeypatch.setattr(covered, "ROOT", tmp_path)
+    return covered.Covered(tmp_path / "covered.json")
+
+
+def test_tests_of_the_changed_line_come_first_and_cheap_ones_before_others(lines):
+    slow, fast, far, second = lines.names
+    # A test of another room counts four times.
+    assert lines.ordered(FILE, 8, 100.0) == [fast, far, slow, second]
+    assert lines.ordered(FILE, 9, 100.0) == [slow, fast, far, second]
+    assert lines.ordered(FILE, 8, 2.0) == [fast, far, second]
+
+
+def test_a_constant_is_tested_where_its_name_is_used(lines):
+    slow, fast, far, second = lines.names
+    assert lines.ordered(FILE, 4, 100.0) == [second, fast, far, slow]
+
+
+def test_a_worker_tells_what_failed_and_ends_what_does_not_end(tmp_path):
+    (tmp_path / "test_x.py").write_text(
+        "import time\ndef test_good(): pass\ndef test_bad(): assert 0\n"
+        "def test_long(): time.sleep(60)\ndef test_busy():\n    while True: pass\n"
+    )
+    asked = [("good", 60, 60), ("bad", 60, 60), ("long", 60, 3), ("busy", 1, 60)]
+    arguments = ["-q", "-p", "no:cacheprovider"]
+    lines = [[[*arguments, f"test_x.py::test_{name}"], cpu, wall] for name, cpu, wall in asked]
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "mutant_worker.py"],
+        input="".join(json.dumps(line) + "\n" for line in lines),
+        capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    (good, _), (bad, said), (long, _), (busy, _) = map(json.loads, done.stdout.splitlines())
+    assert (good, bad, long) == (0, 1, None) and "FAILED test_x.py::test_bad" in said
+    assert busy < 0

@@ -38,6 +38,12 @@ SOURCES = {
     "one by one": (dpjax.HostMechanism(one, batched=False), PAIR, SIZES, ALL),
     "workers": (dpjax.HostMechanism(one, batched=False, workers=1), PAIR, SIZES, ALL),
     "program": (dpjax.CommandMechanism(PROGRAM, batch_size=4000), PAIR, SIZES, ALL),
+    "program once an output": (
+        dpjax.CommandMechanism("echo {database}"),
+        PAIR,
+        Events(num_samples=30, num_confirm=40),
+        2 * (30 + 40),
+    ),
     # Read twice.
     "recorded": (recorded(), None, Events(), 36_000),
     "local": (Laplace(1.0), PAIR, dpjax.Local(2000, 5000), 2 * (2000 + 5000)),
@@ -67,6 +73,26 @@ def test_every_source_tells_how_far_it_is(name):
     subject = SOURCES["one by one"][0] if name == "workers" else subject
     plain = dpjax.audit(subject, pairs, method=method, execution=Execution(layout=layout))
     assert plain.witness == result.witness and plain.lower_bound == result.lower_bound
+
+
+@pytest.mark.parametrize("layout", ["gathered", "streamed"])
+def test_an_interrupt_tells_how_many_outputs_searched(layout):
+    """Of 12 pairs with 1,100 each: 5/11 of 13,200 at first, the rest for a quarter of the pairs."""
+    searched = 2 * (12 * 500 + 3 * 2_400)
+
+    def stop(done, total):
+        assert total == searched + 2 * 5_000
+        if done > searched:
+            raise KeyboardInterrupt
+
+    execution = Execution(progress=stop, layout=layout)
+    method = Events(num_samples=1_100, num_confirm=5_000)
+    pairs = [(0.0, k / 11) for k in range(1, 13)]
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        dpjax.audit(Laplace(1.0), pairs, method=method, execution=execution)
+    assert str(stopped.value) == (
+        f"Stopped after {searched} outputs that search and none that confirm, so nothing was shown."
+    )
 
 
 def test_who_looks_on_compiles_nothing_anew():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpjax.inference import Ratio, event_lower_bound
-from dpjax.inference._allocation import allocation, leader, phases
+from dpjax.inference._allocation import _half_line_levels, allocation, leader, phases
 from dpjax.inference._hybrid import Look, best_pairs, errors, hybrid_bound, planned_look
 from dpjax.inference._wealth import start, step
 
@@ -49,6 +49,19 @@ def test_the_leader_has_a_direction():
     # The rarer outcome has the larger ratio.
     assert leader(state) == (0, 1)
     assert leader(step(start(1, 2, 0.05), *counts[::-1])) == (0, 0)
+
+
+def test_codes_may_be_renamed():
+    """Where neighbours are not alike, groups are of cells with a like ratio, wherever these are."""
+    found = []
+    for order in (np.arange(CELLS), np.random.default_rng(3).permutation(CELLS)):
+        state = start(2, CELLS, 0.05, ordered=False)
+        counts = drawn([1.0, 0.4], [3_000] * 2, 0)
+        state = step(state, *(side[:, order] for side in counts))
+        found.append(_half_line_levels(state))
+    for one, other in zip(*found, strict=True):
+        # Ties of ratios keep the order of the cells, and move no more than a cell or two.
+        np.testing.assert_allclose(one.max(axis=2), other.max(axis=2), rtol=0.1)
 
 
 def test_rounds_have_the_sizes_of_the_plan():
@@ -106,6 +119,13 @@ def test_the_look_counts_its_event_at_its_likelier_side():
     x, y = np.array([[9, 9, 9], [1, 2, 3]]), np.array([[9, 9, 9], [4, 1, 1]])
     for larger, expected in ((0, (4, 5)), (1, (5, 4))):
         assert Look(1, cells, larger, 10, 0.04).counted(x, y).counts == expected
+
+
+@pytest.mark.parametrize("sides", [([[3, 3]], [[5, 4]]), ([[5, 4]], [[3, 3]])])
+def test_neither_side_of_the_look_has_more_draws_than_planned(sides):
+    look = Look(0, np.array([True, False]), 0, 8, 0.04)
+    with pytest.raises(ValueError, match="9 draws a side; the look was planned at 8"):
+        look.counted(*sides)
 
 
 def test_errors_add_up():

@@ -148,6 +148,14 @@ def test_a_timeout_ends_a_program_with_its_children(tmp_path, rest):
     assert trace.stat().st_size > 0
 
 
+def test_a_timeout_holds_for_output_and_end_together():
+    """The output ends in time, and the program later than it may."""
+    programs = Programs()
+    ended = programs.run(["sh", "-c", "sleep 0.6; exec >&-; sleep 0.9"], 1, 1.0)
+    programs.stop()
+    assert ended.code is None and ended.lines == []
+
+
 def test_a_timeout_is_an_outcome(tmp_path):
     command = CommandMechanism("sleep {database}", timeout=0.3)
     result = dpjax.audit(command, [(0, 60)], method=Events(4, 4))

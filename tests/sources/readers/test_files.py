@@ -269,6 +269,14 @@ def test_labels_of_a_named_column_do_not_include_its_name(tmp_path):
     assert read_samples(path, 1).tolist() == ["b", "no", "no"]
 
 
+def test_columns_of_parquet_of_several_kinds_are_no_vector(tmp_path):
+    pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    pq.write_table(pa.table({"a": [1, 2], "b": ["x", "y"]}), tmp_path / "ab.parquet")
+    with pytest.raises(ValueError, match=r"several columns, \['a', 'b'\], not all of numbers"):
+        read_samples(tmp_path / "ab.parquet")
+    assert read_samples(tmp_path / "ab.parquet", "b").tolist() == ["x", "y"]
+
+
 def test_columns_of_parquet_have_no_number_below_0(tmp_path):
     pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
     pq.write_table(pa.table({"a": [1, 2], "b": [3, 5]}), tmp_path / "ab.parquet")

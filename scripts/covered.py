@@ -1,0 +1,201 @@
+"""Which tests run which lines of the package: a map that orders the tests of a random mutant.
+
+`python scripts/covered.py` runs the fast suite with this file as a plugin of pytest, and writes
+.cache/covered.json; it needs the package coverage. A line that JAX traces once a process belongs to
+the first test that needs it, so tests of its function and of its module follow.
+"""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from difflib import SequenceMatcher
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+MAP = ROOT / ".cache" / "covered.json"
+FOLDER = "DPJAX_COVERED"
+"""The environment variable of the folder for data; where it is set, this file is a plugin."""
+TEST = "DPJAX_COVERED_TEST"
+"""The same for the test that runs, which processes that it starts belong to."""
+_FAR = 4
+"""Times that a test of another room costs more: it tells less of a line."""
+_LEAST_SECONDS = 0.02
+"""Seconds that any test takes."""
+
+
+class Covered:
+    """The map: of each module its text, and tests by line, with the seconds that each takes."""
+
+    def __init__(self, path: Path = MAP):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        self.seconds: dict[str, float] = content["seconds"]
+        self.names = [*self.seconds]
+        self.texts: dict[str, str] = content["texts"]
+        self.lines: dict[str, dict[int, list[int]]] = {
+            file: {int(line): tests for line, tests in lines.items()}
+            for file, lines in content["lines"].items()
+        }
+
+    def of(self, file: str, lines: range | list[int]) -> set[int]:
+        """Tests that run one of some lines."""
+        found = self.lines.get(file, {})
+        return {test for line in lines for test in found.get(line, ())}
+
+    @cached_property
+    def mentions(self) -> dict[str, list[tuple[str, int]]]:
+        """Name -> the lines of the package that have it."""
+        found: dict[str, list[tuple[str, int]]] = {}
+        for file, text in self.texts.items():
+            for number, line in enumerate(text.splitlines(), 1):
+                for name in set(re.findall(r"\w+", line)):
+                    found.setdefault(name, []).append((file, number))
+        return found
+
+    def place(self, file: str, line: int) -> int:
+        """Where a line of today's module was when the map was made, or what stood before it."""
+        now = (ROOT / file).read_text(encoding="utf-8").splitlines()
+        same = SequenceMatcher(None, self.texts[file].splitlines(), now, autojunk=False)
+        found = 1
+        for block in same.get_matching_blocks():
+            if block.b < line:
+                found = block.a + min(line - block.b, max(block.size, 1))
+        return found
+
+    def levels(self, file: str, line: int) -> list[set[int]]:
+        """Tests of the line, of its statement, of its function or what it names, of its module."""
+        spans: list[range] = [range(line, line + 1)]
+        names: list[str] = []
+        nodes = [n for n in ast.walk(ast.parse(self.texts[file])) if isinstance(n, ast.stmt)]
+        around = [n for n in nodes if n.lineno <= line <= (n.end_lineno or 0)]
+        functions = [n for n in around if isinstance(n, ast.FunctionDef)]
+        simple = [n for n in around[-1:] if not hasattr(n, "body")]
+        for node in [*simple, *functions[-1:]]:
+            spans.append(range(node.lineno, (node.end_lineno or 0) + 1))
+        if not functions:  # Run by imports alone.
+            names = [part.id for n in simple for part in ast.walk(n) if isinstance(part, ast.Name)]
+            names += [node.name for node in around if isinstance(node, ast.ClassDef)]
+        named = [place for name in names for place in self.mentions.get(name, ())]
+        return [
+            *(self.of(file, span) for span in spans),
+            {test for where, number in named for test in self.of(where, [number])},
+            self.of(file, [*self.lines.get(file, {})]),
+        ]
+
+    def ordered(self, file: str, line: int, seconds: float) -> list[str]:
+        """Tests that may notice a change of a line, likely and cheap ones first.
+
+        Args:
+            file: The module.
+            line: Number of the line.
+            seconds: About how many all of them may take.
+        """
+        room = f"tests/{Path(file).parts[1].removesuffix('.py')}"
+        chosen: dict[int, None] = {}
+
+        def cost(test: int) -> float:
+            far = 1 if self.names[test].startswith(room) else _FAR
+            return far * (self.seconds[self.names[test]] + _LEAST_SECONDS)
+
+        for tests in self.levels(file, self.place(file, line)):
+            for test in sorted(tests - chosen.keys(), key=cost):
+                if self.seconds[self.names[test]] <= seconds:
+                    seconds -= self.seconds[self.names[test]]
+                    chosen[test] = None
+        return [self.names[test] for test in chosen]
+
+
+def written(folder: Path, path: Path = MAP) -> None:
+    """Merges what the processes of one run left, and writes the map."""
+    import coverage
+
+    seconds: dict[str, float] = {}
+    for part in folder.glob("seconds.*.json"):
+        seconds |= json.loads(part.read_text(encoding="utf-8"))
+    numbers = {name: number for number, name in enumerate(seconds)}
+    lines: dict[str, dict[int, set[int]]] = {}
+    for part in folder.glob("lines.*"):
+        data = coverage.CoverageData(str(part))
+        data.read()
+        for measured in data.measured_files():
+            file = f"dpjax/{measured.rpartition('/dpjax/')[2]}"
+            for line, contexts in data.contexts_by_lineno(measured).items():
+                tests = {numbers[name] for name in contexts if name in numbers}
+                lines.setdefault(file, {}).setdefault(line, set()).update(tests)
+    plain = {f: {n: sorted(t) for n, t in by.items() if t} for f, by in lines.items()}
+    here = [file for file in sorted(plain) if (ROOT / file).exists()]
+    texts = {file: (ROOT / file).read_text(encoding="utf-8") for file in here}
+    path.parent.mkdir(exist_ok=True)
+    content = {"seconds": seconds, "lines": plain, "texts": texts}
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def started(context: str):
+    """A measurement of the lines of dpjax in this process, begun."""
+    import coverage
+
+    measured = coverage.Coverage(
+        data_file=f"{os.environ[FOLDER]}/lines.{os.getpid()}", include=["*/dpjax/*"],
+        context=context, config_file=False, messages=False,
+    )  # fmt: skip
+    measured.start()
+    return measured
+
+
+def main() -> None:
+    """Makes the map; other arguments are those of pytest, such as -n 2."""
+    with tempfile.TemporaryDirectory() as folder:
+        # Python runs a module of this name when it starts: processes of tests are measured, too.
+        site = "import atexit, covered\nm = covered.started(covered.os.environ[covered.TEST])\n"
+        site += "atexit.register(lambda: (m.stop(), m.save()))\n"
+        for place, text in (("site", site), ("data", "")):
+            (Path(folder) / place).mkdir()
+            (Path(folder) / place / "sitecustomize.py").write_text(text, encoding="utf-8")
+        paths = [str(ROOT), f"{ROOT}/scripts", f"{folder}/site", os.environ.get("PYTHONPATH", "")]
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(paths), FOLDER: f"{folder}/data", TEST: "",
+        }  # fmt: skip
+        command = [sys.executable, "-m", "pytest", "-p", "covered", "-m", "not slow"]
+        command += ["--ignore=tests/test_mutants.py", *sys.argv[1:]]
+        subprocess.run(command, cwd=ROOT, env=environment)
+        written(Path(folder) / "data")
+
+
+if __name__ == "__main__":
+    main()
+elif FOLDER in os.environ:
+    import pytest
+
+    SECONDS: dict[str, float] = {}
+    MEASURED = []
+
+    def pytest_configure(config):
+        """Begins, in each process that runs tests."""
+        if hasattr(config, "workerinput") or getattr(config.option, "dist", "no") == "no":
+            MEASURED.append(started(""))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(item):
+        """Names the test that runs."""
+        os.environ[TEST] = item.nodeid
+        MEASURED[0].switch_context(item.nodeid)
+        try:
+            return (yield)
+        finally:
+            MEASURED[0].switch_context("")
+
+    def pytest_runtest_logreport(report):
+        """Adds the seconds of a part of a test."""
+        SECONDS[report.nodeid] = SECONDS.get(report.nodeid, 0.0) + report.duration
+
+    def pytest_sessionfinish():
+        """Writes what was seen."""
+        if MEASURED:
+            MEASURED[0].stop()
+            MEASURED[0].save()
+        path = Path(os.environ[FOLDER]) / f"seconds.{os.getpid()}.json"
+        path.write_text(json.dumps(SECONDS), encoding="utf-8")
