@@ -126,7 +126,7 @@ class Evidence:
             named: Notion that the evidence was collected for; `notion` itself if None.
 
         Raises:
-            ValueError: When the evidence says nothing about this notion; the message names what does.
+            ValueError: When the evidence says nothing about this notion; the message names others.
         """
         stated = self.answer(notion, confidence, distance, named)
         if claim is None:

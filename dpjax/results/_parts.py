@@ -125,7 +125,7 @@ class Observed:
         num_confirm: Number N of confirmation draws a side, an average where the event decides how
             to divide them; None without a confirmation set. `trials` has both numbers.
         region: Compared outputs, in words; None where there is no choice.
-        pair_scores: Label and score of every pair, best first. The search chose a pair by its score,
+        pair_scores: Labels and scores of pairs, best first. The search chose a pair by its score,
             which is too high to be an estimate where pairs are many; None where it is infinite.
         curve: Points, densities on both sides and losses (None where infinite) of the witness's
             pair, or None.
