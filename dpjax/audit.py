@@ -30,7 +30,7 @@ _RECIPE: JsonObject = {
     "distance": int,
     "key": int | list,
 }
-"""Kinds of the entries of a recipe."""
+"""Types of a recipe's entries."""
 
 
 @signposted
@@ -48,14 +48,14 @@ def audit(
     key: int | Array = 0,
     execution: Execution | None = None,
 ) -> AuditResult:
-    """A lower confidence bound on the privacy level of a mechanism, with a witness.
+    """Return a lower confidence bound on a mechanism's privacy level, with a witness.
 
     Args:
-        subject: What is audited: a mechanism of `dpjax.mechanisms`, a JAX function
+        subject: Subject of the audit: a mechanism of `dpjax.mechanisms`, a JAX function
             (key, database) -> output that draws one output, a `dpjax.HostMechanism`, a
             `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, `dpjax.OneRun`, the scores of
             canaries in a single run; or a measurement of OpenDP or a mechanism of diffprivlib,
-            which state their claim and their neighbours themselves (`dpjax.LibraryMechanism`); or a
+            which state their claim and their neighbors themselves (`dpjax.LibraryMechanism`); or a
             `dpjax.Family` of such, which is searched for its worst member first.
         pairs: `dpjax.Pairs` or a list of (database, neighbor); or `dpjax.neighbors(...)`, a space
             that is searched for its best three pairs first. If None, a built-in mechanism's
@@ -63,19 +63,19 @@ def audit(
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`
             for densities; `dpjax.Histogram(...)` for an interval under an assumption; or
             `dpjax.Guesses()` for one run. If None, `Guesses()` for `OneRun`, else `Events()`.
-        notion: What is bounded: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`, for which
+        notion: Notion to bound: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`, for which
             all draws count one event, or `Profile()`, `TradeOff()`, `Renyi(order)` or `Zcdp()`, for
             which they count a chain of sets. After a chain, `AuditResult.bound` answers for all.
             If None, that of the object's own claim, or epsilon.
-        claim: A level to compare with, in the notion's unit; of curves, and of epsilon at a delta,
+        claim: Level to compare with, in the notion's unit; for curves, and for epsilon at a delta,
             also a curve: pairs of numbers, a function, a privacy loss distribution of
             dp_accounting, or a privacy curve of OpenDP. If neither it nor a notion is given, what
             an object of a library states.
-        confidence: Of the bounds of `num_claims` audits together. With 0.999, a gate fails a right
+        confidence: Joint confidence of `num_claims` audits' bounds. At 0.999, a gate fails a right
             mechanism at most once in a thousand keys.
-        num_claims: Audits whose bounds shall hold together with the confidence; each is made with
+        num_claims: Audits whose bounds hold jointly at the confidence; each is made with
             an error of (1 - confidence) / num_claims.
-        distance: k, records in which the databases of every pair differ. Bounds are of one record,
+        distance: Number k of records in which each pair differs. Bounds are for one record,
             as the group property of the notion allows.
         key: Integer seed or typed key; the same key gives the same result.
         execution: Layout on the machine; never changes the result.
@@ -84,8 +84,8 @@ def audit(
         The result, with its verdict on the claim.
 
     Raises:
-        ValueError: An argument is out of range, or nothing can be compared.
-        TypeError: An argument is of the wrong kind.
+        ValueError: When an argument is out of range, or nothing can be compared.
+        TypeError: When an argument is of the wrong kind.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4; Buehler (1957) for events; Gorla et al.,
@@ -147,11 +147,11 @@ def rerun(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Runs an audit again from its recipe: the same draws, so the same numbers.
+    """Repeat an audit from its recipe: the same draws, so the same numbers.
 
     Args:
-        result: Of `audit`, or the file of one: JSON, or a report in HTML.
-        subject: What was audited; not needed where the recipe names it: a mechanism of the
+        result: Result of `audit`, or its file: JSON, or a report in HTML.
+        subject: Subject of the audit; not needed where the recipe names it: a mechanism of the
             catalogue, recorded files, and what the following two allow.
         allow_import: Modules that may be imported, each with those inside it, for a function of
             theirs. Without one nothing that the recipe names is imported.
@@ -162,9 +162,9 @@ def rerun(
         compute alike.
 
     Raises:
-        ValueError: The subject is needed and was not given or allowed, the recipe could not hold
+        ValueError: When the subject is needed and not given or allowed, the recipe could not hold
             the pairs, or it is damaged.
-        TypeError: Something in the recipe is of another kind.
+        TypeError: When an entry of the recipe is of another kind.
     """
     if not isinstance(result, AuditResult):
         result = AuditResult.from_file(result)
@@ -183,24 +183,24 @@ def resume(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Continues a sequential audit; all of its bounds before and after hold together.
+    """Continue a sequential audit; all of its bounds before and after hold jointly.
 
     With a claim, an audit that was interrupted and then resumed has the same blocks, and so the
     same bounds, as one that was never interrupted. Without a claim, an audit that ended before its
     planned look drops that look. `rerun` of a resumed result is one audit without an interrupt.
 
     Args:
-        result: Of an audit with `dpjax.Sequential()`, or its file.
+        result: Result of an audit with `dpjax.Sequential()`, or its file.
         subject: As in `rerun`.
-        pairs: The pairs of that audit, where its recipe could not hold them.
-        num_draws: Draws a side in all, those of the result among them; 250,000 if None, or no limit
+        pairs: Pairs of that audit, where its recipe could not hold them.
+        num_draws: Total draws a side, including those of the result; 250,000 if None, or no limit
             if there are seconds.
-        seconds: Time for more draws.
+        seconds: Time for more draws, in seconds.
         allow_import: As in `rerun`.
         allow_command: As in `rerun`.
 
     Raises:
-        ValueError: The result is of no sequential audit, of another version of what computes its
+        ValueError: When the result is not of a sequential audit, of other code for its
             draws, or of a mechanism whose first outputs are not drawn again; or as `rerun`.
     """
     start = time.perf_counter()
@@ -228,10 +228,10 @@ def _recipe_of(
     allow_command: bool,
     pairs: object = None,
 ) -> tuple[Source, JsonObject]:
-    """The source, and all other arguments of `audit`; pairs of the recipe if None are given.
+    """Return the source and all other arguments of `audit`; the recipe's pairs if None.
 
     Raises:
-        ValueError: The recipe is damaged, or needs a subject that was not given.
+        ValueError: When the recipe is damaged, or needs a subject that was not given.
     """
     try:
         return _read_recipe(result, subject, Trust(allow_import, allow_command), pairs)
@@ -270,7 +270,7 @@ def _read_recipe(
 
 
 def _pairs_of(recipe: JsonObject, source: Source) -> object:
-    """The pairs of a recipe, where the source takes some; a histogram's inputs are its own."""
+    """Return a recipe's pairs where the source takes some; a histogram has its own inputs."""
     pairs = recipe["pairs"]
     if pairs == {}:
         return None

@@ -12,21 +12,21 @@ Result = TypeVar("Result")
 
 
 def cores() -> int:
-    """Processor cores that this process may use."""
+    """Return the number of processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Results of a compiled call for every item, computed on all cores.
+    """Run a compiled call for every item on all cores.
 
     jax compiles a program once for each thread that first needs it at the same time, so the program
     should have been called before.
 
     Args:
-        call: Starts a compiled program; runs in other threads.
-        items: Arguments, one a call.
+        call: Function that starts a compiled program; it runs in other threads.
+        items: Arguments, one per call.
 
     Returns:
         Results that are ready, in the order of the items.
@@ -38,12 +38,12 @@ def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[
     workers = min(cores(), len(items)) if jax.default_backend() == "cpu" else 1
     if workers > 1:
         with ThreadPoolExecutor(workers) as pool:
-            # Contexts such as `jax.enable_x64()` hold in the thread that entered them alone.
+            # Contexts such as `jax.enable_x64()` hold only in the thread that entered them.
             if pool.submit(_settings).result() == _settings():
                 return list(pool.map(ready, items))
     return jax.block_until_ready([call(item) for item in items])
 
 
 def _settings() -> dict[str, object]:
-    """The settings of jax that are in force in the current thread, by name."""
+    """Return the settings of jax in force in the current thread, by name."""
     return {name: getattr(jax.config, name, None) for name in jax.config.values}

@@ -1,4 +1,4 @@
-"""Where the next draws of a sequential audit go, from its earlier counts and fresh random bits.
+"""Allocation of a sequential audit's next draws, from earlier counts and fresh random bits.
 
 Any choice that depends on earlier blocks alone is valid; a good one spends draws on the pair whose
 bets grow fastest. Pairs are judged on a few coarse groups, since scores of many fine cells are
@@ -14,10 +14,10 @@ from dpjax.inference._portfolio import MOST_OUTCOMES, Floats, equal_mass, shown,
 from dpjax.inference._wealth import Wealth
 
 _FIRST, _LEAST, _FEWEST = 1000, 40, 16
-"""Draws a side of the first round: of all pairs, at least of each, of each if `few` or alone."""
+"""First draws a side: in all, least per pair, per pair if few."""
 
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
-"""Share of the draws so far that a round adds; the same for few draws; least draws of a round."""
+"""Growth of draws per round, growth if few, and least draws."""
 
 LAYING = 4096
 """Most draws a side of a pair that lay its cells."""
@@ -34,7 +34,7 @@ class Leader(NamedTuple):
 
     Attributes:
         pair: Number of the pair.
-        larger: The side at which its event is likelier: 0 the database, 1 the neighbor.
+        larger: Side at which its event is likelier: 0 the database, 1 the neighbor.
     """
 
     pair: int
@@ -45,8 +45,8 @@ class Phase(NamedTuple):
     """A phase of a sequential audit with a fixed number of draws.
 
     Attributes:
-        pairs: The number of pairs that are kept.
-        draws: Draws a side of each of them.
+        pairs: Number of kept pairs.
+        draws: Draws a side of each kept pair.
     """
 
     pairs: int
@@ -54,12 +54,12 @@ class Phase(NamedTuple):
 
 
 def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
-    """Draws a side of the next round, [pairs].
+    """Return the draws a side of the next round, [pairs].
 
     Args:
-        state: The state; with a claim, pairs are sampled by how fast they refute it (Thompson),
+        state: State; with a claim, pairs are sampled by how fast they refute it (Thompson),
             and otherwise by the level that they support.
-        random: A generator of the caller, whose bits are used for nothing else.
+        random: Generator whose bits are used for nothing else.
     """
     done, pairs = state.draws.min(axis=1), len(state.first)
     if not done.sum():
@@ -74,7 +74,7 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
     sampled = score + error * random.standard_normal((_SAMPLES, *score.shape))
     wins = np.bincount(sampled.max(axis=2).argmax(axis=1), minlength=pairs)
     share = (1 - _EVENLY) * wins / _SAMPLES + _EVENLY / pairs
-    # Largest remainders, so that the shares add up.
+    # Largest remainders make the shares add up.
     exact = share * total
     draws = exact.astype(np.int64)
     draws[np.argsort(draws - exact, kind="stable")[: total - draws.sum()]] += 1
@@ -82,7 +82,7 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
 
 
 def first_round(pairs: int, few: bool) -> int:
-    """Draws a side of each pair that come before all bets.
+    """Return the draws a side of each pair that come before all bets.
 
     Args:
         pairs: Number of pairs.
@@ -92,11 +92,11 @@ def first_round(pairs: int, few: bool) -> int:
 
 
 def outgrown(draws: NDArray[np.int64], laid: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers of the pairs whose cells should be laid again, by all of their draws so far.
+    """Return the numbers of the pairs whose cells should be laid again, by all draws so far.
 
     Args:
-        draws: int64 [pairs], draws a side so far.
-        laid: int64 [pairs], those that laid the present cells.
+        draws: Draws a side so far, int64 [pairs].
+        laid: Draws a side that laid the present cells, int64 [pairs].
     """
     return np.flatnonzero((draws >= _OUTGROWN * laid) & (draws <= LAYING))
 
@@ -121,7 +121,7 @@ def phases(total: int, pairs: int) -> list[Phase]:
 
 
 def leader(state: Wealth) -> Leader:
-    """The pair and direction with the largest level less two standard errors."""
+    """Return the pair and direction with the largest level less two standard errors."""
     level, error = _half_line_levels(state)
     scores = (level - 2 * error).max(axis=2)
     side, pair = np.unravel_index(int(scores.argmax()), scores.shape)
@@ -161,7 +161,7 @@ def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
 
 
 def _level_scores(state: Wealth) -> tuple[Floats, Floats]:
-    """The level that each pair and direction would support in the end: [pairs, 2]."""
+    """Return the level that each pair and direction would finally support: [pairs, 2]."""
     level, error = _half_line_levels(state)
     n = state.draws.min(axis=1)[:, None]
     score = level - 2 * error * np.sqrt(n / (n + 3 * n.sum())) - error

@@ -44,15 +44,15 @@ class Weights(NamedTuple):
     """Weights of a bet, which are positive.
 
     Attributes:
-        first: [N, groups], w.
-        second: [N, groups], v.
+        first: Weights w, [N, groups].
+        second: Weights v, [N, groups].
     """
 
     first: Floats
     second: Floats
 
     def log_payoff(self, x: NDArray, y: NDArray, fraction: Floats) -> Floats:
-        """The logarithm of what counts [N, groups] pay for fractions c of shape [N]."""
+        """Return the log payoff of counts [N, groups] for fractions c of shape [N]."""
         share = fraction[:, None]
         gained = x * np.log1p(share * (self.first - 1))
         gained += y * np.log1p(share * (self.second - 1))
@@ -60,7 +60,7 @@ class Weights(NamedTuple):
 
 
 def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayLike) -> Weights:
-    """Weights that bet against a level as the estimated laws suggest.
+    """Return weights that bet against a level as the estimated laws suggest.
 
     Args:
         p: [N, groups], estimated law at the database, above 0.
@@ -89,7 +89,7 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
 
 
 def _growth(bet: Weights, p: Floats, q: Floats, draws: Floats) -> Floats:
-    """Expected logarithm of the payoff, [N]."""
+    """Return the expected logarithm of the payoff, [N]."""
     with np.errstate(divide="ignore"):
         gained = draws[:, :1] * p * np.log(bet.first) + draws[:, 1:] * q * np.log(bet.second)
     return gained.sum(axis=1)
@@ -262,7 +262,7 @@ def growth(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
     Args:
         p: [groups], the law at the database, above 0.
         q: [groups], the law at the neighbor, above 0.
-        epsilon: The level that is bet against, at delta = 0.
+        epsilon: Level that is bet against, at delta = 0.
     """
     first, second = np.asarray(p, np.float64)[None], np.asarray(q, np.float64)[None]
     draws = np.ones((1, 2))

@@ -29,7 +29,7 @@ _UNORDERED_SHRINKAGE = 0.4
 """Replaces _SET_SHRINKAGE for names and codes; tuned on experiments (b), (e), (f), 200 labels."""
 
 _MASSES = np.geomspace(1e-5, 0.99, 56)
-"""Sizes of candidate sets, in shares of the draws."""
+"""Sizes of candidate sets, as shares of the draws."""
 
 _MOST_ENTRIES = 1 << 15
 """Entries of a table of ordered cells; several tables fit in a processor's cache."""
@@ -48,7 +48,7 @@ def choose_event(
     ordered: bool = True,
     num_rivals: int = 1,
 ) -> Event:
-    """Choose the set of cells whose exact lower bound on fresh draws is expected to be largest.
+    """Choose the set of cells with the largest expected bound on fresh draws.
 
     Cells are sorted by a ratio that is shrunk by its standard error, and initial segments are
     tried, in both directions. Each half of the draws makes sets that the other half judges; the
@@ -61,7 +61,7 @@ def choose_event(
             are divided between both sides.
         confidence: Confidence of the bound.
         allowed: bool [cells], the cells that are allowed in an event; all if None.
-        hypothesis: The level that is bounded, as in `event_lower_bound`.
+        hypothesis: Hypothesis whose level is bounded, as in `event_lower_bound`.
         judge: Integers of the shape of `counts`, from other draws of the search stage, as the
             second half. If None, counts are split in two at random, with a fixed seed.
         coarser: Integers [cells] that number groups of cells. Each adds an order of the cells by
@@ -75,8 +75,8 @@ def choose_event(
         One event for each entry of the leading axes, which never contains all cells.
 
     Raises:
-        TypeError: An argument is not a number, or `num_confirm` not an integer.
-        ValueError: The confidence is not strictly between 0 and 1, or the counts have another
+        TypeError: When an argument is not a number, or `num_confirm` not an integer.
+        ValueError: When the confidence is not strictly between 0 and 1, or the counts have another
             shape, hold no draws or are not whole numbers >= 0.
 
     References:
@@ -133,7 +133,7 @@ def choose_event(
 
 
 def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
-    """Two halves of the draws of the search stage, [..., half, side, cells]."""
+    """Return two halves of the search set, [..., half, side, cells]."""
     validate.counts(counts=counts)
     counts = np.asarray(counts, np.int64)
     if counts.ndim < 2 or counts.shape[-2] != 2 or counts.shape[-1] < 2:
@@ -151,7 +151,7 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
         )
     if np.any((counts + second).sum(axis=-1) <= 0):
         raise ValueError("counts, with judge, must hold at least one draw at each side.")
-    # With few draws one half may be empty, which is no error.
+    # With few draws, one half may be empty, which is no error.
     if judge is None:
         first = np.random.default_rng(0).binomial(counts, 0.5)
         counts, second = first, counts - first
@@ -183,7 +183,7 @@ def _candidates(ways: list[ByRatio | ByPosition]) -> _Candidates:
 
 
 def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.int64]:
-    """Draws in sets that the other half made, [side, runs, orders, sets].
+    """Return the draws in sets that the other half made, [side, runs, orders, sets].
 
     `halves` are counts [runs, half, side, cells].
     """
@@ -202,7 +202,7 @@ def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDAr
 
 
 def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
-    """Offsets of rows of this length in a flat table."""
+    """Return the offsets of rows of this length in a flat table."""
     return length * np.arange(math.prod(shape)).reshape(shape)
 
 
@@ -236,7 +236,7 @@ def _cells(
     chosen: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Sets of all draws, bool [runs, cells].
+    """Return the sets of all draws, bool [runs, cells].
 
     Args:
         counts: [runs, 2, cells].

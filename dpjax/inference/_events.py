@@ -35,7 +35,7 @@ class Event(NamedTuple):
     ratio: NDArray[np.float64] | float = 1.0
 
     def at(self, place: tuple[int, ...]) -> "Event":
-        """The event at an index of the leading axes."""
+        """Return the event at an index of the leading axes."""
         ratio = np.broadcast_to(self.ratio, np.shape(self.larger))
         return Event(*(np.asarray(column)[place] for column in (*self[:-1], ratio)))
 
@@ -91,7 +91,7 @@ def _by_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ratios that are tried, and the bound that is expected of each."""
+    """Return the ratios to try, with the expected bound of each."""
     ratios = tried_ratios(size_ratio(larger, smaller, hypothesis))
     trials = divided(ratios, num_confirm.mean)
     return ratios, _expected(larger, smaller, trials, confidence, hypothesis)
@@ -100,7 +100,7 @@ def _by_ratio(
 def _expected(
     larger: ArrayLike, smaller: ArrayLike, trials: Any, confidence: float, hypothesis: Hypothesis
 ) -> NDArray[np.float64]:
-    """`expected_bound` for given numbers of draws at both sides."""
+    """Return `expected_bound` for given numbers of draws at both sides."""
     quantile = max(-float(scipy.special.ndtri(1 - confidence)), 0.5)
     counts = np.multiply(larger, trials[0]), np.multiply(smaller, trials[1])
     middle = hypothesis.order(*counts, trials, quantile)
@@ -118,7 +118,7 @@ def event_lower_bound(
     confidence: float,
     hypothesis: Hypothesis = Ratio(),  # noqa: B008 (frozen)
 ) -> NDArray[np.float64]:
-    """Exact lower bound on a level of privacy from fresh counts of one event at both sides.
+    """Return an exact lower bound on a level from fresh counts of one event at both sides.
 
     Neither the event nor its likelier side may depend on these counts.
 

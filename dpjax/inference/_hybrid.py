@@ -34,11 +34,11 @@ class Look:
     """One planned look at fresh draws of one event.
 
     Attributes:
-        pair: The pair.
-        cells: bool [cells], the event.
+        pair: Number of the pair.
+        cells: Cells of the event, bool [cells].
         larger: The side at which it is expected to be likelier: 0 the database, 1 the neighbor.
         draws: Fresh draws a side after which the look is taken.
-        error: Its error.
+        error: Error of the look.
         counts: Draws in the event so far, at the likelier and at the other side.
         drawn: Fresh draws so far, in the same order.
     """
@@ -57,14 +57,14 @@ class Look:
         return self.drawn == (self.draws, self.draws)
 
     def counted(self, x: ArrayLike, y: ArrayLike) -> "Look":
-        """The look after one more block.
+        """Return the look after one more block.
 
         Args:
             x: Whole numbers [pairs, cells], counts of the block at the database.
             y: The same at the neighbor.
 
         Raises:
-            ValueError: More was drawn than was planned.
+            ValueError: When more was drawn than planned.
         """
         validate.counts(x=x, y=y)
         sides = [np.asarray(side, np.int64)[self.pair] for side in (x, y)]
@@ -81,12 +81,12 @@ class Look:
         return replace(self, counts=counts, drawn=drawn)
 
     def to_plain(self) -> dict[str, NDArray]:
-        """The look as arrays, without rounding."""
+        """Return the look as arrays, without rounding."""
         return {name: np.asarray(getattr(self, name)) for name in self.__dataclass_fields__}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, ArrayLike]) -> "Look":
-        """The look that `to_plain` wrote."""
+        """Restore the look that `to_plain` wrote."""
         array = {name: np.asarray(plain[name]) for name in cls.__dataclass_fields__}
         return cls(
             int(array["pair"]),
@@ -100,7 +100,7 @@ class Look:
 
 
 def best_pairs(state: Wealth, number: int, draws: int, error: float) -> NDArray[np.int64]:
-    """The pairs with the largest expected bound, the best one first.
+    """Return the pairs with the largest expected bounds, best first.
 
     Args:
         state: The state, whose counts choose.
@@ -131,7 +131,7 @@ def planned_look(state: Wealth, pairs: ArrayLike, draws: int, error: float) -> L
 def best_events(
     state: Wealth, pairs: NDArray[np.int64], draws: int, error: float, num_rivals: int = 1
 ) -> Event:
-    """The event of each pair with the largest expected bound.
+    """Return the event of each pair with the largest expected bound.
 
     Args:
         state: The state, whose counts choose.
@@ -165,11 +165,11 @@ def hybrid_bound(state: Wealth, look: Look | None) -> float:
 
 
 def look_bound(look: Look, hypothesis: Hypothesis, error: float) -> float:
-    """The exact bound of a look that was taken.
+    """Return the exact bound of a look that was taken.
 
     Args:
-        look: With all of its draws.
-        hypothesis: What is bounded.
+        look: Look with all of its draws.
+        hypothesis: Hypothesis whose level is bounded.
         error: Error of the bound.
     """
     return float(event_lower_bound(*look.counts, look.draws, look.draws, 1 - error, hypothesis))

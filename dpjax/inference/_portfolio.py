@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST_OUTCOMES = 16
-"""Most cells that are bet on one by one."""
+"""Most cells bet on individually."""
 
 PSEUDO_DRAWS, SPLIT_DRAWS = (16.0, 256.0, 4096.0), (8.0, 64.0)
 """rho of c = n / (n + rho); draws that a binary split shares with the other side."""
@@ -27,13 +27,13 @@ _ERRORS, _SHRINKAGE = 3.0, 2.0
 
 
 class Expert(NamedTuple):
-    """A grouping of the cells and what its bets expect.
+    """A grouping of the cells with the laws and fractions of its bets.
 
     Attributes:
-        labels: int64 [pairs, cells], the group of each cell.
-        p: [pairs, groups], estimated law at the database, above 0.
-        q: [pairs, groups], the same at the neighbor.
-        fractions: [bets, pairs], c of each bet.
+        labels: Group of each cell, int64 [pairs, cells].
+        p: Estimated law at the database, [pairs, groups], above 0.
+        q: Estimated law at the neighbor, [pairs, groups], above 0.
+        fractions: Fraction c of each bet, [bets, pairs].
     """
 
     labels: Counts
@@ -42,27 +42,27 @@ class Expert(NamedTuple):
     fractions: Floats
 
     def grouped(self, counts: Counts) -> Counts:
-        """Counts of the groups, [pairs, groups]."""
+        """Return the counts of the groups, [pairs, groups]."""
         return sums(counts, self.labels, self.p.shape[1])
 
 
 def num_bets(few: bool) -> int:
-    """Number of bets of all experts, which the wealth is the mean of."""
+    """Return the number of bets of all experts, over which the wealth is a mean."""
     return len(_DEPTHS) * len(SPLIT_DRAWS) if few else 2 * len(PSEUDO_DRAWS)
 
 
 def experts(
     first: Counts, second: Counts, *, few: bool, ordered: bool, hypothesis: Hypothesis
 ) -> list[Expert]:
-    """All experts after the counts X and Y.
+    """Return all experts after the counts X and Y.
 
     Args:
-        first: X.
-        second: Y.
+        first: Counts X at the database.
+        second: Counts Y at the neighbor.
         few: Whether draws are expensive: shares are shrunk instead of bets being small.
-        ordered: Whether neighbouring cells are alike; if not, and if there are many, they are
+        ordered: Whether adjacent cells are alike; if not, and if there are many, they are
             sorted by their ratio.
-        hypothesis: What is bet against.
+        hypothesis: Hypothesis that is bet against.
     """
     cells = first.shape[1]
     if not ordered and cells > MOST_OUTCOMES:
@@ -102,7 +102,7 @@ def experts(
 
 
 def sums(counts: Counts, labels: Counts, groups: int) -> Counts:
-    """Counts of groups, [pairs, groups], exactly."""
+    """Return the exact counts of groups, [pairs, groups]."""
     pairs = len(counts)
     found = np.zeros(pairs * groups, np.int64)
     np.add.at(found, (labels + groups * np.arange(pairs)[:, None]).ravel(), counts.ravel())
@@ -163,7 +163,7 @@ def shown(
 
 
 def _law(counts: Counts) -> Floats:
-    """Shares of groups, with half a draw added to each."""
+    """Return the shares of groups, with half a draw added to each."""
     added = counts + 0.5
     return added / added.sum(axis=1, keepdims=True)
 

@@ -1,4 +1,4 @@
-"""How the fresh draws of an event are divided between both sides.
+"""Division of an event's confirmation draws between both sides.
 
 The variance of an estimated level is s1^2 / N1 + s2^2 / N2. For a given N1 + N2 it is least at
 N2 / N1 = s2 / s1, which for epsilon at delta = 0 is sqrt((1 / q - 1) / (1 / p - 1)): the side at
@@ -62,11 +62,11 @@ def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def divided(ratio: ArrayLike, mean: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """N1 and N2 of a ratio N2 / N1, which add up to 2 N; at least 1 each.
+    """Return N1 and N2 of a ratio N2 / N1, which add up to 2 N; at least 1 each.
 
     Args:
-        ratio: N2 / N1.
-        mean: N.
+        ratio: Ratio N2 / N1.
+        mean: Mean N of draws a side.
     """
     first = np.rint(2 * mean / (1 + np.asarray(ratio, np.float64))).astype(np.int64)
     first = np.clip(first, 1, 2 * mean - 1)

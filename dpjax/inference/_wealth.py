@@ -30,14 +30,14 @@ _ROWS = 2048
 
 @dataclass(frozen=True)
 class Wealth:
-    """The state of a sequential audit, which holds all that its later bounds depend on.
+    """The state of a sequential audit, which determines its later bounds.
 
     Attributes:
         error: Probability with which the bound may ever exceed the level.
-        hypothesis: What is bet against.
+        hypothesis: Hypothesis that is bet against.
         claim: The level that is tested, which is in the grid, or None.
         few: Whether draws are expensive.
-        ordered: Whether neighbouring cells are alike.
+        ordered: Whether adjacent cells are alike.
         grid: [levels], which rise.
         log_wealth: [bets, levels]; that of a refuted level is no longer updated.
         is_refuted: bool [levels].
@@ -84,7 +84,7 @@ class Wealth:
         return np.stack([self.first.sum(axis=1), self.second.sum(axis=1)], axis=1)
 
     def to_plain(self) -> dict[str, NDArray]:
-        """The state as arrays, without rounding; a claim of NaN is none."""
+        """Return the state as arrays, without rounding; NaN stands for no claim."""
         plain = {name: np.asarray(getattr(self, name)) for name in self.__dataclass_fields__}
         plain["claim"] = np.array(math.nan if self.claim is None else self.claim)
         plain["hypothesis"] = np.array(json.dumps(hypothesis_to_plain(self.hypothesis)))
@@ -92,10 +92,10 @@ class Wealth:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, ArrayLike]) -> "Wealth":
-        """The state that `to_plain` wrote.
+        """Restore the state that `to_plain` wrote.
 
         Raises:
-            ValueError: An array is missing, or shapes do not agree.
+            ValueError: When an array is missing, or shapes do not agree.
         """
         missing = set(cls.__dataclass_fields__) - set(plain)
         if missing:
@@ -136,16 +136,16 @@ def start(
     ordered: bool = True,
     grid: ArrayLike | None = None,
 ) -> Wealth:
-    """The state before the first draw.
+    """Return the state before the first draw.
 
     Args:
         pairs: Number of pairs of databases.
         cells: Number of cells; along the line if they are ordered.
         error: Probability with which the bound may ever exceed the level.
-        hypothesis: What is bet against.
+        hypothesis: Hypothesis that is bet against.
         claim: A level to refute, which is added to the grid.
         few: Whether draws are so expensive that each must be used at once.
-        ordered: Whether neighbouring cells are alike.
+        ordered: Whether adjacent cells are alike.
         grid: Levels that are tested; those of the hypothesis if None.
 
     Raises:
@@ -176,7 +176,7 @@ def start(
 
 
 def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
-    """The state after one more block.
+    """Return the state after one more block.
 
     The draws of each pair and side must have been chosen before the block was drawn.
 
@@ -209,7 +209,7 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
 
 
 def recounted(state: Wealth, first: ArrayLike, second: ArrayLike) -> Wealth:
-    """The state with the counts of the same draws in other cells, which later bets are on.
+    """Return the state with the same draws counted in other cells, used by later bets.
 
     Args:
         state: The state.
@@ -217,7 +217,7 @@ def recounted(state: Wealth, first: ArrayLike, second: ArrayLike) -> Wealth:
         second: The same at the neighbor.
 
     Raises:
-        ValueError: These are not counts of as many draws.
+        ValueError: When these are not counts of as many draws.
     """
     validate.counts(first=first, second=second)
     after = replace(state, first=np.asarray(first, np.int64), second=np.asarray(second, np.int64))
@@ -233,7 +233,7 @@ def _gains(
     y: NDArray[np.int64],
     draws: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """What one expert's bets add to ln wealth, [bets, levels]."""
+    """Return the gain in ln wealth from one expert's bets, [bets, levels]."""
     x, y = expert.grouped(x), expert.grouped(y)
     # No pair bets on levels at which its estimated laws are.
     lines = state.hypothesis.lines(state.grid, expert.p, expert.q)

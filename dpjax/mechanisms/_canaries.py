@@ -20,13 +20,13 @@ Floats = NDArray[np.float32]
 
 
 class Canaries(NamedTuple):
-    """Records of a training set and canaries beside them.
+    """Records of a training set, and canaries beside them.
 
     Attributes:
-        features: float32 [n, d], of the records that are always there.
-        labels: float32 [n].
-        own: float32 [k, d], features of the canaries.
-        own_labels: float32 [k].
+        features: Features of the records that are always present, float32 [n, d].
+        labels: Labels of these records, float32 [n].
+        own: Features of the canaries, float32 [k, d].
+        own_labels: Labels of the canaries, float32 [k].
     """
 
     features: Floats
@@ -35,16 +35,16 @@ class Canaries(NamedTuple):
     own_labels: Floats
 
     def records(self, included: ArrayLike) -> Floats:
-        """The database of one run: a row a record, the canaries last, as `DpSgd` takes it.
+        """Return the database of one run for `DpSgd`: a row per record, the canaries last.
 
         Args:
-            included: Booleans [k], a fair coin of its own for each canary.
+            included: Independent fair coins of the canaries, booleans [k].
 
         Returns:
             float32 [n + k, d + 2]: features, label and the flag, 1 where the record is present.
 
         Raises:
-            ValueError: There is not one coin a canary.
+            ValueError: When there is not one coin per canary.
         """
         coins = np.asarray(included)
         if coins.dtype != bool or coins.shape != self.own_labels.shape:
@@ -58,10 +58,10 @@ class Canaries(NamedTuple):
         return np.column_stack([features, answers, present]).astype(np.float32)
 
     def pair(self, number: int = 0) -> Pairs:
-        """The records with one of the canaries and without it, for many trainings.
+        """Return the records with and without one of the canaries, for many trainings.
 
         Args:
-            number: Of the canary; the others are left out.
+            number: Number of the canary; the others are left out.
         """
         own, label = self.own[number], float(self.own_labels[number])
         return canary_pair(self.features, self.labels, own, label=label)
@@ -76,19 +76,19 @@ def canaries(
     amplitude: float = 50.0,
     seed: int = 0,
 ) -> Canaries:
-    """Canaries of one kind for a data set of two classes.
+    """Make canaries of one kind for a data set of two classes.
 
     Args:
-        features: [n, d], of all records.
-        labels: [n], 0 or 1.
-        number: k, of canaries.
+        features: Features of all records, [n, d].
+        labels: Labels [n], 0 or 1.
+        number: Number k of canaries.
         kind: "saturating": a long input on a coordinate of its own, which is added to all records,
             so that its gradient is clipped in every step and is orthogonal to all others.
             "mislabelled": records that are taken out of the data and get the other label.
             "out of distribution": each feature is uniform between its least and its largest value
             in the data, independently of the others, and the label is a fair coin.
         amplitude: Length of a saturating canary.
-        seed: Of the choice of records and of the random features.
+        seed: Seed of the choice of records and of the random features.
 
     Returns:
         The canaries and the records beside them.

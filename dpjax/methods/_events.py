@@ -1,4 +1,4 @@
-"""Events: one is chosen by the draws that search, or a chain of them, and counted on fresh ones.
+"""Events: the search set chooses one, or a chain of them; the confirmation set counts it.
 
 An event is post-processing with two outcomes, so this works for every kind of output, and its
 counts bound a level at every sample size, without an assumption. Notions that need more than one
@@ -39,13 +39,13 @@ from dpjax.sources import (
 )
 
 _SEARCH, _CONFIRM = 20_000, 50_000
-"""Outputs a side that search at each pair, and that confirm, where nothing is said."""
+"""Default numbers of search and confirmation draws a side."""
 
 _HOPE = 4
-"""Times its draws with which a pair may win the last place of the second round."""
+"""Assumed growth of draws for the second round's last place."""
 
 _FEWEST = 10
-"""Outputs a side for each pair, of a total."""
+"""Fewest outputs a side of each pair."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Events:
             with half of the error each, so that `AuditResult.bound` answers for every notion.
 
     Raises:
-        TypeError, ValueError: A number of draws is not an integer in [2, 2^31), or a total was
+        TypeError, ValueError: When a number of draws is not an integer in [2, 2^31), or a total is
             given with another number.
 
     References:
@@ -121,13 +121,13 @@ class Events:
             )
 
     def rounds(self, num_pairs: int) -> Rounds:
-        """How many outputs search and confirm.
+        """Return the numbers of outputs that search and confirm.
 
         Args:
-            num_pairs: At least 1.
+            num_pairs: Number of pairs, at least 1.
 
         Raises:
-            ValueError: `num_draws` is too small for so many pairs.
+            ValueError: When `num_draws` is too small for so many pairs.
         """
         if self.num_samples is not None or self.num_confirm is not None:
             search = num_pairs * (self.num_samples or _SEARCH)
@@ -142,22 +142,22 @@ class Events:
         return rounds_within(num_pairs, self.num_draws)
 
     def accepts(self, source: Source) -> str | None:
-        """Why a source cannot be audited: None, for events are counted of every kind of output."""
+        """Return None: events can be counted for every kind of output."""
         return None
 
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """A batch of runs.
+        """Audit a batch of runs.
 
         Args:
-            source: Of any kind.
-            pairs: Of databases, as a person writes them.
-            terms: Of the audit.
-            runs: int32 [runs], numbers of the runs.
+            source: Source of any kind.
+            pairs: Pairs of databases, as the caller gave them.
+            terms: Notion, claim and confidence of the audit.
+            runs: Numbers of the runs, int32 [runs].
 
         Raises:
-            ValueError: The region is of another kind than the outputs, or none of them is in it.
+            ValueError: When the region does not fit the outputs, or none of them is in it.
         """
         request = Request(
             self.rounds,
@@ -205,7 +205,7 @@ class Events:
         terms: Terms,
         opened: Opened,
     ) -> list["_Chosen"]:
-        """The pair of each run with the largest bound to be expected, and what it confirms."""
+        """Return the pair of each run with the largest expected bound, and its candidate."""
         pooled = pools.pooled(searches)
         num_runs, num_kept = ranks.kept.shape
         budget = Budget(opened.num_confirm, terms.own_confidence, num_kept, opened.shares)
@@ -218,7 +218,7 @@ class Events:
         chosen = []
         for run, (row, kept) in enumerate(zip(table, ranks.kept.tolist(), strict=True)):
             best = max(range(num_kept), key=lambda place: (row[place].predicted, row[place].tie))
-            # Others come after those that were searched to the end, whatever they promised.
+            # Pairs that were searched to the end come first, whatever the others promised.
             scores = {pair: row[place].predicted for place, pair in enumerate(kept)}
             promised = {p: s for p, s in enumerate(ranks.promised[:, run]) if p not in scores}
             ranked = [
@@ -235,9 +235,9 @@ class _Ranks(NamedTuple):
     """Pairs after both rounds of the search.
 
     Attributes:
-        promised: [pairs, runs], bounds to be expected after the first round; [0, runs] where there
+        promised: Expected bounds [pairs, runs] after the first round; [0, runs] where there
             was only one.
-        kept: int64 [runs, kept], numbers of the pairs that were searched to the end, those that
+        kept: Numbers int64 [runs, kept] of the pairs that were searched to the end, those that
             promised most first.
     """
 
@@ -246,13 +246,13 @@ class _Ranks(NamedTuple):
 
 
 class _Chosen(NamedTuple):
-    """What one run confirms.
+    """The pair and the candidate that one run confirms.
 
     Attributes:
-        search: Of the chosen pair, with halves [2, 2, cells] of its own draws.
-        candidate: What is counted of it.
-        pair: Its number.
-        scores: (number, score) of every pair that was ranked, best first.
+        search: Search set of the chosen pair, with halves [2, 2, cells] of its own draws.
+        candidate: Event or chain to count for the pair.
+        pair: Number of the chosen pair.
+        scores: Number and score of every ranked pair, best first.
     """
 
     search: Search
@@ -269,7 +269,7 @@ def _searched_again(
     rounds: Rounds,
     num_runs: int,
 ) -> _Ranks:
-    """Draws the second round for the pairs that promise most, and adds it to their counts."""
+    """Draw the second round for the most promising pairs, and add it to their counts."""
     num_pairs = len(searches)
     if not rounds.num_kept:
         return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
@@ -289,18 +289,18 @@ def _searched_again(
 def _kept(
     promised: NDArray[np.float64], hoped: NDArray[np.float64], num_kept: int
 ) -> NDArray[np.int64]:
-    """Pairs that go on: those that promise most, and the best of the others if more draws agree.
+    """Return the pairs to keep: the most promising, and one that more draws may show to be best.
 
     A promise is cautious, so that a rare event that few draws show promises little; pairs that
     resemble each other would take all places.
 
     Args:
-        promised: [runs, pairs], bounds to be expected.
-        hoped: [runs, pairs], the same if several times as many draws had the same shares.
-        num_kept: At least 2.
+        promised: Expected bounds [runs, pairs].
+        hoped: Expected bounds [runs, pairs] if several times as many draws had the same shares.
+        num_kept: Number of pairs to keep, at least 2.
 
     Returns:
-        int64 [runs, kept], numbers of the pairs.
+        Numbers of the pairs, int64 [runs, kept].
     """
     first = np.argsort(-promised, axis=1, kind="stable")[:, : num_kept - 1]
     others = hoped.copy()
@@ -309,7 +309,7 @@ def _kept(
 
 
 def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
-    """A region without outputs would look like a mechanism without a loss."""
+    """Refuse a region without outputs, which would look like a mechanism without a loss."""
     for search in searches:
         if search.allowed is None or search.halves[..., search.allowed].any():
             return
@@ -320,7 +320,7 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
 
 
 def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
-    """What a sweep keeps of each run; runs of equal sizes have their bounds computed together."""
+    """Return each run's row in a sweep; runs of equal sizes have their bounds computed together."""
     notion, sure, distance = terms.notion, terms.own_confidence, terms.distance
     if chosen[0].candidate.chain is not None:
         curve = terms.claimed if isinstance(terms.claimed, tuple) else None
@@ -329,7 +329,7 @@ def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) ->
             for c, of_run in zip(chosen, counts, strict=True)
         ]
     larger = np.array([c.candidate.event.larger for c in chosen if c.candidate.event is not None])
-    # The likelier side first.
+    # The likelier side comes first.
     sides = np.stack([larger, 1 - larger], axis=1)
     inside = np.take_along_axis(counts[..., 1], sides, axis=1)
     trials = np.take_along_axis(counts.sum(axis=2), sides, axis=1)

@@ -2,7 +2,7 @@
 
 The first rung draws some tens of outputs at every pair. Each further rung keeps one pair in
 `factor`, adds variations of the best where the space of pairs is known, and draws more of each, so
-that all rungs cost about the same. Draws of a rung serve no other purpose: what is chosen is
+that all rungs cost about the same. Draws of a rung serve no other purpose: the chosen pairs are
 audited with fresh ones.
 """
 
@@ -25,42 +25,42 @@ from dpjax.partitions import Budget, Search
 from dpjax.sources import AnyPairs, Request, Rounds, Source
 
 _FEWEST = 24
-"""Draws a side of every pair in the first rung, at least."""
+"""Fewest draws a side of every pair in the first rung."""
 
 _RUNG_DRAWS = 12_000
-"""Draws of a rung, both sides of all pairs together, where no budget is given."""
+"""Default draws of a rung, both sides of all pairs together."""
 
 _WITHOUT_SMALL = 2
-"""Pairs that are wanted, up to which none is kept for being small."""
+"""Most wanted pairs for which no small pair is kept."""
 
 _VARIED = 0.5
-"""Variations in a further rung, over the pairs that it keeps."""
+"""Variations in a further rung, per kept pair."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
-"""Fresh draws a side for which a bound is predicted, fewer where there is no time for them."""
+"""Most and fewest confirmation draws a side of a predicted bound."""
 
 _AUDIT_SHARE = 1.5
-"""Time of the audit, over that of the search before it."""
+"""Time of the audit, in units of its search's time."""
 
 _PARTS = 4
-"""Parts of a rung under a limit of time, where workers draw."""
+"""Parts of a rung that workers draw under a time limit."""
 
 _WORTH = 300
-"""Draws a side of each pair that an audit should have the time for."""
+"""Draws a side of each pair that the audit's time should allow."""
 
 _SLOWER = 4.0
-"""Times that a pair may be slower than the best to be audited with it."""
+"""Largest slowdown of a pair against the best in one audit."""
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """How a search goes on.
+    """The plan of a search.
 
     Attributes:
-        budget: Draws on both sides of all pairs in all rungs; None for the usual number.
-        seconds: Time of all rungs; None for no limit.
-        keep: Pairs that are wanted.
-        factor: A rung keeps one pair in so many.
+        budget: Draws on both sides of all pairs in all rungs; None for the default.
+        seconds: Time of all rungs in seconds; None for no limit.
+        keep: Number of pairs wanted.
+        factor: Ratio of a rung's pairs to those that it keeps.
     """
 
     budget: int | None
@@ -69,10 +69,10 @@ class Ladder:
     factor: int
 
     def rungs(self, num_pairs: int) -> list[tuple[int, int]]:
-        """(pairs, draws a side) of every rung.
+        """Return (pairs, draws a side) of every rung.
 
         Raises:
-            ValueError: The budget is too small.
+            ValueError: When the budget is too small.
         """
         sizes = [num_pairs]
         while sizes[-1] > self.keep * self.factor:
@@ -94,9 +94,9 @@ class _Ranked(NamedTuple):
     """The pairs of a rung.
 
     Attributes:
-        scores: float64 [pairs], bounds to be expected; -infinity of pairs that were not reached.
-        paces: float64 [pairs], seconds of an output; 0 where there is no limit of time.
-        drawn: Outputs on both sides of all pairs.
+        scores: Expected bounds, float64 [pairs]; -infinity for pairs that were not reached.
+        paces: Seconds per output, float64 [pairs]; 0 without a time limit.
+        drawn: Number of outputs on both sides of all pairs.
     """
 
     scores: NDArray[np.float64]
@@ -104,14 +104,14 @@ class _Ranked(NamedTuple):
     drawn: int
 
     def best(self, count: int) -> list[int]:
-        """Places of the pairs that promise most, best first, of those that were reached."""
+        """Return the places of the most promising pairs that were reached, best first."""
         order = np.argsort(-self.scores, kind="stable")[:count].tolist()
-        # Where every pair is too slow the audit of the first one says so.
+        # Where every pair is too slow, the audit of the first one says so.
         return [place for place in order if self.scores[place] > -np.inf] or [0]
 
 
 Asked = Callable[[Proposed], tuple[Notion, float]]
-"""Pair -> the notion that bounds it, and the level that the bound should exceed."""
+"""Function from a pair to its notion and the level to exceed."""
 
 
 def search_counted(
@@ -123,16 +123,16 @@ def search_counted(
     root: Array,
     asked: Asked | None = None,
 ) -> tuple[list[Proposed], list[float], list[tuple[int, int]]]:
-    """The pairs with the largest bound to be expected.
+    """Search for the pairs with the largest expected bounds.
 
     Args:
-        source: Whose outputs are counted.
-        pairs: As a person writes them, or a space of neighbours.
-        ladder: How the search goes on.
-        terms: Of the audit that follows.
+        source: Source of the outputs.
+        pairs: Pairs as the caller gave them, or a space of neighbors.
+        ladder: Plan of the search.
+        terms: Terms of the audit that follows.
         region: Outputs that events may hold, or None.
         root: Typed key of all rungs.
-        asked: What each pair is about, where that differs; the notion of the terms, and 0, if None.
+        asked: Notion and level of each pair, where they differ; the terms' notion and 0 if None.
 
     Returns:
         The best pairs, best first; their expected bounds above the level; (pairs, draws a side) of
@@ -163,7 +163,7 @@ def search_counted(
     small = [] if space is None else _places(space.smallest(alive), alive)
     if small and ladder.keep > _WITHOUT_SMALL and not set(small) & set(best):
         best[-1] = max(small, key=lambda place: ranked.scores[place])
-    # The slowest pair decides how many draws an audit of several has time for.
+    # The slowest pair determines how many draws an audit of several has time for.
     pace = ranked.paces[best[0]]
     best = [place for place in best if ranked.paces[place] <= _SLOWER * pace]
     if ladder.seconds is not None:
@@ -185,13 +185,13 @@ def _next(
     space: Space | None,
     rung: tuple[int, int],
 ) -> list[Proposed]:
-    """The pairs that are kept, best first, the smallest ones, and variations of the best."""
+    """Return the kept pairs, best first, the smallest ones, and variations of the best."""
     number, size = rung
     kept = max(ladder.keep, -(-len(alive) // ladder.factor))
     best = [alive[place] for place in ranked.best(kept)]
     if space is None:
         return best
-    # What is rare shows in many draws alone, and most at databases of few records.
+    # Rare events show only in many draws, and mostly at databases of few records.
     small = [pair for pair in space.smallest(alive) if not _places([pair], best)]
     found = [*best, *small][:size]
     more = [
@@ -201,24 +201,24 @@ def _next(
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:
-    """Places of some pairs; databases of other libraries are not compared."""
+    """Return the places of some pairs without comparing databases of other libraries."""
     wanted = set(map(id, some))
     return [place for place, pair in enumerate(pairs) if id(pair) in wanted]
 
 
 @dataclass(frozen=True)
 class _Rung:
-    """Draws at every pair that is still in.
+    """The draws at every remaining pair.
 
     Attributes:
-        source: Whose outputs are counted.
-        alive: The pairs.
-        draws: Draws a side of each.
-        terms: Of the audit that follows.
+        source: Source of the outputs.
+        alive: Remaining pairs.
+        draws: Draws a side of each pair.
+        terms: Terms of the audit that follows.
         region: Outputs that events may hold, or None.
         key: Typed key of this rung alone.
-        asked: What each pair is about.
-        began: Time of the clock at which the search began.
+        asked: Notion and level of each pair.
+        began: Clock time at which the search began.
     """
 
     source: Source
@@ -231,13 +231,13 @@ class _Rung:
     began: float
 
     def ranked(self, seconds: float | None, whole: float = 0.0) -> _Ranked:
-        """The bounds to be expected of the pairs.
+        """Return the expected bounds of the pairs.
 
         Args:
             seconds: Of the rung. Pairs are drawn one after the other then, each within its share of
                 the time that is left. Those that are not reached are out, and those that are too
                 slow to be audited.
-            whole: Seconds of all rungs.
+            whole: Time of all rungs in seconds.
         """
         count = len(self.alive)
         if seconds is None:
@@ -245,7 +245,7 @@ class _Rung:
             scores = self._promised(range(count), searches, _PLANNED)
             return _Ranked(scores, np.zeros(count), _drawn(searches))
         scores, paces, total = np.full(count, -np.inf), np.zeros(count), 0
-        # Workers are started for every part.
+        # Workers start anew for every part.
         size = -(-count // _PARTS) if getattr(self.source, "workers", 0) else 1
         start = time.perf_counter()
         for first in range(0, count, size):
@@ -259,7 +259,7 @@ class _Rung:
             total += drawn
             pace = (time.perf_counter() - began) / drawn
             paces[part.start : part.stop] = pace
-            # As many draws as a slow pair could be confirmed with, after as many that search.
+            # Plan as many draws as could confirm a slow pair after as many that search.
             planned = min(int(_AUDIT_SHARE * whole / (4 * pace)), _PLANNED)
             if planned >= _LEAST_PLANNED:
                 scores[part.start : part.stop] = self._promised(part, searches, planned)
@@ -274,7 +274,7 @@ class _Rung:
         return np.array(scores)
 
     def _searches(self, part: range, each: float | None) -> list[Search]:
-        """Counts of some pairs, with so many seconds for each side of each."""
+        """Return the counts of some pairs, with a time limit for each side of each."""
         pairs = [self.alive[place] for place in part]
         sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
         request = Request(
@@ -285,7 +285,7 @@ class _Rung:
             replace(self.terms.layout, progress=None),
             seconds=each,
         )
-        # Calls of the whole audit have one end.
+        # All calls of the audit share one deadline.
         source = self.source.with_time_used(time.perf_counter() - self.began)
         with source.opened(AnyPairs(sides, tuple(p.label for p in pairs)), request) as opened:
             return opened.search()

@@ -1,4 +1,4 @@
-"""Counts of the search at a database that several pairs share."""
+"""Search counts at a database that several pairs share."""
 
 from collections.abc import Sequence
 
@@ -20,17 +20,17 @@ class Pools:
         numbers, places = numbers_of_databases(pairs), {}
         for pair, search in enumerate(searches):
             if numbers[pair, 0] == numbers[pair, 1]:
-                continue  # Its sides are compared as they were given.
+                continue  # A pair of equal databases keeps its own counts.
             cells = search.partition.key
             for side in (0, 1):
                 places.setdefault((numbers[pair, side], cells), []).append((pair, side))
         self._shared = [sides for sides in places.values() if len(sides) > 1]
 
     def pooled(self, searches: Sequence[Search]) -> list[Search]:
-        """The searches of all pairs, with the counts at shared databases added up.
+        """Return the searches of all pairs, with counts at shared databases added up.
 
         Args:
-            searches: Of all pairs, each with the counts of its own draws, which are left as they
+            searches: Searches of all pairs, each with its own draws' counts, which are left as they
                 are.
         """
         found = list(searches)

@@ -20,13 +20,13 @@ from dpjax.results import Finding, Findings
 from dpjax.sources import ONE_RUN, OpenedInTurn, Request, Rounds, Source
 
 _DRAWS = 250_000
-"""Draws a side, of all pairs together, where nothing is said."""
+"""Default number of draws a side, of all pairs together."""
 
 _FEW = 10_000
-"""Draws up to which each of them counts."""
+"""Draws below which each draw is expensive."""
 
 _BLOCK = 4096
-"""Draws of a block of a mechanism in JAX."""
+"""Draws per block of a mechanism in JAX."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Sequential:
     """Lower bound that holds after every block of draws, so that an audit stops early.
 
     Attributes:
-        num_draws: Draws a side in all, of all pairs together, after which the audit ends; 250,000
+        num_draws: Total draws a side, of all pairs together, after which the audit ends; 250,000
             if None.
-        seconds: Time after which it ends, whatever was drawn; None for no limit.
+        seconds: Time in seconds after which it ends, whatever was drawn; None for no limit.
 
     Raises:
-        TypeError, ValueError: A number is of the wrong kind or too small.
+        TypeError, ValueError: When a number is of the wrong kind or too small.
     """
 
     num_draws: int | None = option("", default=None)
@@ -57,22 +57,22 @@ class Sequential:
             validate.positive(seconds=self.seconds)
 
     def longer(self, more: int) -> "Sequential":
-        """The same audit with more draws a side."""
+        """Return the same audit with more draws a side."""
         return replace(
             self, num_draws=(_DRAWS if self.num_draws is None else self.num_draws) + more
         )
 
     def accepts(self, source: Source) -> str | None:
-        """Nothing is refused: recorded outputs are drawn in the order of their recording."""
+        """Return None: recorded outputs too are drawn, in the order of their recording."""
         return None
 
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """A batch of runs, one after the other; arguments as `Events.run`.
+        """Audit a batch of runs, one after the other; arguments as in `Events.run`.
 
         Raises:
-            ValueError: One event does not bound the notion, the source has a time limit of its
+            ValueError: When one event does not bound the notion, the source has a time limit of its
                 own, or there are fewer draws than lay the cells.
         """
         if terms.notion.hypothesis() is None:
@@ -94,7 +94,7 @@ class Sequential:
             region=None,
             promise=partial(promised, terms),
             key=terms.root,
-            # A program of its own would compile longer than these blocks take.
+            # A separate program would take longer to compile than these blocks take to run.
             execution=replace(terms.layout, layout="gathered"),
             runs=np.array([run], np.int32),
             block=_BLOCK,
@@ -116,7 +116,7 @@ class Sequential:
             return walk.finding()
 
     def _total_of(self, source: Source) -> int:
-        """Most draws a side; recorded outputs are all used where nothing is said."""
+        """Return the most draws a side; by default, all recorded outputs."""
         if self.num_draws is not None:
             return self.num_draws
         return _DRAWS if self.seconds is None and source.takes_pairs else ENDLESS

@@ -1,8 +1,8 @@
-"""One sequential audit as it goes: draws, bets, and cells that are laid again as draws come.
+"""One sequential audit in progress: draws, bets, and cells laid again as draws come.
 
 The first draws lay the cells and are not bet on. Each later block is drawn at the pairs that
 promise most, counted, and bet on by what the blocks before it showed, so that the bound holds at
-any time: an audit ends once the claim is refuted, the draws or the time are spent, or a person
+any time: an audit ends once the claim is refuted, the draws or the time are spent, or the user
 stops it. While draws are few, the cells are laid again by all of them each time they have grown by
 half. Without a claim, part of the error is kept for one exact look at an event that is fixed
 before its draws.
@@ -42,31 +42,31 @@ from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import Marked, OpenedInTurn
 
 ENDLESS = 2**31 - 1
-"""Draws a side that no audit reaches."""
+"""Number of draws a side that no audit reaches."""
 
 _GROWTH, _LEAST = 0.12, 40
-"""Share of the draws so far that a block of a phase adds, and its least draws a side."""
+"""Growth of draws per block of a phase, and least draws a side."""
 
 _COARSE = 4
-"""Step through the levels that are bet on beside a claim, which itself is always one of them."""
+"""Step between levels bet on beside a claim, which is always included."""
 
 _TINY = 1e-9
-"""Stands for a claim of 0: whoever refutes it refutes 0."""
+"""Substitute for a claim of 0, whose refutation refutes 0."""
 
 
 class Walk:
-    """One sequential audit as it goes.
+    """One sequential audit in progress.
 
     Args:
-        opened: The source.
+        opened: Source of the draws.
         terms: Terms of the audit, with the evidence of an earlier audit that it continues.
-        total: Most draws a side of all pairs.
+        total: Largest number of draws a side of all pairs.
         few: Whether draws are expensive.
         run: Number of the run.
-        redraws: Whether a block that the end of the draws cuts short can be drawn again, whole.
+        redraws: Whether a block cut short by the end of the draws can be drawn again, whole.
 
     Attributes:
-        ended: Why it ended, in words.
+        ended: Reason for its end, in words.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class Walk:
         self._searches = opened.search()
         drawn = [int(search.halves[0, :, 0].sum()) for search in self._searches]
         self._first = drawn[0]
-        # Recordings end, and hold no more than this.
+        # Recordings end, and hold no more draws than this.
         self._total = min(total, opened.num_confirm + sum(drawn))
         self._error = 1 - terms.own_confidence
         level, hypothesis = terms.level, terms.notion.hypothesis(terms.distance)
         assert hypothesis is not None
         earlier = terms.earlier
         assert isinstance(earlier, BetWealth | None)
-        # One look is planned, and an audit that goes on has had it.
+        # A continued audit has already had its one planned look.
         self._hybrid = level is None and self._total < ENDLESS and earlier is None
         first, self._look_error = errors(self._error) if self._hybrid else (self._error, 0.0)
         self._key = [int(word) for word in random.words_of(terms.root)]
@@ -99,7 +99,7 @@ class Walk:
         self._look: Look | None = None
         self._path: list[tuple[int, float, float]] = []
         self._before: Wealth | None = None
-        # Draws a side that laid the cells of each pair.
+        # These are the draws a side that laid the cells of each pair.
         self._laid = np.array(drawn)
         self._size = max(cells.size for cells in self._cells)
         if earlier is not None:
@@ -115,7 +115,7 @@ class Walk:
             ordered=self._ordered,
             grid=hypothesis.levels[:: 1 if level is None else _COARSE],
         )
-        # Without a bet, for nothing is known before.
+        # The first draws are not bet on, since nothing is known before them.
         self._step(self._searched())
 
     @property
@@ -132,11 +132,11 @@ class Walk:
 
     @property
     def _taken(self) -> NDArray[np.int64]:
-        """Fresh draws of each pair so far."""
+        """Return the fresh draws of each pair so far."""
         return self._state.draws[:, 0] - self._first
 
     def _searched(self) -> NDArray[np.int64]:
-        """int64 [2, pairs, cells] of the draws that laid the cells."""
+        """Return the counts int64 [2, pairs, cells] of the draws that laid the cells."""
         counts = np.zeros((2, len(self._searches), self._size), np.int64)
         for pair, search in enumerate(self._searches):
             counts[:, pair, : search.partition.size] = search.halves[0].sum(axis=0)
@@ -147,8 +147,8 @@ class Walk:
         return blake2b(b"".join(counts), digest_size=16).hexdigest()
 
     def _go_on(self, earlier: BetWealth) -> None:
-        """Takes over the state of an audit of the same outputs."""
-        # A block that the end of the draws cut short is drawn whole.
+        """Take over the state of an audit of the same outputs."""
+        # A block cut short by the end of the draws is drawn whole.
         self._state = earlier.wealth if earlier.before is None else earlier.before
         self._path = list(earlier.path if earlier.before is None else earlier.path[:-1])
         self._look = earlier.look if earlier.look is not None and earlier.look.is_taken else None
@@ -163,10 +163,10 @@ class Walk:
             )
 
     def refuse_other_outputs(self) -> None:
-        """Counts again what an earlier audit of recorded outputs counted.
+        """Recount the recorded outputs that an earlier audit counted.
 
         Raises:
-            ValueError: Those outputs are others by now, or fewer.
+            ValueError: When those outputs have changed or become fewer.
         """
         taken, laid = int(self._taken[0]), int(self._laid[0]) - self._first
         if taken <= laid:
@@ -181,17 +181,17 @@ class Walk:
             )
 
     def _count(self, pair: int, size: int, first: int) -> NDArray[np.int64]:
-        """int64 [2, cells] of fresh outputs of a pair."""
+        """Return the counts int64 [2, cells] of fresh outputs of a pair."""
         cells = self._searches[pair].partition.size
         marked = Marked(np.array([pair]), np.arange(cells)[None], self._size, first, size)
         return self._opened.count(marked)[0]
 
     def go(self, deadline: float | None) -> None:
-        """Draws and bets until there is a reason to end."""
+        """Draw and bet until there is a reason to end."""
         if not self._hybrid:
             while self._drawn < self._total and not self._is_over(deadline):
                 self._lay_outgrown()
-                # Fresh bits a block, so that an audit that goes on chooses as one that never ended.
+                # Fresh bits per block make a continued audit choose as an uninterrupted one.
                 bits = np.random.Philox(key=self._key, counter=[0, 0, self._run, len(self._path)])
                 self._block(allocation(self._state, np.random.Generator(bits)))
             return
@@ -199,7 +199,7 @@ class Walk:
         for number, phase in enumerate(phases(self._total, len(kept))):
             if number:
                 kept = best_pairs(self._state, phase.pairs, phase.draws, self._look_error)
-            # What laid the first cells is a part of the first phase.
+            # The draws that laid the first cells are part of the first phase.
             left = phase.draws - (0 if number else self._first)
             left = min(left, (self._total - self._drawn) // phase.pairs)
             if number and phase.pairs == 1:
@@ -224,7 +224,7 @@ class Walk:
         return True
 
     def _lay_outgrown(self) -> None:
-        """Lays cells again by all draws so far, and counts these in them.
+        """Lay cells again by all draws so far, and count these in them.
 
         Later bets depend on earlier blocks as before, so they stay valid.
         """
@@ -243,15 +243,15 @@ class Walk:
         self._state = replace(recounted(self._state, *counts), ordered=self._ordered)
 
     def _lay(self, pair: int, draws: int) -> None:
-        """Lays the cells of a pair by its first draws."""
+        """Lay the cells of a pair by its first draws."""
         search = self._opened.lay_again(pair, draws - self._first)
-        # Counts in other cells do not add up, and the state has them all.
+        # Counts in different cells do not add up, and the state holds them all.
         self._opened.tally.confirmed = None
         self._searches[pair], self._laid[pair] = search, draws
         self._size = max(self._size, search.partition.size)
 
     def _block(self, draws: NDArray[np.int64]) -> None:
-        """Draws at each side of each pair, and bets on them."""
+        """Draw at each side of each pair, and bet on the outputs."""
         most = self._total - self._drawn
         is_cut = not self._hybrid and draws.sum() > most
         if is_cut:
@@ -273,7 +273,7 @@ class Walk:
         self._path.append((self._drawn, state.bound, at_claim))
 
     def finding(self) -> Finding:
-        """What the bets show, with the event that shows most as a witness."""
+        """Return the finding of the bets, with the event that shows most as witness."""
         state, pairs, terms = self._state, self._opened.pairs, self._terms
         pair = self._look.pair if self._look is not None else leader(state).pair
         cells, draws = self._searches[pair].partition, int(state.draws[pair, 0])
@@ -318,7 +318,7 @@ class Walk:
         )
 
     def _scores(self) -> tuple[tuple[str, float | None], ...]:
-        """The bound to be expected of each pair from as many draws again, best first."""
+        """Return each pair's expected bound from as many draws again, best first."""
         state, labels = self._state, self._opened.pairs.labels
         draws = max(int(state.draws.max()), 1)
         found = best_events(state, np.arange(len(labels)), draws, self._error).predicted

@@ -30,4 +30,4 @@ from dpjax.notions._wealth import BetWealth as BetWealth
 NOTIONS = {
     notion.name: notion for notion in (Epsilon, Profile, TradeOff, Gdp, Renyi, Zcdp, TotalVariation)
 }
-"""Name in a recipe and on the command line -> notion."""
+"""Notions by their names in recipes and on the command line."""

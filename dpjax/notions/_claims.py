@@ -1,4 +1,4 @@
-"""Claims: a number, or a curve in one of the forms that people have it in."""
+"""Claims: a number, or a curve in one of its usual forms."""
 
 from collections.abc import Callable, Sequence
 from numbers import Real
@@ -26,26 +26,26 @@ _RANGES = {
     "epsilon": "a finite epsilon of at least 0",
     "error": "an error in [0, 1]",
 }
-"""What a claimed function gives."""
+"""Range of a claimed function's values."""
 
 _HALVINGS = 60
 
 
 def number(claim: object) -> float:
-    """A level.
+    """Return a level as a float.
 
     Raises:
-        TypeError, ValueError: It is no number, or below 0.
+        TypeError, ValueError: When it is no number, or below 0.
     """
     validate.non_negative(claim=claim)
     return np.asarray(claim, np.float64).item()
 
 
 def refuse_text(claim: object) -> None:
-    """Refuses a text, such as a number in quotes.
+    """Refuse a text, such as a number in quotes.
 
     Raises:
-        TypeError: The claim is a text.
+        TypeError: When the claim is a text.
     """
     if isinstance(claim, str | bytes):
         try:
@@ -56,17 +56,17 @@ def refuse_text(claim: object) -> None:
 
 
 def is_number(claim: object) -> bool:
-    """Whether the claim is a single number."""
+    """Return whether the claim is a single number."""
     if isinstance(claim, bool | np.bool_):
         return False
     return isinstance(claim, Real) or getattr(claim, "shape", None) == ()
 
 
 def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
-    """Points (epsilon, delta) of a claimed profile.
+    """Return the points (epsilon, delta) of a claimed profile.
 
     Raises:
-        TypeError, ValueError: It is no curve, or leaves its range.
+        TypeError, ValueError: When it is no curve, or leaves its range.
     """
     function = _delta_of(claim)
     points = (
@@ -84,23 +84,23 @@ def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
 
 
 def epsilon_at(claim: object, delta: float) -> float:
-    """Epsilon of a claimed profile at one delta: the least that it allows.
+    """Return the smallest epsilon that a claimed profile allows at one delta.
 
     Raises:
-        TypeError, ValueError: It is no curve, or says nothing of this delta.
+        TypeError, ValueError: When it is no curve, or says nothing about this delta.
     """
     for name in ("get_epsilon_for_delta", "epsilon"):
         if callable(asked := getattr(claim, name, None)):
             return _value(asked, delta, "delta", "epsilon", np.inf)
     function = _delta_of(claim)
     if function is None:
-        # Nothing is claimed between points, nor before the first.
+        # Points claim nothing between them, nor before the first.
         held = [e for e, d in profile_points(claim) if d <= delta]
         if not held:
             raise BadValue(f"claim must have a point with a delta of at most {delta}.")
         return min(held)
     epsilons = _EPSILONS.tolist()
-    # The first place of all where it holds: a function that rises again claims no less for it.
+    # Take the first place where it holds: a function that rises again claims no less.
     held = next((i for i, e in enumerate(epsilons) if function(e) <= delta), None)
     if held is None:
         raise BadValue(
@@ -115,10 +115,10 @@ def epsilon_at(claim: object, delta: float) -> float:
 
 
 def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, float], ...]:
-    """Points (level, error of the second kind) of a claimed trade-off curve.
+    """Return the points (level, error of the second kind) of a claimed trade-off curve.
 
     Raises:
-        TypeError, ValueError: It is no curve, or leaves the unit square.
+        TypeError, ValueError: When it is no curve, or leaves the unit square.
     """
     if callable(claim):
         points = [(x, _value(claim, x, "level", "error", 1.0)) for x in levels.tolist()]
@@ -131,7 +131,7 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
 
 
 def _delta_of(claim: object) -> _Function | None:
-    """Delta as a function of epsilon; None for a list of points."""
+    """Return delta as a function of epsilon; None for a list of points."""
     names = ("get_delta_for_epsilon", "delta")
     asked = next((found for name in names if callable(found := getattr(claim, name, None))), claim)
     if not callable(asked):
@@ -140,15 +140,15 @@ def _delta_of(claim: object) -> _Function | None:
 
 
 def _value(function: Callable[[float], object], place: float, x: str, y: str, most: float) -> float:
-    """Value of a claimed function at one place.
+    """Return the value of a claimed function at one place.
 
     Raises:
-        TypeError: It is no number.
-        ValueError: It is NaN or out of range, or the function raised.
+        TypeError: When it is no number.
+        ValueError: When it is NaN or out of range, or the function raised.
     """
     try:
         found = function(place)
-    except Exception as error:  # of code of others
+    except Exception as error:  # A caller's function may raise anything.
         kind = type(error).__name__
         raise BadValue(f"claim raised {kind} at {x} = {place:g}: {error}") from error
     wanted = f"claim must give {_RANGES[y]} at {x} = {place:g}, but gave"

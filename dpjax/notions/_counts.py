@@ -18,7 +18,7 @@ from dpjax.notions._statement import Crossing, Statement
 
 
 class _OfSets(Evidence):
-    """Counts of sets, which the search chose by the bound that it expected."""
+    """Counts of sets that the search chose by their expected bounds."""
 
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
@@ -27,12 +27,12 @@ class _OfSets(Evidence):
 @register
 @dataclass(frozen=True, eq=False)
 class EventCounts(_OfSets):
-    """How often fresh outputs were in an event; of any number of runs as long as it is not stated.
+    """Counts of confirmation draws in an event, for any number of runs until a statement is made.
 
     Attributes:
-        event: With the leading shape [...].
-        counts: int64 [..., 2], outputs in the event at the database and at its neighbor.
-        trials: Fresh outputs at the database and at its neighbor.
+        event: Event with the leading shape [...].
+        counts: Counts int64 [..., 2] of the event at the database and at its neighbor.
+        trials: Confirmation draws at the database and at its neighbor.
     """
 
     event: Event
@@ -41,17 +41,17 @@ class EventCounts(_OfSets):
     kind: ClassVar[str] = "event"
 
     def sided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Counts at the side that was expected to be likelier, and at the other."""
+        """Return the counts at the side expected to be likelier, and at the other."""
         side = np.asarray(self.event.larger)[..., None]
         larger = np.take_along_axis(self.counts, side, axis=-1)[..., 0]
         smaller = np.take_along_axis(self.counts, 1 - side, axis=-1)[..., 0]
         return larger, smaller
 
     def bound(self, notion: Notion, confidence: float, distance: int = 1) -> NDArray[np.float64]:
-        """Exact lower bounds [...].
+        """Return exact lower bounds [...].
 
         Raises:
-            ValueError: The notion needs a chain of sets.
+            ValueError: When the notion needs a chain of sets.
         """
         side = np.asarray(self.event.larger)
         if self.trials[0] != self.trials[1] and side.ndim:
@@ -61,7 +61,7 @@ class EventCounts(_OfSets):
         return notion.of_event(*self.sided(), trials, confidence, distance)
 
     def estimate(self, notion: Notion, distance: int = 1) -> NDArray[np.float64]:
-        """Levels [...] that the shares of fresh outputs show, at least 0; they may be infinite."""
+        """Return the levels [...] that the observed shares show, in [0, inf]."""
         (p, q), trials = self.sided(), np.asarray(self.trials, float)
         side = np.asarray(self.event.larger)
         return notion.of_shares(p / trials[side], q / trials[1 - side], distance)
@@ -69,7 +69,7 @@ class EventCounts(_OfSets):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`: of one event, on the notion that it was chosen for."""
+        """See `Evidence`; answers only for the notion that the event was chosen for."""
         if named not in (None, notion):
             raise ValueError(
                 f"the evidence of this audit is of one event, counted for {named.symbol}, on which "
@@ -87,7 +87,7 @@ class EventCounts(_OfSets):
         return replace(self, event=event, counts=inside)
 
     def to_plain(self) -> JsonObject:
-        """See `Evidence`. The cells of the event are left out."""
+        """See `Evidence`; omits the cells of the event."""
         return {**super().to_plain(), "event": int(self.event.larger)}
 
     @classmethod
@@ -102,12 +102,12 @@ class EventCounts(_OfSets):
 @register
 @dataclass(frozen=True, eq=False)
 class ChainCounts(_OfSets):
-    """How many fresh outputs were in each of a chain of nested sets: it answers every notion.
+    """Counts of confirmation draws in each of a chain of nested sets; they answer every notion.
 
     Attributes:
-        counts: int64 [2, sets], at the database and at its neighbor.
-        trials: Fresh outputs at the database and at its neighbor.
-        usable: As in `dpjax.inference.Chain`.
+        counts: Counts int64 [2, sets] at the database and at its neighbor.
+        trials: Confirmation draws at the database and at its neighbor.
+        usable: Mask of usable sets; see `dpjax.inference.Chain`.
     """
 
     counts: NDArray[np.int64]
@@ -116,11 +116,11 @@ class ChainCounts(_OfSets):
     kind: ClassVar[str] = "chain"
 
     def band(self, confidence: float) -> Band:
-        """What all sets show at once, with this confidence."""
+        """Return the simultaneous band of all sets at this confidence."""
         return _band(self.counts.tobytes(), self.counts.shape, self.trials, self.usable, confidence)
 
     def shares(self) -> Band:
-        """What the shares of fresh outputs would show if they were the probabilities."""
+        """Return the band that would hold if the observed shares were the probabilities."""
         first, second = (
             counts[:, None] / n for counts, n in zip(self.counts, self.trials, strict=True)
         )
@@ -160,11 +160,11 @@ class ChainCounts(_OfSets):
 @register
 @dataclass(frozen=True, eq=False)
 class EventAndChain(_OfSets):
-    """Counts of an event for the named notion beside those of a chain, with half of the error each.
+    """Counts of an event for the named notion and of a chain, each with half of the error.
 
     Attributes:
-        event: Event of the notion that was named.
-        chain: Chain of every other notion.
+        event: Evidence of the event, for the named notion.
+        chain: Evidence of the chain, for every other notion.
     """
 
     event: EventCounts
@@ -173,7 +173,7 @@ class EventAndChain(_OfSets):
 
     @staticmethod
     def half(confidence: float) -> float:
-        """Confidence of each of the two, where both together have this one."""
+        """Return the confidence of each of two statements that jointly have this one."""
         return (1 + confidence) / 2
 
     def answer(
@@ -208,13 +208,13 @@ def _band(
     usable: tuple[int, int],
     confidence: float,
 ) -> Band:
-    # Cached, since several notions are asked for in turn.
+    # The band is cached, since callers ask for several notions in turn.
     whole = np.frombuffer(counts, np.int64).reshape(shape)
     return band(whole, trials, 1 - confidence, usable=usable)
 
 
 def _counted(content: JsonObject) -> tuple[NDArray[np.int64], tuple[int, int]]:
-    """Counts [2, ...] and trials of both sides, from plain numbers, and nothing else."""
+    """Read counts [2, ...] and trials of both sides from plain numbers; refuse other fields."""
     counts, trials = content.pop("counts"), content.pop("trials")
     if content:
         raise TypeError(f"counts do not hold {', '.join(content)}")

@@ -14,23 +14,23 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing
 
 _POINTS = 101
-"""Points of a curve that is written out."""
+"""Number of points of a tabulated curve."""
 
 
 class _Curve(Notion):
-    """A curve; its number is the total variation of one record."""
+    """A notion that is a curve; its number is the total variation of one record."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
         return largest(band, lambda p, q: p - q) / distance
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Values shown and claimed, [2, points], at the places of a claim [points, 2].
+        """Return the values shown and claimed, [2, points], at the places of a claim [points, 2].
 
         Args:
             band: Band of a chain.
             claim: Points of the claimed curve.
-            distance: Records in which the pair differs.
+            distance: Number of records in which the pair differs.
         """
         raise NotImplementedError
 
@@ -82,7 +82,7 @@ class Profile(_Curve):
         return np.stack([shown, claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Epsilons, and delta of the database against its neighbor and the reverse."""
+        """Return epsilons with delta of the database against its neighbor and the reverse."""
         top = largest(band, epsilon_of(0.0)) / distance
         epsilons = np.linspace(0, top if np.isfinite(top) else 1.0, _POINTS)
         first, second = of_one_record(band, epsilons, distance)
@@ -129,7 +129,7 @@ class TradeOff(_Curve):
         """See `Notion`.
 
         Raises:
-            ValueError: The distance is above 1.
+            ValueError: When the distance is above 1.
         """
         if distance > 1:
             raise BadValue(
@@ -138,21 +138,21 @@ class TradeOff(_Curve):
             )
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Errors claimed above those that tests make; powers, so that more is worse."""
+        """Return shown and claimed powers, so that a larger value is worse."""
         x, missed = trade_off(band)
         levels = claim[:, 0]
-        # A test of the database against its neighbor is the other one with its errors exchanged.
+        # Exchanging the errors of a test gives the test in the other direction.
         least = np.minimum(np.interp(levels, x, missed), np.interp(levels, missed[::-1], x[::-1]))
         return np.stack([1 - least, 1 - claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Levels of tests under the neighbor, and the errors of the second kind at most."""
+        """Return levels of tests under the neighbor, with upper bounds on the other error."""
         x, missed = trade_off(band)
         return {"level": x.tolist(), "error": missed.tolist()}
 
 
 def of_one_record(band: Band, epsilons: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-    """The profile of one record, [2, epsilons], from pairs that differ in k of them.
+    """Return the profile of one record, [2, epsilons], from pairs that differ in k of them.
 
     delta_k(k e) <= delta(e) (exp(k e) - 1) / (exp(e) - 1).
 

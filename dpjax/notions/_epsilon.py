@@ -15,7 +15,7 @@ from dpjax.notions._claims import Claim
 from dpjax.notions._notion import Notion
 
 _LARGEST, _HALVINGS = 60.0, 60
-"""Largest epsilon that is searched, and halvings of the search."""
+"""Largest epsilon searched, and number of halvings."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Epsilon(Notion):
         delta: Part of the probability that the claim leaves out, 0 <= delta < 1.
 
     Raises:
-        TypeError: delta is not a number.
-        ValueError: It lies outside of [0, 1).
+        TypeError: When delta is not a number.
+        ValueError: When it lies outside of [0, 1).
     """
 
     delta: float = option(
@@ -38,13 +38,13 @@ class Epsilon(Notion):
 
     def __post_init__(self):
         validate.finite(delta=self.delta)
-        # Leaving out all of the probability claims nothing.
+        # A claim with delta = 1 leaves out all of the probability and so claims nothing.
         if not 0 <= self.delta < 1:
             raise BadValue(f"delta must lie in [0, 1), but was {self.delta!r}.")
 
     @property
     def symbol(self) -> str:
-        """The level in words."""
+        """Level in words."""
         return f"epsilon at delta = {self.delta:g}" if self.delta else "epsilon"
 
     @property
@@ -64,7 +64,7 @@ class Epsilon(Notion):
         """See `Notion`."""
         if self.delta == 0 or distance == 1:
             return largest(band, self.value) / distance
-        # Find the least epsilon at which delta of one record would reach what is shown of k.
+        # Find the least epsilon at which delta of one record reaches that shown for k records.
         low, high = 0.0, _LARGEST
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -74,18 +74,18 @@ class Epsilon(Notion):
         return low
 
     def of_shares(self, p: NDArray, q: NDArray, distance: int) -> NDArray[np.float64]:
-        """Logarithm of the ratio of shares less delta, at least 0; infinite where one is 0."""
+        """Return the log ratio of shares less delta, at least 0; infinite where one is 0."""
         if self.delta and distance > 1:
             shares = (np.array([[[share]] for share in np.ravel(side)]) for side in (p, q))
             bands = (Band.of(*pair, usable=(1, 1)) for pair in zip(*shares, strict=True))
             return np.reshape([self.of_band(band, distance) for band in bands], np.shape(p))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.value(p, q)
-        # An event that does not exceed delta shows nothing.
+        # An event whose probability does not exceed delta shows nothing.
         return np.where(p > self.delta, np.maximum(ratio, 0.0), 0.0) / distance
 
     def claimed(self, claim: object) -> Claim:
-        """A number, or epsilon at this delta of a curve of deltas."""
+        """Return a number as it is, or the epsilon of a claimed curve at this delta."""
         if _claims.is_number(claim):
             return _claims.number(claim)
         _claims.refuse_text(claim)

@@ -1,4 +1,4 @@
-"""Evidence: what fresh outputs showed, in sets that were chosen before.
+"""Evidence: counts of confirmation draws in sets chosen beforehand.
 
 Each kind of evidence states which levels follow from it, shows itself as rows of text, and writes
 itself as plain numbers, so that results, pages and files ask no evidence for its class.
@@ -19,15 +19,15 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing, Statement, smallest_error
 
 Rows = list[tuple[str, str]]
-"""Names and texts."""
+"""Rows of a table: names and texts."""
 
 
 class Part(NamedTuple):
-    """Rows of a page under a heading of their own.
+    """A section of a page: rows under a heading.
 
     Attributes:
-        title: The heading.
-        rows: Names and texts.
+        title: Heading of the section.
+        rows: Names and texts of the rows.
         text: Sentence above the rows.
         numbers: Whether the texts are numbers.
     """
@@ -39,12 +39,12 @@ class Part(NamedTuple):
 
 
 class History(NamedTuple):
-    """The way of a sequential audit.
+    """The history of a sequential audit.
 
     Attributes:
-        path: (draws a side of all pairs, bound, logarithm of the wealth at the claim) after each
+        path: Draws a side of all pairs, bound, and logarithm of the wealth at the claim after each
             block.
-        claim: The claim at the level of a pair, or None.
+        claim: Claim at the level of a pair, or None.
         refuted_from: Logarithm of the wealth that refutes it.
     """
 
@@ -54,18 +54,18 @@ class History(NamedTuple):
 
 
 class Evidence:
-    """What was counted of fresh outputs: the base of all kinds.
+    """Evidence from confirmation draws: the base class of all kinds.
 
-    A kind is a frozen dataclass with `answer`, put into the registry by `register`; its fields are
-    plain or arrays, which `from_plain` makes again.
+    A kind is a frozen dataclass with `answer`, registered by `register`; its fields are
+    plain values or arrays, which `from_plain` restores.
 
     Attributes:
         kind: Name in files.
         estimated: Name of the estimate on a page.
         scored: Name of the scores of pairs on a page.
-        chosen: How the witness's event came about, in a sentence.
-        resumable: Whether it holds the state of an audit that can take more draws.
-        more: What would show more, as an advice.
+        chosen: Sentence on how the witness's event was chosen.
+        resumable: Whether it holds the state of an audit that can be continued.
+        more: Advice on what would show more.
         planned: Whether the number of outputs was fixed before they were seen, so that binomial
             bounds hold for the counts of the witness.
     """
@@ -83,26 +83,26 @@ class Evidence:
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """The statement on a level without a claim; arguments and errors as `state`."""
+        """Return the statement on a level without a claim; arguments and errors as in `state`."""
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject:
-        """Plain numbers and texts, the kind among them; see `evidence_from_plain`."""
+        """Return plain numbers and texts, including the kind; see `evidence_from_plain`."""
         return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
 
     @classmethod
     def from_plain(cls, content: JsonObject) -> Self:
-        """The evidence of plain fields, which this checks.
+        """Make the evidence from plain fields after checking them.
 
         Raises:
-            KeyError, TypeError, ValueError: It is no such evidence.
+            KeyError, TypeError, ValueError: When it is no such evidence.
         """
         return cls(**content)
 
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """Amount by which the claim is exceeded (negative if it is not), and where a curve is."""
+        """Return the excess over the claim (negative if below), and the crossing of a curve."""
         assert isinstance(claim, float)
         return self.answer(notion, confidence, distance, None).lower_bound - claim, None
 
@@ -115,18 +115,18 @@ class Evidence:
         distance: int = 1,
         named: Notion | None = None,
     ) -> Statement:
-        """The statement of one audit.
+        """Make the statement of one audit.
 
         Args:
-            notion: What is asked for.
+            notion: Notion of the statement.
             confidence: Confidence of all statements that the evidence makes.
-            num_claims: Factor of the smallest error.
+            num_claims: Factor on the smallest error.
             claim: Level to compare with, as `Notion.claimed` returns it, or None.
-            distance: Records in which the pair differs.
+            distance: Number of records in which the pair differs.
             named: Notion that the evidence was collected for; `notion` itself if None.
 
         Raises:
-            ValueError: The evidence says nothing of this notion; the message says what would.
+            ValueError: When the evidence says nothing about this notion; the message names others.
         """
         stated = self.answer(notion, confidence, distance, named)
         if claim is None:
@@ -139,32 +139,32 @@ class Evidence:
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """Standard errors by which an estimate must exceed a level to refute it, about.
+        """Return about how many standard errors above a level an estimate must be to refute it.
 
         Args:
             error: Probability with which the level may be refuted by chance.
-            draws: Fresh draws a side.
+            draws: Confirmation draws a side.
         """
         return -float(scipy.special.ndtri(error))
 
     def simultaneous(self, confidence: float) -> Band | None:
-        """The band that holds for every notion at once; None for evidence of a single question."""
+        """Return the band that holds for all notions at once; None for evidence of one question."""
         return None
 
     def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
-        """The evidence with another event in place of the one that was counted, if there is one.
+        """Return the evidence with the counted event, if there is one, replaced by another.
 
         Args:
-            event: Chosen without a look at the fresh outputs, or its complement.
-            inside: int64 [2], fresh outputs in it at the database and at its neighbor.
+            event: Event chosen without looking at the confirmation set, or its complement.
+            inside: Counts int64 [2] of the event at the database and at its neighbor.
         """
         return self
 
     def rows(self, found: Statement, sure: str) -> Rows:
-        """Lines of a printed result: bound and estimate, and what they rest on.
+        """Return the lines of a printed result: bound and estimate, and their basis.
 
         Args:
-            found: The statement.
+            found: Statement made from this evidence.
             sure: Confidence in words.
         """
         estimate = "infinite" if found.estimate is None else f"{found.estimate:.4f}"
@@ -174,18 +174,18 @@ class Evidence:
         return [("lower bound", bound), ("estimate", estimate)]
 
     def table(self, found: Statement, sure: str) -> Rows:
-        """Rows of a page in the unit of the level; arguments as `rows`."""
+        """Return rows of a page in the unit of the level; arguments as in `rows`."""
         return [
             (f"Lower bound ({found.basis}, {sure})", f"{found.lower_bound:.4f}"),
             (self.estimated, "infinite" if found.estimate is None else f"{found.estimate:.4f}"),
         ]
 
     def parts(self) -> list[Part]:
-        """More parts of a page."""
+        """Return further parts of a page."""
         return []
 
     def history(self) -> "History | None":
-        """The way of a sequential audit, to be drawn; None for others."""
+        """Return the history of a sequential audit for a figure; None for others."""
         return None
 
     def __eq__(self, other: object) -> bool:
@@ -197,20 +197,20 @@ class Evidence:
 _Kind = TypeVar("_Kind", bound=Evidence)
 
 EVIDENCE: dict[str, type[Evidence]] = {}
-"""Kind in a file -> class."""
+"""Classes of evidence by their kinds in files."""
 
 
 def register(cls: type[_Kind]) -> type[_Kind]:
-    """Makes a kind of evidence known to files."""
+    """Register a kind of evidence, so that files can name it."""
     EVIDENCE[cls.kind] = cls
     return cls
 
 
 def evidence_from_plain(content: JsonObject) -> Evidence:
-    """The evidence that `Evidence.to_plain` wrote.
+    """Restore the evidence that `Evidence.to_plain` wrote.
 
     Raises:
-        KeyError, TypeError, ValueError: It is no such evidence.
+        KeyError, TypeError, ValueError: When it is no such evidence.
     """
     fields = {**content}
     validate.one_of(EVIDENCE, kind=(kind := fields.pop("kind")))
@@ -218,7 +218,7 @@ def evidence_from_plain(content: JsonObject) -> Evidence:
 
 
 def _plain(value: object) -> object:
-    """A field as JSON holds it."""
+    """Convert a field to JSON values."""
     if isinstance(value, Evidence):
         return value.to_plain()
     if fields := getattr(value, "_fields", None):

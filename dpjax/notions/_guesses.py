@@ -1,4 +1,4 @@
-"""Evidence of one run: how many guesses of who was included were right."""
+"""Evidence of one run: counts of right guesses about which canaries were included."""
 
 import math
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing, Statement
 
 _HALVINGS, _LEAST = 40, math.log(1e-14)
-"""Halvings of the interval in which the logarithm of a p-value lies, and its lower end."""
+"""Halvings of the search for a log p-value, and its smallest value."""
 
 _Points = tuple[tuple[float, float], ...]
 
@@ -40,11 +40,11 @@ class GuessCounts(Evidence):
     guesses, so the least number at which any of them is above the truth is as rare as for one.
 
     Attributes:
-        canaries: n, whose coins were not looked at before the guesses were fixed.
-        guessed_in: Guesses that a canary was included, of the highest scores.
-        guessed_out: Guesses that a canary was left out, of the lowest scores.
-        right: Correct guesses.
-        revealed: Canaries whose coins chose the numbers of guesses, and which judge nothing.
+        canaries: Number n of canaries whose coins were hidden until the guesses were fixed.
+        guessed_in: Number of guesses "included", made for the highest scores.
+        guessed_out: Number of guesses "left out", made for the lowest scores.
+        right: Number of correct guesses.
+        revealed: Number of canaries whose coins chose the numbers of guesses and do not count.
     """
 
     canaries: int
@@ -69,7 +69,7 @@ class GuessCounts(Evidence):
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """See `Evidence`. A curve is refuted at a point of it, or as a whole."""
+        """See `Evidence`; refutes a curve at one of its points, or as a whole."""
         if not isinstance(claim, tuple):
             return super().compare(notion, confidence, claim, distance)
         error, (place, p_value) = 1 - confidence, _of_points(self.guessed, claim)
@@ -123,15 +123,15 @@ class GuessCounts(Evidence):
 
 
 def level_of(guessed: Guessed, notion: Notion, error: float) -> float:
-    """The lower bound on a level from guesses in one run.
+    """Return the lower bound on a level from guesses in one run.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
-        notion: Epsilon, Gdp, Profile or TotalVariation.
+        notion: Notion of the level: Epsilon, Gdp, Profile or TotalVariation.
         error: Probability that the bound is above the true level.
 
     Raises:
-        ValueError: Guesses say nothing of the notion.
+        ValueError: When guesses say nothing about the notion.
     """
     if isinstance(notion, Epsilon):
         return epsilon_of_guesses(guessed, notion.delta, error)
@@ -147,9 +147,9 @@ def level_of(guessed: Guessed, notion: Notion, error: float) -> float:
 
 @lru_cache(maxsize=64)
 def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
-    """Number and p-value of the point of a claimed profile that is refuted most.
+    """Return the index and p-value of the most strongly refuted point of a claimed profile.
 
-    No correction is needed for the many points: the claim bounds P(C >= c) by the p-value of each.
+    The many points need no correction: the claim bounds P(C >= c) by the p-value of each.
     """
     found = [one_run_p_value(*guessed, e, d) if d < 1 else 1.0 for e, d in claim]
     place = int(np.argmin(found))
@@ -158,12 +158,12 @@ def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
 
 @lru_cache(maxsize=64)
 def _of_curve(guessed: Guessed, claim: _Points) -> float:
-    """The smallest error at which a claimed profile is refuted as a whole, rounded up."""
+    """Return the smallest error that refutes a claimed profile as a whole, rounded up."""
     epsilons, deltas = np.array(claim).T
     factors = np.exp(-epsilons)
 
     def gain(y: float) -> float:
-        """A claim of (epsilon, delta) holds for an event and for its complement."""
+        """Return the gain; a claim of (epsilon, delta) holds for an event and its complement."""
         one = factors * (y - deltas)
         other = 1 - deltas - (1 - y) / factors
         return max(0.0, float(one.max()), float(other.max()))

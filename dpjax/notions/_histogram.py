@@ -1,4 +1,4 @@
-"""Evidence of histograms: an interval, and the assumption that it rests on."""
+"""Evidence of histograms: an interval, and its assumption."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -13,7 +13,7 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Statement
 
 _REFUTED = 0.05
-"""Largest p-value that contradicts an assumption."""
+"""Largest p-value that refutes an assumption."""
 
 
 @register
@@ -22,14 +22,14 @@ class HistogramLevel(Evidence):
     """The largest level of all pairs of inputs, by counts of intervals or of outputs.
 
     Attributes:
-        estimate: The level; None where an interval or output received no draw.
-        assumed: The assumption in words.
+        estimate: Estimated level; None where an interval or output received no draw.
+        assumed: Assumption in words.
         p_value: P-value of the assumption by the counts of this run (Theorem 3); None where nothing
             can be said.
         status: Name of the run's status.
-        plan: The plan as plain numbers.
-        num_pairs: Pairs of inputs that were compared.
-        num_failed: Pairs of them without a level.
+        plan: Plan as plain numbers.
+        num_pairs: Number of pairs of inputs compared.
+        num_failed: Number of those pairs without a level.
     """
 
     estimate: float | None
@@ -44,7 +44,7 @@ class HistogramLevel(Evidence):
 
     @property
     def level(self) -> str:
-        """What is bounded, in words."""
+        """Name of the bounded quantity."""
         order = self.plan["order"]
         return "LDP epsilon" if order is None else f"Renyi level of order {order:g}"
 
@@ -56,17 +56,17 @@ class HistogramLevel(Evidence):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`: the interval that was planned, whatever the confidence asked for."""
+        """See `Evidence`; returns the planned interval for any confidence."""
         order = self.plan["order"]
         if notion != (Epsilon() if order is None else Renyi(order)):
             raise no_events(notion)
         return self.interval()
 
     def interval(self) -> Statement:
-        """The estimate, give or take the precision of the plan."""
+        """Return the estimate plus or minus the precision of the plan."""
         found, precision = self.estimate, self.plan["precision"]
         if found is None:
-            # With an empty interval in every pair, nothing is known of the level.
+            # With an empty interval in every pair, the counts say nothing about the level.
             return Statement(0.0, None, "histogram")
         low, high = max(0.0, found - precision), found + precision
         return Statement(low, found, "histogram", upper_bound=high)

@@ -23,7 +23,7 @@ from dpjax.notions._notion import Notion
 
 
 class _OfAnEvent(Notion):
-    """A notion whose level one event shows, and which grows at most as fast as the distance."""
+    """A notion whose level one event shows and grows at most linearly in the distance."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
@@ -79,11 +79,11 @@ class Renyi(Notion):
     """The Renyi divergence of an order, the larger one of both directions.
 
     Attributes:
-        order: alpha > 1.
+        order: Order alpha > 1.
 
     Raises:
-        TypeError: The order is not a number.
-        ValueError: It is not a finite number above 1.
+        TypeError: When the order is not a number.
+        ValueError: When it is not a finite number above 1.
 
     References:
         Mironov (2017), Definition 4 and Proposition 2.
@@ -105,7 +105,7 @@ class Renyi(Notion):
         return f"the Renyi divergence of order {self.order:g}"
 
     def of_band(self, band: Band, distance: int = 1) -> float:
-        """See `Notion`. Over 2^c records the order is divided by 2^c, and the level times 3^c."""
+        """See `Notion`; over 2^c records, the order is divided by 2^c, the level times 3^c."""
         halvings = (distance - 1).bit_length()
         return float(renyi(band, [self.order / 2**halvings])[0]) / 3**halvings
 
@@ -113,7 +113,7 @@ class Renyi(Notion):
         """See `Notion`.
 
         Raises:
-            ValueError: The order is below twice the distance, raised to a power of two.
+            ValueError: When the order is below twice the distance, raised to a power of two.
         """
         least = 2 * 2 ** (distance - 1).bit_length()
         if distance > 1 and self.order < least:

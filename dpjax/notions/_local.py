@@ -23,14 +23,14 @@ from dpjax.notions._statement import Statement
 @register
 @dataclass(frozen=True, eq=False)
 class LocalSums(Evidence):
-    """What the confirm stage counted at the witness, of any number of runs until it is stated.
+    """Counts at the witness in the confirmation set, for any number of runs until a statement.
 
     Attributes:
-        search_densities: Float64 [..., 2], of the search stage, before truncation.
-        floor: Float64 [...], tau.
-        events: int64 [..., 2], fresh outputs in the event at the witness.
+        search_densities: Densities float64 [..., 2] from the search set, before truncation.
+        floor: Floor tau, float64 [...].
+        events: Counts int64 [..., 2] of the event at the witness in the confirmation set.
         kernel: Kernel sums of real outputs; None for outcomes.
-        num_confirm: N, fresh outputs at each side.
+        num_confirm: Number N of confirmation draws a side.
     """
 
     search_densities: NDArray[np.float64]
@@ -42,14 +42,14 @@ class LocalSums(Evidence):
     estimated: ClassVar[str] = "Estimate at the witness"
 
     def bounds(self, confidence: float) -> LocalBounds:
-        """Lower bounds and estimates, with the leading shape of the runs."""
+        """Return lower bounds and estimates with the leading shape of the runs."""
         searched = self.search_densities, self.floor
         return local_bounds(*searched, self.events, self.kernel, self.num_confirm, confidence)
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`: of epsilon alone."""
+        """See `Evidence`; answers for epsilon alone."""
         if notion != Epsilon():
             raise no_events(notion)
         found = self.bounds(confidence)
@@ -77,12 +77,12 @@ class LocalSums(Evidence):
         }
         sums = None if kernel is None else KernelSums(**kernel)
         found = cls(**{**content, **arrays, "kernel": sums})
-        found.bounds(0.5)  # checks the counts
+        found.bounds(0.5)  # Computing the bounds checks the counts.
         return found
 
 
 def no_events(notion: Notion) -> ValueError:
-    """The refusal of evidence that can answer a single question about epsilon."""
+    """Return the error of evidence that answers a single question about epsilon."""
     return BadValue(
         f"this audit counted no events, so it says nothing of {notion.symbol}: use {EVENTS}."
     )

@@ -1,4 +1,4 @@
-"""What every notion of privacy does: it says what to look for, and turns counts into levels.
+"""The base of all notions of privacy: a notion guides the search and turns counts into levels.
 
 A notion bounds its level from the counts of one event, through its hypothesis, and from the band of
 a chain of sets, which serves all notions at once.
@@ -37,17 +37,17 @@ from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
-"""Most bins of a number that are ordered by their own ratios alone."""
+"""Largest number of bins ordered by their own ratios alone."""
 
 _HUGE = 1e300
-"""Stands for infinity in a mean."""
+"""Finite substitute for infinity in a mean."""
 
 
 class Notion:
     """A notion of privacy; its options are the fields of a frozen dataclass.
 
     Attributes:
-        name: On the command line and in recipes.
+        name: Name on the command line and in recipes.
         takes_delta: Whether `delta` is an option.
         delta: Part of the probability that a claim leaves out.
     """
@@ -69,38 +69,38 @@ class Notion:
 
     @property
     def claimable(self) -> str:
-        """What a claim is about, in words."""
+        """Subject of a claim, in words."""
         return self.symbol
 
     def of_band(self, band: Band, distance: int = 1) -> float:
-        """The lower bound that a band shows, at least 0.
+        """Return the lower bound that a band shows, at least 0.
 
         Args:
             band: Band of a chain.
-            distance: k, records in which the pair differs; the bound is of one record.
+            distance: Number k of records in which the pair differs; the bound is for one record.
         """
         raise NotImplementedError
 
     def hypothesis(self, distance: int = 1) -> Hypothesis | None:
-        """What a level says of one event; None for a notion that needs more than one."""
+        """Return a level's hypothesis on one event; None for a notion that needs more than one."""
         return None
 
     def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
-        """Score that selects the witness event of a chain."""
+        """Return the score that selects the witness event of a chain."""
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:
-        """Raises where nothing of one record follows from pairs at such a distance."""
+        """Refuse a distance at which pairs say nothing about one record."""
 
     def point(self, place: float, shown: float) -> str:
-        """Value shown at one place of a curve, in words."""
+        """Describe the value shown at one place of a curve."""
         raise NotImplementedError
 
     def claimed(self, claim: object) -> Claim:
-        """A claim in the notion's unit, as a number or points of a curve.
+        """Convert a claim to a number in the notion's unit, or to points of a curve.
 
         Raises:
-            TypeError, ValueError: It is of another form, or out of range.
+            TypeError, ValueError: When it has another form, or is out of range.
         """
         _claims.refuse_text(claim)
         if not _claims.is_number(claim):
@@ -108,23 +108,23 @@ class Notion:
         return _claims.number(claim)
 
     def choose(self, search: Search, budget: Budget) -> Event:
-        """The event with the largest expected bound, or one that is easier to say.
+        """Choose the event with the largest expected bound, or one that is easier to describe.
 
         Args:
-            search: Of one pair, in one or several runs. One half of the counts makes sets of
+            search: Search set of one pair, in one or several runs. Half of the counts makes sets of
                 cells, the other judges them.
-            budget: Fresh outputs, confidence and rivals.
+            budget: Confirmation draws, confidence and rivals.
 
         Returns:
             An event with the leading shape of the counts.
 
         Raises:
-            ValueError: The notion has no hypothesis, for it needs more than one event.
+            ValueError: When the notion has no hypothesis, since it needs more than one event.
         """
         partition, halves, allowed = search
         hypothesis, lines = self._of_an_event(), partition.positions()
         event = _chosen(search, budget, hypothesis, lines, partition.coarser())
-        # Sums of several numbers, and codes, have no events that are easy to say.
+        # Sums of several numbers, and codes, have no events that are easy to describe.
         lines = lines[: len(partition.shape)] if partition.ordered else []
         batch, asked = event.larger.shape, (_fresh(budget), budget.confidence, hypothesis)
         found = [
@@ -133,18 +133,18 @@ class Notion:
         return Event.stacked(found, batch)
 
     def _of_an_event(self, distance: int = 1) -> Hypothesis:
-        """The hypothesis of a notion that has one."""
+        """Return the hypothesis, or refuse a notion without one."""
         found = self.hypothesis(distance)
         if found is None:
             raise ValueError(f"{self.symbol} cannot be bounded by the counts of one event.")
         return found
 
     def promise(self, search: Search, budget: Budget) -> NDArray[np.float64]:
-        """Expected bounds of a pair from a few coarse cells, enough to rank pairs.
+        """Return the expected bounds of a pair from a few coarse cells, enough to rank pairs.
 
         Args:
-            search: Of one pair, in one or several runs.
-            budget: Fresh outputs, confidence and rivals.
+            search: Search set of one pair, in one or several runs.
+            budget: Confirmation draws, confidence and rivals.
 
         Returns:
             Bounds with the leading shape of the counts.
@@ -160,11 +160,11 @@ class Notion:
         return np.array(found).reshape(merged.shape[:-3])
 
     def chain(self, search: Search, budget: Budget) -> tuple[Chain, float, float]:
-        """The chain of sets to confirm, of fine cells or of coarser ones, or along a line.
+        """Choose the chain of sets to confirm: of fine or coarser cells, or along a line.
 
         Args:
-            search: Of one pair in one run.
-            budget: Fresh outputs and confidence.
+            search: Search set of one pair in one run.
+            budget: Confirmation draws and confidence.
 
         Returns:
             The chain, its expected bound, and mu of Gaussian privacy for ties.
@@ -176,7 +176,7 @@ class Notion:
         shifts = [sum(largest(b, gdp_of) for b in bands) for bands in tried]
         tails = [sum(largest(b, epsilon_of(0.0)) for b in bands) for bands in tried]
         scores = [shift + tail for shift, tail in zip(shifts, tails, strict=True)]
-        # Prefer sets along a number: half-lines are easy to say.
+        # Prefer sets along a number, since half-lines are easy to describe.
         worth = [i for i, way in enumerate(ways) if way.line is not None or len(ways) == 1]
         worth = [i for i in worth if scores[i] >= WORTH * max(scores)]
         best = max(worth or range(len(ways)), key=lambda i: (scores[i], -i))
@@ -184,7 +184,7 @@ class Notion:
         return chain, self._mean_of(tried[best]), shifts[best] / max(len(tried[best]), 1)
 
     def _mean_of(self, bands: Sequence[Band]) -> float:
-        """Mean of the bounds that some bands show."""
+        """Return the mean of the bounds that some bands show."""
         return sum(min(self.of_band(band), _HUGE) for band in bands) / max(len(bands), 1)
 
     def of_event(
@@ -195,48 +195,48 @@ class Notion:
         confidence: float,
         distance: int = 1,
     ) -> NDArray[np.float64]:
-        """Exact lower bounds from the counts of one event.
+        """Return exact lower bounds from the counts of one event.
 
         Args:
-            larger: Integers [...], counts at the side expected to be likelier.
-            smaller: Integers [...], counts at the other side.
-            trials: Fresh outputs at the former and at the latter.
+            larger: Counts, integers [...], at the side expected to be likelier.
+            smaller: Counts, integers [...], at the other side.
+            trials: Confirmation draws at the former and at the latter.
             confidence: Confidence of each bound.
-            distance: Records in which the pair differs.
+            distance: Number of records in which the pair differs.
 
         Raises:
-            ValueError: The notion has no hypothesis, for it needs more than one event.
+            ValueError: When the notion has no hypothesis, since it needs more than one event.
         """
         hypothesis = self._of_an_event(distance)
         return event_lower_bound(larger, smaller, *trials, confidence, hypothesis)
 
     def of_shares(self, p: NDArray, q: NDArray, distance: int) -> NDArray[np.float64]:
-        """The level that two probabilities of one event show, at least 0."""
+        """Return the level that two probabilities of one event show, at least 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             found = np.where(p > q, self.value(p, q), 0.0)
         return np.maximum(np.nan_to_num(found, posinf=np.inf), 0.0) / distance
 
     def compare(self, band: Band, claim: Claim, distance: int) -> tuple[float, Crossing | None]:
-        """Amount by which a band exceeds a claim (negative if it does not), and where a curve does.
+        """Return a band's excess over a claim (negative if below), and the crossing of a curve.
 
         Args:
             band: Band of a chain.
-            claim: Level, or points of a curve, as `claimed` returns it.
-            distance: Records in which the pair differs.
+            claim: Level or points of a curve, as `claimed` returns them.
+            distance: Number of records in which the pair differs.
         """
         assert isinstance(claim, float)
         return self.of_band(band, distance) - claim, None
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]] | None:
-        """Names and columns that a band shows of a curve; None for a notion that is a number."""
+        """Return the named columns of a curve's band; None for a notion that is a number."""
         return None
 
     def shown(self, chain: Chain, band: Band) -> Event:
-        """The event of a chain that shows most, for people.
+        """Return the event of a chain that shows most, for display.
 
         Args:
-            chain: With the places of the cells.
-            band: From fresh outputs.
+            chain: Chain with the places of the cells.
+            band: Band from the confirmation set.
         """
         found = of_sets(band, self.value)
         best = [float(values.max(initial=-math.inf)) for values in found]
@@ -247,7 +247,7 @@ class Notion:
 
 
 def _fresh(budget: Budget) -> int | Shared:
-    """The fresh outputs of one event, as the choice of events takes them."""
+    """Return the confirmation draws of one event in the form that choosing events takes."""
     return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
 
 
@@ -258,7 +258,7 @@ def _chosen(
     positions: list[NDArray[np.float64]],
     coarser: Sequence[NDArray[np.int64]] = (),
 ) -> Event:
-    """The event that one half of the counts chooses and the other half judges."""
+    """Return the event that one half of the counts chooses and the other half judges."""
     partition, halves, allowed = search
     return choose_event(
         halves[..., 0, :, :],
@@ -277,12 +277,12 @@ def _chosen(
 def merged_counts(
     partition: Partition, halves: NDArray[np.int64], allowed: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None, list[NDArray[np.float64]]]:
-    """Counts of fewer cells, which of those events may hold, and their places along lines.
+    """Return counts of merged cells, a mask of those allowed in events, and places along lines.
 
     Args:
         partition: Partition of the cells.
-        halves: int64 [..., cells].
-        allowed: bool [cells], or None.
+        halves: Counts int64 [..., cells].
+        allowed: Mask bool [cells], or None.
     """
     group, positions = partition.merged(allowed)
     order = np.argsort(group, kind="stable")
@@ -292,9 +292,9 @@ def merged_counts(
 
 
 def ways_of(partition: Partition) -> list[Way]:
-    """Orders to try: by ratios of cells, and with many cells also by groups and along numbers."""
+    """Return the orders to try: by ratios; with many cells also by groups and along numbers."""
     if max(partition.shape) <= _FEW_BINS:
-        # With few cells, ratios are well estimated, and neighbours may differ much.
+        # With few cells, ratios are well estimated, and adjacent cells may differ much.
         return [Way()]
     found = [Way(), *(Way(groups=groups) for groups in partition.coarser())]
     return found + [Way(line=line) for line in partition.positions()]

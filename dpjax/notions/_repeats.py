@@ -1,4 +1,4 @@
-"""Evidence of noise that came again: two runs of a mechanism with the same outputs in one order."""
+"""Evidence of repeated noise: two runs of a mechanism with the same outputs in the same order."""
 
 import math
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from dpjax.notions._statement import Statement
 class RepeatedRuns(Evidence):
     """Two runs at one database gave the same outputs in the same order, though these vary.
 
-    It bounds no level: outputs that repeat are no independent draws.
+    It bounds no level, since repeated outputs are not independent draws.
 
     Attributes:
-        runs: What the two runs were, such as "batches" or "processes".
-        outputs: Compared outputs of each.
+        runs: Name of the two runs, such as "batches" or "processes".
+        outputs: Number of outputs compared in each run.
         nats: Negative logarithm of the largest probability of the outputs, over all distributions
             of independent draws.
     """
@@ -32,13 +32,13 @@ class RepeatedRuns(Evidence):
 
     @property
     def chance(self) -> str:
-        """A power of ten above the probability that independent draws repeat so."""
+        """Power of ten above the probability that independent draws repeat so."""
         return f"1e-{math.floor(self.nats / math.log(10))}"
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """No level, of any notion; see `Evidence`."""
+        """See `Evidence`; states no level for any notion."""
         return Statement(0.0, None, "no independent draws")
 
     def state(
@@ -50,7 +50,7 @@ class RepeatedRuns(Evidence):
         distance: int = 1,
         named: Notion | None = None,
     ) -> Statement:
-        """See `Evidence`. No claim is compared with."""
+        """See `Evidence`; compares with no claim."""
         return self.answer(notion, confidence, distance, named)
 
     def rows(self, found: Statement, sure: str) -> Rows:

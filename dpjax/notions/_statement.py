@@ -7,7 +7,7 @@ from statistics import NormalDist
 from dpjax.core.notebook import html_titled
 
 _LEAST_ERROR = 1e-12
-"""Smallest error of a refutation that is told apart from smaller ones."""
+"""Smallest error of a refutation that is resolved."""
 
 _PRECISION = 0.01
 """Relative precision of a smallest error."""
@@ -15,7 +15,7 @@ _PRECISION = 0.01
 _NORMAL = NormalDist()
 
 Crossing = tuple[float, float, float]
-"""(place, shown, claimed) where a curve exceeds its claim by most."""
+"""Place of a curve's largest excess, with the values shown and claimed."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class Statement:
     """What evidence shows of a level of privacy.
 
     Attributes:
-        lower_bound: The level is at least this, with the confidence of the audit; 0 where a
+        lower_bound: Lower bound on the level, at the confidence of the audit; 0 where a
             histogram had an empty interval.
-        estimate: Level that the fresh outputs show; None where it is infinite or unknown.
-        basis: What the bound rests on: "exact binomial" or "simultaneous band" (at any sample
+        estimate: Level that the confirmation set shows; None where it is infinite or unknown.
+        basis: Basis of the bound: "exact binomial" or "simultaneous band" (at any sample
             size), "normal" (asymptotic) or "histogram".
-        upper_bound: The level is at most this, under an assumption; None without one.
+        upper_bound: Upper bound on the level under an assumption; None without one.
         standard_error: Standard error of the estimate; None where the bound rests on none.
         smallest_error: Smallest error probability at which the claim would still be refuted, at
             least 1e-12; None where it is not refuted at any below 1/2, or nothing is claimed.
-        curve: Names and columns of a notion that is a curve, valid all at once.
-        crossing: (place, shown, claimed) where a curve exceeds its claim by most; None where it
+        curve: Named columns of a notion that is a curve, valid simultaneously.
+        crossing: Triple (place, shown, claimed) of a curve's largest excess; None where it
             does not.
     """
 
@@ -47,7 +47,7 @@ class Statement:
     crossing: Crossing | None = None
 
     def _lines(self) -> list[tuple[str, str]]:
-        """Names and texts of the numbers that there are."""
+        """Return names and texts of the numbers present."""
         rows = [("lower bound", f"{self.lower_bound:.4f} ({self.basis})")]
         if self.upper_bound is not None:
             rows.append(("upper bound", f"{self.upper_bound:.4f}, under the assumption"))
@@ -71,14 +71,14 @@ class Statement:
 
 
 def smallest_error(bound: Callable[[float], float], claim: float) -> float | None:
-    """The smallest error at which a lower bound exceeds a claim.
+    """Return the smallest error at which a lower bound exceeds a claim.
 
     Args:
-        bound: Confidence -> lower bound; larger for a smaller confidence.
+        bound: Lower bound as a decreasing function of the confidence.
         claim: Claim to be exceeded.
 
     Returns:
-        To a hundredth of itself; None where it is above 1/2.
+        The error to a relative precision of 0.01; None where it is above 1/2.
 
     References:
         Dowell, Jarratt (1971): the Illinois form of the rule of false position.
@@ -99,7 +99,7 @@ def smallest_error(bound: Callable[[float], float], claim: float) -> float | Non
         errors = _NORMAL.cdf(-low), _NORMAL.cdf(-high)
         if errors[0] <= errors[1] * (1 + _PRECISION):
             return errors[0]
-        # Never quite at an end, which would then stay where it is.
+        # Stay off the ends, which would otherwise never move.
         place = low + (high - low) * min(max(above / (above - below), 0.01), 0.99)
         found = margin(place)
         if found > 0:

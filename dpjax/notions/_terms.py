@@ -1,4 +1,4 @@
-"""The terms of an audit: what is claimed, and how sure its statement shall be."""
+"""The terms of an audit: its notion, claim and confidence."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,21 +16,21 @@ from dpjax.notions._notion import Notion
 
 @dataclass(frozen=True)
 class Terms:
-    """What every step of an audit knows.
+    """Terms that every step of an audit shares.
 
     Attributes:
-        notion: What is bounded.
-        claim: A level to compare with, as a caller wrote it, or None; see `claimed`.
+        notion: Notion that is bounded.
+        claim: Level to compare with, as the caller wrote it, or None; see `claimed`.
         confidence: Confidence of the statements of all `num_claims` audits together.
-        num_claims: Audits whose statements shall hold together.
+        num_claims: Number of audits whose statements hold jointly.
         key: Integer seed or typed key, as the caller gave it.
         execution: Layout on the machine; the backend's default if None.
-        distance: Records in which the databases of each pair differ.
+        distance: Number of records in which the databases of each pair differ.
         earlier: Evidence of an audit that this one continues, or None.
-        kept: What later batches of the same runs take over, filled by the source.
+        kept: Values reused by later batches of the same runs, filled by the source.
 
     Raises:
-        TypeError, ValueError: An entry is of the wrong kind or out of range.
+        TypeError, ValueError: When an entry is of the wrong kind or out of range.
     """
 
     notion: Notion
@@ -52,7 +52,7 @@ class Terms:
         validate.open_unit(confidence=self.confidence)
         validate.positive_int(num_claims=self.num_claims, distance=self.distance)
         self.notion.refuse_distance(self.distance)
-        _ = self.claimed  # checks the claim
+        _ = self.claimed  # Reading the claim checks it.
         if not isinstance(self.execution, Execution | None):
             raise TypeError(
                 f"execution must be dpjax.Execution or None, but was {self.execution!r}."
@@ -60,27 +60,27 @@ class Terms:
 
     @cached_property
     def claimed(self) -> Claim | None:
-        """The claim as a number or as points of a curve."""
+        """Claim as a number or as points of a curve."""
         return None if self.claim is None else self.notion.claimed(self.claim)
 
     @property
     def plain_claim(self) -> float | list[list[float]] | None:
-        """The claim as JSON holds it: a number, or points of a curve as lists."""
+        """Claim as JSON values: a number, or points of a curve as lists."""
         claim = self.claimed
         return [list(point) for point in claim] if isinstance(claim, tuple) else claim
 
     @property
     def level(self) -> float | None:
-        """The claim of a notion that is one number."""
+        """Claim of a notion that is one number."""
         claim = self.claimed
         assert not isinstance(claim, tuple)
         return claim
 
     def refuse_notions(self, what: str) -> None:
-        """Raises if more than epsilon at delta = 0 is asked of a method without events.
+        """Refuse notions other than epsilon at delta = 0 for a method without events.
 
         Args:
-            what: The method counts, for the message.
+            what: Quantity that the method counts, named in the message.
         """
         if not isinstance(self.notion, Epsilon):
             raise BadValue(
@@ -96,23 +96,23 @@ class Terms:
 
     @cached_property
     def root(self) -> Array:
-        """The typed key of all draws."""
+        """Typed key of all draws."""
         return random.as_key(self.key)
 
     @property
     def own_confidence(self) -> float:
-        """What this statement needs, so that all hold together (Bonferroni)."""
+        """Confidence of this statement alone, so that all hold jointly (Bonferroni)."""
         if self.num_claims == 1:
             return self.confidence
         return 1 - (1 - self.confidence) / self.num_claims
 
     @property
     def layout(self) -> Execution:
-        """The layout in use."""
+        """Execution layout in use."""
         return self.execution or default_execution()
 
     def notes(self) -> list[str]:
-        """What a reader should know of several claims."""
+        """Return notes to the reader about several claims."""
         if self.num_claims == 1:
             return []
         error = (1 - self.confidence) / self.num_claims

@@ -1,4 +1,4 @@
-"""Evidence of a sequential audit: the wealth of bets, and a planned look at one event."""
+"""Evidence of a sequential audit: wealth of bets, and a planned look at one event."""
 
 import math
 from dataclasses import dataclass
@@ -14,31 +14,31 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Statement
 
 _PSEUDO_DRAWS = 64.0
-"""Draws by which the first bets are shrunk; see `dpjax.inference._portfolio`."""
+"""Pseudo-draws that shrink the first bets; see `dpjax.inference._portfolio`."""
 
 _NEARLY = 1e-9
-"""Relative difference of two errors that are the same."""
+"""Largest relative difference of two equal errors."""
 
 
 @register
 @dataclass(frozen=True, eq=False)
 class BetWealth(Evidence):
-    """What bets on all events of all pairs have won, after any number of blocks.
+    """Wealth of bets on all events of all pairs, after any number of blocks.
 
-    It holds the whole state of the audit, so that another one can go on from it.
+    It holds the whole state of the audit, so that another audit can continue from it.
 
     Attributes:
-        wealth: The state of the bets, at the level of a pair.
-        look: A planned look at one event, or None.
-        error: Error of both together.
+        wealth: State of the bets, at the level of a pair.
+        look: Planned look at one event, or None.
+        error: Joint error of both.
         shown: Counts of the witness's event at the database and at its neighbor, and draws there.
         larger: Side at which the event is likelier: 0 the database, 1 the neighbor.
-        path: (draws a side of all pairs, bound, log of the wealth at the claim) after each block.
-        laid: Digest of what laid the cells, which an audit that goes on must find again.
-        laid_by: int64 [pairs], draws a side that laid the cells of each pair.
-        before: The state before the last block, where the end of the draws cut it short: an audit
-            that goes on draws that block whole. None where it was whole.
-        held: The first outputs, where drawing them again would cost too much; see
+        path: Draws a side of all pairs, bound, and log wealth at the claim after each block.
+        laid: Digest of the draws that laid the cells, which a continued audit must reproduce.
+        laid_by: Draws a side, int64 [pairs], that laid the cells of each pair.
+        before: State before the last block, where the end of the draws cut it short: an audit
+            that continues draws that block whole. None where it was whole.
+        held: First outputs, where drawing them again would cost too much; see
             `dpjax.sources.OpenedInTurn`.
     """
 
@@ -66,14 +66,14 @@ class BetWealth(Evidence):
     )
 
     def bound(self, confidence: float) -> float:
-        """The bound of both parts, each at its share of an error.
+        """Return the bound of both parts, each at its share of an error.
 
-        The bets won a level strictly, so the bound is the next number above the largest one.
+        Bets refute a level strictly, so the bound is the next number above the largest one.
         """
         share = (1 - confidence) / self.error
         refuted = self.wealth.is_refuted
         if abs(share - 1) > _NEARLY:
-            # The wealth at a refuted level is kept as it was then.
+            # The wealth at a refuted level stays as it was at the refutation.
             refuted = self.wealth.log_mean >= -math.log(self.wealth.error * min(share, 1.0))
         place = int(np.logical_and.accumulate(refuted).sum())
         won = float(np.nextafter(self.wealth.grid[place - 1], np.inf)) if place else 0.0
@@ -85,7 +85,7 @@ class BetWealth(Evidence):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`: of the notion that was bet on."""
+        """See `Evidence`; answers only for the notion that was bet on."""
         if notion.hypothesis(distance) != self.wealth.hypothesis:
             of = "another notion" if named in (None, notion) else named.symbol
             raise ValueError(
@@ -103,7 +103,7 @@ class BetWealth(Evidence):
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """See `Evidence`: the boundary of a mixture of bets, which holds at any time.
+        """See `Evidence`; returns the boundary of a mixture of bets, which holds at any time.
 
         References:
             Robbins (1970), eq. (8).
@@ -117,7 +117,7 @@ class BetWealth(Evidence):
         return History(self.path, self.wealth.claim, -math.log(self.wealth.error))
 
     def parts(self) -> list[Part]:
-        """See `Evidence`: some of the blocks, the last one among them."""
+        """See `Evidence`; shows some of the blocks, including the last one."""
         places = np.unique(np.linspace(0, len(self.path) - 1, 12).astype(int)) if self.path else []
         rows = [(f"{self.path[i][0]:,}", f"{self.path[i][1]:.4f}") for i in places]
         text = "After each block there was a bound, and all of them hold together."
@@ -152,12 +152,12 @@ class BetWealth(Evidence):
 
 
 def _plain(wealth: Wealth) -> JsonObject:
-    """The state as JSON holds it, without NaN."""
+    """Convert the state to JSON values, without NaN."""
     plain = {name: value.tolist() for name, value in wealth.to_plain().items()}
     return {**plain, "claim": wealth.claim}
 
 
 def _wealth(plain: JsonObject) -> Wealth:
-    """The state that `_plain` wrote."""
+    """Restore the state that `_plain` wrote."""
     claim = math.nan if plain["claim"] is None else plain["claim"]
     return Wealth.from_plain({**plain, "claim": claim})

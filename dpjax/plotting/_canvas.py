@@ -21,7 +21,7 @@ SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
 """Color and name of each of the two databases."""
 
 LINE = 48
-"""Characters of a line of text."""
+"""Most characters of a line of text."""
 
 SMALL, TINY = 9, 8
 """Sizes of labels, and of what is least important, in points."""
@@ -44,7 +44,7 @@ WIDTH = 4.2
 def new_figure(
     num_rows: int = 1, num_columns: int = 1, *, size: tuple[float, float]
 ) -> "tuple[Figure, Any]":
-    """A figure and its axes, independent of any display.
+    """Return a figure and its axes, independent of any display.
 
     Args:
         num_rows: Rows of panels.
@@ -55,14 +55,14 @@ def new_figure(
         (figure, axes), as `matplotlib.figure.Figure.subplots` shapes them.
 
     Raises:
-        ModuleNotFoundError: matplotlib is missing; the message says how to get it.
+        ModuleNotFoundError: When matplotlib is missing; the message says how to get it.
     """
     figure = blank_figure(size)
     return figure, figure.subplots(num_rows, num_columns)
 
 
 def blank_figure(size: tuple[float, float]) -> "Figure":
-    """A figure without panels, of a width and height in inches; raises as `new_figure` does."""
+    """Return a figure of a size in inches without panels; raises as `new_figure` does."""
     needs("figures", "plot", "matplotlib")
     from matplotlib.figure import Figure
 
@@ -70,11 +70,11 @@ def blank_figure(size: tuple[float, float]) -> "Figure":
 
 
 def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title: str = "") -> None:
-    """A legend between a panel and what is above it, where it hides no data and nothing cuts it.
+    """Place a legend above a panel, where it hides no data and nothing cuts it.
 
     Args:
-        axes: The panel.
-        entries: Label -> what is drawn; all that has a label in the panel if None.
+        axes: Panel to draw in.
+        entries: Artists by label; all labeled ones of the panel if None.
         title: Title of the panel, in words.
     """
     entries = _entries(axes) if entries is None else entries
@@ -94,10 +94,10 @@ def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title
 
 
 def legend_within(axes: "Axes", corner: str, title: str = "") -> None:
-    """A legend in a corner of a panel in which nothing is drawn.
+    """Place a legend in an empty corner of a panel.
 
     Args:
-        axes: The panel.
+        axes: Panel to draw in.
         corner: "upper right", "lower right" or another corner.
         title: Title of the panel, in words.
     """
@@ -114,7 +114,7 @@ def _entries(axes: "Axes") -> "dict[str, Artist]":
 
 
 def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any) -> None:
-    """A legend without a frame, whose texts have the colors of what they name."""
+    """Place a legend without a frame, with texts in the colors of their artists."""
     legend = axes.legend(
         entries.values(),
         [shorten(label, _LABEL) if "\n" not in label else label for label in entries],
@@ -133,7 +133,7 @@ def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any
 
 
 def _ink(artist: Any) -> str:
-    """The color of a line or an area, without its transparency; that of the event is too light."""
+    """Return the color of a line or area, made opaque; that of the event is too light."""
     from matplotlib.colors import to_hex
 
     if hasattr(artist, "patches"):
@@ -149,30 +149,30 @@ def _ink(artist: Any) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """A text, or its beginning."""
+    """Truncate a text."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def literal(text: str) -> str:
-    """A foreign text, or its beginning, without formulas and control characters."""
+    """Truncate a foreign text, without formulas and control characters."""
     text = neutral(text)
     return shorten(text, _LONGEST).replace("$", r"\$")
 
 
 def titled(figure: "Figure", title: str, line: int = LINE) -> "Figure":
-    """The figure, with a title in lines of that many characters, or with none if it is empty."""
+    """Return the figure with a title in lines of that many characters, unless it is empty."""
     if title:
         figure.suptitle(fill(literal(title), line), fontsize=11, x=0.01, ha="left")
     return figure
 
 
 def unboxed(axes: "Axes") -> None:
-    """Leave the lines of a panel out that no axis needs."""
+    """Hide the lines of a panel that no axis needs."""
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def save_figure(figure: "Figure", path: str | Path) -> Path:
-    """Writes a figure to a file; the file appears only once it is complete.
+    """Write a figure to a file, which appears only once it is complete.
 
     Args:
         figure: A matplotlib figure.
@@ -182,8 +182,8 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
         The path.
 
     Raises:
-        ValueError: Another ending.
-        OSError: The folder is missing or cannot be written to.
+        ValueError: When the name has another ending.
+        OSError: When the folder is missing or cannot be written to.
     """
     path = check_figure_path(path)
     content = io.BytesIO()
@@ -193,7 +193,7 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
 
 
 def check_figure_path(path: str | Path) -> Path:
-    """The path, if a figure can be written to it; raises as `save_figure` does."""
+    """Return the path if a figure can be written to it; raises as `save_figure` does."""
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise ValueError(f"plot file must end in one of {', '.join(_FORMATS)}, but was {path}.")

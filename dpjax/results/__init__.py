@@ -1,4 +1,4 @@
-"""Results: what was found, with provenance and what is needed to do it again."""
+"""Results: findings with their provenance and the recipe that repeats them."""
 
 from dpjax.results._build import Finding as Finding
 from dpjax.results._build import build as build

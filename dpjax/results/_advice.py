@@ -16,7 +16,7 @@ _KEEP = (
 
 
 def advice(result: Parts) -> list[str]:
-    """What to do now, the first thing first."""
+    """Return the next steps, most important first."""
     return {
         VIOLATED: _violated,
         NOT_RANDOM: _not_random,

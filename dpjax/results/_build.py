@@ -47,9 +47,9 @@ class Finding:
 
     Attributes:
         statement: Statement with its verdict; see `conclude`.
-        evidence: What was drawn and counted.
-        notes: What a reader should know besides.
-        witness: Where the loss is largest; None where no pair is.
+        evidence: Draws and counts.
+        notes: Further notes to the reader.
+        witness: Witness of the largest loss; None without pairs.
         pairs: Pairs that were compared; None for a method without pairs.
     """
 
@@ -63,7 +63,7 @@ class Finding:
 def build(
     finding: Finding, source: Source, method: _Named, terms: Terms, seconds: float
 ) -> AuditResult:
-    """The result of an audit.
+    """Build the result of an audit.
 
     Args:
         finding: Finding of the method.
@@ -103,7 +103,7 @@ def build(
 
 
 def _unvaried(finding: Finding) -> tuple[Conclusion, list[str]]:
-    """The statement and the notes; a claim refuted by outputs that never varied says so.
+    """Return the statement and the notes, which say so if outputs that never varied refute.
 
     Outputs that are equal at each database and keep the claim are no verdict: an honest mechanism
     may release one output nearly always.
@@ -119,7 +119,7 @@ def _unvaried(finding: Finding) -> tuple[Conclusion, list[str]]:
 
 
 def _doubted(stated: Conclusion) -> Conclusion:
-    """A statement on outputs that do not look like independent draws."""
+    """Return a statement on outputs that do not look like independent draws."""
     sentence = Sentence(
         "This is no verdict: the bound takes every output for an independent draw, and these "
         "outputs do not look like such. If they are, say "
@@ -129,14 +129,14 @@ def _doubted(stated: Conclusion) -> Conclusion:
 
 
 def conclude(counted: Evidence, terms: Terms) -> Conclusion:
-    """The statement of an evidence on the claim, which says no more than what was shown.
+    """Make the evidence's statement on the claim, which says no more than what was shown.
 
     Args:
-        counted: The evidence.
+        counted: Evidence of the audit.
         terms: Terms of the audit.
 
     Raises:
-        ValueError: The evidence says nothing of the notion.
+        ValueError: When the evidence says nothing about the notion.
     """
     asked = terms.own_confidence, terms.num_claims, terms.claimed, terms.distance
     found = counted.state(terms.notion, *asked)
@@ -144,13 +144,13 @@ def conclude(counted: Evidence, terms: Terms) -> Conclusion:
 
 
 def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, str]) -> Conclusion:
-    """A statement with its verdict.
+    """Add the verdict to a statement.
 
     Args:
-        found: What evidence shows.
+        found: Statement that the evidence shows.
         terms: Terms of the audit.
-        level: What is bounded, in words.
-        verdict: The verdict and its sentence.
+        level: Name of the bounded quantity.
+        verdict: Verdict and its sentence.
     """
     return Conclusion(
         **vars(found),
@@ -164,7 +164,7 @@ def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, st
 
 
 def judge(found: Statement, terms: Terms) -> tuple[str, str]:
-    """The verdict on a claim, and a sentence that says no more than what was shown."""
+    """Return the verdict on a claim, and a sentence that says no more than what was shown."""
     claim = terms.claimed
     sure = (
         f"With confidence {terms.confidence:g}, {terms.notion.symbol} is at least "
@@ -191,16 +191,16 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
 
 
 def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
-    """Databases and labels; None where they are too many, or not all as JSON holds them.
+    """Return databases and labels; None where they are too many, or JSON cannot hold them all.
 
     Args:
         pairs: Pairs that were compared.
-        drawn: Whether JAX is given them, which makes arrays of lists again.
+        drawn: Whether JAX receives them, which turns lists back into arrays.
     """
     if len(pairs) > _MOST_PAIRS:
         return None
     sides = [side if isinstance(side, np.ndarray) else list(side) for side in pairs.sides]
-    # A function that is given arrays may do another thing with lists.
+    # A function that takes arrays may treat lists differently.
     types = {d.dtype if isinstance(d, np.ndarray) else None for side in sides for d in side}
     if len(types) > 1 or (not drawn and any(holds_arrays(d) for side in sides for d in side)):
         return None
@@ -208,7 +208,7 @@ def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
     for name, side in zip(("database", "neighbor"), sides, strict=True):
         databases = side.tolist() if isinstance(side, np.ndarray) else side
         plain = [plain_database(database) for database in databases]
-        # A text in place of another object is for people, and does not give it back.
+        # A text that stands for another object is for readers, and cannot restore it.
         if any(
             type(p) is str and type(d) is not str for p, d in zip(plain, databases, strict=True)
         ):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def levels_figure(result: Parts, *, titled: bool = True) -> "Figure":
-    """The bounds, the estimate and the claim on one line."""
+    """Draw the bounds, the estimate and the claim on one line."""
     from dpjax.plotting import plot_levels
 
     stated = result.statement
@@ -24,7 +24,7 @@ def levels_figure(result: Parts, *, titled: bool = True) -> "Figure":
 
 
 def outputs_figure(result: Parts, *, titled: bool = True) -> "Figure":
-    """The outputs and their loss with the witness; the levels where there is no curve."""
+    """Draw the outputs and their loss with the witness, or the levels without a curve."""
     from dpjax.plotting import plot_outputs
 
     shown = _outputs(result)
@@ -34,14 +34,14 @@ def outputs_figure(result: Parts, *, titled: bool = True) -> "Figure":
 
 
 def trade_off_figure(result: Parts) -> "Figure":
-    """False alarms and misses of tests, without a title: claim, bound or band, and witness."""
+    """Draw the trade-off curve without a title: claim, bound or band, and witness."""
     from dpjax.plotting import plot_trade_off
 
     return plot_trade_off("", _errors(result))
 
 
 def figure_of(result: Parts) -> "Figure":
-    """The trade-off with the outputs at its side; the levels where neither can be drawn."""
+    """Draw the trade-off beside the outputs, or the levels where neither can be drawn."""
     from dpjax.plotting import plot_overview
 
     if not has_trade_off(result):
@@ -50,7 +50,7 @@ def figure_of(result: Parts) -> "Figure":
 
 
 def notions_figure(result: Parts) -> "Figure | None":
-    """Profile, trade-off curve and Renyi divergences; None where one question was answered."""
+    """Draw profile, trade-off curve and Renyi divergences; None for evidence of one question."""
     from dpjax.plotting import plot_notions
 
     shown = _of_every_notion(result)
@@ -62,7 +62,7 @@ def notions_figure(result: Parts) -> "Figure | None":
 
 
 def notions_figures(result: Parts) -> "dict[str, Figure]":
-    """The panels of `notions_figure` by their names; none where one question was answered."""
+    """Draw the panels of `notions_figure` by name; none for evidence of one question."""
     from dpjax.plotting import notion_panels
 
     shown = _of_every_notion(result)
@@ -70,7 +70,7 @@ def notions_figures(result: Parts) -> "dict[str, Figure]":
 
 
 def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
-    """The band of a chain and the claim to be drawn beside it; None without a chain."""
+    """Return the band of a chain and the claim to draw beside it; None without a chain."""
     from dpjax.plotting import Claimed
 
     stated = result.statement
@@ -78,14 +78,14 @@ def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
     if band is None:
         return None
     notion = result.notion
-    # A claim is of one record, and curves are of the pair.
+    # A claim concerns one record, but curves concern the pair.
     claim = stated.claim if result.recipe["distance"] == 1 else None
     kind, order = None if claim is None else notion.name, getattr(notion, "order", None)
     return band, Claimed(kind, claim, notion.delta, order)
 
 
 def wealth_figure(result: Parts) -> "Figure | None":
-    """The wealth against draws of a sequential audit; None for others."""
+    """Draw the wealth of a sequential audit against its draws; None for others."""
     from dpjax.plotting import plot_wealth
 
     history = result.evidence.counted.history()
@@ -100,13 +100,13 @@ def _title(result: Parts) -> str:
 
 
 def _outputs(result: Parts) -> "Outputs | None":
-    """What is drawn of outputs; None where there is no curve."""
+    """Return the content of the figure of outputs; None where there is no curve."""
     from dpjax.plotting import Marks, Outputs
 
     witness, observed, curve = result.witness, result.evidence, result.evidence.curve
     if curve is None or witness is None:
         return None
-    # A level other than epsilon is no loss.
+    # A level other than epsilon is no privacy loss.
     marks = None
     if result.notion.takes_delta:
         claim = result.claim if isinstance(result.claim, int | float) else None
@@ -116,7 +116,7 @@ def _outputs(result: Parts) -> "Outputs | None":
 
 
 def _errors(result: Parts) -> "Errors":
-    """What is drawn of tests that tell the two databases apart."""
+    """Return the content of the figure of tests between the two databases."""
     from dpjax.plotting import Errors, Seen
 
     stated, witness = result.statement, result.witness
@@ -141,7 +141,7 @@ def _errors(result: Parts) -> "Errors":
 
 
 def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed":
-    """A level of one record as one of the pair; no level where that is not known."""
+    """Convert a level of one record to one of the pair; to no level where that is unknown."""
     from dpjax.plotting import Claimed
 
     notion, distance = result.notion, result.recipe["distance"]
@@ -153,6 +153,6 @@ def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed
 
 
 def has_trade_off(result: Parts) -> bool:
-    """Whether there is a line or a point to be drawn."""
+    """Return whether there is a line or a point to draw."""
     shown = _errors(result)
     return shown.seen is not None or shown.claim.kind is not None

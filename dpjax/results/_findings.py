@@ -1,4 +1,4 @@
-"""Findings of a method in a batch of runs, and the rows that a sweep keeps of them."""
+"""Findings of a method in a batch of runs, and their rows in a sweep."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from dpjax.results._build import Finding
 
 
 class Row(NamedTuple):
-    """What a sweep keeps of a run.
+    """The row of a run in a sweep.
 
     Attributes:
         statement: Bounds and estimate.
-        pair: Number of the pair that was chosen.
-        output: Numbers of the witness's output, if it has such.
+        pair: Number of the chosen pair.
+        output: Numbers of the witness's output, if it has any.
         status: Name of a `Status`.
-        verdict: Of a method with verdicts of its own; None for the usual ones.
-        state: Evidence from which the run can go on, or None.
+        verdict: Verdict of a method with its own verdicts; None for the usual ones.
+        state: Evidence from which the run can continue, or None.
     """
 
     statement: Statement
@@ -31,11 +31,11 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Findings:
-    """What a method found in a batch of runs.
+    """Findings of a method in a batch of runs.
 
     Attributes:
-        finding: Place of a run in the batch -> all that was found in it, as a result needs it.
-        rows: () -> what a sweep keeps of each run, which costs less.
+        finding: Function from a run's place in the batch to its complete finding.
+        rows: Function that returns each run's row in a sweep, at less cost.
     """
 
     finding: Callable[[int], Finding]
@@ -43,7 +43,7 @@ class Findings:
 
     @classmethod
     def of(cls, *findings: Finding) -> "Findings":
-        """Findings that were made one by one; the pair is the one that each witness names."""
+        """Wrap findings made one by one; each witness names the pair."""
 
         def row(found: Finding) -> Row:
             labels = () if found.pairs is None else found.pairs.labels
@@ -56,7 +56,7 @@ class Findings:
 
     @classmethod
     def of_rows(cls, rows: Callable[[], list[Row]]) -> "Findings":
-        """Findings of a method that estimates alone, so that no result can be made of them."""
+        """Wrap rows of a method that only estimates, from which no result can be made."""
 
         def finding(run: int) -> Finding:
             raise ValueError("there is an estimate alone, and no bound that a result could state.")

@@ -1,4 +1,4 @@
-"""What a result means for somebody who has never heard of epsilon: how well a guess does."""
+"""Explain a result without epsilon, by how well a guess does."""
 
 import math
 
@@ -14,7 +14,7 @@ from dpjax.results._parts import (
 
 
 def meaning(result: Parts) -> list[str]:
-    """Two sentences on how well a guess does; none where the result says nothing of guesses.
+    """Return two sentences on how well a guess does; none where the result does not say.
 
     Somebody sees one output and guesses from which of two equally likely databases it came. By
     Bayes' rule, epsilon-differential privacy is the same as a probability of at most
@@ -27,7 +27,7 @@ def meaning(result: Parts) -> list[str]:
 
 
 def right_at(epsilon: float) -> float:
-    """Largest probability that a guess between two databases is right, e^eps / (1 + e^eps)."""
+    """Return the largest probability of a right guess, e^eps / (1 + e^eps)."""
     return 1 / (1 + math.exp(-epsilon))
 
 
@@ -50,7 +50,7 @@ def _shown(result: Parts) -> str:
     if result.witness is not None and result.witness.event_counts is None:
         return "Somebody who ran it once knows the noise of every run like it, and is always right."
     bound = result.lower_bound * result.recipe["distance"]
-    # Rounded down, for it is a lower bound.
+    # Round down, since it is a lower bound.
     least = math.floor(1000 * right_at(bound)) / 10
     if least <= 50:
         said = "This audit found no output after which the guess is better than that"
@@ -69,7 +69,7 @@ def _shown(result: Parts) -> str:
 
 
 def _by_event(result: Parts) -> list[str]:
-    """How well one guesses by whether the witness's event happened, as the counts show."""
+    """Return how well the occurrence of the witness's event guesses, by its counts."""
     witness, trials = result.witness, result.evidence.trials
     if witness is None or witness.event_counts is None or not all(trials):
         return []

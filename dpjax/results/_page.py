@@ -37,15 +37,15 @@ NOT_TESTED = (
     "Outputs outside the region.",
     "Side channels: running time, memory, errors that were not recorded as outputs.",
 )
-"""Limits that every page names; `blind_spot` adds the one on rare events."""
+"""Limits that every page states; `blind_spot` adds that on rare events."""
 
 
 def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Page:
-    """The page of a result.
+    """Build the page of a result.
 
     Args:
         result: Result of an audit.
-        content: The result as plain words and numbers, which the page holds.
+        content: Result as plain words and numbers, embedded in the page.
         name: Name of the file with the result, for the command that runs the audit again.
         drawn: Whether the page has figures, which needs matplotlib.
     """
@@ -75,7 +75,7 @@ def _subject(result: Parts) -> Table:
 
 
 def _shown(result: Parts, drawn: bool) -> Section:
-    """The pictures and the numbers, with their units."""
+    """Return the section of figures and numbers with units."""
     unit, sentence = unit_of(result)
     figures = _figures(result) if drawn else ()
     table = Table(_numbers(result, unit), ("Number", "Value", "Unit"), units=True)
@@ -83,7 +83,7 @@ def _shown(result: Parts, drawn: bool) -> Section:
 
 
 def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
-    """Name, value and unit of each number."""
+    """Return name, value and unit of each number."""
     stated, witness, trials = result.statement, result.witness, result.evidence.trials
     levels = shown_rows(result, result.evidence.counted.table(stated, result.sure))
     if isinstance(result.claim, int | float):
@@ -101,7 +101,7 @@ def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
 
 
 def _evidence(result: Parts, drawn: bool) -> list[Section]:
-    """Sections on the evidence and the witness, as far as there are such."""
+    """Return the sections on the evidence and the witness, where present."""
     counted, witness = result.evidence.counted, result.witness
     found = [_section(part) for part in counted.parts()]
     if witness is not None:
@@ -123,7 +123,7 @@ def _evidence(result: Parts, drawn: bool) -> list[Section]:
 
 
 def _pairs(result: Parts) -> list[Section]:
-    """The pairs by their scores in the search, where there was one."""
+    """Return the pairs by their scores in the search, if there was one."""
     if result.evidence.num_confirm is None:
         return []
     said = (
@@ -151,7 +151,7 @@ def _not_tested(result: Parts) -> Section:
 
 
 def _answers(result: Parts) -> list[tuple[str, ...]]:
-    """Bounds of every notion that is a number, with units; none from evidence of one question."""
+    """Return bounds of all notions that are numbers; none from evidence of one question."""
     band = result.evidence.counted.simultaneous(result.statement.own_confidence)
     if band is None:
         return []
@@ -164,7 +164,7 @@ def _answers(result: Parts) -> list[tuple[str, ...]]:
 
 
 def _again(result: Parts, name: str) -> Section:
-    """How to repeat the audit: what was drawn, the command and the recipe."""
+    """Return how to repeat the audit: its draws, the command and the recipe."""
     origin, draws = result.provenance, result.evidence.draws()
     took = ", ".join(f"{what} {number}" for what, number in origin.versions.items())
     drawn = "" if draws is None else f"Draws: {draws}; region {result.evidence.region}; "
@@ -189,7 +189,7 @@ def _again(result: Parts, name: str) -> Section:
 
 
 def _allowance(subject: JsonObject) -> str:
-    """What a person must allow, since a file may not run code by itself."""
+    """Return the option that the user must pass, since a file may not run code by itself."""
     if subject["kind"] == "command":
         return " --allow-command"
     module, colon, _ = str(subject.get("name", "")).partition(":")
@@ -197,7 +197,7 @@ def _allowance(subject: JsonObject) -> str:
 
 
 def _figures(result: Parts) -> tuple[Figure, ...]:
-    """Figures of the trade-off, and of the outputs or the levels."""
+    """Return figures of the trade-off, and of the outputs or the levels."""
     title, found = f"Audit of {result.mechanism}", []
     if has_trade_off(result):
         said = trade_off_caption(result)
@@ -219,11 +219,11 @@ _CAPTIONS = {
     "errors": "Misses of the best test at each rate of false alarms are at most these.",
     "divergences": "For each order, a Renyi divergence that is refuted.",
 }
-"""Panel of every notion -> what it shows."""
+"""Captions by the panels of `notions_figures`."""
 
 
 def _every_notion(result: Parts) -> tuple[Figure, ...]:
-    """The figures of every notion; none from evidence of one question."""
+    """Return the figures of every notion; none from evidence of one question."""
     return tuple(
         Figure(_CAPTIONS[name], figure_svg(figure, name, "Every notion", _CAPTIONS[name]))
         for name, figure in notions_figures(result).items()

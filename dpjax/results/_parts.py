@@ -1,6 +1,6 @@
 """The parts of a result: statement, witness, evidence, recipe, provenance and notes.
 
-A part that a method does not have is absent: audits of one run have no pair and no witness, and
+Parts that a method lacks are absent: audits of one run have no pair and no witness, and
 methods that do not search have no scores.
 """
 
@@ -18,31 +18,31 @@ VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
 _Value = TypeVar("_Value", covariant=True)
 
 ASSUMPTION_REFUTED = "assumption refuted"
-"""Verdict of the histogram method if the counts contradict its assumption."""
+"""Verdict of the histogram method if the counts refute its assumption."""
 
 DOUBTFUL = "doubtful"
-"""Verdict on outputs that do not look like independent draws; the bound may then be false."""
+"""Verdict on apparently dependent draws, whose bound may be false."""
 
 
 NOT_RANDOM = "not random"
-"""Verdict on outputs that are a function of the data: noise comes again, or there is none."""
+"""Verdict on outputs that are a function of the data."""
 
 REFUTING = (VIOLATED, NOT_RANDOM)
-"""Verdicts by which a claim fails."""
+"""Verdicts that refute a claim."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion(Statement):
-    """A statement, and what it says of the claim.
+    """A statement with its verdict on the claim.
 
     Attributes:
-        level: What is bounded, in words, such as "epsilon".
-        claim: The level that was claimed, points of the curve that was, or None.
+        level: Name of the bounded quantity, such as "epsilon".
+        claim: Claimed level, points of the claimed curve, or None.
         confidence: Confidence of the bounds of all `num_claims` audits together.
-        num_claims: Audits whose bounds hold together.
+        num_claims: Number of audits whose bounds hold jointly.
         verdict: "violated", "not random", "not refuted", "no claim", "assumption refuted" or
             "doubtful".
-        sentence: The verdict in words.
+        sentence: Verdict in words.
     """
 
     level: str
@@ -53,7 +53,7 @@ class Conclusion(Statement):
     sentence: str
 
     def _lines(self) -> list[tuple[str, str]]:
-        """See `Statement`; the verdict before them."""
+        """See `Statement`; the verdict comes first."""
         asked = [("verdict", f"{self.verdict}. {self.sentence}"), ("level", self.level)]
         return [*asked, *super()._lines(), ("confidence", f"{self.confidence:g}")]
 
@@ -65,22 +65,22 @@ class Conclusion(Statement):
 
 @dataclass(frozen=True)
 class Witness:
-    """Where the loss was found largest.
+    """The pair and the event, or output, with the largest loss found.
 
     Attributes:
         pair: Label of the pair.
-        database: The database, as nested lists or a text.
-        neighbor: Its neighbor.
-        output: An event in words, an outcome, a real, or a list of reals; None for histograms.
+        database: Database, as nested lists or a text.
+        neighbor: Neighbor of the database.
+        output: Event in words, outcome, real, or list of reals; None for histograms.
         densities: Confirmed densities or probabilities at the database and at the neighbor, before
             truncation; None for histograms.
-        larger: "database" or "neighbor", the side where the output is likelier.
-        event: The event that is counted for an exact bound, in words.
-        event_counts: How often it happened at the database and at the neighbor.
-        on_floor: Whether the search stage saw one of the densities at the floor.
-        floor: tau of a density.
-        bandwidth: h of the confirm stage; None for events and outcomes.
-        difference: In what the databases differ, in words, where they are too wide to be shown.
+        larger: Side where the output is likelier, "database" or "neighbor".
+        event: Event counted for an exact bound, in words.
+        event_counts: Counts of the event at the database and at the neighbor.
+        on_floor: Whether the search set put one of the densities at the floor.
+        floor: Floor tau of a density.
+        bandwidth: Bandwidth h of the confirm stage; None for events and outcomes.
+        difference: Difference of the databases in words, where they are too wide to show.
     """
 
     pair: str
@@ -115,17 +115,17 @@ class Witness:
 
 @dataclass(frozen=True)
 class Observed:
-    """What was drawn and counted.
+    """Draws and counts of an audit.
 
     Attributes:
-        counted: The evidence.
-        settings: All that changes the answer besides the recipe, or follows from it.
-        num_samples: Outputs a side that searched at the witness's pair; of histograms those at
+        counted: Evidence of the audit.
+        settings: Settings that follow from the recipe, or change the answer besides it.
+        num_samples: Search samples per side at the witness's pair; for histograms those at
             each input.
-        num_confirm: N at each side of the witness's pair, on average where the event decided how
-            they are divided; None without a stage that confirms. `trials` has both numbers.
-        region: Outputs that were compared, in words; None where there is no choice.
-        pair_scores: (label, score) of every pair, best first. The search chose a pair by its score,
+        num_confirm: Number N of confirmation draws a side, an average where the event decides how
+            to divide them; None without a confirmation set. `trials` has both numbers.
+        region: Compared outputs, in words; None where there is no choice.
+        pair_scores: Labels and scores of pairs, best first. The search chose a pair by its score,
             which is too high to be an estimate where pairs are many; None where it is infinite.
         curve: Points, densities on both sides and losses (None where infinite) of the witness's
             pair, or None.
@@ -141,13 +141,13 @@ class Observed:
 
     @property
     def trials(self) -> tuple[int, int]:
-        """Fresh outputs at the database and at the neighbor."""
+        """Confirmation draws at the database and at the neighbor."""
         number = self.num_confirm or 0
         first, second = self.settings.get("confirmed", (number, number))
         return first, second
 
     def draws(self) -> str | None:
-        """How many outputs searched and confirmed, in words; None without such stages."""
+        """Sizes of search and confirmation set, in words; None without these."""
         if self.num_confirm is None:
             return None
         num_pairs, rounds = len(self.pair_scores), self.settings.get("rounds")
@@ -166,13 +166,13 @@ class Observed:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a result comes from.
+    """The origin of a result.
 
     Attributes:
-        mechanism: Name, function or file.
+        mechanism: Name, function or file of the mechanism.
         parameters: Parameters of the mechanism.
         versions: Versions of dpjax and of the packages that it depends on.
-        device: Where it ran.
+        device: Device of the computation.
         seconds: Wall time, compilation included.
     """
 
@@ -184,7 +184,7 @@ class Provenance:
 
 
 class _Short(Generic[_Value]):
-    """Read-only shortcut to an attribute of a part of a result."""
+    """A read-only shortcut to an attribute of a part of a result."""
 
     def __init__(self, entry: "Callable[[Parts], _Value]"):
         self._entry = entry
@@ -199,13 +199,13 @@ class Parts:
 
     Attributes:
         statement: Bounds, estimate, claim and verdict.
-        witness: Where the loss is largest; None where no pair is.
-        evidence: What was drawn and counted.
-        recipe: What was audited ("subject", or None where nothing names it), method, notion, pairs
+        witness: Witness of the largest loss; None without pairs.
+        evidence: Draws and counts.
+        recipe: Subject of the audit (None where nothing names it), method, notion, pairs
             and key as plain words and numbers, for `dpjax.rerun`.
-        provenance: What was audited, and where.
-        notes: What a reader should know besides.
-        doubts: Why the outputs may not be independent draws; empty where nothing says so.
+        provenance: Mechanism, versions and device.
+        notes: Further notes to the reader.
+        doubts: Reasons to doubt that the outputs are independent draws; usually empty.
     """
 
     statement: Conclusion
@@ -242,12 +242,12 @@ class Parts:
 
     @property
     def notion(self) -> Notion:
-        """The notion that was named."""
+        """Notion named for the audit."""
         return notion_from_plain(self.recipe["notion"])
 
     @property
     def delta(self) -> float:
-        """Part of the probability that the claim leaves out; 0 where the notion has none."""
+        """Part of the probability that the claim leaves out; 0 for a notion without delta."""
         return self.notion.delta
 
     @property

@@ -1,4 +1,4 @@
-"""The finding of an audit that ended because noise came again."""
+"""The finding of an audit that ended because noise repeated."""
 
 from dpjax.notions import Terms
 from dpjax.results._build import Finding, concluded
@@ -8,10 +8,10 @@ from dpjax.sources import Repeats
 
 
 def finding_of_repeats(found: Repeats, terms: Terms) -> Finding:
-    """The verdict on outputs that are a function of the data, without a bound.
+    """Return the verdict on outputs that are a function of the data, without a bound.
 
     Args:
-        found: What a source saw.
+        found: Repeats that a source saw.
         terms: Terms of the audit.
     """
     stated = found.counted.state(terms.notion, terms.own_confidence)

@@ -33,20 +33,20 @@ class AuditResult(Parts, Shown):
     """
 
     def bound(self, notion: Notion) -> Statement:
-        """What the evidence says of any notion, without a draw.
+        """Return the evidence's statement on any notion, without drawing.
 
-        All statements of one result hold together, with its confidence: as many as one likes.
+        All statements of one result, however many, hold jointly with its confidence.
 
         Args:
-            notion: Such as `dpjax.Gdp()`, `dpjax.Renyi(8)` or `dpjax.Profile()`.
+            notion: Notion such as `dpjax.Gdp()`, `dpjax.Renyi(8)` or `dpjax.Profile()`.
 
         Returns:
-            Lower bound, estimate and, of a curve, its columns.
+            Lower bound, estimate and, for a curve, its columns.
 
         Raises:
-            ValueError: The evidence is of a single event, and the notion is not the one it was
-                counted for; or the method counted no events.
-            TypeError: `notion` is not a notion.
+            ValueError: When the evidence counts a single event for another notion, or the method
+                counted no events.
+            TypeError: When `notion` is not a notion.
         """
         if not isinstance(notion, Notion):
             raise BadType(f"notion must be a notion of dpjax, but was {notion!r}.")
@@ -56,7 +56,7 @@ class AuditResult(Parts, Shown):
         return self.evidence.counted.state(notion, sure, distance=distance, named=named)
 
     def to_dict(self) -> JsonObject:
-        """Nested dicts and lists, as JSON holds them: an entry for each part."""
+        """Return nested dicts and lists for JSON, with an entry for each part."""
         parts: JsonObject = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         counted = self.evidence.counted.to_plain()
         found = {
@@ -70,10 +70,10 @@ class AuditResult(Parts, Shown):
 
     @classmethod
     def from_json(cls, text: str) -> "AuditResult":
-        """The result that `to_json` wrote.
+        """Read the result that `to_json` wrote.
 
         Raises:
-            ValueError: The text is not such a result.
+            ValueError: When the text is not such a result.
         """
         try:
             content = json.loads(text)
@@ -98,14 +98,14 @@ class AuditResult(Parts, Shown):
             validate.one_of(HEADLINES, verdict=found.verdict)
             validate.open_unit(confidence=found.confidence)
             validate.positive_int(num_claims=found.num_claims, distance=found.recipe["distance"])
-            str(found)  # what cannot be shown is no result
+            str(found)  # Showing it checks that it is a result.
             return found
-        except Exception as error:  # of any part of a text of others
+        except Exception as error:  # Any part of a foreign text may fail.
             raise ValueError(f"text is not an audit result of dpjax: {error!r}.") from error
 
     @classmethod
     def from_file(cls, path: str | Path) -> "AuditResult":
-        """The result of a JSON file that `to_json` wrote, or of a page that `report` wrote.
+        """Read the result from a JSON file of `to_json`, or from a page of `report`.
 
         Nothing in the file is run.
 
@@ -113,8 +113,8 @@ class AuditResult(Parts, Shown):
             path: Path of the file; a page ends in .html.
 
         Raises:
-            FileNotFoundError: The file does not exist.
-            ValueError: The path is not a file, or the file is too large or holds no result.
+            FileNotFoundError: When the file does not exist.
+            ValueError: When the path is not a file, or the file is too large or holds no result.
         """
         path = Path(path)
         text = read_document("result file", path)
@@ -128,7 +128,7 @@ class AuditResult(Parts, Shown):
             raise ValueError(f"result file {path} cannot be read: {error}") from None
 
     def row(self) -> JsonObject:
-        """One row of a table: the numbers without the settings."""
+        """Return one row of a table: the numbers without the settings."""
         names = (
             "mechanism",
             "claim",
@@ -153,11 +153,11 @@ class AuditResult(Parts, Shown):
         return Glance(f"Audit of {self.mechanism}", verdict, self._rows())
 
     def page(self, kind: str = ".html", name: str = "audit.json") -> Page:
-        """The page of `report`; its figures need matplotlib.
+        """Build the page of `report`; its figures need matplotlib.
 
         Args:
-            kind: ".html", with figures, or ".md".
-            name: Name of the file that is written.
+            kind: Kind of page: ".html", with figures, or ".md".
+            name: Name of the file to write.
         """
         from dpjax.results._page import page_of
 
@@ -177,14 +177,14 @@ class AuditResult(Parts, Shown):
         rows = self._rows()
         rows += [("doubt", doubt) for doubt in self.doubts]
         rows += [("note", note) for note in self.notes]
-        # Names, labels and columns are foreign texts.
+        # Names, labels and columns are foreign texts, which need escaping.
         title = neutral(f"{self.mechanism}{parameters_text(self.parameters)}")
         verdict = printed_row(f"{self.verdict.upper()}:", neutral(self.sentence), padded=False)
         lines = [printed_row(name, neutral(text)) for name, text in rows]
         return "\n".join([title, verdict, *lines])
 
     def _rows(self) -> Rows:
-        """Names and texts of the numbers."""
+        """Return the names and texts of the numbers."""
         witness, observed = self.witness, self.evidence
         sure = self.sure
         rows = shown_rows(self, observed.counted.rows(self.statement, sure))
@@ -205,7 +205,7 @@ class AuditResult(Parts, Shown):
 
 
 def parameters_text(parameters: JsonObject) -> str:
-    """The parameters of a mechanism in parentheses, or nothing where there are none."""
+    """Return a mechanism's parameters in parentheses, or an empty text without any."""
     inside = ", ".join(
         f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items()
     )
@@ -221,6 +221,6 @@ def _short(output: object) -> str:
 
 
 def _make_tuples(content: JsonObject, *names: str) -> None:
-    """Turns lists back into tuples, which JSON does not have."""
+    """Turn lists back into tuples, which JSON lacks."""
     for name in names:
         content[name] = None if content[name] is None else tuple(content[name])

@@ -1,4 +1,4 @@
-"""Subjects of recipes: how a source is named, and made again if the caller allows it."""
+"""Subjects of recipes: name a source, and restore it if the caller allows it."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from dpjax.sources import SOURCES, Source, Trust
 
 
 def subject_to_plain(source: Source) -> JsonObject | None:
-    """The kind of a source, its name and its options; None where nothing names it.
+    """Return the kind of a source, its name and its options; None where nothing names it.
 
     Names are those of the catalogue, MODULE:NAME of what can be imported, a program's command, and
     files.
@@ -17,16 +17,16 @@ def subject_to_plain(source: Source) -> JsonObject | None:
 
 
 def subject_from_plain(content: object, database: object, trust: Trust) -> Source:
-    """The source that `subject_to_plain` named.
+    """Restore the source that `subject_to_plain` named.
 
     Args:
         content: Content of a recipe.
         database: Database of the first pair, or None.
-        trust: What may be imported or run.
+        trust: Modules and programs that may be imported or run.
 
     Raises:
-        ValueError: The subject is not allowed, not known, or cannot be made.
-        TypeError: The content has another form.
+        ValueError: When the subject is not allowed, not known, or cannot be made.
+        TypeError: When the content has another form.
     """
     if not isinstance(content, Mapping):
         raise TypeError(f"the recipe's subject must be a table, but was {content!r}.")

@@ -1,4 +1,4 @@
-"""An audit in sentences: what was claimed, what was seen, and what that says of the claim."""
+"""An audit in sentences: the claim, the evidence, and the verdict on the claim."""
 
 import math
 
@@ -17,10 +17,10 @@ from dpjax.results._parts import (
 )
 
 _LONGEST = 160
-"""Largest number of characters of a database in a sentence."""
+"""Most characters of a database in a sentence."""
 
 _LARGEST = math.log(1e6)
-"""Largest claimed epsilon that is explained as a factor."""
+"""Largest claimed epsilon explained as a factor."""
 
 HEADLINES = {
     VIOLATED: "Violated: the claim is refuted",
@@ -30,16 +30,16 @@ HEADLINES = {
     ASSUMPTION_REFUTED: "The assumption is refuted",
     DOUBTFUL: "Doubtful: the outputs do not look independent",
 }
-"""Verdict -> what a page says first."""
+"""Headlines of a page by verdict."""
 
 
 def pretty(value: object) -> str:
-    """A number with six digits, anything else as it is."""
+    """Format a number with six digits, anything else as it is."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def short(value: object) -> str:
-    """The beginning of a text, where it is long."""
+    """Truncate a long text."""
     text = pretty(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
@@ -60,11 +60,11 @@ _UNITS = {
     ),
     "zcdp": ("nats per order", "rho is in nats, a Renyi divergence for each unit of its order."),
 }
-"""Name of a notion -> the unit of its level, and what that is."""
+"""Units of levels with explanations, by the names of notions."""
 
 
 def unit_of(result: Parts) -> tuple[str, str]:
-    """The unit of the level of a result, and a sentence on it."""
+    """Return the unit of a result's level, and a sentence on it."""
     name = "epsilon" if "epsilon" in result.level else result.notion.name
     if "Renyi" in result.level:
         name = "renyi"
@@ -74,12 +74,12 @@ def unit_of(result: Parts) -> tuple[str, str]:
 
 
 def unit_of_notion(notion: Notion) -> str:
-    """The unit of the level of a notion."""
+    """Return the unit of a notion's level."""
     return _UNITS[notion.name][0]
 
 
 def shown_rows(result: Parts, rows: Rows) -> Rows:
-    """The rows of an evidence without an estimate that would mislead.
+    """Return the rows of an evidence without a misleading estimate.
 
     An event that was never seen at one of the databases has an infinite estimate. Where the bound
     does not refute the claim, that only says that it is rare.
@@ -90,7 +90,7 @@ def shown_rows(result: Parts, rows: Rows) -> Rows:
 
 
 def claimed(result: Parts) -> list[str]:
-    """The claim, in sentences."""
+    """Return the claim in sentences."""
     claim, distance = result.claim, result.recipe["distance"]
     if claim is None:
         return ["Nothing: the audit looked for a level that is refuted, and compares it with none."]
@@ -109,7 +109,7 @@ def claimed(result: Parts) -> list[str]:
 
 
 def witness_story(result: Parts, witness: Witness) -> list[str]:
-    """The witness, for a reader who knows no statistics."""
+    """Explain the witness to a reader without statistics."""
     trials, counts = result.evidence.trials, witness.event_counts
     said = [
         f"The two databases ({witness.pair}) are {short(witness.database)} and, its "
@@ -143,7 +143,7 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
 
 
 def _allowed(result: Parts) -> list[str]:
-    """The factor by which a claimed epsilon lets probabilities differ, in words."""
+    """Return the factor by which a claimed epsilon lets probabilities differ, in words."""
     claim, delta = result.claim, result.delta
     if not result.notion.takes_delta or not isinstance(claim, int | float) or claim > _LARGEST:
         return []
@@ -156,7 +156,7 @@ def _allowed(result: Parts) -> list[str]:
 
 
 def _chance(stated: Conclusion) -> str:
-    """The probability that chance alone gives such a bound, in words."""
+    """Return the probability that chance alone gives such a bound, in words."""
     error = (1 - stated.confidence) / stated.num_claims
     if stated.verdict == DOUBTFUL:
         return "How likely chance gives such counts is known for independent draws alone."
@@ -178,7 +178,7 @@ def _chance(stated: Conclusion) -> str:
 
 
 def outputs_caption(result: Parts) -> str:
-    """What the figure of the outputs shows; that of the levels where there is no curve."""
+    """Return the caption of the figure of outputs, or of levels without a curve."""
     witness, curve, stated = result.witness, result.evidence.curve, result.statement
     if witness is None or curve is None:
         said = f"{stated.level} is at least {stated.lower_bound:.4g}"
@@ -199,7 +199,7 @@ def outputs_caption(result: Parts) -> str:
 
 
 def trade_off_caption(result: Parts) -> str:
-    """What the figure of the trade-off shows."""
+    """Return the caption of the figure of the trade-off."""
     said = (
         "Somebody sees one output and tests which of the two databases it came from. Each test has "
         "a rate of false alarms and a rate of misses; the nearer to the lower left corner, the "

@@ -1,4 +1,4 @@
-"""Where a result comes from: what was audited, with which seed, versions and machine."""
+"""The origin of a result: seed, versions and machine."""
 
 import hashlib
 import platform
@@ -18,10 +18,10 @@ from dpjax.core.types import Device
 from dpjax.core.version import __version__
 
 DECISIVE = ("dpjax", "jax", "jaxlib")
-"""Packages whose versions decide the bits of the draws."""
+"""Packages whose versions determine the bits of the draws."""
 
 _PROBED = 1024
-"""Numbers that are computed to identify a processor."""
+"""Number of values computed to identify a processor."""
 
 
 Key = int | Array
@@ -29,21 +29,21 @@ Key = int | Array
 
 
 def seed_of(key: Key) -> int | list[int]:
-    """An integer seed, or the words of a typed key."""
+    """Return an integer seed, or the words of a typed key."""
     if isinstance(key, Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         return random.words_of(key).tolist()
     return int(key)
 
 
 def key_of(seed: int | list[int]) -> Key:
-    """The inverse of `seed_of`: an integer seed, or a typed key made of the words."""
+    """Invert `seed_of`: return an integer seed, or a typed key made of the words."""
     if isinstance(seed, int):
         return seed
     return jax.random.wrap_key_data(jnp.array(seed, jnp.uint32), impl="threefry2x32")
 
 
 def versions() -> dict[str, str]:
-    """Versions of dpjax and of the packages that it depends on."""
+    """Return the versions of dpjax and its dependencies."""
     return {
         "dpjax": __version__,
         "jax": jax.__version__,
@@ -55,19 +55,19 @@ def versions() -> dict[str, str]:
 
 
 def device() -> str:
-    """The device that computes."""
+    """Return the name of the device that computes."""
     return f"{jax.devices()[0].platform}: {jax.devices()[0].device_kind}"
 
 
 @lru_cache(maxsize=8)
 def processor(device: Device = None) -> str:
-    """A device's kind, and a digest of what it computes: two that are the same give the same bits.
+    """Return a device's kind and a digest of its results; equal ones give the same bits.
 
-    Instruction sets differ in the last bits of floats, for some multiply and add in one rounding.
-    So what sweeps are made of is computed: noise, elementary functions, products and sums.
+    Instruction sets differ in the last bits of floats, since some fuse multiplication and addition.
+    The digest covers the operations of sweeps: noise, elementary functions, products and sums.
 
     Args:
-        device: Device of jax; the first of this process if None.
+        device: JAX device; the first of this process if None.
     """
     device = jax.local_devices()[0] if device is None else device
     numbers = np.linspace(0.1, 9.9, _PROBED)
@@ -86,7 +86,7 @@ def _probe(words: Array, x: Array) -> list[Array]:
 
 
 def revision(package: Path = Path(__file__).parents[1]) -> str | None:
-    """Commit of the clone of dpjax that a package's folder belongs to, or None without such.
+    """Return the commit of the dpjax clone that holds a package's folder, or None without one.
 
     An installed package may lie in a foreign repository, which ignores or even tracks
     it: a clone of dpjax tracks it, in the folder `dpjax` of its root.

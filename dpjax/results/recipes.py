@@ -1,4 +1,4 @@
-"""Mechanisms, pairs, regions and options as plain words and numbers, and back."""
+"""Conversion of mechanisms, pairs, regions and options to plain words and numbers, and back."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -19,17 +19,17 @@ from dpjax.partitions import Box, Outcomes, Region
 from dpjax.sources import AnyPairs
 
 _SHOWN = 2000
-"""Largest number of characters of a database that is written as a text."""
+"""Most characters of a database written as a text."""
 
 Options = TypeVar("Options", bound=Dataclass)
 """A method or notion: a frozen dataclass of its options."""
 
 STANDARD = "standard"
-"""Name of the pairs that a built-in mechanism brings along."""
+"""Name of a built-in mechanism's own pairs."""
 
 
 def pairs_to_plain(pairs: Pairs | AnyPairs, mechanism: object) -> JsonObject | str:
-    """Databases, neighbors and labels; "standard" for the mechanism's own."""
+    """Return databases, neighbors and labels; "standard" for the mechanism's own."""
     if isinstance(pairs, AnyPairs):
         sides = [[plain_database(database) for database in side] for side in pairs.sides]
         return {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
@@ -44,7 +44,7 @@ def _plain_pairs(pairs: Pairs) -> JsonObject:
 
 
 def _plain_side(stacked: object) -> object:
-    """Arrays, and dicts of them, as lists."""
+    """Convert arrays, and dicts of them, to lists."""
     if isinstance(stacked, dict):
         return {name: _plain_side(part) for name, part in stacked.items()}
     if not isinstance(stacked, np.ndarray):
@@ -56,7 +56,7 @@ def _plain_side(stacked: object) -> object:
 
 
 def pairs_from_plain(content: Any, stacked: bool = True) -> Pairs | AnyPairs:
-    """Pairs from the content of `pairs_to_plain`, or from a list of (database, neighbor).
+    """Make pairs from the content of `pairs_to_plain`, or from a list of (database, neighbor).
 
     Args:
         content: Plain lists and numbers.
@@ -70,7 +70,7 @@ def pairs_from_plain(content: Any, stacked: bool = True) -> Pairs | AnyPairs:
 
 
 def _region_to_plain(region: Region) -> JsonObject:
-    """Ends and grid of a box, or a range and its outcomes."""
+    """Return the ends and grid of a box, or a range and its outcomes."""
     if isinstance(region, Box):
         low, high = (np.asarray(end, float).tolist() for end in (region.low, region.high))
         return {"low": low, "high": high, "num_points": region.num_points}
@@ -79,7 +79,7 @@ def _region_to_plain(region: Region) -> JsonObject:
 
 
 def _region_from_plain(content: object) -> object:
-    """A region from the content of `_region_to_plain`; other content is left to `as_region`."""
+    """Make a region from the content of `_region_to_plain`; leave other content to `as_region`."""
     if not isinstance(content, Mapping):
         return content
     if "outcomes" in content:
@@ -91,7 +91,7 @@ def _region_from_plain(content: object) -> object:
 
 
 def options_to_plain(options: Dataclass) -> JsonObject:
-    """Options of a method or notion, without those that are None or off: TOML has no null."""
+    """Return a method's or notion's options without those None or off: TOML has no null."""
     content = {f.name: getattr(options, f.name) for f in fields(options)}
     if "bandwidth" in content:
         rule = content["bandwidth"]
@@ -103,25 +103,25 @@ def options_to_plain(options: Dataclass) -> JsonObject:
 
 
 def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
-    """Name and options of a notion.
+    """Return the name and options of a notion.
 
     Args:
-        notion: Any.
-        implied: A name that is left out.
+        notion: Any notion.
+        implied: Name to leave out.
     """
     named = {} if notion.name == implied else {"name": notion.name}
     return {**named, **options_to_plain(notion)}
 
 
 def notion_from_plain(content: JsonObject) -> Notion:
-    """The notion that `notion_to_plain` or a person wrote."""
+    """Make the notion that `notion_to_plain` or a user wrote."""
     options = dict(content)
     validate.one_of(NOTIONS, notion=(name := options.pop("name", Epsilon.name)))
     return options_from_plain(NOTIONS[name], options)
 
 
 def options_from_plain(kind: type[Options], content: JsonObject) -> Options:
-    """A method or notion, from `options_to_plain` or from what a person wrote."""
+    """Make a method or notion from the options that `options_to_plain` or a user wrote."""
     check_names(kind.__name__, content, tuple(f.name for f in fields(kind)))
     content = dict(content)
     if "bandwidth" in content:
@@ -138,18 +138,18 @@ def _plain_value(value: object) -> object:
 
 
 def plain_database(database: object) -> object:
-    """A database as JSON can hold it, or the beginning of its text."""
+    """Return a database as JSON values, or the beginning of its text."""
     text = text_of(listed := _listed(database))
     if len(text) > _SHOWN:
         return f"{text[:_SHOWN]}..."
     try:
         return listed if _is_plain(listed) else text
-    except RecursionError:  # a list within itself
+    except RecursionError:  # A list may contain itself.
         return text
 
 
 def compared(pairs: AnyPairs, index: int) -> JsonObject:
-    """The databases of a pair as a `Witness` takes them, with their difference in words."""
+    """Return a pair's databases as a `Witness` takes them, with their difference in words."""
     first, second = (side[index] for side in pairs.sides)
     return {
         "pair": pairs.labels[index],
@@ -160,14 +160,14 @@ def compared(pairs: AnyPairs, index: int) -> JsonObject:
 
 
 def _listed(database: object) -> object:
-    """Arrays as lists, also those in dicts."""
+    """Convert arrays to lists, also inside dicts."""
     if isinstance(database, dict):
         return {name: _listed(part) for name, part in database.items()}
     return database.tolist() if isinstance(database, np.ndarray | np.generic) else database
 
 
 def holds_arrays(database: object) -> bool:
-    """Whether a dict holds arrays: as lists they would be something else to a function."""
+    """Return whether a dict holds arrays, which a function may not accept as lists."""
     if isinstance(database, dict):
         return any(isinstance(p, np.ndarray) or holds_arrays(p) for p in database.values())
     return False

@@ -1,4 +1,4 @@
-"""What a stored block says of itself: of which sweep, entry and runs it is, and what made it.
+"""The binding of a stored block: its sweep, entry and runs, and the versions that made it.
 
 It is written into the file. A name and a hash say that a file is whole; they do not say that it
 belongs where it lies.
@@ -12,10 +12,10 @@ from dpjax.results import provenance
 from dpjax.sweeps._entry import Entry
 
 FORMAT = 5
-"""Of stores and their blocks."""
+"""Version of the format of stores and blocks."""
 
 PLACE = b"dpjax"
-"""Name of the entry in a Parquet file's metadata."""
+"""Key of the binding in a Parquet file's metadata."""
 
 COLUMNS = {
     "entry": "string",
@@ -31,16 +31,16 @@ COLUMNS = {
     "processor": "string",
     "state": "binary",
 }
-"""Columns of a block, and their types in Arrow."""
+"""Arrow types of a block's columns."""
 
 
 def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObject:
-    """What a block of this process says, as plain words and numbers.
+    """Return the binding of a block of this process, as plain words and numbers.
 
     Args:
-        entry: That was run.
+        entry: Entry that was run.
         first: First run.
-        stop: After the last run.
+        stop: Number after the last run.
         key: Integer seed of the sweep.
         more: Draws a side beyond those of the entry's method.
     """
@@ -59,10 +59,10 @@ def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObj
 
 
 def read_binding(content: bytes) -> JsonObject:
-    """What the bytes of a block say.
+    """Read the binding from the bytes of a block.
 
     Raises:
-        ValueError: They are no block, or do not hold the runs that they say.
+        ValueError: When they are no block, or do not hold the stated runs.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -83,7 +83,7 @@ def read_binding(content: bytes) -> JsonObject:
 
 
 def difference(said: JsonObject, expected: JsonObject) -> str | None:
-    """In words, the first entry in which a block is not what is expected; None if there is none."""
+    """Describe a block's first unexpected entry; None if there is none."""
     for name, value in expected.items():
         if said.get(name) != value:
             return f"its {name} is {said.get(name)!r}, and not {value!r}"

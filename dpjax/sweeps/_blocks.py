@@ -17,11 +17,11 @@ from dpjax.sweeps._compute import Columns, compute
 from dpjax.sweeps._entry import Entry
 
 UNREPEATABLE = ("seconds", "processor")
-"""The columns that differ from one computation of a run to the next."""
+"""Columns that differ between computations of a run."""
 
 
 def on_all_devices(execution: Execution | None) -> Execution:
-    """The layout with its own devices, or else all of this process, to share the runs."""
+    """Return the layout with its devices, or all of this process, to share the runs."""
     layout = execution or default_execution()
     return layout if layout.devices else replace(layout, devices=tuple(jax.local_devices()))
 
@@ -37,14 +37,14 @@ def block_bytes(
     more: int = 0,
     states: list[bytes] | None = None,
 ) -> bytes:
-    """Computes the runs first, ..., stop - 1 of an entry, as the bytes of a file.
+    """Compute the runs first, ..., stop - 1 of an entry, as the bytes of a file.
 
     Args:
-        entry: What is run.
+        entry: Entry to run.
         first: First run.
-        stop: After the last run.
+        stop: Number after the last run.
         size: Runs a launch, at least stop - first, so that every block of an entry has one shape
-            and compiles once; what is too many is dropped.
+            and compiles once; surplus runs are dropped.
         key: Integer seed of the sweep.
         execution: Layout on the machine.
         more: Draws a side beyond those of a sequential entry.
@@ -52,7 +52,7 @@ def block_bytes(
     """
     start = time.perf_counter()
     if not entry.source.side_by_side or entry.goes_on:
-        # One after the other, so that there is no shape to keep.
+        # Runs come one after the other, so there is no shape to keep.
         size = stop - first
     runs = range(first, first + size)
     whole = compute(entry, runs, key, execution=execution, more=more, states=states)
@@ -71,7 +71,7 @@ def compute_block(
     more: int = 0,
     states: list[bytes] | None = None,
 ) -> bytes:
-    """Computes a block of an entry, as JSON, on the devices of an executor's worker."""
+    """Compute a block of an entry, as JSON, on the devices of an executor's worker."""
     found, layout = _entry_from_json(entry), on_all_devices(execution)
     options: JsonObject = {"execution": layout, "more": more, "states": states}
     return block_bytes(found, first, stop, size, key, **options)
@@ -80,7 +80,7 @@ def compute_block(
 @lru_cache(maxsize=256)
 def _entry_from_json(text: str) -> Entry:
     content = json.loads(text)
-    # Of the process that runs the sweep, which has looked at it and allowed it.
+    # The process that runs the sweep has checked and allowed the entry.
     return Entry.from_dict(content, [content["mechanism"].partition(":")[0]])
 
 
@@ -112,7 +112,7 @@ def _encode(entry: Entry, columns: Columns, seconds: float, said: JsonObject) ->
 
 
 def _numbers(values: np.ndarray) -> object:
-    """NaN becomes null: a bound or an estimate that there is not."""
+    """Replace NaN, an absent bound or estimate, by null."""
     import pyarrow as pa
 
     return pa.array(np.asarray(values, np.float64), pa.float64(), from_pandas=True)

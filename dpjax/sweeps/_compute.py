@@ -1,4 +1,4 @@
-"""Computes runs of an entry: a batch of audits by the entry's method, with a row for each.
+"""Compute runs of an entry: a batch of audits by the entry's method, with a row for each.
 
 A run's draws follow from (key, entry, run number) alone, so neither the devices nor the block that
 a run is computed in can change it.
@@ -26,7 +26,7 @@ from dpjax.results.provenance import key_of
 from dpjax.sweeps._entry import Entry
 
 Columns = JsonObject
-"""Name -> one value a run."""
+"""Columns by name, with one value per run."""
 
 _EXACT = ("exact binomial", "simultaneous band", "exact, one run")
 """Bases of bounds that hold at every sample size."""
@@ -42,15 +42,15 @@ def compute(
     more: int = 0,
     states: Sequence[bytes] | None = None,
 ) -> Columns:
-    """Computes runs of an entry on the devices.
+    """Compute runs of an entry on the devices.
 
     Args:
-        entry: What is run.
+        entry: Entry to run.
         runs: Run numbers.
         key: Integer seed or typed key; the entry's identity is folded into it.
         execution: Layout on the machine; never changes a row.
         more: Draws a side beyond those of a sequential entry.
-        states: Column `state` of the same runs with fewer draws, from which they go on; None to
+        states: Column `state` of the same runs with fewer draws, from which they continue; None to
             draw from the start, which has the same rows.
 
     Returns:
@@ -59,7 +59,7 @@ def compute(
         `verdict` (None where nothing is claimed) and `state` (of sequential entries, or None).
 
     Raises:
-        ValueError, TypeError: The mechanism does not fit the method; the message names the entry.
+        ValueError, TypeError: When mechanism and method do not fit; the message names the entry.
     """
     numbers = np.asarray(list(runs), np.int32)
     layout = execution or default_execution()
@@ -84,13 +84,13 @@ def compute(
 
 @lru_cache(maxsize=32)
 def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
-    """The terms of all blocks of an entry, which keep what the first of them laid."""
+    """Return the terms of all blocks of an entry, which keep the first block's cells."""
     return entry.terms(key_of(list(words)))
 
 
 def _rows(entry: Entry, terms: Terms, numbers: NDArray[np.int32]) -> list[Row]:
-    """A row a run; the runs of a source of the host are computed one after the other."""
-    # Every device has the same number of runs; those beyond the last are dropped again.
+    """Return a row per run; runs of a host source are computed one after the other."""
+    # Every device gets the same number of runs; those beyond the last are dropped.
     missing = -len(numbers) % len(terms.layout.devices or (None,))
     padded = np.pad(numbers, (0, missing), mode="edge")
     size = len(padded) if entry.source.side_by_side else 1
@@ -108,7 +108,7 @@ def _rows_of_states(
     method: Method,
     states: Sequence[bytes] | None,
 ) -> list[Row]:
-    """A row a run, each of which goes on from a state of its own if there is one."""
+    """Return a row per run; each run continues from its own state if there is one."""
     rows: list[Row] = []
     for place, number in enumerate(numbers):
         earlier = None

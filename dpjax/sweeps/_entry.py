@@ -1,4 +1,4 @@
-"""An entry of a sweep: one method on one source, run many times. A plain value."""
+"""An entry of a sweep: a plain value for one method on one source, run many times."""
 
 import hashlib
 import json
@@ -40,22 +40,22 @@ class Entry:
     """A method on a mechanism, and how often it is run.
 
     Attributes:
-        mechanism: Of the catalogue, a class or function that can be imported by its name, or a
+        mechanism: Mechanism of the catalogue, importable class or function, or a
             `dpjax.HostMechanism` of such a function.
         method: A method of `dpjax.audit`, or `LocalSearch` or `HistogramEstimate`, which have no
             bound, with its options.
-        pairs: To search; None for a built-in mechanism's standard pairs. Histograms of inputs have
+        pairs: Pairs to search; None for a mechanism's standard pairs. Histograms of inputs have
             none.
-        notion: What is bounded; all but epsilon at delta = 0 is for events.
-        claim: A level to compare every run with, as in `dpjax.audit`, or None.
-        confidence: Of the bounds, where the method has one.
-        distance: k, records in which the databases of every pair differ; bounds are of one record.
-        num_runs: Runs 0, ..., num_runs - 1.
-        label: For people; the entry's identity does not depend on it.
+        notion: Notion to bound; all but epsilon at delta = 0 need events.
+        claim: Level to compare every run with, as in `dpjax.audit`, or None.
+        confidence: Confidence of the bounds, where the method has one.
+        distance: Number k of records in which each pair differs; bounds are for one record.
+        num_runs: Number of runs 0, ..., num_runs - 1.
+        label: Label for display; the entry's identity does not depend on it.
 
     Raises:
-        ValueError: A part is out of range, or does not fit the others.
-        TypeError: The method or the notion is none, or the method does not accept the source.
+        ValueError: When a part is out of range, or does not fit the others.
+        TypeError: When the method or the notion is none, or the method does not accept the source.
     """
 
     mechanism: Any
@@ -79,7 +79,7 @@ class Entry:
         validate.positive_int(num_runs=self.num_runs)
         validate.within_limit("runs", self.num_runs, "an entry of too many runs")
         self._look()
-        # One form, so that regions that are the same have one identity.
+        # A single form gives equal regions one identity.
         if self.region is not None and getattr(self.method, "region", None) is not None:
             object.__setattr__(self, "method", replace(self.method, region=self.region))
         if not isinstance(self.label, str):
@@ -87,11 +87,11 @@ class Entry:
         object.__setattr__(self, "label", self.label or self.mechanism_name)
 
     def terms(self, key: int | Array) -> Terms:
-        """The terms of all runs, under a key of theirs."""
+        """Return the terms of all runs under a key."""
         return Terms(self.notion, self.claim, self.confidence, 1, key, None, self.distance)
 
     def _look(self) -> None:
-        """Looks at the mechanism on a database if it is new, and at the pairs."""
+        """Examine the mechanism on a database if it is new, and the pairs."""
         if reason := self.method.accepts(self.source):
             raise TypeError(reason)
         if not self.source.repeatable:
@@ -114,7 +114,7 @@ class Entry:
 
     @cached_property
     def source(self) -> Source:
-        """What is audited."""
+        """Source to audit."""
         return as_source(self.mechanism)
 
     @cached_property
@@ -158,7 +158,7 @@ class Entry:
 
     @cached_property
     def id(self) -> str:
-        """Stable name of the entry: all that sets the law of a run, and neither label nor runs."""
+        """Stable identity: everything that sets the law of a run, but neither label nor runs."""
         content = self.to_dict()
         for free in ("label", "runs"):
             del content[free]
@@ -167,20 +167,20 @@ class Entry:
 
     @property
     def goes_on(self) -> bool:
-        """Whether its runs can have more draws later."""
+        """Whether its runs can be continued with more draws."""
         return isinstance(self.method, Sequential) and self.method.seconds is None
 
     def longer(self, more: int) -> Method:
-        """The method with more draws a side."""
+        """Return the method with more draws a side."""
         assert isinstance(self.method, Sequential)
         return self.method.longer(more) if more else self.method
 
     def key(self, root: object) -> Array:
-        """The typed key of the entry's runs, folded from a sweep's key and the identity."""
+        """Return the typed key of the runs, folded from a sweep's key and the identity."""
         return random.fold_in(random.as_key(root), random.stable_hash(self.id))
 
     def to_dict(self) -> JsonObject:
-        """Plain words, numbers, lists and dicts; `from_dict` reads them back."""
+        """Return plain words, numbers, lists and dicts, which `from_dict` reads back."""
         drawn = self.source.stacks_pairs
         content = {
             "label": self.label,
@@ -203,12 +203,12 @@ class Entry:
         return content
 
     def _options(self) -> JsonObject:
-        """Options of a source of the host."""
+        """Return the options of a host source."""
         return {k: v for k, v in (self.source.to_plain() or {}).items() if k != "name"}
 
     @classmethod
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "Entry":
-        """An entry from what a person or `to_dict` wrote; all but the mechanism has a default.
+        """Read an entry that a user or `to_dict` wrote; all but the mechanism has a default.
 
         Args:
             content: Plain words, numbers, lists and dicts.
@@ -216,8 +216,8 @@ class Entry:
                 the mechanism is of the catalogue.
 
         Raises:
-            ValueError: An unknown name, or a value that is out of range.
-            TypeError: A value of the wrong kind.
+            ValueError: When a name is unknown, or a value is out of range.
+            TypeError: When a value is of the wrong kind.
         """
         if not isinstance(content, Mapping):
             raise TypeError(f"an entry must be a table, but was {content!r}.")
@@ -228,7 +228,7 @@ class Entry:
                 f"parameters = {{{parameter} = {content[parameter]!r}}}, several values as "
                 f"grid = {{{parameter} = [...]}}."
             )
-        # "grid" is taken by whoever makes several entries of one.
+        # `SweepSpec.from_dict` expands "grid" into several entries.
         check_names("an entry", content, _NAMES, "grid")
         if "mechanism" not in content:
             raise ValueError("an entry must name its mechanism, but did not.")
@@ -268,4 +268,4 @@ class Entry:
 
 _NAMES = ("label", "mechanism", "source", "parameters", "method", "options", "notion", "claim")
 _NAMES = (*_NAMES, "confidence", "distance", "runs", "pairs")
-"""Names of what a person writes."""
+"""Names that a user may write."""

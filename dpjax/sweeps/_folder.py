@@ -1,4 +1,4 @@
-"""What a folder must be to hold the store of a sweep."""
+"""Checks of a folder that is to hold the store of a sweep."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ MANIFEST, BLOCKS = "manifest.json", "blocks"
 
 
 def refuse_damaged(manifest: JsonObject) -> None:
-    """Refuses a manifest that does not say what made the rows, in texts."""
+    """Refuse a manifest that does not say in texts what made the rows."""
     versions, processors = manifest.get("versions"), manifest.get("processors")
     texts = [manifest.get("dtype"), manifest.get("generator")]
     decisive = provenance.DECISIVE
@@ -27,7 +27,7 @@ def refuse_damaged(manifest: JsonObject) -> None:
 
 
 def refuse_strangers(folder: Path) -> None:
-    """Refuses a folder with anything in it but the beginnings of a store.
+    """Refuse a folder that holds anything but the beginnings of a store.
 
     Another process may be making the same store just now, or was killed while it did.
     """
@@ -60,7 +60,7 @@ def refuse_others(old: "Store", new: JsonObject, spec: SweepSpec) -> None:
             f"{old.folder} holds {len(lost)} finished blocks that are no blocks of this sweep "
             f"(first {lost[0]}): runs can only be added, in whole blocks of {spec.block_runs}."
         )
-    # What decides the bits of a row.
+    # These entries determine the bits of a row.
     for name in provenance.DECISIVE:
         before, now = old.manifest["versions"][name], new["versions"][name]
         if before != now:

@@ -1,4 +1,4 @@
-"""Runs what a store does not hold yet: here, on an executor's workers, or as one share of many."""
+"""Run the missing blocks of a store: here, on an executor's workers, or as one shard of many."""
 
 import json
 from collections import deque
@@ -15,21 +15,21 @@ from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
 _AHEAD = {"cpu": 0}
-"""Blocks that are started before the last one is stored; on CPU they would only share the cores."""
+"""Blocks started ahead of storing; 0 on CPU, where they share cores."""
 
 _SUBMITTED = 256
-"""Blocks that an executor holds at once: enough for many workers, few enough to stop soon."""
+"""Most blocks that an executor holds at once."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run of a sweep stands; given to the caller after every block.
+    """The progress of a sweep, passed to the caller after every block.
 
     Attributes:
-        block: The block that was just stored, or None at the start.
-        num_runs: Runs stored so far, by anyone.
-        num_computed: Those of this call.
-        total_runs: Runs of this share of the sweep.
+        block: Block that was just stored, or None at the start.
+        num_runs: Number of runs stored so far, by any process.
+        num_computed: Number of runs computed by this call.
+        total_runs: Number of runs of this share of the sweep.
     """
 
     block: Block | None
@@ -48,13 +48,13 @@ def run_sweep(
     report: Callable[[str], None] = lambda sentence: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Progress:
-    """Computes and stores the blocks that are missing.
+    """Compute and store the missing blocks.
 
     The rows are the same for every executor, shard, device and order, and after any number of
     interruptions.
 
     Args:
-        store: Where finished blocks are, and go.
+        store: Store of the finished blocks.
         executor: Any `concurrent.futures.Executor`, for instance `dask.distributed.Client(...)
             .get_executor()`; its workers compute on their own devices and send blocks here, where
             they are stored. None computes in this process.
@@ -62,17 +62,17 @@ def run_sweep(
             several processes (`jax.distributed`), None takes their number and this one's index.
         execution: Layout on the machine, and the devices that share the runs of a block, which are
             all of this process if it names none; never changes a row.
-        progress: Called after every block.
-        report: Called with a sentence on what else a person should know.
-        should_stop: Asked after every block; once true, what has begun is finished and stored.
+        progress: Function called after every block.
+        report: Function called with a sentence on anything else to know.
+        should_stop: Function asked after each block; if true, begun blocks are finished and stored.
 
     Returns:
-        How far the share of the sweep is now.
+        The progress of this share of the sweep.
 
     Raises:
-        ValueError: The shard is out of range.
-        OSError: A block cannot be stored; those before are.
-        RuntimeError: The executor broke down; finished blocks are stored.
+        ValueError: When the shard is out of range.
+        OSError: When a block cannot be stored; those before it are.
+        RuntimeError: When the executor broke down; finished blocks are stored.
     """
     blocks = _share(list(store.spec.blocks()), shard)
     contents = store.contents()
@@ -97,7 +97,7 @@ def run_sweep(
         state = Progress(block, state.num_runs + size, state.num_computed + size, total)
         progress(state)
 
-    # Entries of one shape in a row: each program is compiled once, when its turn comes.
+    # Entries of one shape come in a row, so that each program is compiled once, when needed.
     todo.sort(key=lambda block: _shape(block))
     if executor is None:
         _run_here(store, todo, on_all_devices(execution), done, should_stop)
@@ -110,7 +110,7 @@ def run_sweep(
 
 def _share(blocks: list[Block], shard: tuple[int, int] | None) -> list[Block]:
     if shard is None:
-        # Without a cluster this is (0, 1).
+        # Without a cluster, these numbers are (0, 1).
         shard = (jax.process_index(), jax.process_count())
     index, count = shard
     if not 0 <= index < count:
@@ -126,7 +126,7 @@ def _shape(block: Block) -> str:
 
 
 def _size(block: Block, block_runs: int) -> int:
-    """Runs a launch: the same for all blocks of an entry."""
+    """Return the runs per launch, the same for all blocks of an entry."""
     return min(block_runs, block.entry.num_runs)
 
 
@@ -204,7 +204,7 @@ def _run_on(
                 if not future.cancelled():
                     done(block, _result(future, block))
             if should_stop():
-                # What has not begun is given up; what runs is waited for.
+                # Cancel blocks that have not begun, and wait for those that run.
                 waiting = iter(())
                 for future in list(running):
                     if future.cancel():

@@ -1,4 +1,4 @@
-"""What a notebook shows of a store."""
+"""The display of a store in a notebook."""
 
 from typing import TYPE_CHECKING
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 def store_html(store: "Store") -> str:
-    """The sweep of a store, and how much of it is there.
+    """Return the HTML of a store's sweep and its progress.
 
     Args:
-        store: An open store; each of its blocks is read once.
+        store: Open store; each of its blocks is read once.
     """
     spec, contents = store.spec, store.contents()
     stored = sum(

@@ -1,4 +1,4 @@
-"""A sweep: its entries, its key, and the blocks of runs it is cut into."""
+"""A sweep: its entries, its key, and its blocks of runs."""
 
 import itertools
 import math
@@ -19,10 +19,10 @@ from dpjax.sweeps._entry import Entry
 
 
 class Block(NamedTuple):
-    """Runs first, ..., stop - 1 of one entry: what is computed, stored and redone as a whole.
+    """Runs first, ..., stop - 1 of one entry, computed, stored and redone as a whole.
 
     Attributes:
-        entry: The entry.
+        entry: Entry of the runs.
         first: Number of the first run.
         stop: Number after the last run.
         more: Draws a side beyond those of the entry's method; 0 unless it is sequential.
@@ -35,7 +35,7 @@ class Block(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Unique within a sweep, and a file name."""
+        """Name that is unique within a sweep and valid for a file."""
         runs = f"{self.entry.id}-{self.first:07d}-{self.stop:07d}"
         return f"{runs}-more{self.more}" if self.more else runs
 
@@ -45,15 +45,15 @@ class SweepSpec:
     """A sweep, as a value: equal specs give equal rows, wherever and however they run.
 
     Attributes:
-        name: For people.
-        entries: What is run.
+        name: Name for display.
+        entries: Entries to run.
         key: Integer seed of all draws; a run's key is folded from (key, entry, run).
         block_runs: Runs a block. It never changes a row.
-        more: Draws a side that sequential entries have beyond their own; their runs go on from the
+        more: Draws a side of sequential entries beyond their own; their runs continue from the
             states that a store keeps, and have the draws of longer runs under the same keys.
 
     Raises:
-        ValueError: There is no entry, two entries are the same, or a number is out of range.
+        ValueError: When there is no entry, two entries are the same, or a number is out of range.
     """
 
     name: str
@@ -76,7 +76,7 @@ class SweepSpec:
         random.as_key(self.key)
         if not self.entries:
             raise ValueError("entries must be at least one, but there was none.")
-        # By the hash that their keys are folded from: equal keys would give equal noise.
+        # Compare the hashes that keys are folded from: equal keys would give equal noise.
         seen: dict[int, str] = {}
         for entry in self.entries:
             number = random.stable_hash(entry.id)
@@ -90,24 +90,24 @@ class SweepSpec:
 
     @property
     def num_runs(self) -> int:
-        """Runs of all entries."""
+        """Number of runs of all entries."""
         return sum(entry.num_runs for entry in self.entries)
 
     @property
     def modules(self) -> set[str]:
-        """Modules that mechanisms besides the catalogue's are imported from."""
+        """Return the modules of mechanisms outside the catalogue."""
         names = (entry.mechanism_name.partition(":") for entry in self.entries)
         return {module for module, colon, _ in names if colon}
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks, entry by entry, in a fixed order."""
+        """Yield all blocks, entry by entry, in a fixed order."""
         for entry in self.entries:
             for first in range(0, entry.num_runs, self.block_runs):
                 stop = min(first + self.block_runs, entry.num_runs)
                 yield Block(entry, first, stop, self.more if entry.goes_on else 0)
 
     def to_dict(self) -> JsonObject:
-        """Plain words, numbers, lists and dicts."""
+        """Return plain words, numbers, lists and dicts."""
         return {
             "name": self.name,
             "key": self.key,
@@ -118,7 +118,7 @@ class SweepSpec:
 
     @classmethod
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "SweepSpec":
-        """A spec from what `to_dict` or a person wrote.
+        """Read a spec that `to_dict` or a user wrote.
 
         An entry may have a table `grid` of parameter -> list of values: it stands for one entry a
         combination, each labelled with its values.
@@ -128,7 +128,7 @@ class SweepSpec:
             allow_import: As in `Entry.from_dict`.
 
         Raises:
-            ValueError, TypeError: As `Entry.from_dict`; the message numbers the entry.
+            ValueError, TypeError: When `Entry.from_dict` raises; the message numbers the entry.
         """
         check_names("a sweep", content, ("name", "key", "block_runs", "more", "entries"))
         entries: list[Entry] = []
@@ -143,7 +143,7 @@ class SweepSpec:
             except (ValueError, TypeError) as error:
                 raise _of(error, f"entry {number}: {error}") from None
             except (ArithmeticError, AttributeError, LookupError, RecursionError) as error:
-                # A value of a kind that nothing has looked at.
+                # Values of any kind, as yet unchecked, may stand here.
                 raise TypeError(
                     f"entry {number} holds a value that is none of its kind "
                     f"({type(error).__name__}: {error})."
@@ -153,15 +153,15 @@ class SweepSpec:
 
     @classmethod
     def from_file(cls, path: str | Path, allow_import: Collection[str] = ()) -> "SweepSpec":
-        """Reads a TOML file.
+        """Read a TOML file.
 
         Args:
-            path: Of the file.
+            path: Path of the file.
             allow_import: As in `Entry.from_dict`.
 
         Raises:
-            FileNotFoundError: There is none.
-            ValueError: It is not TOML, or not a sweep.
+            FileNotFoundError: When there is no such file.
+            ValueError: When it is not TOML, or not a sweep.
         """
         path = Path(path)
         text = read_document("sweep file", path)
@@ -175,7 +175,7 @@ class SweepSpec:
             raise _of(error, f"sweep file {path}: {error}") from None
 
     def to_toml(self) -> str:
-        """The TOML text that `from_file` reads (needs tomli-w)."""
+        """Return the TOML text that `from_file` reads (needs tomli-w)."""
         needs("TOML files that are written", "sweeps", "tomli_w")
         import tomli_w
 
@@ -183,12 +183,12 @@ class SweepSpec:
 
 
 def _of(error: Exception, text: str) -> Exception:
-    """The text as an error of the same kind; others than these two take other arguments."""
+    """Return an error of the same kind with the text; only these two kinds take just a text."""
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 
 
 def _size(entry: object) -> int:
-    """Entries that a table stands for; 1 where it is none, which is refused when it is read."""
+    """Return the number of entries of a table; 1 for anything else, refused when read."""
     grid = entry.get("grid") if isinstance(entry, Mapping) else None
     lists = grid.values() if isinstance(grid, Mapping) else ()
     return math.prod(len(values) for values in lists if isinstance(values, list))

@@ -46,18 +46,18 @@ _STALE_SECONDS = 3600
 _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
 _MORE = re.compile(r"-more\d+$")
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
-"""Names of blocks, and of files that become one."""
+"""Patterns of the names of blocks and unfinished blocks."""
 
 
 class Contents(NamedTuple):
-    """What lies among the blocks of a store.
+    """The files among the blocks of a store.
 
     Attributes:
-        finished: Block name -> its file.
-        broken: Files with the name of a block, whose bytes are not what the name says.
-        strange: Anything else -> why it is no block of this sweep. It is left where it is.
-        beginnings: What killed processes left half-written.
-        earlier: Blocks of sequential entries with fewer draws, which later ones go on from.
+        finished: Files by the names of their blocks.
+        broken: Files with the name of a block whose bytes do not match the name.
+        strange: Reasons why other files are no blocks of this sweep; these files are left alone.
+        beginnings: Files that killed processes left half-written.
+        earlier: Blocks of sequential entries with fewer draws, from which later ones continue.
     """
 
     finished: dict[str, Path]
@@ -68,10 +68,10 @@ class Contents(NamedTuple):
 
 
 class Store:
-    """Finished blocks of one sweep in a folder.
+    """The finished blocks of one sweep in a folder.
 
     Attributes:
-        folder: The folder.
+        folder: Folder of the store.
         spec: The sweep.
         manifest: Spec, versions, dtype, generator, processors, device and revision, as in the file.
         any_processor: Whether blocks of processors are taken that the manifest does not name yet.
@@ -91,22 +91,22 @@ class Store:
 
     @classmethod
     def create(cls, folder: str | Path, spec: SweepSpec, *, any_processor: bool = False) -> "Store":
-        """Opens the store of a sweep, or makes it.
+        """Open the store of a sweep, or make it.
 
         A store is taken over by a sweep that has all of its entries and finished blocks, and more:
         so entries and runs can be added, and draws to sequential entries, of which the store never
         has fewer than before.
 
         Args:
-            folder: New, or of a store.
+            folder: New folder, or that of a store.
             spec: The sweep.
             any_processor: Whether a store is taken over that was made on a processor whose numbers
                 end in other bits. Each row says on which it was computed.
 
         Raises:
-            ValueError: The folder holds another sweep, was made by other versions or on another
+            ValueError: When it holds another sweep, was made by other versions or on another
                 processor, or is not a store at all.
-            OSError: It cannot be written to.
+            OSError: When it cannot be written to.
         """
         needs("sweeps", "sweeps", "pyarrow")
         folder = Path(folder)
@@ -134,14 +134,14 @@ class Store:
 
     @classmethod
     def open(cls, folder: str | Path, allow_import: Collection[str] = ()) -> "Store":
-        """Opens a store for reading.
+        """Open a store for reading.
 
         Args:
             folder: The store.
             allow_import: As in `Entry.from_dict`.
 
         Raises:
-            ValueError: The folder holds no sweep, or one of another format.
+            ValueError: When the folder holds no sweep, or one of another format.
         """
         folder = Path(folder)
         try:
@@ -163,14 +163,14 @@ class Store:
         return store
 
     def _repr_html_(self) -> str:
-        """Show how far the sweep is in a notebook."""
+        """Show the progress of the sweep in a notebook."""
         return store_html(self)
 
     def contents(self) -> Contents:
-        """Looks at everything among the blocks, and into every block.
+        """Examine all files among the blocks, and read every block.
 
         Raises:
-            ValueError: A block is there twice, with other rows.
+            ValueError: When a block is there twice with different rows.
         """
         found = Contents({}, [], {}, [], [])
         blocks = {block.name: block for block in self.spec.blocks()}
@@ -191,7 +191,7 @@ class Store:
         return found
 
     def _judge(self, path: Path, block: Block, found: Contents) -> None:
-        """Says what a file with the name of a block is."""
+        """Classify a file with the name of a block."""
         try:
             content = path.read_bytes()
         except OSError as error:
@@ -218,7 +218,7 @@ class Store:
             found.strange[path] = other
 
     def _other(self, block: Block, content: bytes) -> str | None:
-        """In what a block differs from one of this store, or None."""
+        """Describe how a block differs from one of this store; None if it does not."""
         said = read_binding(content)
         expected = {
             "format": FORMAT,
@@ -236,7 +236,7 @@ class Store:
         return other
 
     def earlier_states(self, block: Block) -> list[bytes] | None:
-        """States of the runs of a block with the most draws below its own; None if there are none.
+        """Return the states of a block's runs with the most draws below its own, or None.
 
         Files that are broken, or of something else, are passed over: their runs are drawn again.
         """
@@ -256,15 +256,15 @@ class Store:
         return states_of(found[max(found)]) if found else None
 
     def clear(self, contents: Contents) -> None:
-        """Removes broken blocks, and what killed processes left half-written."""
-        # Another process may be writing just now.
+        """Remove broken blocks, and files that killed processes left half-written."""
+        # Another process may be writing at this moment.
         now = time.time()
         old = [p for p in contents.beginnings if now - p.stat().st_mtime > _STALE_SECONDS]
         for path in (*contents.broken, *old):
             path.unlink(missing_ok=True)
 
     def _allow(self, processor: str) -> None:
-        """Names a processor in the manifest, or refuses it."""
+        """Add a processor to the manifest, or refuse it."""
         known = self.manifest["processors"]
         if processor in known:
             return
@@ -278,11 +278,11 @@ class Store:
         write_whole({self.folder / MANIFEST: json.dumps(self.manifest, indent=1) + "\n"})
 
     def write(self, block: Block, content: bytes) -> None:
-        """Stores a block.
+        """Store a block.
 
         Raises:
-            ValueError: It was computed by other versions, or on another processor.
-            OSError: The disk is full or gone; nothing half-written stays, and what was stored
+            ValueError: When it was computed by other versions, or on another processor.
+            OSError: When the disk is full or gone; nothing half-written stays; all that was stored
                 before is whole.
         """
         self._allow(read_binding(content)["processor"])
@@ -307,13 +307,13 @@ class Store:
             ) from error
 
     def table(self) -> "pa.Table":
-        """All stored rows as one pyarrow table, ordered by entry and run.
+        """Return all stored rows as one pyarrow table, ordered by entry and run.
 
         Columns: entry (id), run, lower_bound, estimate, pair, output, exact, status, verdict,
         seconds (mean over the block that the run was computed in), processor.
 
         Raises:
-            ValueError: A file is corrupt, or nothing is stored yet.
+            ValueError: When a file is corrupt, or nothing is stored yet.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -331,7 +331,7 @@ class Store:
         return pa.concat_tables([pq.read_table(whole[name], columns=names) for name in order])
 
     def columns(self) -> dict[str, JsonObject]:
-        """Entry id -> column -> NumPy array of its stored runs, in the order of the runs."""
+        """Return NumPy arrays of the stored runs, in order, by entry id and column."""
         table = self.table()
         columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
         found = {}
@@ -342,25 +342,25 @@ class Store:
         return found
 
     def summary(self) -> SweepSummary:
-        """What the stored runs show, entry by entry, with a page, a figure and JSON."""
+        """Summarize the stored runs by entry, with a page, a figure and JSON."""
         return SweepSummary.of(self)
 
 
 def rows_equal(first: Store, second: Store) -> bool:
-    """Whether two stores hold the same rows, bit for bit (seconds aside)."""
+    """Return whether two stores hold the same rows, bit for bit (seconds aside)."""
     tables = [store.table().drop_columns(list(UNREPEATABLE)) for store in (first, second)]
     return tables[0].equals(tables[1])
 
 
 def states_of(path: Path) -> list[bytes]:
-    """States of the runs of a stored block."""
+    """Return the states of the runs of a stored block."""
     import pyarrow.parquet as pq
 
     return pq.read_table(path, columns=["state"])["state"].to_pylist()
 
 
 def _rows(path: Path) -> "pa.Table":
-    """All of a block that can be repeated."""
+    """Return all repeatable columns of a block."""
     import pyarrow.parquet as pq
 
     return pq.read_table(path).drop_columns(list(UNREPEATABLE))

@@ -1,4 +1,4 @@
-"""What the stored runs of a sweep show, entry by entry: for a notebook, a page, a figure."""
+"""Summary of a sweep's stored runs by entry, for a notebook, a page or a figure."""
 
 import datetime
 import json
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SHARES = (0.05, 0.5, 0.95)
-"""Shares of the runs whose bounds are at most the shown ones."""
+"""Probabilities of the quantiles shown."""
 
 _LABEL = 34
-"""Characters of a label in a terminal, so that a row has at most 100."""
+"""Characters of a label in a terminal's row of at most 100."""
 
 _LINES = 12
-"""Entries of a figure; more could not be told apart."""
+"""Most entries of a figure that remain distinguishable."""
 
 
 @dataclass(frozen=True)
 class EntrySummary:
-    """Stored runs of one entry.
+    """The stored runs of one entry.
 
     Attributes:
-        label: Of the entry.
+        label: Label of the entry.
         mechanism: Name of the mechanism.
-        num_runs: Runs of the entry.
+        num_runs: Number of runs of the entry.
         bounds: Lower bounds of the stored runs in increasing order, or the estimates of a method
             without bounds; values that are not finite are left out.
-        claim: The level that every run is compared with; None without one, or with a curve.
+        claim: Level that every run is compared with; None without one, or with a curve.
     """
 
     label: str
@@ -51,12 +51,12 @@ class EntrySummary:
 
     @property
     def margin(self) -> float | None:
-        """The median bound less the claim; None without either."""
+        """Median bound less the claim; None without either."""
         median = self.quantiles()[1]
         return None if median is None or self.claim is None else median - self.claim
 
     def cells(self) -> tuple[str, ...]:
-        """The entry as a row of a table; see `SweepSummary.head`."""
+        """Return the entry as a row of a table; see `SweepSummary.head`."""
         numbers = [*self.quantiles(), self.margin]
         texts = ["-" if number is None else f"{number:.4f}" for number in numbers]
         above, claim = "-", "-"
@@ -80,7 +80,7 @@ class EntrySummary:
 
 
 class Looked(Protocol):
-    """What lies among the blocks; see `dpjax.sweeps._store.Contents`."""
+    """Files among the blocks; see `dpjax.sweeps._store.Contents`."""
 
     @property
     def finished(self) -> Collection[str]:
@@ -94,11 +94,11 @@ class Stored(Protocol):
     spec: SweepSpec
 
     def contents(self) -> Looked:
-        """What lies among the blocks."""
+        """Return the files among the blocks."""
         ...
 
     def columns(self) -> dict[str, JsonObject]:
-        """Entry id -> column -> values of the stored runs."""
+        """Return the values of the stored runs by entry id and column."""
         ...
 
 
@@ -107,8 +107,8 @@ class SweepSummary(Shown):
     """What the stored runs of a sweep show; `Store.summary` makes it.
 
     Attributes:
-        name: Of the sweep.
-        entries: In their order.
+        name: Name of the sweep.
+        entries: Summaries of the entries, in their order.
     """
 
     name: str
@@ -116,7 +116,7 @@ class SweepSummary(Shown):
 
     @classmethod
     def of(cls, store: Stored) -> "SweepSummary":
-        """The summary of a store, which may be unfinished."""
+        """Summarize a store, which may be unfinished."""
         columns = store.columns() if store.contents().finished else {}
         found = []
         for entry in store.spec.entries:
@@ -135,14 +135,14 @@ class SweepSummary(Shown):
 
     @property
     def head(self) -> tuple[str, ...]:
-        """Names of the columns of `table`."""
+        """Return the names of the columns of `table`."""
         quantiles = [f"{share:.0%}" if share != 0.5 else "median" for share in _SHARES]
         claimed = ("claim", "margin", "above") if self._is_claimed else ()
         return ("entry", "runs", *quantiles, *claimed)
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """The cells of each entry, the largest margin over its claim first."""
+        """Return the cells of each entry, the largest margin over its claim first."""
         order = sorted(self.entries, key=lambda e: math.inf if e.margin is None else -e.margin)
         return [entry.cells()[: len(self.head)] for entry in order]
 
@@ -152,12 +152,12 @@ class SweepSummary(Shown):
 
     @property
     def sentence(self) -> str:
-        """How far the sweep is."""
+        """Return a sentence on the progress of the sweep."""
         stored = sum(len(entry.bounds) for entry in self.entries)
         return f"{stored} of {sum(entry.num_runs for entry in self.entries)} runs have a bound."
 
     def rows(self) -> list[tuple[str, str]]:
-        """The label of each entry, and its runs and bounds in words."""
+        """Return the label of each entry, with its runs and bounds in words."""
         return [
             (
                 entry.label,
@@ -168,11 +168,11 @@ class SweepSummary(Shown):
         ]
 
     def to_dict(self) -> JsonObject:
-        """Nested dicts and lists, as JSON holds them."""
+        """Return nested dicts and lists for JSON."""
         return json.loads(json.dumps(asdict(self)))
 
     def _figure(self) -> "Figure":
-        """The share of the runs with at most each bound, of the first twelve entries."""
+        """Draw the share of runs with at most each bound, for the first twelve entries."""
         figure, axes = new_figure(size=(WIDTH, 3.6))
         for entry in [entry for entry in self.entries if entry.bounds][:_LINES]:
             drawn = axes.ecdf(entry.bounds, label=literal(entry.label))
@@ -228,5 +228,5 @@ class SweepSummary(Shown):
 
 
 def shorten(text: str, most: int) -> str:
-    """A text, or its beginning and an ellipsis, of at most so many characters."""
+    """Truncate a text to at most so many characters, with an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
