@@ -23,7 +23,7 @@ _DRAWS = 250_000
 """Default number of draws a side, of all pairs together."""
 
 _FEW = 10_000
-"""Draws below which each draw is expensive."""
+"""Largest total of draws that are all worth betting on."""
 
 _BLOCK = 4096
 """Draws per block of a mechanism in JAX."""
