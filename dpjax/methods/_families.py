@@ -22,17 +22,17 @@ from dpjax.sources._watched import Draw
 _STAGE = "search of a family"
 
 _PAIRS, _FEWEST_PAIRS = 300, 4
-"""Pairs of all members in the first rung, about; those of each, at least."""
+"""Approximate pairs of all members in the first rung; least pairs of each member."""
 
 _KEPT = 4
-"""Pairs of the chosen member that are audited."""
+"""Pairs of the chosen member to audit."""
 
 
 class Placed(NamedTuple):
     """A database of a member.
 
     Attributes:
-        member: Its number.
+        member: Number of the member.
         database: The database.
     """
 
@@ -41,12 +41,12 @@ class Placed(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """What is audited in place of a family.
+    """Source and pairs to audit in place of a family.
 
     Attributes:
-        source: The source; of a family one of its members.
-        pairs: The pairs; of a family the best that were found.
-        notes: What a reader should know of the search.
+        source: The source, or the chosen member of a family.
+        pairs: The pairs, or the best pairs found for a family.
+        notes: Notes on the search.
     """
 
     source: Source
@@ -55,17 +55,17 @@ class Settled(NamedTuple):
 
 
 def settled(source: Source, pairs: Any, asked: tuple[Notion | None, Any], terms: Terms) -> Settled:
-    """The member of a family that promises most above its claim, with its pairs.
+    """Find the member of a family with the largest expected margin above its claim.
 
     Args:
-        source: What is audited; if it is no family it is returned as it is.
-        pairs: As a person writes them; those that each member states if None.
-        asked: Notion and claim of all members; None for what each member states.
-        terms: Of the audit that follows, whose draws the search does not touch.
+        source: Source of the audit; returned unchanged unless it is a family.
+        pairs: Pairs in any form that `dpjax.audit` takes; if None, those that each member states.
+        asked: Notion and claim of all members; None for the ones that each member states.
+        terms: Terms of the audit. The search uses none of the audit's draws.
 
     Raises:
-        ValueError: No member can be made, or one has no pairs or no claim.
-        TypeError: A claim is no number.
+        ValueError: When no member can be made, or a member has no pairs or no claim.
+        TypeError: When a claim is not a number.
     """
     if not isinstance(source, Family):
         return Settled(source, pairs, [])
@@ -99,8 +99,8 @@ class _Together(OnHost):
     """All members as one source, whose databases name the member.
 
     Attributes:
-        made: The members; those that a search adds are drawn from too.
-        used: Seconds of each member's time limit that are gone.
+        made: The members, including those that the search adds.
+        used: Seconds used of each member's time limit.
     """
 
     made: list[Member] = field(repr=False)
@@ -109,7 +109,7 @@ class _Together(OnHost):
 
     @property
     def name(self) -> str:
-        """That of the family."""
+        """Name of the family."""
         return self.made[0].name
 
     def __getattr__(self, name: str) -> Any:
@@ -118,16 +118,16 @@ class _Together(OnHost):
         return getattr(self.made[0], name)
 
     def with_time_used(self, seconds: float) -> Self:
-        """See `Source`; the limits are those of the members."""
+        """See `Source`; each member has its own limit."""
         return replace(self, used=self.used + seconds)
 
     def encoder(self) -> Encoder:
-        """That of the first member."""
+        """Return the encoder of the first member."""
         return self.made[0].encoder()
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Each member is opened when it is first asked."""
+        """Open each member when it is first drawn."""
         draws: dict[int, Draw] = {}
         with ExitStack() as stack:
 
@@ -145,13 +145,13 @@ class _Members(Space):
 
     Args:
         family: The family.
-        pairs: Of all members; None for their own.
+        pairs: Pairs of all members; None for their own.
         asked: Notion and claim of all members; None for their own.
 
     Attributes:
-        made: The members so far.
-        failed: Combinations of parameters that could not be made.
-        last: The last error of these.
+        made: Members so far.
+        failed: Number of parameter combinations that the function refused.
+        last: Error of the last of these.
     """
 
     def __init__(self, family: Family, pairs: Any, asked: tuple[Notion | None, Any]):
@@ -170,16 +170,16 @@ class _Members(Space):
 
     @property
     def seconds(self) -> float | None:
-        """Of the whole search."""
+        """Time limit of the whole search, in seconds."""
         limit = self.made[0].time_limit
         return None if limit is None else TIME_SHARE * limit
 
     def source(self) -> _Together:
-        """All members as one source."""
+        """Return all members as one source."""
         return _Together(self.made)
 
     def asked_of(self, pair: Proposed) -> tuple[Notion, float]:
-        """Notion and claim of the member of a pair."""
+        """Return notion and claim of the member of a pair."""
         notion, claim = self._asked
         stated = self.made[pair.database.member].stated
         if notion is None and claim is None and stated is not None:
@@ -194,7 +194,7 @@ class _Members(Space):
         return notion, claimed
 
     def label_of(self, pair: Proposed) -> str:
-        """The label of a pair without the parameters."""
+        """Return the label of a pair without the parameters."""
         return pair.label.removeprefix(self._prefix(pair.database.member))
 
     def proposed(self) -> list[Proposed]:
@@ -229,14 +229,14 @@ class _Members(Space):
         return [own[places[id(one)]] for one in space.smallest(inner)]
 
     def _number(self, chosen: dict[str, Any]) -> int | None:
-        """Number of the member of some parameters, made if it is new; None if it cannot be."""
+        """Return the number of the member for some parameters, new or known; None if refused."""
         name = text_of(sorted(chosen.items()))
         if name not in self._numbers:
             try:
                 member = self._family.member(chosen)
             except BadType:
                 raise
-            except Exception as error:  # of code of others, which refuses some combinations
+            except Exception as error:  # user code may refuse some combinations
                 self.failed, self.last = self.failed + 1, f"{type(error).__name__}: {error}"
                 self._numbers[name] = None
             else:
@@ -245,7 +245,7 @@ class _Members(Space):
         return self._numbers[name]
 
     def _space_of(self, number: int) -> Any:
-        """The space of a member, or a list of its pairs."""
+        """Return the space of a member, or a list of its pairs."""
         if number not in self._own:
             given = self.made[number].usual_pairs if self._pairs is None else self._pairs
             self._own[number] = given if isinstance(given, Space) else AnyPairs.of(given)

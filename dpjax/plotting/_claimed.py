@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from dpjax.inference import ZCDP_ORDERS, two_points
 
 _STEPS = 60
-"""Bisections of an error probability, which is then known to the last bit that is drawn."""
+"""Bisections of an error probability, enough for the last visible bit."""
 
 
 class Claimed:
-    """A level or a curve, claimed or shown, as curves of other notions that it implies.
+    """Curves of other notions that a level or a curve implies, claimed or shown.
 
     Args:
         kind: Name of the notion; None without a claim.
@@ -33,14 +33,14 @@ class Claimed:
         self.delta, self.order = delta, None if claim is None else order
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Deltas under a claim of Gaussian privacy."""
+        """Return the deltas under a claim of Gaussian privacy."""
         if self.kind != "gdp" or self.level == 0:
             return None
         a, b = (s * self.level / 2 - epsilons / self.level for s in (1, -1))
         return scipy.special.ndtr(a) - np.exp(epsilons) * scipy.special.ndtr(b)
 
     def errors(self, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Smallest probability of a miss that the claim allows.
+        """Return the smallest probability of a miss that the claim allows.
 
         Args:
             x: Probabilities of a false alarm, float64 [n] in [0, 1].
@@ -62,13 +62,13 @@ class Claimed:
             assert self.order is not None
             return _errors_of_divergence(self.order, self.level, x)
         if self.kind == "zcdp":
-            # A few orders suffice: each alone is implied by the claim.
+            # A few orders suffice, since the claim implies each of them.
             orders = ZCDP_ORDERS[[0, 1, 3, 7, 15, 31, 63]]
             return np.max([_errors_of_divergence(a, a * self.level, x) for a in orders], axis=0)
         return None
 
     def divergences(self, orders: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Largest divergences under the claim."""
+        """Return the largest divergences under the claim."""
         if self.kind == "zcdp":
             return self.level * orders
         if self.kind == "gdp":
@@ -77,7 +77,9 @@ class Claimed:
 
 
 def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Smallest probability of a miss at false alarms x under (epsilon, delta), both directions.
+    """Return the smallest probability of a miss at false alarms x under (epsilon, delta).
+
+    Both directions hold.
 
     References:
         Wasserman, Zhou (2010); Kairouz, Oh, Viswanath (2015).
@@ -89,13 +91,13 @@ def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[n
 def _errors_of_divergence(
     order: float, level: float, x: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """As `errors_of` under a Renyi divergence, by data processing to the two outcomes of a test."""
+    """As `errors_of`, under a Renyi divergence, by data processing to the outcomes of a test."""
     low, high = np.zeros_like(x), 1 - x
     for _ in range(_STEPS):
         miss = (low + high) / 2
         with np.errstate(all="ignore"):
             forward, backward = two_points(1 - miss, x, order), two_points(x, 1 - miss, order)
-        # Without a number, one of the two laws has an outcome that the other one has not.
+        # NaN means that one of the two laws has an outcome that the other one lacks.
         within = (forward <= level) & (backward <= level)
         low, high = np.where(within, low, miss), np.where(within, miss, high)
     return high

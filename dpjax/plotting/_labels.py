@@ -1,4 +1,4 @@
-"""Names beside the curves that they name, where there is room; else in a legend."""
+"""Labels beside their curves where there is room, and otherwise in a legend."""
 
 from typing import TYPE_CHECKING
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from dpjax.plotting._outcomes import Strip
 
 _WIDTH, _HEIGHT = 0.31, 0.13
-"""Room of a name, in units of the panel."""
+"""Width and height of a label, in units of the panel."""
 
 _GAP = 0.02
-"""Distance of a name from its curve, in units of the panel."""
+"""Distance of a label from its curve, in units of the panel."""
 
 _LINE = 0.12
-"""Distance of the names of two levels, in units of the panel."""
+"""Least distance of two labels of levels, in units of the panel."""
 
 
 def name_strip(axes: "Axes", strip: "Strip") -> None:
-    """Names the two sides of a panel of shares: beside the steps, or above bars."""
+    """Label the two sides of a panel of shares: beside the steps, or above bars."""
     if strip.few:
         legend_above(axes)
         return
@@ -36,7 +36,7 @@ def name_strip(axes: "Axes", strip: "Strip") -> None:
 def name_sides(
     axes: "Axes", points: ArrayLike, first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> None:
-    """Names two curves where each is furthest above the other, at its outer side.
+    """Label two curves where each is furthest above the other, on its outer side.
 
     Args:
         axes: The panel, whose limits are fixed.
@@ -71,11 +71,11 @@ def name_sides(
 
 
 def name_levels(axes: "Axes", levels: list[tuple[float, str, str]]) -> None:
-    """Names horizontal lines at the right of a panel, without one name on another.
+    """Label horizontal lines at the right of a panel, without overlaps.
 
     Args:
         axes: The panel, whose limits are fixed.
-        levels: (height, name, color) of each.
+        levels: Height, name and color of each line.
     """
     low, high = axes.get_ylim()
     last = -np.inf

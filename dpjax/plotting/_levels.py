@@ -1,4 +1,4 @@
-"""What was found on one line: bound or interval, estimate and claim."""
+"""A result on one line: bound or interval, estimate and claim."""
 
 from typing import TYPE_CHECKING
 
@@ -26,11 +26,11 @@ def plot_levels(
     claim: float | None,
     sure: str,
 ) -> "Figure":
-    """The lower bound, or an interval, with the estimate and the claim.
+    """Plot the lower bound, or an interval, with the estimate and the claim.
 
     Args:
         title: Title of the figure.
-        name: What is bounded, in words.
+        name: Name of the bounded level.
         low: Lower bound.
         high: Upper bound, or None.
         estimate: Estimate of the level, or None.
@@ -38,7 +38,7 @@ def plot_levels(
         sure: Confidence of the bounds, in words.
 
     Raises:
-        ModuleNotFoundError: matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is missing.
     """
     figure, axes = new_figure(size=(WIDTH, 1.5))
     right = 1.15 * max(v for v in (low, high, estimate, claim, 0.1) if v is not None)
@@ -46,7 +46,7 @@ def plot_levels(
         (right, f"at least {low:.3f}") if high is None else (high, f"{low:.3f} to {high:.3f}")
     )
     axes.barh([0], [end - low], 0.5, low, color=DATABASE, alpha=0.4)
-    # A name is at the side of the middle on which it has room.
+    # The text goes to the side of the middle that has room.
     inside = (end + low) / 2
     text = {"fontsize": SMALL, "va": "bottom", "color": DATABASE}
     axes.text(inside, 0.3, f"{said} ({sure})", ha=_side(inside, right), **text)
@@ -65,5 +65,5 @@ def plot_levels(
 
 
 def _side(at: float, right: float) -> str:
-    """Side of a text that is at a place of the axis, so that it does not leave the panel."""
+    """Return the alignment that keeps a text at a place of the axis inside the panel."""
     return "left" if at < 0.3 * right else "right" if at > 0.7 * right else "center"

@@ -1,4 +1,4 @@
-"""What one chain of sets shows of every notion: profile, trade-off of errors, Renyi divergences."""
+"""Bounds of every notion from one chain: profile, trade-off curve, Renyi divergences."""
 
 from typing import TYPE_CHECKING
 
@@ -35,17 +35,17 @@ _TOP = 1.15
 
 
 def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
-    """The privacy profile, the trade-off curve and Renyi divergences with their bounds in a row.
+    """Plot the privacy profile, the trade-off curve and Renyi divergences in a row, with bounds.
 
-    Everything is of the pair as it is, whatever its distance, and all bounds hold at once.
+    All curves belong to the pair itself, whatever its distance, and all bounds hold at once.
 
     Args:
-        shown: The band of a chain of sets.
+        shown: Band of a chain of sets.
         title: Title of the figure.
-        claim: Claim to be drawn beside the bounds.
+        claim: Claim to draw with the bounds.
 
     Raises:
-        ModuleNotFoundError: matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is missing.
     """
     figure, axes = new_figure(1, len(_PANELS), size=(len(_PANELS) * _WIDTH, _HEIGHT))
     for panel, draw in zip(axes, _PANELS.values(), strict=True):
@@ -54,7 +54,7 @@ def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
 
 
 def notion_panels(shown: Band, claim: Claimed) -> "dict[str, Figure]":
-    """The panels of `plot_notions` as a figure each, by their names; arguments as there."""
+    """Return each panel of `plot_notions` as a figure, by name; arguments as there."""
     found = {}
     for name, draw in _PANELS.items():
         found[name], axes = new_figure(size=(_WIDTH, _HEIGHT))
@@ -71,7 +71,7 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     sides = (("database against neighbor", DATABASE), ("neighbor against database", NEIGHBOR))
     for deltas, (label, color) in zip(both, sides, strict=True):
         axes.plot(epsilons, np.where(deltas > 0, deltas, np.nan), color=color, label=label)
-    # Below either curve, levels are refuted.
+    # Levels below either curve are refuted.
     axes.fill_between(
         epsilons, _LEAST_DELTA, np.maximum(both.max(axis=0), _LEAST_DELTA), color=DATABASE,
         alpha=0.12, linewidth=0, label="refuted",
@@ -131,4 +131,4 @@ def _renyi_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
 
 
 _PANELS = {"profile": _profile_panel, "errors": _trade_off_panel, "divergences": _renyi_panel}
-"""Name -> what draws it."""
+"""Functions that draw the panels, by name."""

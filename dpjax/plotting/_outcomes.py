@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ENOUGH, _SHARE = 1_200, 0.03
-"""Draws of both sides that give a loss to about 0.06; share of all that a bin of shares holds."""
+"""Draw of both sides that give a loss to about 0.06; share of all that a bin of shares holds."""
 
 _FEWEST = 8
-"""Bins of a loss of few draws, about."""
+"""Approximate number of bins of a loss with few draws."""
 
 _NOISE = 0.03
 """Largest standard error of a density, in units of the largest density."""
 
 _STEP, _LEAST_TOP = 0.15, 0.5
-"""Largest noise between neighbouring steps of a loss, in units of its axis; least such axis."""
+"""Largest noise between neighboring steps of a loss, in units of its axis; least such axis."""
 
 _WIDE = 1.96
 """Standard errors of an interval with a confidence of 95%."""
@@ -48,19 +48,19 @@ _MANY, _TICKS = 40, 12
 
 @dataclass(frozen=True)
 class Strip:
-    """Cells side by side on one axis, and what was found in each.
+    """Adjacent cells on one axis, with the shares and the loss of each.
 
     Attributes:
-        low: [cells], where they begin.
-        high: [cells], where they end; equal to `low` for single values among intervals.
-        names: Names of labels, or few reals, in slots; None for numbers at their place.
-        per: What has a probability: each "label", "number" or whole "value", or a "unit" of length.
-        shares: [2, cells], of the outputs at the database and at its neighbor.
-        loss: [cells].
-        event: bool [cells], the event that was counted.
-        tail: bool [cells], which hold a tail, of a width that is not known.
-        noise: [cells], standard errors of the losses; None where the number of draws is not known.
-        steps: Coarser cells, whose losses are drawn in place of these; None if they are the same.
+        low: [cells], lower ends.
+        high: [cells], upper ends; equal to `low` for single values among intervals.
+        names: Names of labels, or of a few reals, in slots; None for numbers on an axis.
+        per: Unit of a probability: a "label", "number", whole "value", or "unit" of length.
+        shares: [2, cells], shares of the outputs at the database and at its neighbor.
+        loss: [cells], privacy losses.
+        event: bool [cells], the counted event.
+        tail: bool [cells], tails, whose width is unknown.
+        noise: [cells], standard errors of the losses; None if the number of draws is unknown.
+        steps: Coarser cells whose losses are drawn instead; None if they are the same.
     """
 
     low: np.ndarray
@@ -76,24 +76,24 @@ class Strip:
 
     @property
     def single(self) -> np.ndarray:
-        """Which cells are one value among intervals."""
+        """Bool [cells], single values among intervals."""
         return self.high == self.low
 
     @property
     def few(self) -> bool:
-        """Whether there is room for a bar each."""
+        """Whether every cell has room for a bar."""
         widths = self.high - self.low
         some = len(widths) <= _MANY or self.names is not None
         return bool(some and np.all(widths == widths[0]) and widths[0] > 0)
 
 
 def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[Strip]:
-    """The strip of the numbers and that of the labels, as far as there are some.
+    """Make the strip of the numbers and the strip of the labels, if there are any.
 
     Args:
         curve: Curve of an `AuditResult` that counted outcomes or cells.
-        num_samples: Draws a side; if given, cells that are too many for bars are joined with those
-            beside them until shares and losses are known well enough to be drawn.
+        num_samples: Draws a side; if given, cells that are too many for bars are merged with their
+            neighbors until shares and losses are precise enough to draw.
     """
     points = curve["points"]
     bounds = curve.get("bounds")
@@ -125,7 +125,7 @@ def _some(columns: JsonObject, kept: np.ndarray) -> JsonObject:
 
 
 def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
-    """Numbers on their axis, whole ones amid a unit."""
+    """Make a strip of numbers on their axis; integers lie in the middle of a unit."""
     order = np.lexsort((bounds[:, 1], bounds[:, 0]))
     bounds, columns = bounds[order], _some(columns, order)
     low, high = bounds.T
@@ -137,7 +137,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
     if single.any() and np.all(ends == np.round(ends)) and np.all(last >= first):
         return Strip(*_with_ends(first - 0.5, last + 0.5), None, "value", **columns)
     if single.all():
-        # Few reals: a slot each, for their distances may be of any size.
+        # A few reals get a slot each, since their distances may have any size.
         slots = np.arange(len(low), dtype=float)
         names = [f"{value:g}" for value in low]
         return Strip(slots - 0.5, slots + 0.5, names, "number", **columns)
@@ -176,8 +176,8 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
     Args:
         strip: Cells.
         counts: [2, cells], outputs of both sides.
-        enough: Outputs of both sides that a bin holds, except at the end of a part of the event.
-        largest: Largest standard error of the count of a side over the width of the bin.
+        enough: Least outputs of both sides in a bin, except at the end of a part of the event.
+        largest: Largest standard error of a side's count over the width of the bin.
     """
     single = strip.single
     numbers = np.zeros(len(strip.low), int)
@@ -212,9 +212,9 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 
 
 def known_losses(strip: Strip) -> np.ndarray:
-    """The losses [cells] of a strip, NaN where noise would hide the shape of the curve.
+    """Return the losses [cells] of a strip, NaN where noise would hide the shape of the curve.
 
-    The standard deviation of the step between two neighbours is at most `_STEP` of the axis.
+    The standard deviation of the step between two neighbors is at most `_STEP` of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss
@@ -225,7 +225,7 @@ def known_losses(strip: Strip) -> np.ndarray:
 
 
 def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Tails drawn as wide as a twentieth of all between them."""
+    """Give tails a fixed share of the width of everything between them."""
     ends = np.concatenate([low, high])
     ends = ends[np.isfinite(ends)]
     margin = (np.ptp(ends) if len(ends) else 0.0) / 20 or 1.0
@@ -236,7 +236,7 @@ def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def share_panel(axes: "Axes", strip: Strip) -> None:
-    """Probabilities or densities of both sides; single values have an axis at the right."""
+    """Draw probabilities or densities of both sides; single values use an axis on the right."""
     widths = strip.high - strip.low
     if strip.few:
         for number, (color, label) in enumerate(SIDES):
@@ -251,7 +251,7 @@ def share_panel(axes: "Axes", strip: Strip) -> None:
         _steps(axes, strip, height, color=color, label=label)
     axes.set_ylabel("density" if strip.per == "unit" else "probability")
     if single.any():
-        # Other units than those of a density, so an axis of their own.
+        # Probabilities have other units than densities, so they get an axis of their own.
         beside = axes.twinx()
         step = np.ptp(np.concatenate([strip.low, strip.high])) / 150
         for number, (color, _) in enumerate(SIDES):
@@ -263,7 +263,7 @@ def share_panel(axes: "Axes", strip: Strip) -> None:
 
 
 def strip_loss_panel(axes: "Axes", strip: Strip) -> None:
-    """The loss in each cell."""
+    """Draw the loss in each cell."""
     strip = strip.steps or strip
     if strip.few:
         middle, widths = (strip.low + strip.high) / 2, strip.high - strip.low
@@ -279,7 +279,7 @@ def strip_loss_panel(axes: "Axes", strip: Strip) -> None:
 
 
 def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
-    """The event that was counted as bands behind a panel, the first with a label."""
+    """Shade the counted event as bands behind a panel, the first with a label."""
     band = {"color": EVENT, "alpha": 0.4, "linewidth": 0, "zorder": 0}
     left, right = visible_range(strip) or (float(strip.low[0]), float(strip.high[-1]))
     least = (right - left) / 300
@@ -294,7 +294,7 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 
 
 def visible_range(strip: Strip) -> tuple[float, float] | None:
-    """What is shown of the axis of numbers; None where there is a slot for each.
+    """Return the visible range of the axis of numbers; None for slots.
 
     The outermost cells may be much wider than all between them, since they hold the tails.
     """
@@ -311,7 +311,7 @@ def visible_range(strip: Strip) -> tuple[float, float] | None:
 
 
 def name_places(axes: "Axes", strip: Strip) -> None:
-    """Ticks and name of the axis of outputs."""
+    """Set the ticks and the name of the axis of outputs."""
     if strip.names is None:
         axes.set_xlabel("output")
         axes.locator_params(axis="x", nbins=5, integer=strip.per == "value")
@@ -333,7 +333,7 @@ def name_places(axes: "Axes", strip: Strip) -> None:
 
 
 def _steps(axes: "Axes", strip: Strip, height: np.ndarray, **style: Any) -> None:
-    """A line at the height of each interval, broken where there is none."""
+    """Draw a line at the height of each interval, broken where there is none."""
     wide = ~strip.single
     low, high, height = strip.low[wide], strip.high[wide], height[wide]
     if not len(low):
@@ -344,7 +344,7 @@ def _steps(axes: "Axes", strip: Strip, height: np.ndarray, **style: Any) -> None
 
 
 def _ribbon(axes: "Axes", strip: Strip, loss: np.ndarray) -> None:
-    """Pointwise confidence of 95% around the loss of each interval."""
+    """Draw the pointwise 95% confidence ribbon of the loss of each interval."""
     assert strip.noise is not None
     for low, high, middle, noise in zip(strip.low, strip.high, loss, strip.noise, strict=True):
         if high > low and np.isfinite(middle):

@@ -42,14 +42,14 @@ _PANEL, _NARROW = 2.1, 3.4
 
 
 _TOP = 1.05
-"""Upper end of an axis, in units of where it would end."""
+"""Upper end of an axis, in units of its automatic end."""
 
 _WRAPPED = 36
 """Characters of a line below a narrow panel."""
 
 
 class Marks(NamedTuple):
-    """What is marked in a panel of losses.
+    """Marks of a panel of losses.
 
     Attributes:
         at: Output at the witness.
@@ -65,7 +65,7 @@ class Marks(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What is drawn of the outputs.
+    """Data of the panels of outputs.
 
     Attributes:
         curve: Points with densities at both sides and losses.
@@ -87,14 +87,14 @@ class Outputs(NamedTuple):
 
 
 def plot_outputs(title: str, shown: Outputs) -> "Figure":
-    """Densities on both sides (above) and the loss with its witness and bound (below).
+    """Plot densities on both sides (above) and the loss with its witness and bound (below).
 
     Args:
         title: Title of the figure.
-        shown: What is drawn.
+        shown: Data of the panels.
 
     Raises:
-        ModuleNotFoundError: matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is missing.
 
     References:
         Askin, Kutta, Dette (2022), Figure 3.
@@ -107,11 +107,11 @@ def plot_outputs(title: str, shown: Outputs) -> "Figure":
 
 
 def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) -> None:
-    """Draws outputs into panels.
+    """Draw outputs into panels.
 
     Args:
         panels: Panels [max(strips, 1), 2], of shares and of losses.
-        shown: What is drawn.
+        shown: Data of the panels.
         strips: `shown.strips()`.
     """
     for (above, below), strip in zip(panels, strips, strict=shown.discrete):
@@ -142,7 +142,7 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
 
 
 def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
-    """Draws probabilities of outcomes or cells, and their losses.
+    """Draw probabilities of outcomes or cells, and their losses.
 
     Args:
         above: Panel of probabilities.
@@ -157,7 +157,7 @@ def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
 
 
 def draw_densities(above: "Axes", below: "Axes", curve: JsonObject) -> None:
-    """Draws densities of both sides, and their losses.
+    """Draw densities of both sides, and their losses.
 
     Args:
         above: Panel of densities.
@@ -179,7 +179,7 @@ def _heights(curve: JsonObject) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mark(axes: "Axes", marks: Marks, strips: Sequence[Strip]) -> list[tuple[float, str, str]]:
-    """Draws what is marked; height, name and color of each line."""
+    """Draw the marks; return height, name and color of each line."""
     at, estimate, bound, claim = marks
     names = strips[0].names if strips else None
     if names is not None and isinstance(at, str) and at in names:

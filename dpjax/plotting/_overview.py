@@ -16,21 +16,21 @@ _BESIDE, _LABELS = 3.2, 1.1
 
 
 def plot_overview(title: str, errors: Errors, outputs: Outputs | None) -> "Figure":
-    """Draws the trade-off of a result, and at its right, smaller, its outputs.
+    """Draw the trade-off of a result, with smaller panels of its outputs on the right.
 
     Args:
         title: Title of the figure.
-        errors: What is drawn of tests.
-        outputs: What is drawn of outputs; None where there is no curve of them.
+        errors: Data of the trade-off.
+        outputs: Data of the outputs; None without a curve.
 
     Raises:
-        ModuleNotFoundError: matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is missing.
     """
     if outputs is None:
         return plot_trade_off(title, errors)
     strips = outputs.strips()
     columns = max(len(strips), 1)
-    # Labels, which come after numbers, need less room.
+    # Labels follow the numbers and need less room.
     widths = [_BESIDE, *[_LABELS] * (columns - 1)]
     figure = blank_figure((WIDTH + sum(widths), WIDTH))
     ratios = (WIDTH, sum(widths))

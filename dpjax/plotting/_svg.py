@@ -1,4 +1,4 @@
-"""Figures inside pages: SVG that people without sight, a dark screen and a printer can use."""
+"""Figures inside pages: SVG for screen readers, dark screens and printers."""
 
 import io
 import re
@@ -20,17 +20,17 @@ _INK = {LOSS: "currentColor", "#000000": "currentColor"}
 _NAMES = {DATABASE: "database", NEIGHBOR: "neighbor", CLAIM: "claim", EVENT: "event"}
 
 COLORS = _INK | {color: f"var(--dpjax-{name}, {color})" for color, name in _NAMES.items()}
-"""Color of a figure -> what a page may change; without a word of the page it is as it was."""
+"""Colors of a figure, with the CSS variables by which a page may replace them."""
 
 
 def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str:
-    """A matplotlib figure as one `svg` element, with its texts as texts.
+    """Convert a matplotlib figure to one `svg` element that keeps text as text.
 
     Args:
         figure: Figure of `new_figure`.
-        name: Name of the figure in its page, letters alone: ids begin with it.
-        title: What it is called.
-        description: What can be seen in it, in words.
+        name: Name of the figure in its page, letters only; the prefix of all ids.
+        title: Title for screen readers.
+        description: Description for screen readers.
 
     Returns:
         The element. It has no background, and the colors of `COLORS`.
@@ -43,11 +43,11 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
     text = buffer.getvalue()
     found = re.search(r'<svg[^>]*viewBox="([^"]+)"[^>]*>(.*)</svg>', text, re.S)
     assert found is not None
-    # Marks of styles and of matplotlib, which say nothing in a page.
+    # Styles and metadata of matplotlib are useless in a page.
     drawn = re.sub(
         r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", found[2], flags=re.S
     )
-    # Change tags alone: labels are foreign texts, with < and > escaped.
+    # Change only tags: labels are untrusted text, with < and > escaped.
     drawn = re.sub(r"<[^<>]*>", lambda tag: _of_page(tag[0], name), drawn)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
@@ -60,9 +60,9 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
 
 
 def _of_page(tag: str, name: str) -> str:
-    """A tag with ids of its own and colors of the page."""
+    """Give a tag unique ids and the colors of the page."""
     tag = re.sub(r'(?<=\sid=")|(?<=url\(#)|(?<=href="#)', f"{name}-", tag)
-    # The family is said once; matplotlib 3.11 writes it apart from the size.
+    # The family is set once; matplotlib 3.11 writes it apart from the size.
     tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
     tag = re.sub(r"font: (?:(bold) )?([\d.]+)px [^;\"]*", _font, tag)
     for color, changed in COLORS.items():
@@ -78,16 +78,16 @@ def _font(found: re.Match[str]) -> str:
 def svg_if_possible(
     draw: "Callable[[Result], Figure]", result: Result, title: str, description: str
 ) -> str | None:
-    """The figure of a result for a notebook; None where matplotlib is missing.
+    """Return the figure of a result for a notebook, or None if matplotlib is missing.
 
     Args:
-        draw: result -> figure.
-        result: Result to be drawn.
+        draw: Function from the result to a figure.
+        result: Result to draw.
         title: As in `figure_svg`.
         description: As in `figure_svg`.
     """
     if find_spec("matplotlib") is None:
         return None
-    # A notebook shows many results in one page, whose ids must differ.
+    # A notebook shows many results in one page, so their ids must differ.
     name = f"dpjax-{secrets.token_hex(4)}"
     return figure_svg(draw(result), name, title, description)

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _GUIDES = (0.5, 1.0, 2.0, 3.0)
-"""Levels of epsilon that are drawn as thin lines."""
+"""Levels of epsilon drawn as thin lines."""
 
 _ROOM = 1.5
-"""Side of the panel over the largest probability that must be seen in it."""
+"""Side of the panel, in units of the largest probability that must be visible."""
 
 _POINTS, _LINE = 401, 30
 """Number of points of a curve; characters of a line of a label."""
@@ -38,7 +38,7 @@ _APART = 0.15
 """Least difference of a guide line from the claim and the bound, in units of its level."""
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")
-"""A number with more digits than a picture needs."""
+"""Pattern of numbers with more digits than a picture needs."""
 
 
 class Seen(NamedTuple):
@@ -60,12 +60,12 @@ class Seen(NamedTuple):
     confidence: float | None
 
     def point(self) -> tuple[float, float]:
-        """Shares of false alarms and of misses of the test that asks for the event."""
+        """Shares of false alarms and of misses of the test for the event."""
         shares = [count / number for count, number in zip(self.counts, self.trials, strict=True)]
         return shares[1 - self.larger], 1 - shares[self.larger]
 
     def box(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
-        """Intervals of false alarms and of misses that hold together."""
+        """Simultaneous confidence intervals of false alarms and of misses."""
         if self.confidence is None:
             return None
         # Four one-sided bounds, each with a quarter of the error.
@@ -78,11 +78,11 @@ class Seen(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Errors of tests that tell the two databases apart, and what is claimed of them.
+    """Errors of tests between the two databases, and the claim about them.
 
     Attributes:
-        claim: The claim, of this pair.
-        lower: The lower bound, of this pair; left out where there is a band.
+        claim: Claim for this pair.
+        lower: Lower bound for this pair; not drawn if there is a band.
         claimed: The claim, in words.
         bound: The lower bound in words.
         seen: Counts of the witness, or None.
@@ -98,14 +98,14 @@ class Errors(NamedTuple):
 
 
 def plot_trade_off(title: str, shown: Errors) -> "Figure":
-    """Draws the trade-off of false alarms and misses.
+    """Draw the trade-off of false alarms and misses.
 
     Args:
         title: Title of the figure.
-        shown: What is drawn.
+        shown: Data of the trade-off.
 
     Raises:
-        ModuleNotFoundError: matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is missing.
     """
     figure, axes = new_figure(size=(WIDTH, WIDTH))
     draw_trade_off(axes, shown)
@@ -113,14 +113,14 @@ def plot_trade_off(title: str, shown: Errors) -> "Figure":
 
 
 def draw_trade_off(axes: "Axes", shown: Errors) -> None:
-    """Draws the trade-off into a panel: claim, bound or band, witness and guide lines.
+    """Draw the trade-off into a panel: claim, bound or band, witness and guide lines.
 
-    No test that is better than chance lies above the falling diagonal, so labels have their place
-    in the upper right corner.
+    No test better than chance lies above the falling diagonal, so the labels go into the upper
+    right corner.
 
     Args:
         axes: The panel, which becomes a square.
-        shown: What is drawn.
+        shown: Data of the trade-off.
     """
     (left, right), (low, high) = _window(shown.seen)
     x = np.linspace(left, right, _POINTS)
@@ -148,7 +148,7 @@ def draw_trade_off(axes: "Axes", shown: Errors) -> None:
 
 
 def _guides(axes: "Axes", x: NDArray[np.float64], drawn: tuple[Claimed, Claimed]) -> None:
-    """Thin lines at levels of epsilon, except for those that a thicker line covers."""
+    """Draw thin lines at levels of epsilon, except for those that a thicker line covers."""
     levels = [one.level for one in drawn if one.kind == "epsilon"]
     for epsilon in _GUIDES:
         if any(abs(level - epsilon) < _APART * epsilon for level in levels):
@@ -161,7 +161,7 @@ def _guides(axes: "Axes", x: NDArray[np.float64], drawn: tuple[Claimed, Claimed]
 
 
 def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The square that is shown: everything, or a corner where the event or its opposite is rare."""
+    """Return the visible square: everything, or a corner if the event or its opposite is rare."""
     if seen is None:
         return (0.0, 1.0), (0.0, 1.0)
     alarms, misses = seen.box() or ((seen.point()[0],) * 2, (seen.point()[1],) * 2)
@@ -175,7 +175,7 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Misses of the best test, at most, in the direction of the witness."""
+    """Return an upper bound on the misses of the best test, in the direction of the witness."""
     assert shown.band is not None
     alarms, misses = trade_off(shown.band)
     if shown.seen is None or shown.seen.larger == 0:

@@ -16,17 +16,19 @@ def plot_wealth(
     refuted_from: float,
     name: str,
 ) -> "Figure":
-    """Wealth at the claim against draws, with the line that refutes it; the bound without a claim.
+    """Plot the wealth at the claim against draws, with the level that refutes it.
+
+    Without a claim, plot the bound instead.
 
     Args:
         title: Title of the figure.
-        path: (draws a side, bound, logarithm of the wealth at the claim) after each block.
+        path: Draws a side, bound and logarithm of the wealth at the claim after each block.
         claim: The claim, or None.
         refuted_from: Logarithm of the wealth that refutes the claim.
-        name: What is bounded, in words.
+        name: Name of the bounded level.
 
     Raises:
-        ModuleNotFoundError: matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is missing.
     """
     figure, axes = new_figure(size=(WIDTH, 2.6))
     draws, bounds, wealth = zip(*path, strict=True)
