@@ -133,7 +133,7 @@ def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
     first, second = state.first, state.second
     cells = first.shape[1]
     if not state.ordered:
-        # Codes are sorted by their ratio, which neighbours have in common then.
+        # Codes are sorted by their ratio, which neighbors have in common then.
         order = np.argsort((first + 2) / (second + 2), axis=1, kind="stable")
         first, second = (np.take_along_axis(side, order, axis=1) for side in (first, second))
     # Outcomes are not merged: a rare one may be all that tells.

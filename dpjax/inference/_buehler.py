@@ -150,7 +150,7 @@ def _quantile(log_tail: float) -> float:
 
 
 class _Bounds(NamedTuple):
-    """Bounds on ln f at one level, between neighbouring values of q.
+    """Bounds on ln f at one level, between neighboring values of q.
 
     Attributes:
         ends: [intervals], the larger value at the two ends.
@@ -237,7 +237,7 @@ class _Tail:
         return _Bounds(ends, lines, corners, max(float(np.max(ends)), float(tails[0])))
 
     def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
-        """Values of q, and of p lifted so that lines between neighbours lie above g."""
+        """Values of q, and of p lifted so that lines between neighbors lie above g."""
         reached = self.hypothesis.likelier(level, np.array(self.range))
         # Values of q beyond the first with p = 1 add nothing.
         first, last = self.range
@@ -310,7 +310,7 @@ def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
 
 
 def _line_gaps(p: NDArray, trials: int) -> NDArray[np.float64]:
-    """Largest distance of n A(a) below its line between neighbouring p, [intervals]."""
+    """Largest distance of n A(a) below its line between neighboring p, [intervals]."""
     inner = np.clip(0.5, p[:-1], p[1:])
     with np.errstate(divide="ignore", invalid="ignore"):
         return trials * inner * (1 - inner) * np.diff(scipy.special.logit(p)) ** 2 / 8

@@ -68,7 +68,7 @@ def choose_event(
             the ratio of their group, which has a smaller error.
         positions: Numbers [cells], along which half-lines of cells are tried from both ends; NaN
             for cells without a position.
-        ordered: Whether neighbours along the lines are alike, as bins of a number are.
+        ordered: Whether neighbors along the lines are alike, as bins of a number are.
         num_rivals: Number of searched pairs, of which the best one will be confirmed.
 
     Returns:

@@ -14,7 +14,7 @@ set A, and adding over i, gives
 
 With p_a = b_a u_a and b_a = binom(r, a) e^(epsilon a), this is sum a b_a (u_a - u_(a-1))_+ <= n
 delta, a linear program whose optima mix at most two of the laws of W given W >= j. Mechanisms with
-these laws exist, such as randomised response given at least j right answers, so no larger bound
+these laws exist, such as randomized response given at least j right answers, so no larger bound
 from c alone is valid for every mechanism.
 
 References:
@@ -232,7 +232,7 @@ def _largest(holds: Callable[[float], bool], high: float) -> float:
 
 
 def gaussian_gain(mu: float) -> Callable[[float], float]:
-    """The least probability under a neighbour of an event of probability y, under mu-GDP."""
+    """The least probability under a neighbor of an event of probability y, under mu-GDP."""
 
     def gain(y: float) -> float:
         if not 0 < y < 1:
@@ -247,7 +247,7 @@ def refutes(guessed: Guessed, gain: Callable[[float], float], error: float) -> b
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
-        gain: Least probability, under a neighbour, of an event of probability y.
+        gain: Least probability, under a neighbor, of an event of probability y.
         error: Probability of refuting a true curve.
 
     References:

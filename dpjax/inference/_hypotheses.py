@@ -100,7 +100,7 @@ class Hypothesis(Protocol):
     def lift(self, level: float, smaller: Floats) -> Floats:
         """Largest distance of the log odds of g above their chord in the log odds of q.
 
-        Between neighbouring q, [intervals].
+        Between neighboring q, [intervals].
         """
         ...
 

@@ -1,7 +1,7 @@
 """The safety check, which tests a claimed Lipschitz constant.
 
 Every guarantee of the histogram estimators rests on a constant that a black box cannot confirm. It
-can refute a claim: under a true claim, neighbouring intervals have nearly equal counts with at
+can refute a claim: under a true claim, neighboring intervals have nearly equal counts with at
 least a known probability. A `SafetyCheck` has that probability and the limit; over repeated runs,
 too few runs within the limit refute the claim, with a p-value. Counts within the limit confirm
 nothing: the densities may still be arbitrarily rough inside an interval.
@@ -50,7 +50,7 @@ class SafetyVerdict:
 
 @dataclass(frozen=True)
 class SafetyCheck:
-    """A limit on the gaps between the counts of neighbouring intervals.
+    """A limit on the gaps between the counts of neighboring intervals.
 
     Attributes:
         num_intervals: m.
@@ -73,7 +73,7 @@ class SafetyCheck:
     probability: float
 
     def gaps(self, counts: ArrayLike) -> np.ndarray:
-        """The largest gap between neighbouring intervals, of each run.
+        """The largest gap between neighboring intervals, of each run.
 
         Args:
             counts: Whole numbers of shape [..., k, m], n in each row.

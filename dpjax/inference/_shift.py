@@ -104,7 +104,7 @@ class Shift:
 
 
 def _slopes(x: Floats) -> tuple[Floats, Floats]:
-    """Least and greatest slope, which rises in |x|, of the log odds of Phi between neighbours."""
+    """Least and greatest slope, which rises in |x|, of the log odds of Phi between neighbors."""
 
     def slope(x: Floats) -> Floats:
         log_density = -(x**2) / 2 - math.log(2 * math.pi) / 2

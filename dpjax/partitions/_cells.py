@@ -21,7 +21,7 @@ class Cells:
         atoms: For each number, the values that have a bin of their own.
         boxed: Numbers of the labels that came with numbers in the pilot.
         whole: Whether all numbers are integers by their type.
-        ordered: Whether neighbouring numbers have similar probabilities; codes do not.
+        ordered: Whether neighboring numbers have similar probabilities; codes do not.
         parts: Path of each number in an output of several parts, such as "['count']"; empty for
             vectors.
     """

@@ -7,7 +7,7 @@ import numpy as np
 from dpjax.partitions.outputs import Outputs
 
 _CLIP = 10.0
-"""Largest absolute value of standardised numbers."""
+"""Largest absolute value of standardized numbers."""
 
 _NORMAL_IQR = 1.349
 """Interquartile range of a standard normal."""
@@ -24,7 +24,7 @@ _SQUARE = 25.0
 
 @dataclass(frozen=True)
 class Columns:
-    """Standardised columns of outputs: their numbers, then indicators of labels and atoms.
+    """Standardized columns of outputs: their numbers, then indicators of labels and atoms.
 
     Attributes:
         centre: [d], medians of the numbers.
@@ -63,7 +63,7 @@ class Columns:
         )
 
     def numbers(self, outputs: Outputs) -> np.ndarray:
-        """Standardised numbers [n, d]; 0 where a label stands alone or a number is an atom."""
+        """Standardized numbers [n, d]; 0 where a label stands alone or a number is an atom."""
         found = np.clip((outputs.values - self.centre) / self.scale, -_CLIP, _CLIP)
         for column, atoms in enumerate(self.atoms):
             if len(atoms):
@@ -85,7 +85,7 @@ class Features:
 
     Attributes:
         kind: "linear", "additive" or "products".
-        columns: Standardised columns.
+        columns: Standardized columns.
         knots: For each number, where its hinges begin; for "additive" alone.
     """
 
@@ -118,7 +118,7 @@ class Features:
         return np.concatenate(parts)
 
     def __call__(self, outputs: Outputs) -> np.ndarray:
-        """Features [n, features], beginning with the standardised numbers."""
+        """Features [n, features], beginning with the standardized numbers."""
         z = self.columns.numbers(outputs)
         parts = [z, self.columns.indicators(outputs)]
         if self.kind == "additive":

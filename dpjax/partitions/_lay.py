@@ -57,7 +57,7 @@ def lay(
         discrete: True if every number is an outcome, False if none is an atom, None to detect
             atoms.
         outcomes: Size of a finite space 0, ..., outcomes - 1; None for other spaces.
-        ordered: Whether neighbouring numbers have similar probabilities.
+        ordered: Whether neighboring numbers have similar probabilities.
         whole: Whether all numbers are integers by their type.
         region: A region whose ends become ends of cells, or None.
 
@@ -150,7 +150,7 @@ def _edges(
     halves = 0.5 ** np.arange(2, 2 + tails) * 2 / steps
     levels = np.concatenate([halves, np.arange(1, steps) / steps, 1 - halves])
     sides = [side for side in numbers if len(side)]
-    # Observed values as quantiles, so that no edge lies between two neighbouring floats.
+    # Observed values as quantiles, so that no edge lies between two neighboring floats.
     quantiles = [np.quantile(side, levels, method="nearest") for side in sides]
     return np.unique(np.concatenate([*quantiles, atoms, after(atoms, whole)]))
 

@@ -196,7 +196,7 @@ def _edges_up_to(edges: AnyArray, values: Array) -> Array:
     """int32 [n], the number of edges (2^k, increasing) that are at most each value."""
     size = edges.shape[0]
     step = max(size // _COMPARED, 1)
-    # XLA vectorises this loop of comparisons; the gathers of the binary search come after it.
+    # XLA vectorizes this loop of comparisons; the gathers of the binary search come after it.
     found = jnp.zeros(values.shape, jnp.int32)
     for edge in range(step - 1, size, step):
         found += values >= edges[edge]

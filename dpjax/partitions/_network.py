@@ -34,7 +34,7 @@ class Network:
     """The mean of five networks, or the network that did not see an output.
 
     Attributes:
-        columns: Standardised inputs.
+        columns: Standardized inputs.
         weights: Matrices and shifts of each layer, with a leading axis of folds.
     """
 

@@ -21,10 +21,10 @@ RANK = "share of outputs, likelier at the database first"
 """Name of the line along which boxes are drawn."""
 
 GROUPS = (3, 9, 27)
-"""Numbers of neighbouring bins that a search merges."""
+"""Numbers of neighboring bins that a search merges."""
 
 _MANY_BINS = 64
-"""Bins of one number above which a first search merges neighbours."""
+"""Bins of one number above which a first search merges neighbors."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Partition(Cells):
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
-        """Merge every `width` neighbouring bins, except atoms and labels.
+        """Merge every `width` neighboring bins, except atoms and labels.
 
         Returns:
             int64 [size], the coarser cell of each cell, numbered from 0 without gaps.
@@ -85,7 +85,7 @@ class Partition(Cells):
         for edges, atoms in zip(self.edges, self.atoms, strict=True):
             # Integers are merged like bins.
             alone = np.concatenate([[False], np.isin(edges, atoms) & (not self.whole)])
-            # A bin starts a group where it or its left neighbour is an atom, or the group is full.
+            # A bin starts a group where it or its left neighbor is an atom, or the group is full.
             starts = alone | np.concatenate([[True], alone[:-1]])
             starts |= np.arange(len(starts)) % width == 0
             bins = np.cumsum(starts) - 1
@@ -111,7 +111,7 @@ class Partition(Cells):
         return [np.concatenate([alone, np.tile(line, len(self.boxed))]) for line in lines]
 
     def merged(self, allowed: np.ndarray | None) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Merge neighbouring bins for a first search, where there are many.
+        """Merge neighboring bins for a first search, where there are many.
 
         Args:
             allowed: bool [size], the cells of a region, which do not merge with others; or None.
@@ -121,7 +121,7 @@ class Partition(Cells):
             of the coarse cells on the lines of `positions`.
         """
         group = np.arange(self.size)
-        # A single outcome may carry all of the loss, whereas neighbouring bins are alike.
+        # A single outcome may carry all of the loss, whereas neighboring bins are alike.
         if not self.whole and max(self.shape) > _MANY_BINS:
             group = self.groups(GROUPS[0])
         if allowed is not None:
@@ -165,7 +165,7 @@ class Partition(Cells):
     def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:
         """Simplify the description of an event by adding or removing cells without outputs.
 
-        An interval without outputs joins its two nearest neighbours with outputs if they agree.
+        An interval without outputs joins its two nearest neighbors with outputs if they agree.
         Labels without outputs are left out, unless including all of them is simpler.
 
         Args:
@@ -190,7 +190,7 @@ class Partition(Cells):
     def spread(self, places: np.ndarray, seen: np.ndarray, last: int) -> np.ndarray:
         """Move cells without outputs along a chain, so that its sets have fewer parts.
 
-        A bin takes the later place of its two neighbours with outputs; a label comes last. The sets
+        A bin takes the later place of its two neighbors with outputs; a label comes last. The sets
         contain the same outputs of the search as before.
 
         Args:
@@ -234,7 +234,7 @@ def after(values: np.ndarray, whole: bool) -> np.ndarray:
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Bins of an event; those without outputs belong to it if both of their neighbours do."""
+    """Bins of an event; those without outputs belong to it if both of their neighbors do."""
     if not seen.any():
         return chosen
     before, behind = _beside(chosen, seen)

@@ -1,4 +1,4 @@
-"""The region C of outputs over which the privacy loss is maximised."""
+"""The region C of outputs over which the privacy loss is maximized."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

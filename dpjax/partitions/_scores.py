@@ -25,7 +25,7 @@ FOLDS = 5
 """Number of folds of the outputs that search."""
 
 _RIDGE = {"linear": 1.0, "additive": 3.0, "products": 10.0}
-"""Ridge penalty of the coefficients of standardised features, by kind."""
+"""Ridge penalty of the coefficients of standardized features, by kind."""
 
 _STEPS, _SETTLED = 12, 1e-4
 """Most Newton steps, and the change of coefficients at which they end."""

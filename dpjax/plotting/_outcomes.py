@@ -145,7 +145,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
 
 
 def _joined(strip: Strip, num_samples: int) -> Strip:
-    """Neighbouring intervals as one, with what is empty between, until they are known well."""
+    """Neighboring intervals as one, with what is empty between, until they are known well."""
     counts = strip.shares * num_samples
     enough = min(_ENOUGH, _SHARE * counts.sum())
     heights = _heights(strip, _groups(strip, counts, enough, np.inf), num_samples)
