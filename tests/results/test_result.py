@@ -460,3 +460,13 @@ def test_a_page_lists_the_scores_of_the_search(results):
     page = dataclasses.replace(results["events"], evidence=seen).page(".md")
     tables = [section.table for section in page.sections if "Pairs, by what" in section.title]
     assert [list(table.rows) for table in tables] == [[("first", "0.2500"), ("second", "infinite")]]
+
+
+def test_settings_hold_the_number_of_cells():
+    """Each label has one, beside those for what the pilot did not see."""
+
+    def cells(labels):
+        sides = np.random.default_rng(0).choice([*labels], (2, 600))
+        return dpjax.audit(dpjax.Recorded(*sides)).settings["num_cells"]
+
+    assert cells("abcde") - cells("abc") == 2 and cells("abc") >= 4
