@@ -19,6 +19,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -184,6 +185,14 @@ def killed_sweeps(folder: Path, kills: int, moments: random.Random) -> list[str]
     return faults
 
 
+def _computed(pid: int) -> float:
+    """Seconds of CPU of a process and its children: the one that is waited for computes nothing."""
+    with suppress(psutil.NoSuchProcess):
+        first = psutil.Process(pid)
+        return sum(each.cpu_times().user for each in [first, *first.children(recursive=True)])
+    return 0.0
+
+
 def stopped_audits(folder: Path, stops: int, moments: random.Random) -> dict[str, list[str]]:
     """Source -> faults of long audits that get one SIGINT each."""
     faults, ways = {}, cases(folder, long=True)
@@ -194,7 +203,7 @@ def stopped_audits(folder: Path, stops: int, moments: random.Random) -> dict[str
             mark, options = uuid.uuid4().hex, turns[turn % len(turns)]
             process = start(folder, [sys.executable, "-m", "dpjax", "audit", *options], mark)
             # Python has its handlers then, however busy the machine is.
-            while psutil.Process(process.pid).cpu_times().user < _BEGUN:
+            while process.poll() is None and _computed(process.pid) < _BEGUN:
                 time.sleep(0.01)
             time.sleep(moments.uniform(0, 6.0))
             begun = process.poll() is None

@@ -1,8 +1,8 @@
 """Does a changed input ever give a wrong result, a foreign error, or take the machine?
 
-20,000 mutations of recordings, panels, specs, pairs, stores and programs' outputs, with fixed
-seeds. Each must end in a result equal to that of a trusted parse, or in an error that dpjax raised
-itself; in less than 20 s, and with less than 1 GB of memory.
+23,600 mutations of recordings, panels, specs, pairs, stores, outputs, results and states, with
+fixed seeds. Each must end in a result equal to that of a trusted parse, or in an error that dpjax
+raised itself; in less than 20 s, and with less than 1 GB of memory.
 
     scripts/robustness [--only recordings,specs] [--share 0.01] [--seed 0]
 """

@@ -25,6 +25,7 @@ from dpjax.sources._process import Programs
 from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._entries import as_outputs
 from dpjax.sweeps import Store, SweepSpec, run_sweep
+from dpjax.watching._state import _seal as sealed
 
 Case = tuple[str, Callable[[], None]]
 """A name, and what reads the input: it returns, raises dpjax's error, or `Wrong`."""
@@ -309,6 +310,77 @@ def programs(folder: Path) -> Iterator[Callable[[Random], Case]]:
         running.stop()
 
 
+def _within(given: Any, held: Any) -> bool:
+    """Whether all that was given is held; what is missing may have been filled in."""
+    if isinstance(given, dict) and isinstance(held, dict):
+        return all(name in held and _within(part, held[name]) for name, part in given.items())
+    return repr(given) == repr(held)
+
+
+def _reread(text: str) -> None:
+    """Reads a result: what it holds is what the text holds, and it can be shown and read again."""
+    found = dpjax.AuditResult.from_json(text)
+    hold(_within(json.loads(text), json.loads(found.to_json())), found)
+    hold(dpjax.AuditResult.from_json(found.to_json()).to_json() == found.to_json(), found)
+    found.page(".md")
+
+
+@contextmanager
+def results(folder: Path) -> Iterator[Callable[[Random], Case]]:
+    """JSON of results, whose bytes or values are changed."""
+    x, y = (np.random.default_rng(9).laplace(shift, size=600) for shift in (0.0, 1.0))
+    recorded = dpjax.Recorded(x, y)
+    whole = [
+        dpjax.audit(recorded, claim=0.5).to_json(),
+        dpjax.audit(recorded, notion=dpjax.Profile(), claim=[(0.0, 0.3)]).to_json(),
+        dpjax.audit(recorded, method=dpjax.Sequential(), claim=0.5).to_json(),
+    ]
+    path = folder / "result.json"
+
+    def case(source: Random) -> Case:
+        text = source.choice(whole)
+        if source.random() < 0.6:
+            path.write_text(json.dumps(mutated_values(json.loads(text), source)))
+        else:
+            path.write_bytes(mutated(text.encode(), source))
+
+        def read() -> None:
+            dpjax.AuditResult.from_file(path)
+            _reread(path.read_text())
+
+        return path.name, read
+
+    yield case
+
+
+@contextmanager
+def states(folder: Path) -> Iterator[Callable[[Random], Case]]:
+    """States of a watch, most with a seal that fits again: each output is counted once."""
+    rng, path = np.random.default_rng(10), folder / "watch.json"
+    sizes = [1_100, 150, 250]
+    chunks = [(f"{i}", rng.laplace(0, 1, n), rng.laplace(1, 1, n)) for i, n in enumerate(sizes)]
+    [*dpjax.watch(chunks[:2], claim=2.0, state=path)]
+    whole = path.read_bytes()
+    plain = {name: part for name, part in json.loads(whole).items() if name != "seal"}
+
+    def case(source: Random) -> Case:
+        if source.random() < 0.3:
+            path.write_bytes(mutated(whole, source))
+        else:
+            content = mutated_values(plain, source)
+            if isinstance(content, dict):
+                content["seal"] = sealed(content)
+            path.write_text(json.dumps(content))
+
+        def read() -> None:
+            found = [*dpjax.watch(chunks, claim=2.0, state=path)]
+            hold(found[-1].settings["drawn"] == sum(sizes), found)
+
+        return path.name, read
+
+    yield case
+
+
 KINDS = {
     "recordings": (recordings, 8000),
     "panels": (panels, 3000),
@@ -316,5 +388,7 @@ KINDS = {
     "pairs": (pairs, 3000),
     "stores": (stores, 1000),
     "programs": (programs, 1500),
+    "results": (results, 3000),
+    "states": (states, 600),
 }
-"""Kind -> the inputs, and how many in a full run: 20,000 in all."""
+"""Kind -> the inputs, and how many in a full run: 23,600 in all."""

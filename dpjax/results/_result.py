@@ -88,8 +88,8 @@ class AuditResult(Parts, Shown):
                 "witness": None if witness is None else Witness(**witness),
                 "evidence": Observed(**{**seen, "counted": counted, "pair_scores": scores}),
                 "provenance": Provenance(**content["provenance"]),
-                "notes": tuple(content["notes"]),
-                "doubts": tuple(content["doubts"]),
+                "notes": _texts(content["notes"]),
+                "doubts": _texts(content["doubts"]),
             }
             found = cls(**{**content, **parts})
             for part in filter(None, (found.statement, found.witness, found.evidence, found)):
@@ -98,7 +98,11 @@ class AuditResult(Parts, Shown):
             validate.one_of(HEADLINES, verdict=found.verdict)
             validate.open_unit(confidence=found.confidence)
             validate.positive_int(num_claims=found.num_claims, distance=found.recipe["distance"])
-            str(found)  # Showing it checks that it is a result.
+            if found.recipe.get("subject") is not None:
+                _texts([found.recipe["subject"]["kind"]])
+            # A valid result can be written and shown.
+            found.to_json()
+            str(found)
             return found
         except Exception as error:  # Any part of a foreign text may fail.
             raise ValueError(f"text is not an audit result of dpjax: {error!r}.") from error
@@ -218,6 +222,13 @@ def _short(output: object) -> str:
     if isinstance(output, list):
         return "[" + ", ".join(f"{v:.4g}" for v in output) + "]"
     return str(output)
+
+
+def _texts(content: object) -> tuple[str, ...]:
+    """Return a list of strings as a tuple; a single string is refused, since it iterates too."""
+    if not isinstance(content, list) or not all(isinstance(text, str) for text in content):
+        raise TypeError(f"a list of texts is needed, but there was {content!r}")
+    return tuple(content)
 
 
 def _make_tuples(content: JsonObject, *names: str) -> None:

@@ -118,6 +118,10 @@ def test_what_is_no_share(name, wrong):
 def test_a_standard_error_needs_something_seen():
     with pytest.raises(ValueError, match=r"frequencies must be in \(0, 1\], but held 0"):
         frequency_standard_error([0.0, 0.5], 10)
+    with pytest.raises(ValueError, match=r"mean must be in \(0, 1\], but held 0"):
+        kernel_exact_standard_error([0.0, 0.5], [0.3, 0.3], 10)
+    with pytest.raises(ValueError, match=r"mean_square must be in \(0, 1\], but held 0"):
+        kernel_exact_standard_error([0.3, 0.5], [0.0, 0.3], 10)
     with pytest.raises(ValueError, match="densities must be a number > 0"):
         kernel_standard_error([0.0, 0.5], 10, 0.1, 0.28, 1)
 

@@ -37,6 +37,13 @@ def test_a_half_line_takes_the_place_of_a_union_with_holes():
     assert WORTH * before.predicted <= after.predicted <= before.predicted
 
 
+def test_a_simpler_event_promises_no_more_than_the_one_it_replaces():
+    """It is tried beside it, so that more would be what looks best by chance."""
+    union = (LINE < 20) & (LINE != 3)
+    before, after = chosen(halves_of(*falling()), union, 0, predicted=0.1)
+    assert after.cells.sum() == 20 and after.predicted == before.predicted == 0.1
+
+
 def test_a_range_takes_the_place_of_a_union_inside():
     first = np.where((LINE >= 15) & (LINE < 25), 3.0, 1.0)
     halves = halves_of(first, np.ones(CELLS))

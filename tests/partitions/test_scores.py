@@ -1,5 +1,7 @@
 """Scores against twins: a general minimiser, formulas by hand, and what held-out means."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -8,7 +10,7 @@ from dpjax.partitions import Outputs, score_partitions
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._network import fit_network
 from dpjax.partitions._scored import entry_partition, fold_of
-from dpjax.partitions._scores import FOLDS, Weighted, _Logistic, fit_combination
+from dpjax.partitions._scores import FOLDS, Combination, Weighted, _Logistic, fit_combination
 
 
 def rng(*seed):
@@ -181,6 +183,14 @@ def test_scores_that_there_are_enough_outputs_for(size, number):
     sides, folds = shifted(0, 4999, 2)
     few = [sides[0], Outputs(*(column[:size] for column in sides[1]))]
     assert len(score_partitions(few, [folds[0], folds[1][:size]])) == number
+
+
+def test_a_score_names_its_first_entries_and_the_number_of_others():
+    features = SimpleNamespace(kind="linear", columns=SimpleNamespace(centre=np.zeros(7)))
+    said = Combination(features, np.zeros(7), (2, 5)).words(False)
+    assert said == "the linear score of the entries 2, 5 and 5 more"
+    said = Combination(features, np.zeros(7), tuple(range(7))).words(False)
+    assert said == "the linear score of the entries 0, 1, 2, 3, 4, 5, 6"
 
 
 def test_a_long_sum_is_said_by_its_largest_terms_in_their_order():

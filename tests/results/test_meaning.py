@@ -10,7 +10,7 @@ import dpjax
 from dpjax.mechanisms import Gaussian, Laplace, RandomizedResponse
 from dpjax.results._advice import advice
 from dpjax.results._meaning import meaning, right_at
-from dpjax.results._words import HEADLINES
+from dpjax.results._words import HEADLINES, _chance
 
 ONE, FEW = [(0.0, 1.0)], dpjax.Events(2000, 5000)
 
@@ -54,6 +54,23 @@ def test_of_several_records_the_pair_is_what_is_guessed():
     """e^(3 * 0.5) / (1 + e^(3 * 0.5)) = 0.8176."""
     first, _ = meaning(dpjax.audit(Laplace(1.0), [(0.0, 3.0)], method=FEW, claim=0.5, distance=3))
     assert "differ in 3 people" in first and "at most 81.8 % after" in first
+
+
+def test_what_was_found_of_several_records_is_of_the_pair():
+    """The bound is of one record, and the pair differs in three."""
+    result = dpjax.audit(Laplace(1.0), [(0.0, 3.0)], method=FEW, claim=0.5, distance=3)
+    least = float(meaning(result)[1].split("at least ")[1].split(" %")[0])
+    bound = 100 / (1 + math.exp(-3 * result.lower_bound))
+    assert least <= bound < least + 0.1
+
+
+def test_the_chance_of_a_refutation_that_has_no_smallest_error():
+    """An error of 0.05 is once in 20 times, and of two claims each has one half."""
+    stated = audited(claim=0.5, confidence=0.95).statement
+    for claims, times in ((1, 20), (2, 40)):
+        bare = replace(stated, smallest_error=None, num_claims=claims)
+        assert f"at most once in {times} times" in _chance(bare)
+    assert "at most once in 1,000 times" in _chance(replace(stated, smallest_error=1e-3))
 
 
 def test_other_notions_guess_by_the_event():

@@ -460,3 +460,37 @@ def test_a_page_lists_the_scores_of_the_search(results):
     page = dataclasses.replace(results["events"], evidence=seen).page(".md")
     tables = [section.table for section in page.sections if "Pairs, by what" in section.title]
     assert [list(table.rows) for table in tables] == [[("first", "0.2500"), ("second", "infinite")]]
+
+
+def test_settings_hold_the_number_of_cells():
+    """Each label has one, beside those for what the pilot did not see."""
+
+    def cells(labels):
+        sides = np.random.default_rng(0).choice([*labels], (2, 600))
+        return dpjax.audit(dpjax.Recorded(*sides)).settings["num_cells"]
+
+    assert cells("abcde") - cells("abc") == 2 and cells("abc") >= 4
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        # The letters of a text are no notes, and a doubt in a name takes no verdict away.
+        (("notes",), "standard"),
+        (("doubts",), {"epsilon": 1.0}),
+        (("doubts",), "no"),
+        (("notes",), [1]),
+        (("recipe", "subject"), {"name": "laplace"}),
+        (("recipe", "subject"), {"kind": 3}),
+        (("statement", "curve"), {"epsilon": [float("inf")], "delta": [0.1]}),
+    ],
+)
+def test_what_cannot_be_written_or_shown_again_is_no_result(results, part, value):
+    content = json.loads(results["events"].to_json())
+    *path, last = part
+    place = content
+    for name in path:
+        place = place[name]
+    place[last] = value
+    with pytest.raises(ValueError, match="text is not an audit result"):
+        dpjax.AuditResult.from_json(json.dumps(content))
