@@ -12,6 +12,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from dpjax.core.errors import nearest
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 
 LIMITS = {
@@ -230,6 +231,21 @@ def increasing(low: object, high: object, *, name: str) -> None:
         )
 
 
+def check_table(what: str, content: object) -> JsonObject:
+    """Return a copy of the content as a dict if it is a table of names and values.
+
+    Args:
+        what: Description of the table, for the message.
+        content: Content to validate.
+
+    Raises:
+        TypeError: When the content is not a mapping.
+    """
+    if not isinstance(content, Mapping):
+        raise TypeError(f"{what} must be a table, but was {content!r}.")
+    return dict(content)
+
+
 def check_names(
     what: str, content: Mapping[str, object], names: tuple[str, ...], *taken_before: str
 ) -> None:
@@ -241,9 +257,7 @@ def check_names(
         names: Accepted names.
         taken_before: Names that were read elsewhere; offered as suggestions only.
     """
-    if not isinstance(content, Mapping):
-        raise TypeError(f"{what} must be a table, but was {content!r}.")
-    for name in content:
+    for name in check_table(what, content):
         if name not in names:
             raise ValueError(
                 f"{what} has no {name!r}; {nearest(str(name), (*names, *taken_before))}"

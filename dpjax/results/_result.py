@@ -99,7 +99,8 @@ class AuditResult(Parts, Shown):
             validate.open_unit(confidence=found.confidence)
             validate.positive_int(num_claims=found.num_claims, distance=found.recipe["distance"])
             if found.recipe.get("subject") is not None:
-                _texts([found.recipe["subject"]["kind"]])
+                subject = validate.check_table("the recipe's subject", found.recipe["subject"])
+                _texts([subject["kind"]])
             # A valid result can be written and shown.
             found.to_json()
             str(found)

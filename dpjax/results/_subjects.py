@@ -1,7 +1,6 @@
 """Subjects of recipes: name a source, and restore it if the caller allows it."""
 
-from collections.abc import Mapping
-
+from dpjax.core import validate
 from dpjax.core.types import JsonObject
 from dpjax.sources import SOURCES, Source, Trust
 
@@ -28,9 +27,7 @@ def subject_from_plain(content: object, database: object, trust: Trust) -> Sourc
         ValueError: When the subject is not allowed, not known, or cannot be made.
         TypeError: When the content has another form.
     """
-    if not isinstance(content, Mapping):
-        raise TypeError(f"the recipe's subject must be a table, but was {content!r}.")
-    options = dict(content)
+    options = validate.check_table("the recipe's subject", content)
     kind = options.pop("kind", None)
     if not isinstance(kind, str) or kind not in SOURCES:
         raise ValueError(f"the recipe's subject is of no kind that is known, but of {kind!r}.")

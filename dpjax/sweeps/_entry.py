@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -219,8 +219,7 @@ class Entry:
             ValueError: When a name is unknown, or a value is out of range.
             TypeError: When a value is of the wrong kind.
         """
-        if not isinstance(content, Mapping):
-            raise TypeError(f"an entry must be a table, but was {content!r}.")
+        validate.check_table("an entry", content)
         parameter = next((name for name in content if name in ("epsilon", "sigma", "scale")), None)
         if parameter is not None:
             raise ValueError(

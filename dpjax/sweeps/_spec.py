@@ -195,15 +195,12 @@ def _size(entry: object) -> int:
 
 
 def _expand(entry: object) -> Iterator[JsonObject]:
-    if not isinstance(entry, Mapping):
-        raise TypeError(f"an entry must be a table, but was {entry!r}.")
-    entry = dict(entry)
+    entry = validate.check_table("an entry", entry)
     grid = entry.pop("grid", {})
     if not isinstance(grid, Mapping) or not all(isinstance(v, list) and v for v in grid.values()):
         raise TypeError(f"grid must be a table of parameter = [values], but was {grid!r}.")
     given = entry.get("parameters", {})
-    if not isinstance(given, Mapping):
-        raise TypeError(f"parameters must be a table, but was {given!r}.")
+    validate.check_table("parameters", given)
     for values in itertools.product(*grid.values()):
         chosen = dict(zip(grid, values, strict=True))
         words = [str(entry.get("label") or entry.get("mechanism"))]
