@@ -8,11 +8,11 @@ import os
 import sys
 from collections.abc import Collection, Mapping
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
 from dpjax.core.errors import nearest
-from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 
 LIMITS = {
@@ -231,7 +231,7 @@ def increasing(low: object, high: object, *, name: str) -> None:
         )
 
 
-def check_table(what: str, content: object) -> JsonObject:
+def check_table(what: str, content: object) -> dict[str, Any]:
     """Return a copy of the content as a dict if it is a table of names and values.
 
     Args:
