@@ -10,6 +10,7 @@ NAMES = (
     "recorded-outputs",
     "libraries",
     "in-ci",
+    "on-github",
     "verdict",
     "how-many-samples",
     "stop-early",

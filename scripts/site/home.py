@@ -57,7 +57,7 @@ the dot is a test that dpjax found and counted on fresh outputs.
     assert_private(Laplace(1.0), epsilon=1.0)
     ```
 
-    [In continuous integration](in-ci.md)
+    [In continuous integration](in-ci.md), [on GitHub](on-github.md)
 
 </div>
 

@@ -1,7 +1,10 @@
-"""The workflow of the guide to CI: its commands run as they are written."""
+"""Workflows of the guide to GitHub: their commands run as they are written."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,11 +24,43 @@ def noisy_mean(key, ages):
 """
 
 
+def document(name):
+    """Return the first file of the guide that a here-document of this name writes."""
+    return yaml.safe_load(
+        re.search(rf"<<'{name}'\n(.*?)\n{name}\n", read_guide("on-github"), re.S)[1]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("scale", "claim", "code"), [(50, "1", 0), (50, "0.5; touch $(echo there)", 2), (25, "1", 1)]
+)
+def test_the_shell_step_of_the_action(scale, claim, code, tmp_path):
+    """An input that is a command is refused as a claim, and never run."""
+    action = document("ACTION")
+    inputs = {"function": "release.py:noisy_mean", "claim": claim, "options": "--num-samples 9000"}
+    inputs["pairs"] = "[[[20, 30], [20, 100]]]"
+    (step,) = (step for step in action["runs"]["steps"] if "env" in step)
+    assert set(action["inputs"]) == set(inputs) and not re.search(r"\$\{\{", step["run"])
+    values = {
+        variable: inputs[re.fullmatch(r"\$\{\{ inputs\.(\w+) \}\}", text)[1]]
+        for variable, text in step["env"].items()
+    }
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    (tmp_path / "release.py").write_text(RELEASE.replace("SCALE", str(scale)))
+    command = ["bash", "-e", "-o", "pipefail", "-c", step["run"]]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | values | {"PATH": path}, capture_output=True
+    )
+    assert done.returncode == code, done.stderr
+    reports = {"audit.html", "audit.xml", "audit.sarif"} if code < 2 else set()
+    assert {file.name for file in tmp_path.iterdir()} - {"__pycache__"} == {"release.py", *reports}
+
+
 @pytest.mark.parametrize(("scale", "code"), [(50, 0), (25, 1)])
 def test_the_audit_of_the_workflow(scale, code, tmp_path, monkeypatch):
     """Ages that differ by 70 of a mean of two: epsilon is 0.7 at a scale of 50."""
-    text = re.search(r"<<'WORKFLOW'\n(.*?)\nWORKFLOW\n", read_guide("in-ci"), re.S)[1]
-    steps = yaml.safe_load(text)["jobs"]["audit"]["steps"]
+    steps = document("WORKFLOW")["jobs"]["audit"]["steps"]
     (command,) = (step["run"] for step in steps if step.get("run", "").startswith("dpjax"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DPJAX_CACHE_DIR", "")
