@@ -60,8 +60,8 @@ class Family(Source):
     raises is no member.
 
     Attributes:
-        make: Function of the parameters by name; returns an object of OpenDP or diffprivlib, or
-            a `dpjax.HostMechanism` or `dpjax.CommandMechanism`.
+        make: Function of the parameters by name; returns an object of OpenDP, diffprivlib or PyDP,
+            a `dpjax.HostMechanism` or a `dpjax.CommandMechanism`.
         ranges: Values of each parameter by its name: a list, or a tuple (low, high) of numbers, all
             of whose values are allowed; two integers allow integers only.
 
@@ -130,7 +130,7 @@ class Family(Source):
         source = as_source(made) if isinstance(made, Source) or knows(made) else None
         if not isinstance(source, OnHost):
             raise BadType(
-                "make must return an object of OpenDP or diffprivlib, a dpjax.HostMechanism or a "
+                "make must return an object of a library, a dpjax.HostMechanism or a "
                 f"dpjax.CommandMechanism, but {self.name} returned {text_of(made)[:80]}. "
                 "Mechanisms that JAX draws are compared by the grid of a sweep."
             )

@@ -231,7 +231,11 @@ def test_in_an_assertion():
     [
         (lambda: dp.t.make_sum(BOUNDED, RECORDS), TypeError, "must be a Measurement to be audited"),
         (lambda: mechanisms.Laplace, TypeError, "must be an instance, but was the class Laplace"),
-        (lambda: LibraryMechanism(3), TypeError, "must be an object of OpenDP or diffprivlib"),
+        (
+            lambda: LibraryMechanism(3),
+            TypeError,
+            "must be an object of OpenDP, diff",
+        ),
     ],
 )
 def test_refusals(subject, error, message):

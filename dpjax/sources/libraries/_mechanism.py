@@ -24,7 +24,7 @@ from dpjax.sources.libraries._read import library_of, made, read
 
 @dataclass(frozen=True)
 class LibraryMechanism(OnHost):
-    """A measurement of OpenDP, or a mechanism, tool or model of diffprivlib.
+    """An object of a library: of OpenDP, diffprivlib or PyDP.
 
     `dpjax.audit` makes one of every such object; make it yourself to choose `d_in` or another
     option. The claim, the domain and the neighboring relation are read from the object.
@@ -59,7 +59,7 @@ class LibraryMechanism(OnHost):
     special: str = option("", default="outcomes")
     kind: ClassVar[str] = "object"
     asked: ClassVar[tuple[str, str]] = (
-        "An object of OpenDP or diffprivlib, with the claim that it states.",
+        "An object of OpenDP, diffprivlib or PyDP, with the claim that it states.",
         "MODULE:NAME|FILE.py:NAME",
     )
     batched: ClassVar[bool] = False
@@ -69,8 +69,8 @@ class LibraryMechanism(OnHost):
     def __post_init__(self):
         if library_of(self.subject) is None:
             raise BadType(
-                "subject must be an object of OpenDP or diffprivlib, whose library is imported, "
-                f"but was of the type {type(self.subject).__name__}."
+                "subject must be an object of OpenDP, diffprivlib or PyDP, whose library is "
+                f"imported, but was of the type {type(self.subject).__name__}."
             )
         _ = self._host
 

@@ -9,7 +9,7 @@ from typing import Any
 from dpjax.core.types import JsonObject
 from dpjax.sources.libraries._handed import Handed
 
-_READERS = {"opendp": "_opendp", "diffprivlib": "_diffprivlib"}
+_READERS = {"opendp": "_opendp", "diffprivlib": "_diffprivlib", "pydp": "_pydp"}
 """Map from library to the module of this package that reads its objects."""
 
 

@@ -1,0 +1,119 @@
+"""Algorithms and mechanisms of PyDP, the Python interface of Google's library.
+
+An algorithm states epsilon, delta and the number of records of one user, but not its bounds. It
+clamps records, so neighboring databases may have any records of its type.
+
+References:
+    The PyDP library, `pydp.algorithms.laplacian` and `pydp.algorithms.numerical_mechanisms`.
+"""
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Protocol, runtime_checkable
+
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadType
+from dpjax.databases import AddRemove, Domain, Within, neighbors
+from dpjax.notions import Epsilon
+from dpjax.sources.libraries._handed import Handed
+
+_MECHANISMS = "pydp.algorithms.numerical_mechanisms"
+
+_INTEGER_BITS = {"int": 32, "int64": 64}
+"""Map from the type of records to its number of bits; floats for all others."""
+
+
+@runtime_checkable
+class _Algorithm(Protocol):
+    """Algorithm over a list of records; `linf_sensitivity` is a text if it does not apply."""
+
+    epsilon: float
+    delta: float
+    dtype: str
+    linf_sensitivity: int | str
+
+    def quick_result(self, data: list[object], /) -> object: ...
+
+
+@runtime_checkable
+class _Additive(Protocol):
+    """Mechanism that adds noise to a number."""
+
+    epsilon: float
+
+    def add_noise(self, value: object, /) -> object: ...
+
+
+def read(subject: object, d_in: object) -> Handed:
+    """Read an object; see `dpjax.sources.libraries._read.read`."""
+    if isinstance(subject, type):
+        raise BadType(
+            f"subject must be an instance, but was the class {subject.__name__}: write "
+            f"{subject.__name__}(...) with its parameters."
+        )
+    name, distance = (
+        f"PyDP {type(subject).__name__}",
+        d_in if isinstance(d_in, int | float) else None,
+    )
+    if isinstance(subject, _Additive):
+        return _additive(name, subject, distance)
+    if isinstance(subject, _Algorithm):
+        return _algorithm(name, subject, distance)
+    raise BadType(
+        "an object of PyDP must be an algorithm with quick_result, or a mechanism with add_noise, "
+        f"to be audited, but was of the type {type(subject).__name__}."
+    )
+
+
+def made(plain: JsonObject) -> _Additive:
+    """Make a mechanism from its class and parameters."""
+    kind = getattr(import_module(_MECHANISMS), str(plain["class"]))
+    return kind(**dict(plain["parameters"]))
+
+
+class _Run:
+    """Call of an algorithm for one output."""
+
+    def __init__(self, name: str, algorithm: _Algorithm):
+        self.__name__, self._algorithm = name, algorithm
+
+    def __call__(self, database: object) -> object:
+        assert isinstance(database, Iterable)
+        return self._algorithm.quick_result(list(database))
+
+
+class _Noise:
+    """Call of a mechanism for one output."""
+
+    def __init__(self, name: str, mechanism: _Additive):
+        self.__name__, self._mechanism = name, mechanism
+
+    def __call__(self, database: object) -> object:
+        return self._mechanism.add_noise(database)
+
+
+def _algorithm(name: str, algorithm: _Algorithm, d_in: float | None) -> Handed:
+    bits = _INTEGER_BITS.get(algorithm.dtype)
+    domain = Domain(bounds=None if bits is None else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1))
+    records = [0.0, 1.0, 2.0, 3.0, 4.0] if bits is None else [0, 1, 2, 3, 4]
+    of_user = algorithm.linf_sensitivity
+    size = (of_user if isinstance(of_user, int) else 1) if d_in is None else int(d_in)
+    pairs = neighbors(records, AddRemove(size), domain)
+    claim, notion = float(algorithm.epsilon), Epsilon(float(algorithm.delta))
+    return Handed(name, _Run(name, algorithm), notion, claim, pairs, None)
+
+
+def _additive(name: str, mechanism: _Additive, d_in: float | None) -> Handed:
+    # Laplace noise has no delta, and Gaussian noise another name for its sensitivity.
+    delta = float(getattr(mechanism, "delta", 0.0))
+    sensitivity = float(getattr(mechanism, "l2_sensitivity" if delta else "sensitivity"))
+    parameters = {"epsilon": float(mechanism.epsilon), "sensitivity": sensitivity}
+    parameters |= {"delta": delta} if delta else {}
+    plain: JsonObject = {"class": type(mechanism).__name__, "parameters": parameters}
+
+    def anew() -> _Noise:
+        return _Noise(name, made(plain))
+
+    pairs = neighbors(0.0, Within(sensitivity if d_in is None else d_in))
+    call = _Noise(name, mechanism)
+    return Handed(name, call, Epsilon(delta), parameters["epsilon"], pairs, plain, anew)
