@@ -5,6 +5,7 @@ claim, delta = 1.0, 0.001
 like = 0.0
 relation, domain = ("within", 1.0), {"bounds": (0, 10)}
 bits = "lowest"
+draws = 100_000
 
 _made = []
 
