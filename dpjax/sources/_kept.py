@@ -3,12 +3,12 @@
 Cells are laid again as draws arrive, and a continued audit begins with the same outputs.
 """
 
-import base64
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from dpjax.core.arrays import packed, unpacked
 from dpjax.core.types import JsonObject
 from dpjax.partitions import Encoder, Outputs
 
@@ -62,7 +62,7 @@ class Kept:
         if encoder is None or not self._streams:
             return None
         streams = [
-            [pair, side, *(_packed(column) for column in joined(stream.batches))]
+            [pair, side, *(packed(column) for column in joined(stream.batches))]
             for (pair, side), stream in sorted(self._streams.items())
         ]
         return {"encoder": encoder, "streams": streams}
@@ -76,7 +76,7 @@ class Kept:
         try:
             self._encoder.restore(plain["encoder"])
             for pair, side, *columns in plain["streams"]:
-                outputs = Outputs(*(_unpacked(column) for column in columns))
+                outputs = Outputs(*(unpacked(column, "bif") for column in columns))
                 self._streams[int(pair), int(side)] = _Stream([outputs], len(outputs.labels))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"the outputs in the result are damaged: {error!r}.") from None
@@ -98,15 +98,3 @@ def joined(batches: Sequence[Outputs]) -> Outputs:
 def widened(values: np.ndarray, width: int) -> np.ndarray:
     """Return zeros [n, width] in place of values that hold labels alone."""
     return values if values.shape[1] == width else np.zeros((len(values), width))
-
-
-def _packed(array: np.ndarray) -> JsonObject:
-    content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-    return {"dtype": array.dtype.str, "shape": list(array.shape), "content": content}
-
-
-def _unpacked(plain: Any) -> np.ndarray:
-    dtype = np.dtype(plain["dtype"])
-    if dtype.kind not in "bif":
-        raise ValueError(f"outputs of the dtype {dtype}")
-    return np.frombuffer(base64.b64decode(plain["content"]), dtype).reshape(plain["shape"])

@@ -1,6 +1,5 @@
 """State of a watch in one file: the chunks taken, the outputs still needed, and the result."""
 
-import base64
 import json
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -9,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpjax.core.arrays import packed, unpacked
 from dpjax.core.files import refuse_endless, write_whole
 from dpjax.core.types import JsonObject
 from dpjax.inference import LAYING
@@ -63,7 +63,7 @@ class State:
             "terms": self.terms,
             "taken": [[chunk.name, *chunk.sizes, *chunk.digests] for chunk in self.taken],
             "kind": self.kind,
-            "held": [None if side is None else _plain(side) for side in self.held],
+            "held": [None if side is None else packed(side) for side in self.held],
             "gone": self.gone,
             "result": None if self.result is None else self.result.to_json(),
         }
@@ -83,7 +83,7 @@ class State:
             seal = content.pop("seal")
             if seal != _seal(content) or content["watch"] != _FORMAT:
                 raise ValueError("its seal does not fit")
-            first, second = (None if side is None else _array(side) for side in content["held"])
+            first, second = (None if side is None else unpacked(side) for side in content["held"])
             text = content["result"]
             found = cls(
                 content["terms"],
@@ -128,17 +128,3 @@ class State:
 
 def _seal(content: JsonObject) -> str:
     return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()
-
-
-def _plain(array: np.ndarray) -> JsonObject:
-    """Convert an array of numbers or texts to JSON, bit for bit."""
-    content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-    return {"dtype": array.dtype.str, "shape": list(array.shape), "content": content}
-
-
-def _array(plain: JsonObject) -> np.ndarray:
-    dtype = np.dtype(plain["dtype"])
-    if dtype.kind not in "biufUS":
-        raise ValueError(f"it holds outputs of the dtype {dtype}")
-    content = base64.b64decode(plain["content"])
-    return np.frombuffer(content, dtype).reshape(plain["shape"])

@@ -1,0 +1,29 @@
+"""Arrays as JSON, bit for bit."""
+
+import base64
+
+import numpy as np
+
+from dpjax.core.types import JsonObject
+
+
+def packed(array: np.ndarray) -> JsonObject:
+    """Return dtype, shape and content of an array of numbers or texts as JSON values."""
+    content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+    return {"dtype": array.dtype.str, "shape": list(array.shape), "content": content}
+
+
+def unpacked(plain: JsonObject, kinds: str = "biufUS") -> np.ndarray:
+    """Restore the array that `packed` wrote.
+
+    Args:
+        plain: Content of a file, which may be damaged.
+        kinds: Kinds of dtypes to accept, as in `numpy.dtype.kind`.
+
+    Raises:
+        KeyError, TypeError, ValueError: When it is no such array.
+    """
+    dtype = np.dtype(plain["dtype"])
+    if dtype.kind not in kinds:
+        raise ValueError(f"it holds outputs of the dtype {dtype}")
+    return np.frombuffer(base64.b64decode(plain["content"]), dtype).reshape(plain["shape"])
