@@ -8,7 +8,7 @@ from dpjax.core.types import JsonObject
 from dpjax.notions._claims import Claim
 from dpjax.notions._evidence import Evidence, Rows, register
 from dpjax.notions._notion import Notion
-from dpjax.notions._statement import Statement
+from dpjax.notions._statement import Crossing, Statement
 
 
 @register
@@ -41,17 +41,11 @@ class RepeatedRuns(Evidence):
         """See `Evidence`; states no level for any notion."""
         return Statement(0.0, None, "no independent draws")
 
-    def state(
-        self,
-        notion: Notion,
-        confidence: float,
-        num_claims: int = 1,
-        claim: Claim | None = None,
-        distance: int = 1,
-        named: Notion | None = None,
-    ) -> Statement:
-        """See `Evidence`; compares with no claim."""
-        return self.answer(notion, confidence, distance, named)
+    def compare(
+        self, notion: Notion, confidence: float, claim: Claim, distance: int
+    ) -> tuple[float, Crossing | None]:
+        """See `Evidence`; no claim is exceeded where no level is bounded."""
+        return -math.inf, None
 
     def rows(self, found: Statement, sure: str) -> Rows:
         """See `Evidence`."""
