@@ -1,18 +1,50 @@
-"""Checks of a folder that is to hold the store of a sweep."""
+"""The folder of a sweep's store: its manifest, its files, and the checks before it is used."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
+from dpjax.core import random
 from dpjax.core.types import JsonObject
 from dpjax.results import provenance
+from dpjax.sweeps._binding import FORMAT
 from dpjax.sweeps._spec import SweepSpec
-
-if TYPE_CHECKING:
-    from dpjax.sweeps._store import Store
 
 MANIFEST, BLOCKS = "manifest.json", "blocks"
 """Names in the folder of a store."""
+
+
+class Contents(NamedTuple):
+    """The files among the blocks of a store.
+
+    Attributes:
+        finished: Files by the names of their blocks.
+        broken: Files with the name of a block whose bytes do not match the name.
+        strange: Reasons why other files are no blocks of this sweep; these files are left alone.
+        beginnings: Files that killed processes left half-written.
+        earlier: Blocks of sequential entries with fewer draws, from which later ones continue.
+    """
+
+    finished: dict[str, Path]
+    broken: list[Path]
+    strange: dict[Path, str]
+    beginnings: list[Path]
+    earlier: list[Path]
+
+
+def manifest_of(spec: SweepSpec) -> JsonObject:
+    """Return the manifest of a new store: the sweep, and what determines the bits of its rows."""
+    manifest = {
+        "format": FORMAT,
+        "spec": spec.to_dict(),
+        "versions": provenance.versions(),
+        **random.numbers_of_process(),
+        "processors": [provenance.processor()],
+        "device": provenance.device(),
+    }
+    revision = provenance.revision()
+    return manifest if revision is None else {**manifest, "revision": revision}
 
 
 def refuse_damaged(manifest: JsonObject) -> None:
@@ -45,32 +77,48 @@ def refuse_strangers(folder: Path) -> None:
         )
 
 
-def refuse_others(old: "Store", new: JsonObject, spec: SweepSpec) -> None:
-    same_draws = (old.spec.key, old.spec.block_runs) == (spec.key, spec.block_runs)
-    if not same_draws or not {e.id for e in old.spec.entries} <= {e.id for e in spec.entries}:
+def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collection[str]) -> None:
+    """Refuse a store of another sweep, or one with finished blocks that the new sweep lacks.
+
+    Args:
+        folder: Folder of the store.
+        old: Sweep of the store.
+        new: Sweep that is to take it over.
+        finished: Names of the finished blocks.
+    """
+    same_draws = (old.key, old.block_runs) == (new.key, new.block_runs)
+    if not same_draws or not {e.id for e in old.entries} <= {e.id for e in new.entries}:
         raise ValueError(
-            f"{old.folder} holds another sweep ({old.spec.name!r}, {len(old.spec.entries)} "
-            f"entries, key {old.spec.key}, blocks of {old.spec.block_runs} runs): name another "
-            "folder."
+            f"{folder} holds another sweep ({old.name!r}, {len(old.entries)} entries, key "
+            f"{old.key}, blocks of {old.block_runs} runs): name another folder."
         )
-    names = {block.name for block in replace(spec, more=old.spec.more).blocks()}
-    lost = [name for name in old.contents().finished if name not in names]
+    names = {block.name for block in replace(new, more=old.more).blocks()}
+    lost = [name for name in finished if name not in names]
     if lost:
         raise ValueError(
-            f"{old.folder} holds {len(lost)} finished blocks that are no blocks of this sweep "
-            f"(first {lost[0]}): runs can only be added, in whole blocks of {spec.block_runs}."
+            f"{folder} holds {len(lost)} finished blocks that are no blocks of this sweep "
+            f"(first {lost[0]}): runs can only be added, in whole blocks of {new.block_runs}."
         )
-    # These entries determine the bits of a row.
+
+
+def refuse_other_numbers(folder: Path, old: JsonObject, new: JsonObject) -> None:
+    """Refuse a store whose manifest names versions or numbers that end in other bits.
+
+    Args:
+        folder: Folder of the store.
+        old: Manifest of the store.
+        new: Manifest of this process.
+    """
     for name in provenance.DECISIVE:
-        before, now = old.manifest["versions"][name], new["versions"][name]
+        before, now = old["versions"][name], new["versions"][name]
         if before != now:
             raise ValueError(
-                f"{old.folder} was made with {name} {before}, but this is {now}, which may draw or "
+                f"{folder} was made with {name} {before}, but this is {now}, which may draw or "
                 "round otherwise: name another folder, or go on with the old version."
             )
     for name in ("dtype", "generator"):
-        if old.manifest[name] != new[name]:
+        if old[name] != new[name]:
             raise ValueError(
-                f"{old.folder} was made with the {name} {old.manifest[name]}, but this process "
-                f"has {new[name]}: name another folder."
+                f"{folder} was made with the {name} {old[name]}, but this process has "
+                f"{new[name]}: name another folder."
             )

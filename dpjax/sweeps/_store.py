@@ -17,11 +17,11 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from dpjax.core import random
 from dpjax.core.errors import needs
 from dpjax.core.files import read_document, write_whole
+from dpjax.core.notebook import html_titled
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue, term
 from dpjax.results import provenance
@@ -30,11 +30,13 @@ from dpjax.sweeps._blocks import UNREPEATABLE
 from dpjax.sweeps._folder import (
     BLOCKS,
     MANIFEST,
+    Contents,
+    manifest_of,
     refuse_damaged,
+    refuse_other_numbers,
     refuse_others,
     refuse_strangers,
 )
-from dpjax.sweeps._shown import store_html
 from dpjax.sweeps._spec import Block, SweepSpec
 from dpjax.sweeps._summary import SweepSummary
 
@@ -47,24 +49,6 @@ _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
 _MORE = re.compile(r"-more\d+$")
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
 """Patterns of the names of blocks and unfinished blocks."""
-
-
-class Contents(NamedTuple):
-    """The files among the blocks of a store.
-
-    Attributes:
-        finished: Files by the names of their blocks.
-        broken: Files with the name of a block whose bytes do not match the name.
-        strange: Reasons why other files are no blocks of this sweep; these files are left alone.
-        beginnings: Files that killed processes left half-written.
-        earlier: Blocks of sequential entries with fewer draws, from which later ones continue.
-    """
-
-    finished: dict[str, Path]
-    broken: list[Path]
-    strange: dict[Path, str]
-    beginnings: list[Path]
-    earlier: list[Path]
 
 
 class Store:
@@ -115,7 +99,7 @@ class Store:
         if (folder / MANIFEST).exists():
             more = cls.open(folder, spec.modules).spec.more
             spec = replace(spec, more=max(more, spec.more))
-        manifest = _manifest(spec)
+        manifest = manifest_of(spec)
         if not (folder / MANIFEST).exists():
             refuse_strangers(folder)
             try:
@@ -124,7 +108,8 @@ class Store:
             except OSError as error:
                 raise OSError(f"the store {folder} cannot be made: {error.strerror}.") from None
         old = cls.open(folder, spec.modules)
-        refuse_others(old, manifest, spec)
+        refuse_others(folder, old.spec, spec, old.contents().finished)
+        refuse_other_numbers(folder, old.manifest, manifest)
         manifest["processors"] = old.manifest["processors"]
         if old.spec != spec:
             write_whole({folder / MANIFEST: json.dumps(manifest, indent=1) + "\n"})
@@ -164,7 +149,18 @@ class Store:
 
     def _repr_html_(self) -> str:
         """Show the progress of the sweep in a notebook."""
-        return store_html(self)
+        contents = self.contents()
+        stored = sum(b.stop - b.first for b in self.spec.blocks() if b.name in contents.finished)
+        rows = [
+            ("folder", str(self.folder)),
+            ("entries", str(len(self.spec.entries))),
+            ("runs stored", f"{stored:,} of {self.spec.num_runs:,}"),
+            ("made on", " and ".join(self.manifest["processors"])),
+        ]
+        if contents.broken:
+            rows.append(("broken blocks", str(len(contents.broken))))
+        rows += [(str(path), f"not used: {why}") for path, why in contents.strange.items()]
+        return html_titled(f"Sweep {self.spec.name}", rows)
 
     def contents(self) -> Contents:
         """Examine all files among the blocks, and read every block.
@@ -368,16 +364,3 @@ def _rows(path: Path) -> "pa.Table":
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
-
-
-def _manifest(spec: SweepSpec) -> JsonObject:
-    manifest = {
-        "format": FORMAT,
-        "spec": spec.to_dict(),
-        "versions": provenance.versions(),
-        **random.numbers_of_process(),
-        "processors": [provenance.processor()],
-        "device": provenance.device(),
-    }
-    revision = provenance.revision()
-    return manifest if revision is None else {**manifest, "revision": revision}
