@@ -16,7 +16,7 @@ from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Method, Sequential, pairs_to_audit, settled
 from dpjax.methods._signposts import signposted
-from dpjax.notions import Epsilon, Notion, Terms
+from dpjax.notions import Epsilon, Notion, Terms, bets_of
 from dpjax.results import AuditResult, build, finding_of_repeats
 from dpjax.results._subjects import subject_from_plain
 from dpjax.results.provenance import DECISIVE, key_of, versions
@@ -206,7 +206,8 @@ def resume(
     start = time.perf_counter()
     if not isinstance(result, AuditResult):
         result = AuditResult.from_file(result)
-    if not result.evidence.counted.resumable:
+    earlier = bets_of(result.evidence.counted)
+    if earlier is None:
         raise BadValue("result must be of an audit by dpjax.Sequential(), for others have an end.")
     now = versions()
     for name in DECISIVE:
@@ -217,7 +218,7 @@ def resume(
             )
     source, given = _recipe_of(result, subject, allow_import, allow_command, pairs)
     pairs, _ = given.pop("pairs"), given.pop("method")
-    terms = Terms(**given, earlier=result.evidence.counted)
+    terms = Terms(**given, earlier=earlier)
     return _audited(source, pairs, Sequential(num_draws, seconds), terms, start)
 
 

@@ -1,9 +1,14 @@
 """The layering of the house: imports go to a lower number only."""
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import dpjax
+from dpjax.notions import Evidence
+from dpjax.sources import Source
 
 ROOT = Path(dpjax.__file__).parent
 LAYERS = {
@@ -91,3 +96,52 @@ def test_the_third_paper_stands_beside_the_engine():
     assert {part for _, part, target in imports() if target == "empirical"} <= {"empirical", "cli"}
     known = {target for _, part, target in imports() if part == "empirical"}
     assert not known & {"methods", "notions", "audit", "sweeps", "testing", "mechanisms"}
+
+
+def files_imported(path):
+    """Files of the package that one imports, inside functions and for types included."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            # A name may be a module of the package, or defined in its __init__.
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        found = [place for name in names for place in [file_of(name)] if place is not None]
+        if isinstance(node, ast.ImportFrom) and len(found) > 1:
+            found = found[1:]
+        yield from found
+
+
+def file_of(module):
+    place = ROOT.parent.joinpath(*module.split("."))
+    options = (place.with_suffix(".py"), place / "__init__.py")
+    return next((path for path in options if path.is_file() and ROOT in path.parents), None)
+
+
+def test_files_import_each_other_in_no_circle():
+    graph = {path: {*files_imported(path)} - {path} for path in ROOT.rglob("*.py")}
+    assert sum(map(len, graph.values())) > 1_000
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(str(path.relative_to(ROOT)) for path in error.args[1]))
+
+
+def kinds_of(base):
+    for kind in base.__subclasses__():
+        yield from (kind.__name__, *kinds_of(kind))
+
+
+def test_nobody_outside_asks_a_source_or_an_evidence_for_its_class():
+    """Operations of the protocols answer instead, so that a new kind needs no new branch."""
+    kinds = {"Source", "Evidence", *kinds_of(Source), *kinds_of(Evidence)}
+    asked = []
+    for path in ROOT.rglob("*.py"):
+        if path.relative_to(ROOT).parts[0] in ("sources", "notions"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+                names = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+                asked += [f"{path.name}:{node.lineno} {name}" for name in names & kinds]
+    assert not asked

@@ -42,13 +42,13 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
         return _built_in(written), pairs
     if source == "function":
         return _function(written, pairs), pairs
-    from dpjax.sources import SOURCES, Family
+    from dpjax.sources import SOURCES, family_of
 
     named, kind = written[source], DECLARED_SOURCES[source]
     if {"function", "subject"} & {*kind.required}:
         named = function_of(named, f"--{source}")
     values = declared_values(kind, written)
-    if source == "object" and isinstance(named, Family):
+    if source == "object" and family_of(named) is not None:
         if values:
             raise ValueError(
                 f"--{next(iter(values)).replace('_', '-')} is an option of each member of a "

@@ -16,7 +16,7 @@ from dpjax.methods._pairs import TIME_SHARE
 from dpjax.methods._pairs_counted import Ladder, search_counted
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import Encoder
-from dpjax.sources import AnyPairs, Family, Member, OnHost, Source
+from dpjax.sources import AnyPairs, Family, Member, OnHost, Source, family_of
 from dpjax.sources._watched import Draw
 
 _STAGE = "search of a family"
@@ -67,10 +67,11 @@ def settled(source: Source, pairs: Any, asked: tuple[Notion | None, Any], terms:
         ValueError: When no member can be made, or a member has no pairs or no claim.
         TypeError: When a claim is not a number.
     """
-    if not isinstance(source, Family):
+    family = family_of(source)
+    if family is None:
         return Settled(source, pairs, [])
     root = random.fold_in(terms.root, random.stable_hash(_STAGE))
-    space = _Members(source, pairs, asked)
+    space = _Members(family, pairs, asked)
     members = space.source()
     ladder = Ladder(None, space.seconds, _KEPT, 4)
     best, _, rungs = search_counted(members, space, ladder, terms, None, root, space.asked_of)

@@ -18,7 +18,7 @@ from dpjax.core.wording import EVENTS, BadValue, Sentence, term
 from dpjax.inference import Guessed
 from dpjax.notions import Epsilon, Gdp, GuessCounts, Notion, Terms, level_of
 from dpjax.results import Finding, Findings, Observed, conclude
-from dpjax.sources import ONE_RUN, OneRun, Source
+from dpjax.sources import ONE_RUN, Source
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
 """Numbers of guesses to try at either end of the scores, and the range of their shares."""
@@ -82,7 +82,7 @@ class Guesses:
 
     def accepts(self, source: Source) -> str | None:
         """Return why a source cannot be audited, or None if it can."""
-        if isinstance(source, OneRun):
+        if source.has_canaries:
             return None
         return Sentence(
             f"{term('Guesses', '--method guesses')} needs the scores of canaries in one run, "
@@ -95,7 +95,7 @@ class Guesses:
         """Return the finding of the recorded run.
 
         Args:
-            source: A `OneRun`.
+            source: A source with canaries, such as `OneRun`.
             pairs: None, because canaries take the place of pairs.
             terms: Notion, claim and confidence of the audit.
             runs: A single run number, because a recorded run cannot be drawn again.
@@ -104,7 +104,7 @@ class Guesses:
             ValueError: When pairs or a distance are given, when guesses do not bound the notion,
                 or when there are more guesses than canaries.
         """
-        assert isinstance(source, OneRun) and len(runs) == 1
+        assert len(runs) == 1
         if pairs is not None:
             raise BadValue("pairs must be left out for one run, where canaries take their place.")
         if terms.distance != 1:

@@ -15,7 +15,7 @@ from dpjax.inference import first_round
 from dpjax.methods._candidates import promised
 from dpjax.methods._stopped import saying_so_far
 from dpjax.methods._walk import ENDLESS, Walk
-from dpjax.notions import BetWealth, Terms
+from dpjax.notions import Terms
 from dpjax.results import Finding, Findings
 from dpjax.sources import ONE_RUN, OpenedInTurn, Request, Rounds, Source
 
@@ -86,7 +86,6 @@ class Sequential:
 
     def _run(self, source: Source, pairs: object, terms: Terms, run: np.int32) -> Finding:
         earlier = terms.earlier
-        assert isinstance(earlier, BetWealth | None)
         total = self._total_of(source)
         few = earlier.wealth.few if earlier else total <= _FEW or source.one_by_one
         request = Request(

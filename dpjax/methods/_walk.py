@@ -90,7 +90,6 @@ class Walk:
         level, hypothesis = terms.level, terms.notion.hypothesis(terms.distance)
         assert hypothesis is not None
         earlier = terms.earlier
-        assert isinstance(earlier, BetWealth | None)
         # A continued audit has already had its one planned look.
         self._hybrid = level is None and self._total < ENDLESS and earlier is None
         first, self._look_error = errors(self._error) if self._hybrid else (self._error, 0.0)

@@ -26,6 +26,7 @@ from dpjax.notions._statement import Statement as Statement
 from dpjax.notions._statement import smallest_error as smallest_error
 from dpjax.notions._terms import Terms as Terms
 from dpjax.notions._wealth import BetWealth as BetWealth
+from dpjax.notions._wealth import bets_of as bets_of
 
 NOTIONS = {
     notion.name: notion for notion in (Epsilon, Profile, TradeOff, Gdp, Renyi, Zcdp, TotalVariation)

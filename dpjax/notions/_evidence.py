@@ -64,14 +64,12 @@ class Evidence:
         estimated: Name of the estimate on a page.
         scored: Name of the scores of pairs on a page.
         chosen: Sentence on how the witness's event was chosen.
-        resumable: Whether it holds the state of an audit that can be continued.
         more: Advice on what would show more.
         planned: Whether the number of outputs was fixed before they were seen, so that binomial
             bounds hold for the counts of the witness.
     """
 
     kind: ClassVar[str]
-    resumable: ClassVar[bool] = False
     estimated: ClassVar[str] = "Estimate"
     scored: ClassVar[str] = "Score in the search"
     planned: ClassVar[bool] = True

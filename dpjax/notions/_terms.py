@@ -10,8 +10,8 @@ from dpjax.core.execution import Execution, default_execution
 from dpjax.core.wording import EVENTS, BadType, BadValue
 from dpjax.notions._claims import Claim
 from dpjax.notions._epsilon import Epsilon
-from dpjax.notions._evidence import Evidence
 from dpjax.notions._notion import Notion
+from dpjax.notions._wealth import BetWealth
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Terms:
         key: Integer seed or typed key, as the caller gave it.
         execution: Layout on the machine; the backend's default if None.
         distance: Number of records in which the databases of each pair differ.
-        earlier: Evidence of an audit that this one continues, or None.
+        earlier: Bets of an audit that this one continues, or None.
         kept: Values reused by later batches of the same runs, filled by the source.
 
     Raises:
@@ -40,7 +40,7 @@ class Terms:
     key: int | Array
     execution: Execution | None = None
     distance: int = 1
-    earlier: Evidence | None = None
+    earlier: BetWealth | None = None
     kept: dict = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self):

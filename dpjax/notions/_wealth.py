@@ -53,7 +53,6 @@ class BetWealth(Evidence):
     before: Wealth | None
     held: JsonObject | None
     kind: ClassVar[str] = "wealth"
-    resumable: ClassVar[bool] = True
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
     planned: ClassVar[bool] = False
@@ -149,6 +148,11 @@ class BetWealth(Evidence):
         state = None if before is None else _wealth(before)
         shown = (first, second, draws)
         return cls(wealth, past, error, shown, side, path, laid, laid_by, state, held)
+
+
+def bets_of(evidence: Evidence) -> BetWealth | None:
+    """Return the bets from which a sequential audit continues; None for other evidence."""
+    return evidence if isinstance(evidence, BetWealth) else None
 
 
 def _plain(wealth: Wealth) -> JsonObject:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dpjax.core.errors import Status
-from dpjax.notions import Evidence, Statement
+from dpjax.notions import BetWealth, Statement, bets_of
 from dpjax.results._build import Finding
 
 
@@ -18,7 +18,7 @@ class Row(NamedTuple):
         output: Numbers of the witness's output, if it has any.
         status: Name of a `Status`.
         verdict: Verdict of a method with its own verdicts; None for the usual ones.
-        state: Evidence from which the run can continue, or None.
+        state: Bets from which the run can continue, or None.
     """
 
     statement: Statement
@@ -26,7 +26,7 @@ class Row(NamedTuple):
     output: list[float] | None = None
     status: str = Status.OK.name
     verdict: str | None = None
-    state: Evidence | None = None
+    state: BetWealth | None = None
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,7 @@ class Findings:
         def row(found: Finding) -> Row:
             labels = () if found.pairs is None else found.pairs.labels
             pair = 0 if found.witness is None else labels.index(found.witness.pair)
-            evidence = found.evidence.counted
-            state = evidence if evidence.resumable else None
+            state = bets_of(found.evidence.counted)
             return Row(found.statement, pair, verdict=found.statement.verdict, state=state)
 
         return cls(findings.__getitem__, lambda: [row(found) for found in findings])

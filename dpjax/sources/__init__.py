@@ -8,6 +8,7 @@ from dpjax.sources._counting import Tally as Tally
 from dpjax.sources._drawn import Drawn as Drawn
 from dpjax.sources._family import Family as Family
 from dpjax.sources._family import Member as Member
+from dpjax.sources._family import family_of as family_of
 from dpjax.sources._host import HostMechanism as HostMechanism
 from dpjax.sources._on_host import OnHost as OnHost
 from dpjax.sources._one_run import OneRun as OneRun

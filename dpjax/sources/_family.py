@@ -18,7 +18,7 @@ from dpjax.partitions import Encoder
 from dpjax.sources._on_host import OnHost
 from dpjax.sources._source import Source, Trust
 from dpjax.sources._watched import Draw, Restarted
-from dpjax.sources.libraries import knows
+from dpjax.sources.libraries import LibraryMechanism, knows
 
 _MOST_MEMBERS = 48
 """Largest number of members of the first proposal."""
@@ -124,10 +124,8 @@ class Family(Source):
         Raises:
             TypeError: When the function returns anything but a source of the host.
         """
-        from dpjax.sources import as_source
-
         made = self.make(**chosen)
-        source = as_source(made) if isinstance(made, Source) or knows(made) else None
+        source = LibraryMechanism(made) if knows(made) else made
         if not isinstance(source, OnHost):
             raise BadType(
                 "make must return an object of a library, a dpjax.HostMechanism or a "
@@ -215,6 +213,11 @@ class Member(OnHost):
         chosen = dict(content.pop("parameters", {}))
         found = Family(make, {name: [value] for name, value in chosen.items()}).member(chosen)
         return cls(found.source, make, chosen)
+
+
+def family_of(subject: object) -> Family | None:
+    """Return the subject if it is a family, or None."""
+    return subject if isinstance(subject, Family) else None
 
 
 def _range_of(name: str, given: Any) -> Any:

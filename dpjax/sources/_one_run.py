@@ -63,6 +63,7 @@ class OneRun(Source):
         "FILE",
     )
     takes_pairs: ClassVar[bool] = False
+    has_canaries: ClassVar[bool] = True
     usual_method: ClassVar[str] = "guesses"
 
     def __post_init__(self):
@@ -80,11 +81,7 @@ class OneRun(Source):
         )
 
     def canaries(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the scores, float64 [n], and the coins, bool [n], validated.
-
-        Raises:
-            ValueError, TypeError: When the scores or the coins are invalid; see the class.
-        """
+        """Return the validated scores and coins; see `Source`, and the class for errors."""
         scores, included = _scores(_read("scores", self.scores)), self._coins()
         if len(scores) != len(included):
             raise BadValue(

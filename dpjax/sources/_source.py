@@ -237,6 +237,7 @@ class Source:
         kind: Kind in a recipe.
         takes_pairs: Whether the caller gives pairs of databases.
         has_arrays: Whether outputs are arrays whose densities can be estimated.
+        has_canaries: Whether it holds the scores of canaries in one run, in place of outputs.
         repeatable: Whether another run draws other outputs, so that a sweep can run it.
         side_by_side: Whether many runs are computed together; otherwise one after the other.
         stacks_pairs: Whether databases are stacked into arrays.
@@ -248,6 +249,7 @@ class Source:
     kind: ClassVar[str] = ""
     takes_pairs: ClassVar[bool] = True
     has_arrays: ClassVar[bool] = False
+    has_canaries: ClassVar[bool] = False
     repeatable: ClassVar[bool] = False
     side_by_side: ClassVar[bool] = False
     stacks_pairs: ClassVar[bool] = False
@@ -307,6 +309,14 @@ class Source:
             key: Typed key of all runs.
             smoothing: Bandwidth that smooths integers of a wide range; None if they must not be
                 smoothed.
+        """
+        raise NotImplementedError
+
+    def canaries(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the scores of canaries, float64 [n], and whether each was included, bool [n].
+
+        Raises:
+            ValueError, TypeError: When the scores or the coins are invalid.
         """
         raise NotImplementedError
 

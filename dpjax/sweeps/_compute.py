@@ -20,7 +20,7 @@ from dpjax.core.execution import Execution, default_execution
 from dpjax.core.floats import own_floats
 from dpjax.core.types import JsonObject
 from dpjax.methods import Method
-from dpjax.notions import Terms, evidence_from_plain
+from dpjax.notions import Terms, bets_of, evidence_from_plain
 from dpjax.results import Row, judge
 from dpjax.results.provenance import key_of
 from dpjax.sweeps._entry import Entry
@@ -113,7 +113,8 @@ def _rows_of_states(
     for place, number in enumerate(numbers):
         earlier = None
         if states is not None:
-            earlier = evidence_from_plain(json.loads(zlib.decompress(states[place])))
+            plain = json.loads(zlib.decompress(states[place]))
+            earlier = bets_of(evidence_from_plain(plain))
         of_run = dataclasses.replace(terms, earlier=earlier)
         rows += method.run(entry.source, entry.pairs, of_run, np.array([number])).rows()
     return rows

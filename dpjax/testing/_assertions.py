@@ -15,7 +15,7 @@ from dpjax.methods._signposts import refuse_misplaced
 from dpjax.notions import Epsilon, Gdp, Notion, Terms, TotalVariation, Zcdp
 from dpjax.partitions.outputs import preview
 from dpjax.results import DOUBTFUL, NOT_RANDOM, REFUTING, AuditResult
-from dpjax.sources import Family, as_source
+from dpjax.sources import Family, as_source, family_of
 from dpjax.testing import _session
 from dpjax.testing._replay import replay_lines, running_test
 from dpjax.testing._run import Asked, detectable_level, run
@@ -175,6 +175,7 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
             "as pairs=[(database, neighbor)]."
         )
     rest: JsonObject = {**options}
+    family = family_of(subject)
     delta = rest.pop("delta", 0.0)
     given = ["epsilon"] * (epsilon is not None)
     given += [name for name in rest if name in _CLAIMS or name not in Asked.__dataclass_fields__]
@@ -183,7 +184,7 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
         rest |= {"notion": Epsilon(delta), "claim": epsilon}
     elif len(given) == 1 and given[0] in _NAMED:
         rest |= {"notion": _NAMED[given[0]], "claim": rest.pop(given[0])}
-    elif not given and not isinstance(subject, Family):
+    elif not given and family is None:
         stated = as_source(subject).stated
         if stated is None:
             raise _no_claim(given)
@@ -191,7 +192,7 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
     elif given and sorted(given) != ["claim", "notion"]:
         raise _no_claim(given)
     asked = Asked(subject, pairs, **rest)
-    return _of_member(subject, asked, rest) if isinstance(subject, Family) else asked
+    return asked if family is None else _of_member(family, asked, rest)
 
 
 def _no_claim(given: list[str]) -> TypeError:
