@@ -17,7 +17,7 @@ from dpjax.methods import Events, pairs_to_audit
 from dpjax.notions import Epsilon, Terms
 from dpjax.results import AuditResult
 from dpjax.sources import AnyPairs, HostMechanism
-from dpjax.sources._watched import Restarted
+from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
 """Share of the time and largest number of draws to measure a pace."""

@@ -17,7 +17,7 @@ from dpjax.methods._pairs_counted import Ladder, search_counted
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import Encoder
 from dpjax.sources import AnyPairs, Family, Member, OnHost, Source, family_of
-from dpjax.sources._watched import Draw
+from dpjax.sources._schedule import Draw, Raw, Span
 
 _STAGE = "search of a family"
 
@@ -132,11 +132,12 @@ class _Together(OnHost):
         draws: dict[int, Draw] = {}
         with ExitStack() as stack:
 
-            def draw(placed: Placed, *given: Any) -> Iterator[Any]:
+            def draw(placed: object, span: Span) -> Iterator[Raw]:
+                assert isinstance(placed, Placed)
                 if placed.member not in draws:
                     member = self.made[placed.member].with_time_used(self.used)
                     draws[placed.member] = stack.enter_context(member.drawing())
-                return draws[placed.member](placed.database, *given)
+                return draws[placed.member](placed.database, span)
 
             yield draw
 

@@ -3,7 +3,6 @@
 import inspect
 import os
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -16,25 +15,24 @@ from dpjax.partitions.missing import Raised, as_array
 from dpjax.partitions.outputs import preview, preview_database
 from dpjax.sources._copies import copier
 from dpjax.sources._deadline import Deadline, TookTooLong
+from dpjax.sources._schedule import Raw, Seeds
 
 _SEEDS = ("seed", "rng")
 
 
 def draw_batch(
-    function: Callable[..., Any],
-    batched: bool,
+    function: Callable[..., object],
     catch: bool,
     deadline: Deadline | None,
     saw: Callable[[int], None] | None,
     database: object,
     num_samples: int,
-    seed: Any,
-) -> Any:
+    seed: Seeds,
+) -> Raw:
     """Draw one batch of raw outputs, and check its length.
 
     Args:
         function: Function of the user.
-        batched: Whether one call returns all outputs.
         catch: Whether exceptions and timeouts are outcomes.
         deadline: Deadline of each call, or None.
         saw: Function to call with 1 after every single output, or None.
@@ -47,13 +45,13 @@ def draw_batch(
     """
     kind, name = seed_argument(function), name_of_function(function)
     fresh = copier(database)
-    if not batched:
-        batch = []
+    if not isinstance(seed, int):
+        single = []
         for number in seed:
-            batch.append(_draw_one(function, name, kind, catch, deadline, fresh, number))
+            single.append(_draw_one(function, name, kind, catch, deadline, fresh, number))
             if saw is not None:
                 saw(1)
-        return batch
+        return single
     asked = f"{num_samples} outputs at the database {preview_database(database)}"
     given = fresh()
     try:
@@ -102,13 +100,13 @@ def draw_batch(
 
 
 def _draw_one(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     name: str,
     kind: str | None,
     catch: bool,
     deadline: Deadline | None,
     fresh: Callable[[], object],
-    seed: Any,
+    seed: int,
 ) -> object:
     database = fresh()
     try:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -20,13 +20,11 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.partitions.missing import Raised
 from dpjax.partitions.outputs import Encoder, check_bits, preview_database
-from dpjax.sources._host import seeds_of_calls
 from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._process import Ended, Programs
-from dpjax.sources._schedule import in_order
+from dpjax.sources._schedule import Draw, Raw, Span, in_order, seeds_of_calls
 from dpjax.sources._source import Trust
-from dpjax.sources._watched import Draw
 from dpjax.sources.readers._entries import as_outputs
 
 
@@ -142,32 +140,28 @@ class CommandMechanism(OnHost):
 
     def _batches(
         self,
-        pool: Any,
+        pool: ThreadPoolExecutor,
         programs: Programs,
         database: object,
-        outputs: range,
-        words: tuple[int, ...],
-        cut: int | None,
-        saw: Callable[[int], None],
-        done: int = 0,
-    ) -> Iterator[Any]:
+        span: Span,
+    ) -> Iterator[Raw]:
         text = _database_text(database)
-        calls = seeds_of_calls(outputs, self.batch_size, words, self.batched, cut, done)
+        calls = seeds_of_calls(span, self.batch_size, self.batched)
         if self.batched:
             tasks = ((text, size, seed) for size, seed in calls)
             run = partial(self._run_batch, programs)
             for batch in in_order(run, tasks, pool, self.workers + 1):
-                saw(len(batch))
+                span.saw(len(batch))
                 yield batch
             return
-        single = ((text, 1, int(seed)) for _, seeds in calls for seed in seeds)
+        single = ((text, 1, int(seed)) for _, seeds in calls for seed in np.atleast_1d(seeds))
         # All batches share one queue, so that no worker waits for the last run of a batch.
         run = partial(self._run_one, programs)
-        lines = _told(in_order(run, single, pool, 2 * self.workers), saw)
-        while batch := list(islice(lines, cut or self.batch_size)):
+        lines = _told(in_order(run, single, pool, 2 * self.workers), span.saw)
+        while batch := list(islice(lines, span.cut or self.batch_size)):
             yield [line if isinstance(line, Raised) else as_outputs([line])[0] for line in batch]
 
-    def _run_batch(self, programs: Programs, text: str, num_samples: int, seed: int) -> Any:
+    def _run_batch(self, programs: Programs, text: str, num_samples: int, seed: int) -> Raw:
         lines, code, last = self._run(programs, text, num_samples, seed)
         what = f"{self._program!r}, asked for {num_samples} outputs at the database " + (
             preview_database(text)
@@ -217,7 +211,7 @@ class CommandMechanism(OnHost):
             ) from None
 
 
-def _told(lines: Iterator[Any], saw: Callable[[int], None]) -> Iterator[Any]:
+def _told(lines: Iterator[str], saw: Callable[[int], None]) -> Iterator[str]:
     for line in lines:
         saw(1)
         yield line

@@ -16,8 +16,8 @@ from dpjax.mechanisms.named import imported, path_of
 from dpjax.notions import Notion
 from dpjax.partitions import Encoder
 from dpjax.sources._on_host import OnHost
+from dpjax.sources._schedule import Draw, Restarted
 from dpjax.sources._source import Source, Trust
-from dpjax.sources._watched import Draw, Restarted
 from dpjax.sources.libraries import LibraryMechanism, knows
 
 _MOST_MEMBERS = 48

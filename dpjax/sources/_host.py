@@ -8,9 +8,7 @@ from concurrent import futures
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
-
-import numpy as np
+from typing import ClassVar, Self
 
 from dpjax.core import validate
 from dpjax.core.errors import name_of_function
@@ -24,9 +22,8 @@ from dpjax.sources._deadline import Deadline
 from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._process import end_with_parent
-from dpjax.sources._schedule import in_order, seed_of_batch
+from dpjax.sources._schedule import Draw, Raw, Restarted, Span, in_order, seeds_of_calls
 from dpjax.sources._source import Trust
-from dpjax.sources._watched import Draw, Restarted
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class HostMechanism(OnHost):
         ValueError: When an option is out of range.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     batched: bool = option(
         "The function is (database) -> one output; an exception is then an outcome.",
         default=True,
@@ -149,13 +146,13 @@ class HostMechanism(OnHost):
         """Return a new encoder of the outputs."""
         return Encoder(f"the function {self.name}", special=self.special, bits=self.bits)
 
-    def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
+    def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
         """Draw from two new processes if `restart` is set; see `OnHost`."""
         if not self.restart:
             return None
         deadline = Deadline.of_workers(self.timeout, None)
         catch = self.special == "outcomes"
-        draw = partial(draw_batch, self.function, self.batched, catch, deadline, None)
+        draw = partial(draw_batch, self.function, catch, deadline, None)
         seed = 0 if self.batched else range(count)
         context = multiprocessing.get_context("spawn")
         with ExitStack() as stack:
@@ -171,7 +168,7 @@ class HostMechanism(OnHost):
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
         """Return a context in which batches of raw outputs are drawn."""
-        call = partial(draw_batch, self.function, self.batched, self.special == "outcomes")
+        call = partial(draw_batch, self.function, self.special == "outcomes")
         if not self.workers:
             deadline = Deadline.of(self.timeout, self.time_limit)
             yield partial(self._batches, partial(call, deadline), None)
@@ -195,24 +192,20 @@ class HostMechanism(OnHost):
 
     def _batches(
         self,
-        call: Any,
-        pool: Any,
+        call: Callable[..., Raw],
+        pool: futures.Executor | None,
         database: object,
-        outputs: range,
-        words: tuple[int, ...],
-        cut: int | None,
-        saw: Callable[[int], None],
-        done: int = 0,
-    ) -> Iterator[Any]:
-        seeds = seeds_of_calls(outputs, self.batch_size, words, self.batched, cut, done)
+        span: Span,
+    ) -> Iterator[Raw]:
+        seeds = seeds_of_calls(span, self.batch_size, self.batched)
         tasks = ((database, size, seed) for size, seed in seeds)
         # Only this process can report each output; workers report whole batches.
         each = pool is None and not self.batched
-        call = partial(call, saw) if each else partial(call, None)
+        call = partial(call, span.saw) if each else partial(call, None)
         try:
             for batch in in_order(call, tasks, pool, 2 * max(self.workers, 1)):
                 if not each:
-                    saw(len(batch))
+                    span.saw(len(batch))
                 yield batch
         except futures.BrokenExecutor:
             raise BadValue(
@@ -221,45 +214,7 @@ class HostMechanism(OnHost):
             ) from None
 
 
-def seeds_of_calls(
-    outputs: range,
-    batch_size: int,
-    words: tuple[int, ...],
-    batched: bool,
-    cut: int | None,
-    done: int = 0,
-) -> Iterator[tuple[int, Any]]:
-    """Divide outputs into batches, and yield the seeds of each.
-
-    Args:
-        outputs: Numbers of the outputs. If the first is no multiple of `batch_size`, all have other
-            seeds, since a batch has one seed.
-        batch_size: Number of outputs that share the seed of a batch.
-        words: Words of the seeds.
-        batched: Whether a batch is one call with one seed; otherwise each output has a seed, which
-            does not depend on the cut.
-        cut: Largest number of outputs per batch if each has a seed; None for `batch_size`.
-        done: Number of first outputs to leave out if each has a seed.
-
-    Yields:
-        Pairs (outputs, seed), or (outputs, int64 array of their seeds), with seeds below 2^63.
-    """
-    if outputs.start % batch_size:
-        words, outputs = (*words, outputs.start), range(len(outputs))
-    for first in range(outputs.start, outputs.stop, batch_size):
-        size = min(batch_size, outputs.stop - first)
-        seed = seed_of_batch(words, first // batch_size)
-        if batched:
-            yield size, seed
-            continue
-        seeds = np.random.SeedSequence(seed).generate_state(size, np.uint64) >> np.uint64(1)
-        left_out = max(done - (first - outputs.start), 0)
-        for start in range(left_out, size, cut or size):
-            part = seeds[start : start + (cut or size)].astype(np.int64)
-            yield len(part), part
-
-
-def _check_arguments(function: Callable[..., Any], name: str, batched: bool) -> None:
+def _check_arguments(function: Callable[..., object], name: str, batched: bool) -> None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -276,7 +231,7 @@ def _check_arguments(function: Callable[..., Any], name: str, batched: bool) -> 
         ) from None
 
 
-def _check_picklable(function: Callable[..., Any], name: str, by_workers: bool) -> None:
+def _check_picklable(function: Callable[..., object], name: str, by_workers: bool) -> None:
     try:
         pickle.dumps(function)
     except Exception as error:

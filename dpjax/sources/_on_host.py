@@ -20,9 +20,10 @@ from dpjax.sources._kept import Kept, joined, widened
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._schedule import Draw, Restarted
 from dpjax.sources._source import Marked, Request, Source, parts_note
 from dpjax.sources._time_limit import Pace, Quota
-from dpjax.sources._watched import Draw, Restarted, Watched
+from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
@@ -69,7 +70,7 @@ class OnHost(Source):
         """Return a new encoder of the outputs."""
         raise NotImplementedError
 
-    def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
+    def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
         """Draw from two new runs of a mechanism that draws randomness of its own.
 
         A run is an object made anew, or a new process. It draws at the database first, and then at

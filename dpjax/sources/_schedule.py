@@ -1,13 +1,45 @@
 """Batches drawn in order, in this process or by several workers at once."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 Result = TypeVar("Result")
+
+Raw = np.ndarray | Sequence[object]
+"""Batch of raw outputs."""
+
+Seeds = int | Iterable[int]
+"""Seed of a batch, or the seed of each of its outputs."""
+
+
+class Span(NamedTuple):
+    """Outputs to draw at one database.
+
+    Attributes:
+        outputs: Numbers of the outputs.
+        words: Words of the seeds.
+        saw: Function to call with the number of outputs of each batch.
+        cut: Largest number of outputs per batch if each output has its own seed, or None.
+        done: Number of first outputs that are known and not drawn, if each has its own seed.
+    """
+
+    outputs: range
+    words: tuple[int, ...]
+    saw: Callable[[int], None]
+    cut: int | None = None
+    done: int = 0
+
+
+Draw = Callable[[object, Span], Iterator[Raw]]
+"""Function of a database and a span that yields batches of raw outputs."""
+
+Restarted = tuple[str, list[list[Raw]]]
+"""Words for the runs in the plural, and raw outputs [2 runs][2 sides]."""
 
 
 def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
@@ -55,3 +87,34 @@ def in_order(
     finally:
         for rest in waiting:
             rest.cancel()
+
+
+def seeds_of_calls(
+    span: Span, batch_size: int, batched: bool
+) -> Iterator[tuple[int, int | NDArray[np.int64]]]:
+    """Divide outputs into batches, and yield the seeds of each.
+
+    Args:
+        span: Outputs to draw. If the first is no multiple of `batch_size`, all have other seeds,
+            since a batch has one seed.
+        batch_size: Number of outputs that share the seed of a batch.
+        batched: Whether a batch is one call with one seed; otherwise each output has a seed, which
+            does not depend on the cut.
+
+    Yields:
+        Pairs (outputs, seed), or (outputs, int64 array of their seeds), with seeds below 2^63.
+    """
+    outputs, words, cut = span.outputs, span.words, span.cut
+    if outputs.start % batch_size:
+        words, outputs = (*words, outputs.start), range(len(outputs))
+    for first in range(outputs.start, outputs.stop, batch_size):
+        size = min(batch_size, outputs.stop - first)
+        seed = seed_of_batch(words, first // batch_size)
+        if batched:
+            yield size, seed
+            continue
+        seeds = np.random.SeedSequence(seed).generate_state(size, np.uint64) >> np.uint64(1)
+        left_out = max(span.done - (first - outputs.start), 0)
+        for start in range(left_out, size, cut or size):
+            part = seeds[start : start + (cut or size)].astype(np.int64)
+            yield len(part), part

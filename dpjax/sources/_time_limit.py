@@ -5,11 +5,12 @@ the search, and the remainder for the confirmation. Numbers are fixed before any
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Sequence
 from math import ceil, floor, log10
 from typing import NamedTuple, Protocol
 
 from dpjax.core.wording import BadValue, term
+from dpjax.sources._schedule import Draw, Span
 
 _MEASURE_SHARE = 0.25
 """Largest share of the limit for measuring the pace."""
@@ -69,7 +70,7 @@ class Pace:
         draw: Function from its `drawing` context.
     """
 
-    def __init__(self, source: Timed, draw: Callable[..., Iterator[Sized]]):
+    def __init__(self, source: Timed, draw: Draw):
         assert source.time_limit is not None
         self._source, self._draw, self.limit = source, draw, source.time_limit
         self._fixed = self._each = 0.0
@@ -108,9 +109,8 @@ class Pace:
     def _seconds(self, database: object, words: tuple[int, ...], size: int) -> float:
         """Measure the seconds that some outputs take at a database."""
         lanes, began = max(self._source.workers, 1), time.perf_counter()
-        for _ in self._draw(
-            database, range(size), words, ceil(size / lanes), lambda count: None, 0
-        ):
+        span = Span(range(size), words, lambda count: None, ceil(size / lanes))
+        for _ in self._draw(database, span):
             pass
         return time.perf_counter() - began
 

@@ -1,9 +1,8 @@
 """Outputs of a mechanism of the host, watched for noise that is not random."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 
@@ -14,22 +13,12 @@ from dpjax.partitions import Encoder, Outputs
 from dpjax.sources._counting import Tally
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._repeats import LEAST_NATS, Repeats, content_of, nats_of
+from dpjax.sources._schedule import Draw, Restarted, Span
 from dpjax.sources._time_limit import Quota
 from dpjax.sources.streams import CONFIRM, NUM_STAGES
 
 _BEGINNINGS = (100, 1000)
 """Lengths of the beginnings of batches that are compared."""
-
-Draw = Callable[
-    [Any, range, tuple[int, ...], int | None, Callable[[int], None], int], Iterator[Any]
-]
-"""Function of (database, outputs, seed words, cut, report of each batch's size, done) that yields
-batches of raw outputs.
-
-The first `done` outputs of the range are known and not drawn, if each output has its own seed."""
-
-Restarted = tuple[str, list[list[list[Any]]]]
-"""Words for the runs in the plural, and raw outputs [2 runs][2 sides]."""
 
 
 class Watched:
@@ -79,7 +68,8 @@ class Watched:
         count, before = self.taken.get((pair, side), (0, 0.0))
         spent, last, number = 0.0, time.perf_counter(), first + done
         outputs = range(first, first + quota.num_samples)
-        for raw in self._draw(database, outputs, words, quota.cut, self._tally.saw, done):
+        span = Span(outputs, words, self._tally.saw, quota.cut, done)
+        for raw in self._draw(database, span):
             encoded = self._encoder.encode(raw)
             self._watch(encoded, pair, side, (stage, number))
             number += len(encoded.labels)

@@ -15,6 +15,7 @@ import pytest
 import dpjax
 from dpjax import CommandMechanism, Events
 from dpjax.sources._process import Programs
+from dpjax.sources._schedule import Span
 
 PYTHON = sys.executable
 SIZES = Events(num_samples=2000, num_confirm=5000)
@@ -178,7 +179,7 @@ def test_an_interrupt_ends_what_runs(interrupts):
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt), mechanism.drawing() as draw:
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-        list(draw(0, range(10), (1,), None, lambda count: None))
+        list(draw(0, Span(range(10), (1,), lambda count: None)))
     assert time.monotonic() - start < 10
 
 

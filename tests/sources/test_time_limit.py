@@ -10,6 +10,7 @@ import pytest
 import dpjax
 from dpjax import CommandMechanism, Events, HostMechanism
 from dpjax.sources import _on_host, _time_limit, _watched
+from dpjax.sources._schedule import Span
 
 PAIR = [(0.0, 1.0)]
 
@@ -100,9 +101,9 @@ def test_single_outputs_do_not_depend_on_the_cut(cut):
     mechanism, seen = HostMechanism(lambda d, seed: seed, batched=False, batch_size=40), []
     with mechanism.drawing() as draw:
         whole = [
-            output for batch in draw(0, range(101), (1, 2), None, seen.append) for output in batch
+            output for batch in draw(0, Span(range(101), (1, 2), seen.append)) for output in batch
         ]
-        batches = list(draw(0, range(101), (1, 2), cut, seen.append))
+        batches = list(draw(0, Span(range(101), (1, 2), seen.append, cut)))
     # Each is told of as it comes.
     assert seen == [1] * 202
     assert (

@@ -16,8 +16,8 @@ from dpjax.sources._deadline import Deadline
 from dpjax.sources._host import HostMechanism
 from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
+from dpjax.sources._schedule import Draw, Restarted
 from dpjax.sources._source import Trust
-from dpjax.sources._watched import Draw, Restarted
 from dpjax.sources.libraries._handed import Handed
 from dpjax.sources.libraries._read import library_of, made, read
 
@@ -108,7 +108,7 @@ class LibraryMechanism(OnHost):
         except Exception:  # A subclass may need other arguments.
             return None
         for call in calls:
-            draw = partial(draw_batch, call, False, catch, deadline, None)
+            draw = partial(draw_batch, call, catch, deadline, None)
             runs.append([draw(side, count, range(count)) for side in sides])
         return "objects", runs
 
