@@ -1,10 +1,13 @@
 """One-run audits: median bounds, how often they exceed the truth, and jax-privacy on equal scores.
 
 Prints two Markdown tables, and exits with 1 where a bound of dpjax exceeds the truth more often
-than its confidence allows, or where a median is farther than 0.1 from the specified one.
+than its confidence allows, or where a median is more than 0.1 below the specified one although that
+one is attainable.
 
 The first table has Gaussian canaries: scores are N(mu, 1) where a canary was included, and N(0, 1)
-otherwise; mu is that of each epsilon at delta = 1e-5. The second counts bounds above the truth for
+otherwise; mu is that of each epsilon at delta = 1e-5. Beside each median stand the specified one
+and the limit: the median bound from the best number of guesses, if the law is known in advance and
+all canaries judge. The second counts bounds above the truth for
 three laws, one of which has canaries that depend on each other. Columns of jax-privacy are filled
 where it is installed.
 """
@@ -23,7 +26,8 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 import dpjax
-from dpjax.notions import Notion
+from dpjax.inference import Guessed
+from dpjax.notions import Notion, level_of
 
 DELTA, CONFIDENCE = 1e-5, 0.95
 FALSE_ALARM = 1e-5
@@ -125,6 +129,22 @@ LAWS = {
     ),
 }
 
+
+def limit(notion: Notion, mu: float, number: int) -> float:
+    """The largest median bound of Gaussian canaries for any fixed number of guesses."""
+    best = 0.0
+    for share in np.geomspace(5 / number, 0.5, 60):
+        size = max(round(share * number), 1)
+        level = optimize.brentq(
+            lambda t, s=size / number: (stats.norm.sf(t) + stats.norm.sf(t - mu)) / 2 - s, -40, 40
+        )
+        accuracy = stats.norm.sf(level - mu) / (stats.norm.sf(level) + stats.norm.sf(level - mu))
+        for made in {size, min(2 * size, number)}:  # at one end of the scores, and at both
+            right = int(stats.binom.median(made, accuracy))
+            best = max(best, level_of(Guessed(number, made, right), notion, 1 - CONFIDENCE))
+    return best
+
+
 Bound = Callable[[NDArray[np.float64], NDArray[np.bool_], int], float]
 
 
@@ -195,7 +215,8 @@ def table(header: list[str]) -> str:
 
 def power(runs: int, most: int, asked: dict[str, Bound]) -> tuple[bool, str]:
     """The table of Gaussian canaries, and whether it is as specified."""
-    header = ["epsilon", "canaries", "dpjax (specified)", "dpjax, mu as epsilon (specified)"]
+    columns = ["dpjax (specified; limit)", "dpjax, mu as epsilon (specified; limit)"]
+    header = ["epsilon", "canaries", *columns]
     header += [f"{name}" for name in asked if name in PEERS] + ["above the truth", "CPU s"]
     lines, passed = [table(header)], True
     print(lines[0], flush=True)
@@ -211,10 +232,15 @@ def power(runs: int, most: int, asked: dict[str, Bound]) -> tuple[bool, str]:
             medians["dpjax, mu"] = epsilon_of(medians["dpjax, mu"])
             above = {name: exceeding(name, values, law) for name, values in found.items()}
             cells = [f"{epsilon:g}", f"{number:,}"]
-            for name, value in zip(OURS, wanted, strict=True):
-                near = abs(medians[name] - value) <= TOLERANCE
+            limits = (
+                limit(dpjax.Epsilon(DELTA), law.mu, number),
+                epsilon_of(limit(dpjax.Gdp(), law.mu, number)),
+            )
+            for name, value, most_of_all in zip(OURS, wanted, limits, strict=True):
+                near = medians[name] >= min(value, most_of_all) - TOLERANCE
                 passed &= near and above[name] <= allowed(runs)
-                cells.append(f"{medians[name]:.2f} ({value:.2f})" + ("" if near else " *"))
+                beside = f"{value:.2f}; {most_of_all:.2f}"
+                cells.append(f"{medians[name]:.2f} ({beside})" + ("" if near else " *"))
             cells += [f"{medians[name]:.2f}" for name in asked if name in PEERS]
             cells += [f"{', '.join(map(str, above.values()))} of {runs}", f"{seconds:.2f}"]
             lines.append(f"| {' | '.join(cells)} |")

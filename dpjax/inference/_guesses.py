@@ -45,7 +45,7 @@ _CHORDS = 60
 _HALVINGS = 50
 """Of the interval in which a bound lies."""
 
-_LARGEST_MU = 40.0
+LARGEST_MU = 40.0
 """Largest mu that is searched; beyond it, no number of guesses tells levels apart."""
 
 
@@ -137,14 +137,28 @@ def _check_delta(delta: float) -> None:
 
 def p_value(guessed: Guessed, epsilon: float, delta: float) -> float:
     """`one_run_p_value` without validation."""
-    n, r, c = guessed
-    if c == 0:
-        return 1.0
+    points = conditional_laws(guessed, epsilon)
+    return 1.0 if points is None else _envelope(*points, guessed.canaries * delta)
+
+
+def conditional_laws(
+    guessed: Guessed, epsilon: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Compute the points (h_j, t_j) of the laws of W given W >= j, for j up to c.
+
+    Args:
+        guessed: Numbers of canaries, guesses and correct guesses.
+        epsilon: At least 0.
+
+    Returns:
+        h and t, rising; None where c is so small that its p-value is 1.
+    """
+    _, r, c = guessed
     mean = r / (1 + math.exp(-epsilon))
     reach = _TAIL * math.sqrt(mean / (1 + math.exp(epsilon))) + _MORE
     low, high = max(math.floor(mean - reach), 0), min(math.ceil(max(c, mean) + reach), r)
     if c <= low:
-        return 1.0
+        return None
     # Logarithms of P(W = j) / P(W = low), by their ratios, then of P(W >= j).
     places = np.arange(low, high + 1, dtype=np.float64)
     steps = np.log((r - places[:-1]) / places[1:]) + epsilon
@@ -156,7 +170,7 @@ def p_value(guessed: Guessed, epsilon: float, delta: float) -> float:
     widths = places[: right + 1] * np.exp(mass[: right + 1] - tails[: right + 1])
     if low > 0:
         heights, widths = np.append(heights[0], heights), np.append(0.0, widths)
-    return _envelope(widths, heights, n * delta)
+    return widths, heights
 
 
 def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> float:
@@ -183,15 +197,18 @@ def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
         delta: In [0, 1).
         error: Probability that the bound is above the true value.
     """
-    _, r, c = guessed
-    if c == 0 or p_value(guessed, 0.0, delta) > error:
+    if guessed.right == 0 or p_value(guessed, 0.0, delta) > error:
         return 0.0
     # Without delta the p-value is smaller, so its bound, by Clopper and Pearson, is larger.
+    return largest_level(
+        lambda epsilon: p_value(guessed, epsilon, delta) <= error, pure_epsilon(guessed, error)
+    )
+
+
+def pure_epsilon(guessed: Guessed, error: float) -> float:
+    """The bound on epsilon at delta = 0, which is the largest of all delta; c must not be 0."""
+    _, r, c = guessed
     share = float(scipy.special.betaincinv(c, r - c + 1, error))
-    return _largest(lambda epsilon: p_value(guessed, epsilon, delta) <= error, _logit(share))
-
-
-def _logit(share: float) -> float:
     return math.log(share / (1 - share)) if share < 1 else math.inf
 
 
@@ -205,7 +222,7 @@ def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
     """
     if p_value(guessed, epsilon, 0.0) > error:
         return 0.0
-    return _largest(lambda delta: p_value(guessed, epsilon, delta) <= error, 1.0)
+    return largest_level(lambda delta: p_value(guessed, epsilon, delta) <= error, 1.0)
 
 
 def mu_of_guesses(guessed: Guessed, error: float) -> float:
@@ -219,11 +236,11 @@ def mu_of_guesses(guessed: Guessed, error: float) -> float:
     def refuted(mu: float) -> bool:
         return refutes(guessed, gaussian_gain(mu), error)
 
-    return _largest(refuted, _LARGEST_MU) if refuted(0.0) else 0.0
+    return largest_level(refuted, LARGEST_MU) if refuted(0.0) else 0.0
 
 
-def _largest(holds: Callable[[float], bool], high: float) -> float:
-    """The lower end of where a statement that holds at 0 ceases to hold, by bisection."""
+def largest_level(holds: Callable[[float], bool], high: float) -> float:
+    """Return a level up to which a statement that holds at 0 holds, by bisection."""
     low = 0.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

@@ -1,7 +1,9 @@
 """Guess from scores which canaries one run included, and count the correct guesses.
 
-The numbers of guesses are fixed before the coins that judge them are read: a random part of the
-canaries reveals its coins and is excluded from the count.
+Two sets of guesses share the error. The first has planned numbers of guesses, which depend on the
+number of canaries alone, and is judged by all canaries; its bound is exact. The numbers of the
+second are chosen by a random part of the canaries, which reveals its coins and is excluded from the
+count. The set with the larger bound is reported.
 """
 
 import math
@@ -19,6 +21,16 @@ from dpjax.inference import Guessed
 from dpjax.notions import Epsilon, Gdp, GuessCounts, Notion, Terms, level_of
 from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
+
+_PLANNED_ERROR = 0.7
+"""Part of the error that the planned guesses may use; the chosen ones have the rest."""
+
+_PLANNED_FACTOR = 2.5
+"""Planned guesses at either end of the scores, divided by the root of the number of canaries.
+
+For Gaussian canaries, the best numbers lie within a factor of 2 of it, for 100 to a million
+canaries and epsilon from 1 to 8.
+"""
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
 """Numbers of guesses to try at either end of the scores, and the range of their shares."""
@@ -38,11 +50,15 @@ class Guesses:
     The canaries with the highest scores are guessed to be in, and those with the lowest to be out.
     The guesses may depend on each other in any way.
 
+    If no number is given, two sets of guesses share the error, and the one with the larger bound is
+    reported: planned numbers, about 2.5 times the root of the number of canaries at either end of
+    the scores, and numbers that revealed canaries choose for the largest expected bound. Revealed
+    canaries are excluded from the count of the second set.
+
     Attributes:
-        num_in: Guesses that a canary was in. If neither number is given, revealed canaries, which
-            are excluded from the count, choose both for the largest expected bound.
+        num_in: Guesses that a canary was in.
         num_out: Guesses that a canary was out.
-        reveal_fraction: Share of the canaries whose coins choose the numbers of guesses.
+        reveal_fraction: Share of the canaries whose coins choose the numbers of the second set.
 
     Raises:
         TypeError: When a number of guesses is not an integer.
@@ -116,13 +132,13 @@ class Guesses:
         scores, included = source.canaries()
         words = random.words_of(terms.root).tolist()
         coins = _in_order(scores, included, np.random.default_rng([*words, 1]))
-        judged, numbers = np.ones(len(coins), bool), self._given
-        if numbers is None:
-            revealed = max(round(self.reveal_fraction * len(coins)), 1)
-            chosen = np.random.default_rng([*words, 2]).permutation(len(coins))[:revealed]
-            judged[chosen] = False
-            numbers = _best_numbers(coins[~judged], int(judged.sum()), terms)
-        counted = _count(coins[judged], numbers, len(coins) - int(judged.sum()))
+        if self._given is not None:
+            counted = _count(coins, self._given)
+        else:
+            revealed = np.zeros(len(coins), bool)
+            number = max(round(self.reveal_fraction * len(coins)), 1)
+            revealed[np.random.default_rng([*words, 2]).permutation(len(coins))[:number]] = True
+            counted = _better(_planned(coins), _chosen(coins, revealed, terms), terms)
         observed = Observed(counted, {"canaries": len(coins), "generator": "PCG64"})
         notes = [*terms.notes(), *_direction(counted)]
         return Findings.of(Finding(conclude(counted, terms), observed, notes))
@@ -136,7 +152,9 @@ def _in_order(
     return included[shuffled[np.argsort(-scores[shuffled], kind="stable")]]
 
 
-def _count(coins: NDArray[np.bool_], numbers: _Numbers, revealed: int) -> GuessCounts:
+def _count(
+    coins: NDArray[np.bool_], numbers: _Numbers, revealed: int = 0, share: float = 1.0
+) -> GuessCounts:
     """Count the correct guesses about coins that are ordered by score."""
     inside, outside = numbers
     if inside + outside > len(coins):
@@ -145,7 +163,31 @@ def _count(coins: NDArray[np.bool_], numbers: _Numbers, revealed: int) -> GuessC
             f"{inside} and {outside}."
         )
     right = int(coins[:inside].sum()) + int((~coins[len(coins) - outside :]).sum())
-    return GuessCounts(len(coins), inside, outside, right, revealed)
+    return GuessCounts(len(coins), inside, outside, right, revealed, share)
+
+
+def _planned(coins: NDArray[np.bool_]) -> GuessCounts:
+    """Count guesses whose numbers depend on the number of canaries alone."""
+    most = math.floor(_LARGEST_SHARE * len(coins))
+    size = min(round(_PLANNED_FACTOR * math.sqrt(len(coins))), most)
+    return _count(coins, _Numbers(size, size), share=_PLANNED_ERROR)
+
+
+def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms) -> GuessCounts:
+    """Count guesses whose numbers are chosen by the revealed coins, on the others."""
+    judged = coins[~revealed]
+    numbers = _best_numbers(coins[revealed], len(judged), terms)
+    return _count(judged, numbers, int(revealed.sum()), 1 - _PLANNED_ERROR)
+
+
+def _better(first: GuessCounts, second: GuessCounts, terms: Terms) -> GuessCounts:
+    """Return the set of guesses with the larger bound, which may be either at the joint error."""
+    notion = _searched_for(terms.notion)
+    one, other = (
+        counted.answer(notion, terms.own_confidence, 1, None).lower_bound
+        for counted in (first, second)
+    )
+    return second if other > one else first
 
 
 def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Numbers:
@@ -156,14 +198,15 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
         judged: Number of canaries that judge the guesses.
         terms: Notion, claim and confidence of the audit.
     """
-    notion, error = _searched_for(terms.notion), 1 - terms.own_confidence
+    notion, error = _searched_for(terms.notion), (1 - _PLANNED_ERROR) * (1 - terms.own_confidence)
     best, numbers = -math.inf, None
     for share in _shares(judged):
         size, tried = max(round(share * judged), 1), max(round(share * len(revealed)), 1)
         accuracy = [_cautious(part, tried) for part in (revealed[:tried], ~revealed[-tried:])]
         for ends in ((1, 1), (1, 0), (0, 1)):
             right = sum(e * math.floor(a * size) for e, a in zip(ends, accuracy, strict=True))
-            found = level_of(Guessed(judged, sum(ends) * size, right), notion, error)
+            guessed = Guessed(judged, sum(ends) * size, right)
+            found = level_of(guessed, notion, error, chosen=True)
             if found > best:
                 best, numbers = found, _Numbers(ends[0] * size, ends[1] * size)
     assert numbers is not None

@@ -11,8 +11,12 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
 from dpjax.inference import (
     Guessed,
+    delta_of_chosen,
+    delta_of_curves,
     delta_of_guesses,
+    epsilon_of_chosen,
     epsilon_of_guesses,
+    mu_of_chosen,
     mu_of_guesses,
     one_run_p_value,
     refutes,
@@ -36,8 +40,9 @@ _Points = tuple[tuple[float, float], ...]
 class GuessCounts(Evidence):
     """Numbers of canaries, guesses and right guesses in one run.
 
-    It answers for every notion that it knows at once: all bounds rise with the same number of right
-    guesses, so the least number at which any of them is above the truth is as rare as for one.
+    Bounds on several notions hold together if the number of guesses was fixed in advance: all of
+    them rise with the number of right guesses, so the least number at which any of them is above
+    the truth is as rare as for one. Each bound holds on its own if revealed coins chose it.
 
     Attributes:
         canaries: Number n of canaries whose coins were hidden until the guesses were fixed.
@@ -45,6 +50,7 @@ class GuessCounts(Evidence):
         guessed_out: Number of guesses "left out", made for the lowest scores.
         right: Number of correct guesses.
         revealed: Number of canaries whose coins chose the numbers of guesses and do not count.
+        share: Part of the error that these guesses may use; another set of guesses has the rest.
     """
 
     canaries: int
@@ -52,6 +58,7 @@ class GuessCounts(Evidence):
     guessed_out: int
     right: int
     revealed: int = 0
+    share: float = 1.0
     kind: ClassVar[str] = "guesses"
     more: ClassVar[str] = "Include more canaries in the next training: the bound grows with them."
 
@@ -64,7 +71,9 @@ class GuessCounts(Evidence):
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
         """See `Evidence`."""
-        return Statement(level_of(self.guessed, notion, 1 - confidence), None, "exact, one run")
+        chosen, error = self.revealed > 0, self.share * (1 - confidence)
+        bound = level_of(self.guessed, notion, error, chosen)
+        return Statement(bound, None, "one run" if chosen else "exact, one run")
 
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
@@ -72,8 +81,10 @@ class GuessCounts(Evidence):
         """See `Evidence`; refutes a curve at one of its points, or as a whole."""
         if not isinstance(claim, tuple):
             return super().compare(notion, confidence, claim, distance)
-        error, (place, p_value) = 1 - confidence, _of_points(self.guessed, claim)
-        crossing = None
+        error = self.share * (1 - confidence)
+        if self.revealed:
+            return _at_one_point(self.guessed, claim, error)
+        (place, p_value), crossing = _of_points(self.guessed, claim), None
         if p_value <= error:
             epsilon, claimed = claim[place]
             crossing = (epsilon, delta_of_guesses(self.guessed, epsilon, error), claimed)
@@ -83,6 +94,8 @@ class GuessCounts(Evidence):
         """See `Evidence`."""
         n, made, right = self.guessed
         chosen = f"; {self.revealed} others chose how many" if self.revealed else ""
+        if self.share < 1:
+            chosen += f"; {self.share:.0%} of the error"
         return [
             ("lower bound", f"{found.lower_bound:.4f}, {sure} ({found.basis})"),
             (
@@ -107,42 +120,64 @@ class GuessCounts(Evidence):
         }
         worth = (
             "Every canary was included by a fair coin of its own, and the scores come from one "
-            "output. The bound holds whether canaries depend on each other or not, and no larger "
-            "one follows from the number of right guesses. It is of the canaries' privacy alone."
+            "output. The bound holds whether canaries depend on each other or not"
         )
+        worth += (
+            ", although the output chose how many guesses were made."
+            if self.revealed
+            else ", and no larger one follows from the number of right guesses."
+        )
+        if self.share < 1:
+            worth += (
+                f" These guesses may use {self.share:.0%} of the error; a second set of guesses, "
+                "which showed less, had the rest."
+            )
+        worth += " It is a bound on the canaries' privacy alone."
         return [Part("Guesses", [(name, f"{value:,}") for name, value in counts.items()], worth)]
 
     @classmethod
     def from_plain(cls, content: JsonObject) -> Self:
         """See `Evidence`."""
         found = cls(**content)
-        if not all(type(value) is int and value >= 0 for value in vars(found).values()):
+        numbers = {name: value for name, value in vars(found).items() if name != "share"}
+        if not all(type(value) is int and value >= 0 for value in numbers.values()):
             raise ValueError(f"guesses must be whole numbers, but were {content!r}.")
+        if not (type(found.share) in (int, float) and 0 < found.share <= 1):
+            raise ValueError(f"share must lie in (0, 1], but was {found.share!r}.")
         found.guessed.check()
         return found
 
 
-def level_of(guessed: Guessed, notion: Notion, error: float) -> float:
+def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = False) -> float:
     """Return the lower bound on a level from guesses in one run.
 
     Args:
-        guessed: Numbers of canaries, guesses and right guesses.
+        guessed: Numbers of canaries that judge, guesses and right guesses.
         notion: Notion of the level: Epsilon, Gdp, Profile or TotalVariation.
         error: Probability that the bound is above the true level.
+        chosen: Whether the coins of other canaries chose the number of guesses.
 
     Raises:
         ValueError: When guesses say nothing about the notion.
     """
     if isinstance(notion, Epsilon):
-        return epsilon_of_guesses(guessed, notion.delta, error)
+        return (epsilon_of_chosen if chosen else epsilon_of_guesses)(guessed, notion.delta, error)
     if isinstance(notion, Gdp):
-        return mu_of_guesses(guessed, error)
+        return (mu_of_chosen if chosen else mu_of_guesses)(guessed, error)
     if isinstance(notion, TotalVariation | Profile):
-        return delta_of_guesses(guessed, 0.0, error)
+        return (delta_of_chosen if chosen else delta_of_guesses)(guessed, 0.0, error)
     raise BadValue(
         f"notion must be dpjax.Epsilon(delta=...), Gdp(), Profile() or TotalVariation() for "
         f"guesses in one run, which say nothing of {notion.symbol}."
     )
+
+
+def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float, Crossing | None]:
+    """Compare with a claimed profile at the first point whose delta is small enough."""
+    most = max(delta_of_curves(guessed.canaries, error), min(delta for _, delta in claim))
+    epsilon, claimed = min(point for point in claim if point[1] <= most)
+    shown = delta_of_chosen(guessed, epsilon, error)
+    return shown - claimed, ((epsilon, shown, claimed) if shown > claimed else None)
 
 
 @lru_cache(maxsize=64)

@@ -9,8 +9,16 @@ from refusals import refusal
 from scipy import optimize, stats
 
 import dpjax
-from dpjax.inference import one_run_lower_bound, one_run_p_value
-from dpjax.methods._guesses import _in_order
+from dpjax.inference import (
+    Guessed,
+    delta_of_curves,
+    mu_of_chosen,
+    mu_of_guesses,
+    one_run_lower_bound,
+    one_run_p_value,
+)
+from dpjax.inference._chosen_guesses import refuted_by_chosen
+from dpjax.methods._guesses import _chosen, _in_order
 from dpjax.notions import GuessCounts, evidence_from_plain
 from dpjax.results import conclude
 
@@ -50,25 +58,81 @@ def test_given_numbers_of_guesses_are_counted(scores_and_coins):
         found.bound(dpjax.Zcdp())
 
 
-def test_chosen_numbers_are_judged_by_other_coins(scores_and_coins):
-    """The coins that judge change no number of guesses, and those that choose are left out."""
-    scores, included = scores_and_coins
-    first = dpjax.audit(dpjax.OneRun(scores, included), notion=dpjax.Gdp(), key=3)
-    counted = first.evidence.counted
-    assert (counted.canaries, counted.revealed) == (1401, 600)
-    words = [0, 3]
-    chosen = np.random.default_rng([*words, 2]).permutation(2001)[:600]
-    shuffled = np.random.default_rng([*words, 1]).permutation(2001)
+def leaky(seed=0, number=2001):
+    """Scores that show three of ten included canaries, and none that was left out."""
+    rng = np.random.default_rng(seed)
+    included = rng.random(number) < 0.5
+    shown = included & (rng.random(number) < 0.3)
+    return rng.normal(size=number) + 8.0 * shown, included
+
+
+def in_order(scores, included, key):
+    """Coins by decreasing score, and the revealed ones, as an audit of this key sees them."""
+    words = [0, key]
+    shuffled = np.random.default_rng([*words, 1]).permutation(len(scores))
     order = shuffled[np.argsort(-scores[shuffled], kind="stable")]
+    return order, np.random.default_rng([*words, 2]).permutation(len(scores))[:600]
+
+
+@pytest.mark.parametrize("notion", [dpjax.Gdp(), dpjax.Epsilon(1e-5)])
+def test_chosen_numbers_are_judged_by_other_coins(notion):
+    """The coins that judge change no number of guesses, and those that choose are left out."""
+    scores, included = leaky()
+    first = dpjax.audit(dpjax.OneRun(scores, included), notion=notion, key=3)
+    counted = first.evidence.counted
+    assert (counted.canaries, counted.revealed, counted.guessed_out) == (1401, 600, 0)
+    assert counted.share == pytest.approx(0.3) and counted.right == counted.guessed_in > 100
+    order, chosen = in_order(scores, included, 3)
+    judged = np.delete(included[order], chosen)
+    assert counted.right == judged[: counted.guessed_in].sum()
+    # With other coins, the revealed ones choose the same numbers.
     flipped = ~included
     flipped[order[chosen]] = included[order[chosen]]
-    other = dpjax.audit(dpjax.OneRun(scores, flipped), notion=dpjax.Gdp(), key=3).evidence.counted
-    assert (other.guessed_in, other.guessed_out) == (counted.guessed_in, counted.guessed_out)
-    made = counted.guessed.made
-    assert other.right == made - counted.right and counted.right > 0.8 * made
-    # Fewer guesses are right than chance would have, which is said.
-    again = dpjax.audit(dpjax.OneRun(scores, flipped), notion=dpjax.Gdp(), key=3)
-    assert again.lower_bound == 0 and "scores must be higher" in again.notes[0]
+    again = _chosen(flipped[order], np.isin(np.arange(2001), chosen), first_terms(notion))
+    assert (again.guessed_in, again.guessed_out) == (counted.guessed_in, 0) and again.right == 0
+
+
+def test_scores_that_point_the_wrong_way_are_noted(scores_and_coins):
+    scores, included = scores_and_coins
+    found = dpjax.audit(dpjax.OneRun(scores, ~included), notion=dpjax.Gdp(), key=3)
+    assert found.lower_bound == 0 and "scores must be higher" in found.notes[0]
+
+
+def first_terms(notion):
+    return dpjax.notions.Terms(notion, None, 0.999, 1, 3)
+
+
+def test_the_better_of_two_sets_of_guesses_is_reported(scores_and_coins):
+    """Planned numbers for Gaussian scores, with their part of the error."""
+    scores, included = scores_and_coins
+    found = dpjax.audit(dpjax.OneRun(scores, included), notion=dpjax.Gdp(), key=3)
+    order, chosen = in_order(scores, included, 3)
+    right = included[order[:112]].sum() + (~included[order[-112:]]).sum()
+    assert found.evidence.counted == GuessCounts(2001, 112, 112, int(right), 0, 0.7)
+    assert found.lower_bound == mu_of_guesses(Guessed(2001, 224, int(right)), 0.7 * (1 - 0.999))
+    other = _chosen(included[order], np.isin(np.arange(2001), chosen), first_terms(dpjax.Gdp()))
+    bound = mu_of_chosen(other.guessed, other.share * (1 - 0.999))
+    assert other.answer(dpjax.Gdp(), 0.999, 1, None).lower_bound == bound < found.lower_bound
+    assert other.share + found.evidence.counted.share == 1
+
+
+def test_a_profile_is_refuted_at_one_point_by_chosen_numbers():
+    claim = gaussian_profile(0.5)
+    found = dpjax.audit(
+        dpjax.OneRun(*leaky()), notion=dpjax.Profile(), claim=claim, confidence=0.99
+    )
+    counted = found.evidence.counted
+    assert counted.revealed and found.verdict == "violated"
+    place, shown, claimed = found.statement.crossing
+    assert shown > claimed == pytest.approx(claim(place))
+    assert claimed <= delta_of_curves(1401, counted.share * 0.01) < claim(place - 0.2)
+    assert refuted_by_chosen(counted.guessed, place, claimed, counted.share * 0.01)
+    # A claim all of whose points have a larger delta is compared where its delta is least.
+    claim = [(0.0, 0.3), (1.0, 1e-3)]
+    short = dpjax.audit(
+        dpjax.OneRun(*leaky()), notion=dpjax.Profile(), claim=claim, confidence=0.95
+    )
+    assert short.verdict == "violated" and short.statement.crossing[0] == 1.0
 
 
 def gaussian_profile(mu):
@@ -108,7 +172,8 @@ def test_claims(scores_and_coins):
     one_run = dpjax.OneRun(*scores_and_coins)
     wrong = dpjax.audit(one_run, notion=dpjax.Epsilon(1e-5), claim=1.0, confidence=0.99)
     assert wrong.verdict == "violated"
-    p_value = one_run_p_value(*wrong.evidence.counted.guessed, 1.0, 1e-5)
+    counted = wrong.evidence.counted
+    p_value = one_run_p_value(*counted.guessed, 1.0, 1e-5) / counted.share
     assert wrong.smallest_error == pytest.approx(p_value, rel=0.02)
     right = dpjax.audit(one_run, notion=dpjax.Gdp(), claim=2.0, confidence=0.99)
     assert right.verdict == "not refuted"
@@ -167,7 +232,7 @@ def test_it_is_written_shown_and_run_again(scores_and_coins, tmp_path):
     read = dpjax.AuditResult.from_json(found.to_json())
     assert read == found and dpjax.rerun(read).statement == found.statement
     right = found.evidence.counted.right
-    assert f"{right} of " in str(found) and "600 others chose how many" in str(found)
+    assert f"{right} of " in str(found) and "of 2001 canaries; 70% of the error" in str(found)
     assert "estimate" not in str(found) and "witness" not in str(found)
     pytest.importorskip("jinja2")
     page = found.report(tmp_path / "r.md").read_text()
@@ -244,6 +309,8 @@ def test_options_are_checked():
         evidence_from_plain(GuessCounts(100, 5, 5, 11).to_plain())
     with pytest.raises(ValueError, match="whole numbers"):
         evidence_from_plain(GuessCounts(100, 5, 5, -1).to_plain())
+    with pytest.raises(ValueError, match="share must lie in"):
+        evidence_from_plain(GuessCounts(100, 5, 5, 1, share=1.5).to_plain())
 
 
 def test_masked_scores_and_coins_are_refused(scores_and_coins):

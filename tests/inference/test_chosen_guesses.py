@@ -1,0 +1,117 @@
+"""Bounds for numbers of guesses that the output chose: valid for every way of choosing them."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from dpjax.inference import (
+    Guessed,
+    delta_of_chosen,
+    delta_of_curves,
+    epsilon_of_chosen,
+    epsilon_of_guesses,
+    mu_of_chosen,
+    one_run_p_value,
+)
+from dpjax.inference._chosen_guesses import refuted_by_chosen
+
+
+def false_alarms(n, needed, epsilon, delta):
+    """Largest chance, of all (epsilon, delta)-DP mechanisms, of enough correct guesses.
+
+    The output shows which number of guesses r is made, and `needed` maps r to the number of correct
+    guesses that refutes. The variables are P(r and C = a), and the positive parts of a P(r and C =
+    a) - e^epsilon (r - a + 1) P(r and C = a - 1), whose sum over r and a is at most n delta.
+    """
+    places = {pair: i for i, pair in enumerate((r, a) for r in needed for a in range(r + 1))}
+    flips = [(r, a) for r, a in places if a > 0]
+    rows = np.zeros((len(flips) + 1, len(places) + len(flips)))
+    for i, (r, a) in enumerate(flips):
+        rows[i, places[r, a]] = a
+        rows[i, places[r, a - 1]] = -math.exp(epsilon) * (r - a + 1)
+        rows[i, len(places) + i] = -1
+    rows[-1, len(places) :] = 1
+    limits = np.append(np.zeros(len(flips)), n * delta)
+    wanted = np.zeros(rows.shape[1])
+    for (r, a), place in places.items():
+        wanted[place] = -(a >= needed[r])
+    total = np.append(np.ones(len(places)), np.zeros(len(flips)))[None]
+    sizes = np.abs(rows).max(axis=1)
+    found = optimize.linprog(wanted, rows / sizes[:, None], limits / sizes, total, [1.0])
+    assert found.status == 0
+    return -found.fun
+
+
+def fewest(refutes, r):
+    """Smallest number of correct guesses that refutes; one more than possible if none does."""
+    return next((c for c in range(r + 1) if refutes(c)), r + 1)
+
+
+CASES = [
+    (400, (30, 90), 1.0, 3e-3, 0.05),
+    (300, (20, 50, 100), 0.5, 2e-3, 0.05),
+    (1000, (40, 100), 2.0, 1e-3, 0.05),
+    (200, (10, 80), 0.0, 1e-3, 0.01),
+]
+
+
+@pytest.mark.parametrize(("n", "numbers", "epsilon", "delta", "error"), CASES)
+def test_no_choice_of_numbers_exceeds_the_error(n, numbers, epsilon, delta, error):
+    needed = {
+        r: fewest(lambda c, r=r: refuted_by_chosen(Guessed(n, r, c), epsilon, delta, error), r)
+        for r in numbers
+    }
+    assert min(c - r for r, c in needed.items()) <= 0
+    assert false_alarms(n, needed, epsilon, delta) <= error + 1e-8
+
+
+def test_the_exact_p_value_does_not_hold_for_chosen_numbers():
+    """Where few guesses are made, a mechanism spends all of its delta."""
+    n, numbers, epsilon, delta, error = CASES[1]
+    needed = {
+        r: fewest(lambda c, r=r: one_run_p_value(n, r, c, epsilon, delta) <= error, r)
+        for r in numbers
+    }
+    assert false_alarms(n, needed, epsilon, delta) > 1.25 * error
+    for r in numbers:
+        assert false_alarms(n, {r: needed[r]}, epsilon, delta) <= error + 1e-8
+
+
+def test_bounds_are_where_refutation_ends():
+    for case, delta, error in itertools.product(
+        [(1000, 100, 95), (100_000, 1000, 980), (700, 76, 60), (20, 9, 9)],
+        (0.0, 1e-5, 1e-3),
+        (0.05, 3e-4, 0.4),
+    ):
+        guessed = Guessed(*case)
+        found = epsilon_of_chosen(guessed, delta, error)
+        # Refutation is an interval, although the slope of the lines depends on the level.
+        grid = np.linspace(0, max(2 * found, 1), 41)
+        refuted = [refuted_by_chosen(guessed, float(e), delta, error) for e in grid]
+        assert refuted == [bool(e <= found) and found > 0 for e in grid]
+        assert found <= epsilon_of_guesses(guessed, delta, error)
+        if delta:
+            shown = delta_of_chosen(guessed, found / 2, error)
+            assert shown >= delta * (found > 0)
+
+
+def test_it_is_nearly_as_large_as_the_bound_for_fixed_numbers():
+    """With numbers of guesses that suit Gaussian canaries of epsilon 1 to 8."""
+    for case in [(700, 128, 80), (7000, 212, 190), (70_000, 640, 470), (700_000, 2254, 1560)]:
+        guessed = Guessed(*case)
+        exact = epsilon_of_guesses(guessed, 1e-5, 0.05)
+        assert exact - 0.03 < epsilon_of_chosen(guessed, 1e-5, 0.05) <= exact
+
+
+@pytest.mark.parametrize("error", [0.05, 3e-4])
+def test_mu_has_the_profile_that_is_refuted(error):
+    guessed = Guessed(7000, 600, 540)
+    mu, delta = mu_of_chosen(guessed, error), delta_of_curves(7000, error)
+    epsilon = epsilon_of_chosen(guessed, delta, error)
+    first, second = (stats.norm.cdf(s * mu / 2 - epsilon / mu) for s in (1, -1))
+    assert first - math.exp(epsilon) * second == pytest.approx(delta, rel=1e-6)
+    assert 0.3 < mu < 2
+    assert mu_of_chosen(Guessed(7000, 600, 310), error) == 0
