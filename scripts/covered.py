@@ -188,7 +188,8 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--new"]
     now = collected() if "--new" in sys.argv else None
     if now:
-        arguments += [name for name in now if name not in Covered().seconds]
+        known = Covered().seconds
+        arguments += [name for name in now if name not in known]
     with tempfile.TemporaryDirectory() as folder:
         # Python runs a module of this name when it starts: processes of tests are measured, too.
         site = "import atexit, covered\nm = covered.started(covered.os.environ[covered.TEST])\n"

@@ -341,6 +341,17 @@ def test_bisection_finds_the_level_of_the_naive_tail(hypothesis):
         assert naive_tail(hypothesis, counts, sizes, significance, higher) > allowed
 
 
+@pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.01), Shift(), Difference()])
+def test_secant_steps_converge_without_bisection(monkeypatch, hypothesis):
+    """Bisection is right and a hundred times slower, so no other test would miss the steps."""
+    monkeypatch.setattr("dpjax.inference._buehler._halved", None)
+    for larger, smaller, size in ((40, 0, 400), (300, 120, 1_000), (9_900, 8_150, 20_000),
+                                  (50, 20, 10**6), (999, 1, 1_000)):  # fmt: skip
+        for confidence in (0.9, 0.999, 1 - 1e-6):
+            bound = event_lower_bound(larger, smaller, size, size, confidence, hypothesis)
+            assert np.isfinite(bound)
+
+
 def test_a_level_that_allows_everything_has_a_tail_of_1():
     """At e^60 every p is possible, also with few draws on either side."""
     for counts, sizes, significance in SMALL:
