@@ -1,8 +1,9 @@
 """Which tests run which lines of the package: a map that orders the tests of a random mutant.
 
 `python scripts/covered.py` runs the fast suite with this file as a plugin of pytest, and writes
-.cache/covered.json; it needs the package coverage. A line that JAX traces once a process belongs to
-the first test that needs it, so tests of its function and of its module follow.
+.cache/covered.json; it needs the package coverage. With --new, it runs only the tests that the map
+lacks, and carries the other tests over to today's lines. A line that JAX traces once a process
+belongs to the first test that needs it, so tests of its function and of its module follow.
 """
 
 import ast
@@ -22,6 +23,8 @@ FOLDER = "DPJAX_COVERED"
 """The environment variable of the folder for data; where it is set, this file is a plugin."""
 TEST = "DPJAX_COVERED_TEST"
 """The same for the test that runs, which processes that it starts belong to."""
+FAST = ("-m", "not slow", "--ignore=tests/test_mutants.py")
+"""Arguments of pytest for the fast tests."""
 _FAR = 4
 """Times that a test of another room costs more: it tells less of a line."""
 _LEAST_SECONDS = 0.02
@@ -109,15 +112,49 @@ class Covered:
         return [self.names[test] for test in chosen]
 
 
-def written(folder: Path, path: Path = MAP) -> None:
-    """Merges what the processes of one run left, and writes the map."""
+def carried(now: list[str]) -> tuple[dict[str, float], dict[str, dict[int, set[int]]]]:
+    """Seconds and lines of the map for the tests of today, at the lines of today."""
+    map_ = Covered()
+    kept = {name: seconds for name, seconds in map_.seconds.items() if name in set(now)}
+    numbers = {name: number for number, name in enumerate(kept)}
+    lines: dict[str, dict[int, set[int]]] = {}
+    for file, by in map_.lines.items():
+        if not (ROOT / file).exists():
+            continue
+        today = (ROOT / file).read_text(encoding="utf-8").splitlines()
+        same = SequenceMatcher(None, map_.texts[file].splitlines(), today, autojunk=False)
+        places = {
+            b.a + i + 1: b.b + i + 1 for b in same.get_matching_blocks() for i in range(b.size)
+        }
+        lines[file] = {
+            places[line]: {numbers[map_.names[t]] for t in tests if map_.names[t] in numbers}
+            for line, tests in by.items()
+            if line in places
+        }
+    return kept, lines
+
+
+def collected() -> list[str]:
+    """The names of the fast tests."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", *FAST]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [line for line in said.splitlines() if "::" in line]
+
+
+def written(folder: Path, path: Path = MAP, now: list[str] | None = None) -> None:
+    """Merges what the processes of one run left, and writes the map.
+
+    Args:
+        folder: Of the data.
+        path: Of the map.
+        now: The tests of today, where the run had only those that the map lacks.
+    """
     import coverage
 
-    seconds: dict[str, float] = {}
+    seconds, lines = carried(now) if now else ({}, {})
     for part in folder.glob("seconds.*.json"):
         seconds |= json.loads(part.read_text(encoding="utf-8"))
     numbers = {name: number for number, name in enumerate(seconds)}
-    lines: dict[str, dict[int, set[int]]] = {}
     for part in folder.glob("lines.*"):
         data = coverage.CoverageData(str(part))
         data.read()
@@ -147,7 +184,12 @@ def started(context: str):
 
 
 def main() -> None:
-    """Makes the map; other arguments are those of pytest, such as -n 2."""
+    """Makes the map; arguments but --new are those of pytest, such as -n 2."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--new"]
+    now = collected() if "--new" in sys.argv else None
+    if now:
+        known = Covered().seconds
+        arguments += [name for name in now if name not in known]
     with tempfile.TemporaryDirectory() as folder:
         # Python runs a module of this name when it starts: processes of tests are measured, too.
         site = "import atexit, covered\nm = covered.started(covered.os.environ[covered.TEST])\n"
@@ -159,10 +201,9 @@ def main() -> None:
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(paths), FOLDER: f"{folder}/data", TEST: "",
         }  # fmt: skip
-        command = [sys.executable, "-m", "pytest", "-p", "covered", "-m", "not slow"]
-        command += ["--ignore=tests/test_mutants.py", *sys.argv[1:]]
+        command = [sys.executable, "-m", "pytest", "-p", "covered", *FAST, *arguments]
         subprocess.run(command, cwd=ROOT, env=environment)
-        written(Path(folder) / "data")
+        written(Path(folder) / "data", now=now)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Wrong changes that nobody chose: small edits of the package's syntax tree, drawn by lines.
 
 Each edit replaces the text of one node and leaves the rest of its file as it is. Left out are
-docstrings, annotations, raised messages, stubs and blocks for type checkers; what compiles to the
-same bytecode is drawn again. The same seed and package give the same changes.
+docstrings, annotations, type variables, raised messages, stubs and blocks for type checkers; what
+compiles to the same bytecode is drawn again. The same seed and package give the same changes.
 """
 
 import ast
@@ -130,6 +130,8 @@ class _File:
         elif isinstance(node, (ast.Import, ast.ImportFrom, ast.JoinedStr)):
             return
         elif isinstance(node, ast.keyword) and node.arg in GUARDS:
+            return
+        elif isinstance(node, ast.Call) and self.text(node.func).endswith("TypeVar"):
             return
         elif isinstance(node, ast.Raise):
             yield self.change("statement dropped", node, "pass")

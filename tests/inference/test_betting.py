@@ -8,6 +8,7 @@ import pytest
 from scipy import optimize, stats
 
 from dpjax.inference import Difference, Ratio, Shift
+from dpjax.inference import growth as growth_of_laws
 from dpjax.inference._betting import weights
 
 DRAWS = [(50.0, 50.0), (10.0, 170.0), (300.0, 7.0)]
@@ -110,6 +111,14 @@ def test_growth_is_the_least_divergence(groups, draws):
             expected = solved(p, q, draws, epsilon, 0.0, np.eye(groups))
             found = growth(*bet(p, q, draws, epsilon), p, q, draws)
             np.testing.assert_allclose(found, expected, atol=1e-8, err_msg=str((seed, epsilon)))
+
+
+def test_the_growth_of_known_laws_is_that_of_one_draw_a_side():
+    for _, p, q in problems(4, [1, 2, 4, 5]):
+        p, q = normed(p + 0.05, q + 0.05)
+        expected = solved(p, q, (1.0, 1.0), 0.2, 0.0, np.eye(4))
+        assert growth_of_laws(p, q, 0.2) == pytest.approx(expected, abs=1e-8)
+    assert growth_of_laws([0.6, 0.4], [0.5, 0.5], np.log(1.25)) == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("draws", [(1.0, 1.0), (0.3, 1.7)])

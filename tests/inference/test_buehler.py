@@ -251,6 +251,20 @@ def test_blocks_hold_at_least_what_counts_in_them_have(monkeypatch, most):
         np.testing.assert_allclose(mass, exact, atol=1e-12)
 
 
+@pytest.mark.parametrize("ends", [(0.0, 0.01), (0.01, 0.4), (0.2, 0.9), (0.7, 1.0), (0.95, 1.0)])
+def test_no_window_has_many_more_blocks_than_allowed(monkeypatch, ends):
+    """Windows are longest near 1/2, which need not be an end of the range."""
+    most, size = 20, 100_000
+    monkeypatch.setattr("dpjax.inference._blocks._MOST_BLOCKS", most)
+    blocks = Blocks(*ends, size, 1e-6)
+    p = np.linspace(*ends, 101)
+    windows = Windows(blocks, p)
+    assert most / 2 <= windows.size <= most + 2
+    low, high = stats.binom.ppf([0.5e-6], size, p[:, None]), stats.binom.isf(0.5e-6, size, p)
+    assert np.all(blocks.counts[windows.start] <= low[:, 0])
+    assert np.all(blocks.counts[windows.start] + windows.size * blocks.stride > high)
+
+
 @pytest.mark.parametrize("quantile", [0.5, 1.645, 4.75])
 @pytest.mark.parametrize("hypothesis", HYPOTHESES)
 def test_orders_rise_in_the_first_count_and_fall_in_the_second(hypothesis, quantile):
@@ -325,6 +339,17 @@ def test_bisection_finds_the_level_of_the_naive_tail(hypothesis):
         assert naive_tail(hypothesis, counts, sizes, significance, level) <= allowed
         higher = level + 0.05 * hypothesis.error(*counts, sizes, stats.norm.isf(significance))
         assert naive_tail(hypothesis, counts, sizes, significance, higher) > allowed
+
+
+@pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.01), Shift(), Difference()])
+def test_secant_steps_converge_without_bisection(monkeypatch, hypothesis):
+    """Bisection is right and a hundred times slower, so no other test would miss the steps."""
+    monkeypatch.setattr("dpjax.inference._buehler._halved", None)
+    for larger, smaller, size in ((40, 0, 400), (300, 120, 1_000), (9_900, 8_150, 20_000),
+                                  (50, 20, 10**6), (999, 1, 1_000)):  # fmt: skip
+        for confidence in (0.9, 0.999, 1 - 1e-6):
+            bound = event_lower_bound(larger, smaller, size, size, confidence, hypothesis)
+            assert np.isfinite(bound)
 
 
 def test_a_level_that_allows_everything_has_a_tail_of_1():

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from dpjax.inference import Ratio, choose_event
-from dpjax.inference._choice import _halves
+from dpjax.inference._choice import _MASSES, _halves, _sizes
 
 CELLS = 60
 
@@ -35,6 +35,21 @@ def test_a_batch_is_its_runs_one_by_one(monkeypatch):
             assert found.cells[i].tolist() == event.cells.tolist()
             assert found.larger[i] == event.larger
             np.testing.assert_allclose(found.predicted[i], event.predicted, rtol=1e-12)
+
+
+def test_sizes_of_sets_are_the_smallest_that_reach_each_share():
+    """Also of sums that reach a share exactly, as far as floating point tells."""
+    rng = np.random.default_rng(5)
+    for total in (1.0, 640.0):
+        exact = np.append(_MASSES[rng.permutation(56)[:20]] * total, total)
+        for running in (np.sort(exact), np.sort(rng.integers(1, 1_000, 30)) * 1.0):
+            cells = running.size
+            reached = running[None, :] >= _MASSES[:, None] * running[-1] * (1 - 1e-12)
+            expected = np.minimum(reached.argmax(axis=1) + 1, cells - 1)
+            found = _sizes(running[None], np.array([cells]), np.arange(cells)[None])
+            np.testing.assert_array_equal(found[0], expected)
+            few = _sizes(running[None], np.array([3]), np.arange(cells)[None])
+            np.testing.assert_array_equal(few[0], np.minimum(expected, 3))
 
 
 def test_half_lines_are_found_along_a_line():

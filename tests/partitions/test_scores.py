@@ -70,6 +70,17 @@ def test_columns_by_hand():
     )
 
 
+@pytest.mark.parametrize("number", [1, 8, 9, 20])
+def test_a_number_has_at_most_eight_atoms_and_labels_at_most_sixty_four(number):
+    """Each atom has a hundredth of the outputs; the lowest ones have indicators."""
+    atoms = np.repeat(np.arange(number) - 10.0, 10)
+    values = np.r_[atoms, rng(6).normal(size=1000 - atoms.size)][:, None]
+    labels = np.arange(1000, dtype=np.int32) % (8 * number)
+    columns = Columns.of(vectors(values, labels, np.zeros(1000, bool)))
+    assert columns.atoms[0].tolist() == [x - 10.0 for x in range(min(number, 8))]
+    assert len(columns.labels) == min(8 * number, 64)
+
+
 @pytest.mark.parametrize("kind", ["linear", "additive", "products"])
 def test_features_by_hand(kind):
     outputs = vectors(rng(5).normal(size=(2000, 3)))

@@ -494,3 +494,80 @@ def test_what_cannot_be_written_or_shown_again_is_no_result(results, part, value
     place[last] = value
     with pytest.raises(ValueError, match="text is not an audit result"):
         dpjax.AuditResult.from_json(json.dumps(content))
+
+
+_DREW = {"dtype": "float32", "generator": "threefry2x32"}
+_CALLED = {
+    "batched": True, "batch_size": 10_000, "special": "outcomes", "bits": None,
+    "time_limit": None, "timeout": None, "generator": "seeds by NumPy's SeedSequence",
+}  # fmt: skip
+# What the options of each audit fix; numbers that the draws decide are tested elsewhere.
+SETTINGS = {
+    "events": {**_DREW, "block": 2048},
+    # Ten pairs in two rounds: 5/11 of 2,000 draws a pair in the first.
+    "of a region": {**_DREW, "block": 1024, "rounds": {
+        "num_samples": 909, "num_kept": 3, "num_again": 3_636, "num_confirm": 4_000}},
+    "at a delta": {**_DREW, "block": 2048},
+    "of a function": {**_DREW, "block": 2048},
+    "at a distance": {**_DREW, "block": 2048},
+    "of the host": _CALLED,
+    "of objects": _CALLED,
+    "recorded": {"discrete": None, "bits": None, "search_fraction": 0.3,
+                 "generator": "philox4x64"},
+    "local": {**_DREW, "num_nodes": 512, "undersmoothing": 0.02},
+    "local, recorded": {"num_nodes": 512, "dtype": "float32", "generator": "philox4x64",
+                        "discrete": None, "search_fraction": 0.3},
+    "histogram": {**_DREW, "inputs": [0, 1]},
+    "histogram of inputs": {**_DREW, "inputs": [0, 1]},
+}  # fmt: skip
+OF_DRAWS = {
+    "of a region": {"num_cells"}, "local": set(), "local, recorded": {"undersmoothing"},
+    "histogram": set(), "histogram of inputs": set(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_settings_are_exactly_those_that_determine_the_numbers(results, name):
+    found = dict(results[name].settings)
+    of_draws = {key: found.pop(key) for key in OF_DRAWS.get(name, {"num_cells", "confirmed"})}
+    assert found == SETTINGS[name]
+    if "confirmed" in of_draws and name != "recorded":
+        # Another division of the same number of draws.
+        assert sum(of_draws["confirmed"]) == 8_000 and len(set(of_draws["confirmed"])) == 2
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_notes_say_only_what_is_so(results, name):
+    found = list(results[name].notes)
+    claims = AUDITS[name][2].get("num_claims", 1)
+    if claims > 1:
+        assert found.pop(0) == (
+            f"This bound alone errs with a probability of at most {0.001 / claims:.3g}, so that "
+            f"{claims} such bounds hold together with confidence 0.999 (Bonferroni)."
+        )
+    if name == "recorded":
+        counts = [re.fullmatch(r"[xy]: (\d+) outputs searched, the other (\d+) confirmed.", note)
+                  for note in found]  # fmt: skip
+        assert [int(a[1]) + int(a[2]) for a in counts] == [len(side) for side in REALS]
+        found = []
+    expected = []
+    if name == "local, recorded":
+        expected = [
+            "Taken as reals with a density. Say discrete=True if they are outcomes.",
+            "180 outputs a side searched, the other 420 confirmed.",
+        ]
+    assert found == expected
+
+
+NUMBER = r"(-?[\d,.]+(e[+-]?\d+)?|infinite)( (of|to) (-?[\d,.]+(e[+-]?\d+)?|infinite))?"
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_a_table_is_of_numbers_where_all_of_its_cells_are(results, name):
+    """Numbers are set apart from texts on a page; the unit of a number is no number."""
+    tables = [section.table for section in results[name].page(".md").sections if section.table]
+    assert len(tables) >= 4
+    for table in tables:
+        cells = [row[1 : -1 if table.units else None] for row in table.rows]
+        fit = [re.fullmatch(NUMBER, cell) is not None for row in cells for cell in row]
+        assert table.numbers == all(fit)

@@ -86,6 +86,13 @@ def test_other_threads_have_no_alarm():
     assert len(said) == 1 and said[0].startswith("timeout needs the main thread")
 
 
+def test_without_alarms_a_timeout_is_refused_and_a_limit_is_not(monkeypatch):
+    monkeypatch.delattr(signal, "setitimer")
+    with pytest.raises(ValueError, match="timeout needs the alarms of a Unix system: leave it out"):
+        Deadline.of_workers(1.0, None)
+    assert Deadline.of_workers(None, 60.0) is None
+
+
 def test_the_alarm_of_a_caller_goes_on():
     rang = []
     before = signal.signal(signal.SIGALRM, lambda number, frame: rang.append(number))

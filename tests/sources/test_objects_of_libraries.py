@@ -64,6 +64,20 @@ def test_claims_by_the_output_measure():
     assert as_source(fixed).stated[1] == fixed.map(2) > 1
 
 
+def test_objects_are_named_by_their_constructors():
+    total = dp.t.make_sum(BOUNDED, RECORDS)
+    clamped = dp.t.make_clamp(dp.vector_domain(FLOAT, size=5), RECORDS, (0.0, 10.0))
+    laplace = dp.m.make_laplace(FLOAT, ABSOLUTE, scale=2.0)
+    three = clamped >> total >> dp.m.then_laplace(scale=1.0)
+    for measurement, expected in (
+        (laplace, "make_laplace"),
+        (total >> dp.m.then_laplace(scale=1.0), "make_sum >> make_laplace"),
+        (three, "make_clamp >> make_sum >> make_laplace"),
+        (dp.c.make_zCDP_to_approxDP(gaussian()), "make_zCDP_to_approxDP"),
+    ):
+        assert as_source(measurement).name == expected
+
+
 def test_domain_and_relation_are_those_of_the_measurement():
     fixed = dp.t.make_mean(BOUNDED, RECORDS) >> dp.m.then_laplace(scale=2.0)
     for x, y in as_source(fixed).usual_pairs:

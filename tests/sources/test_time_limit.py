@@ -84,6 +84,28 @@ def test_a_database_that_takes_longer_than_the_others_keeps_the_limit(clock):
     assert clock.seconds <= 110 and result.num_confirm > 50
 
 
+@pytest.mark.parametrize("seconds", [[(1, 1), (4, 4)], [(4, 4), (1, 1)], [(7, 1), (2, 2)]])
+def test_the_slowest_pair_plans_the_confirmation(clock, seconds):
+    """Seconds of 100 outputs; 4 on average at the slower pair, which may be the one to confirm."""
+    source = SimpleNamespace(time_limit=1_000.0, batched=False, batch_size=1, workers=1)
+
+    def draw(database, places, *_):
+        for _ in places:
+            clock.seconds += 0.01
+            yield [0.0]
+
+    pace = _time_limit.Pace(source, draw)
+    pace.measure([0.0, 1.0], (1, 2), 10_000)
+    measured = clock.seconds
+    assert pace.search(2, 100, 0.5, 100, measured).num_samples == 100
+    streams = [[(100, float(each)) for each in pair] for pair in seconds]
+    used = sum(sum(pair) for pair in seconds) + measured
+    planned = pace.confirm(streams, 10**6, used)
+    fitting = (1_000 - used) / 2 / 0.04
+    assert 0.8 * fitting < planned <= fitting
+    assert pace.confirm(streams, 10, used) == 10
+
+
 @pytest.mark.parametrize("batched", [False, True])
 def test_the_same_counts_are_the_same_draws(clock, batched):
     function = slow(clock, 0, 0.01)[batched]

@@ -93,12 +93,11 @@ def _name_of(measurement: object) -> str:
         made_by = getattr(node, "__opendp_dict__", None)
         if made_by is None:
             return
-        given = made_by["__kwargs__"]
-        parts = [given[key] for key in ("transformation0", "transformation1") if key in given]
-        parts = [given[key] for key in ("transformation0", "measurement1") if key in given] or parts
-        for part in parts:
+        # The parts of a chain are numbered: transformation0 runs before measurement1.
+        chained = {key[-1]: part for key, part in made_by["__kwargs__"].items() if key[-1] in "01"}
+        for _, part in sorted(chained.items()):
             walk(part)
-        if not parts and made_by["__function__"].startswith("make_"):
+        if not chained:
             names.append(made_by["__function__"])
 
     walk(measurement)

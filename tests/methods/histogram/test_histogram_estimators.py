@@ -206,7 +206,7 @@ def test_finite_outputs_and_inputs(order):
     result = histogram_levels(
         RandomizedResponse(1.0, 4), np.arange(4), planned, key=0, num_runs=100
     )
-    assert result.levels.shape == (100, 6)
+    assert result.levels.shape == (100, 6) and result.confidence == planned.confidence
     truth = 1.0
     if order is not None:
         truth = np.log(likely**2 / rare + rare**2 / likely + 2 * rare)

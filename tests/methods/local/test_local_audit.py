@@ -86,6 +86,20 @@ def test_a_witness_on_the_floor_gets_an_exact_bound():
     assert result.lower_bound == pytest.approx(math.log(low / up), rel=1e-6)
 
 
+def test_an_exact_bound_says_why_it_is_one():
+    """Draws that are expected at the witness: 2 of 1,000, 200 of 1,000, and none at a side."""
+    notes = {}
+    for name, share in (("few", 0.002), ("many", 0.2), ("none", 0.0)):
+        sides = [np.repeat([0, 1], [1_000 - count, count]) for count in
+                 (round(1_000 * share), round(1_500 * share) or 300)]  # fmt: skip
+        found = dpjax.audit(dpjax.Recorded(*sides, independent=True), method=dpjax.Local())
+        assert found.basis == ("normal" if name == "many" else "exact binomial")
+        notes[name] = [note for note in found.notes if "exact" in note or "floor" in note]
+    few = "Few draws are expected at the witness, so the lower bound is an exact binomial one."
+    assert notes["few"] == [few] and notes["many"] == []
+    assert len(notes["none"]) == 1 and "floor" in notes["none"][0]
+
+
 def release(key, database):
     """Laplace noise up to 3, the number itself up to 5, and NaN above."""
     noise = jnp.where(database < 3, jax.random.laplace(key), 0.0)

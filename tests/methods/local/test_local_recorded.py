@@ -12,6 +12,7 @@ from dpjax.core.types import FiniteSpace, RealSpace, VectorSpace
 from dpjax.densities import Fixed, Scott
 from dpjax.partitions import Box
 from dpjax.sources import Recorded
+from dpjax.sources._outcomes import number_outcomes
 
 RNG = np.random.default_rng(0)
 REALS = RNG.normal(size=1001), RNG.normal(1, size=1001)
@@ -325,3 +326,14 @@ def test_an_error_code_among_wide_integers_is_not_smoothed_away(seed):
     prepared = prepare(2 * wide[0], 2 * wide[1] + 1, smooth=rule)
     assert prepared.labels is not None
     assert not any("smoothed" in note for note in prepared.notes)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_there_may_be_two_to_the_twentieth_outcomes_and_no_more(more):
+    sides = [np.arange(2**20 + more)] * 2
+    if more:
+        with pytest.raises(ValueError, match="1048577 distinct outcomes, more than 2"):
+            number_outcomes(*sides)
+        return
+    first, second, labels = number_outcomes(*sides)
+    assert len(labels) == 2**20 and np.array_equal(labels[first], labels[second])
