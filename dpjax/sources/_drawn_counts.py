@@ -346,7 +346,7 @@ class OpenedDrawn:
                     threads=self._block_seconds > _SLOW_BLOCK,
                 )
             )
-        if self._keeps_last and stage == CONFIRM:
+        if self._keeps_last:
             # The next draws of the stream are often in the same block.
             last = blocks[-1][-self._block :]
             self._last[place] = first + needed - 1, last.copy() if missing > 1 else last
