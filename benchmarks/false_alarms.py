@@ -1,14 +1,17 @@
 """False alarms of sequential audits at the boundary, looked at after every block.
 
 Each stream is a whole audit of a mechanism at the level that it has. The largest wealth on its way
-tells at which errors the claim would ever have been refuted. Streams are kept in a file, a line a
-stream: a call that is interrupted goes on where it was.
+tells at which errors the claim would ever have been refuted. Many streams share a process, in which
+their bets are computed together (`benchmarks.lockstep`); `--check` runs some of them alone too, and
+compares. Streams are kept in a file, a line a stream: a call that is interrupted goes on where it
+was.
 """
 
 import argparse
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,9 +20,11 @@ import numpy as np
 from scipy.stats import binom
 
 import dpjax
+from benchmarks.lockstep import in_lockstep
 from dpjax import Epsilon, Pairs, Sequential
 from dpjax.inference import _hypotheses
 from dpjax.mechanisms import Laplace, RandomizedResponse
+from dpjax.methods import _sequential
 from dpjax.notions import BetWealth
 
 ERRORS = (0.05, 0.001)
@@ -33,6 +38,10 @@ TEST_ERROR = 1e-6
 
 DELTA = 0.05
 """Delta of the law that has one."""
+
+BLOCK = 2048
+"""Draws per block of one pair; of ten pairs, an eighth of them. Most blocks would be larger than
+all draws of a stream otherwise."""
 
 
 def with_an_atom(key: jax.Array, database: jax.Array) -> jax.Array:
@@ -98,13 +107,28 @@ def largest_wealth(law: Law, key: int) -> float:
     return max(wealth for _, _, wealth in counted.path)
 
 
-def run(law: Law, file: Path, streams: int) -> None:
+def run(law: Law, file: Path, streams: int, together: int) -> None:
     """Adds streams to a file until it has that many of a law."""
     done = len(kept(file).get(law.name, []))
-    for key in range(done, streams):
-        line = json.dumps([law.name, largest_wealth(law, key)])
+    for first in range(done, streams, together):
+        keys = range(first, min(first + together, streams))
+        found = streams_of(law, keys)
         with file.open("a") as opened:
-            opened.write(line + "\n")
+            opened.writelines(json.dumps([law.name, wealth]) + "\n" for wealth in found)
+
+
+def streams_of(law: Law, keys: Sequence[int]) -> list[float]:
+    """Largest wealth of the streams of several keys."""
+    _sequential._BLOCK = BLOCK if law.pairs is None or len(law.pairs) == 1 else BLOCK // 8
+    return in_lockstep(partial(largest_wealth, law), keys)
+
+
+def check(law: Law, streams: int) -> None:
+    """Raises AssertionError if streams that run alone have other wealths than together."""
+    found = streams_of(law, range(streams))
+    alone = [largest_wealth(law, key) for key in range(streams)]
+    # At a delta, Newton's steps end when all rows have converged.
+    assert np.allclose(found, alone, rtol=0, atol=1e-9), (law.name, found, alone)
 
 
 def kept(file: Path) -> dict[str, list[float]]:
@@ -147,12 +171,20 @@ def main() -> None:
     parser.add_argument("--law", default="", help="a part of the names of laws that are run")
     parser.add_argument("--files", nargs="+", type=Path, default=[Path("false-alarms.jsonl")],
                         help="where streams are kept, the first one for new ones")  # fmt: skip
+    parser.add_argument("--together", type=int, default=100, help="streams that share their bets")
+    parser.add_argument("--check", type=int, default=0,
+                        help="instead, compare that many streams with the same ones alone")  # fmt: skip
     given = parser.parse_args()
     # Bets at other levels than the claim change nothing at the claim.
     _hypotheses.LEVELS = 4
     for law in LAWS:
-        if given.law in law.name:
-            run(law, given.files[0], given.streams)
+        if given.law in law.name and given.check:
+            check(law, given.check)
+            print(f"{law.name}: {given.check} streams alone as together", flush=True)
+        elif given.law in law.name:
+            run(law, given.files[0], given.streams, given.together)
+    if given.check:
+        return
     if not table(given.files, lambda line: print(line, flush=True)):
         raise SystemExit("More false alarms than allowed.")
 

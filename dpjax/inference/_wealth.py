@@ -203,7 +203,7 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
         ordered=state.ordered,
         hypothesis=state.hypothesis,
     )
-    found = np.concatenate([_gains(state, expert, x, y, draws) for expert in bets])
+    found = np.concatenate([gains(state, expert, x, y, draws).sum(axis=1) for expert in bets])
     after = replace(after, log_wealth=state.log_wealth + found)
     return replace(after, is_refuted=state.is_refuted | (after.log_mean >= -math.log(state.error)))
 
@@ -226,14 +226,22 @@ def recounted(state: Wealth, first: ArrayLike, second: ArrayLike) -> Wealth:
     return after
 
 
-def _gains(
+def gains(
     state: Wealth,
     expert: Expert,
     x: NDArray[np.int64],
     y: NDArray[np.int64],
     draws: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the gain in ln wealth from one expert's bets, [bets, levels]."""
+    """Return the gain in ln wealth from one expert's bets, [bets, pairs, levels].
+
+    Args:
+        state: State before the block.
+        expert: Expert, which knows the draws of the state alone.
+        x: Counts [pairs, cells] of the block at the database.
+        y: The same at the neighbor.
+        draws: Their sums, [pairs, 2].
+    """
     x, y = expert.grouped(x), expert.grouped(y)
     # No pair bets on levels at which its estimated laws are.
     lines = state.hypothesis.lines(state.grid, expert.p, expert.q)
@@ -241,7 +249,7 @@ def _gains(
     may = (state.grid < lines.most[:, None]) & (lines.start < 1) & ~state.is_refuted
     may &= has_draws[:, None]
     pair, level = np.nonzero(may)
-    found = np.zeros((len(expert.fractions), state.grid.size))
+    found = np.zeros((len(expert.fractions), *may.shape))
     for i in range(0, pair.size, _ROWS):
         some, at = pair[i : i + _ROWS], level[i : i + _ROWS]
         bet = weights(
@@ -252,6 +260,5 @@ def _gains(
             lines.start[some, at],
         )
         for row, fraction in zip(found, expert.fractions, strict=True):
-            gained = bet.log_payoff(x[some], y[some], fraction[some])
-            row += np.bincount(at, gained, minlength=row.size)
+            row[some, at] = bet.log_payoff(x[some], y[some], fraction[some])
     return found

@@ -110,7 +110,9 @@ class OpenedDrawn:
         self._laid: dict[int, _Laid] = request.kept.setdefault("laid", {})
         self._block = request.block or block_size(self._rounds)
         self._block_seconds = 0.0
-        self._begun: dict[tuple[int, int, int, int], np.ndarray] = {}
+        self._last: dict[tuple[int, int, int, int], tuple[int, np.ndarray]] = {}
+        in_memory = 2 * len(pairs) * self._block * self._width
+        self._keeps_last = request.in_order and in_memory <= _BATCH
         self.settings: JsonObject = {"block": self._block, **random.numbers_of_process()}
         draws = 2 * (self._rounds.searched(len(pairs)) + self.num_confirm) * len(request.runs)
         self.tally.expect(draws)
@@ -314,7 +316,7 @@ class OpenedDrawn:
         fresh = self._draw(run, pair, 0, CONFIRM, self._block)
         # The search has compiled the program already.
         self._block_seconds = time.perf_counter() - began
-        self._begun[run, pair, 0, CONFIRM] = fresh
+        self._last[run, pair, 0, CONFIRM] = 0, fresh
         size = min(len(first), len(fresh), self.num_confirm)
         refuse_repeated(first[:size], fresh[:size], label=name_of(self._mechanism))
 
@@ -327,23 +329,28 @@ class OpenedDrawn:
             self._streams_by_place[place] = stream_words(self._words, *place)
         stream = self._streams_by_place[place]
         database = nth((self._stacked.database, self._stacked.neighbor)[side], pair)
-        known = [self._begun.pop(place)] if not first and place in self._begun else []
-        missing, first = num_draws - len(known) * self._block, first + len(known)
+        number, last = self._last.pop(place, (-1, None))
+        blocks = [last] if last is not None and number == first else []
+        needed = -(-num_draws // self._block)
+        missing = needed - len(blocks)
         if missing > 0:
-            threads = self._block_seconds > _SLOW_BLOCK
-            known.append(
+            blocks.append(
                 first_draws(
                     self._mechanism,
                     stream,
                     database,
-                    missing,
+                    missing * self._block,
                     self._block,
                     at_once=blocks_at_once(self._block, self._width),
-                    first=first,
-                    threads=threads,
+                    first=first + len(blocks),
+                    threads=self._block_seconds > _SLOW_BLOCK,
                 )
             )
-        return np.concatenate(known)[:num_draws] if len(known) > 1 else known[0][:num_draws]
+        if self._keeps_last:
+            # The next draws of the stream are often in the same block.
+            last = blocks[-1][-self._block :]
+            self._last[place] = first + needed - 1, last.copy() if missing > 1 else last
+        return np.concatenate(blocks)[:num_draws] if len(blocks) > 1 else blocks[0][:num_draws]
 
     def _batches(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0

@@ -1,0 +1,147 @@
+"""Many sequential audits in one process, whose bets are computed together.
+
+Each audit runs in a thread of its own through the code of `dpjax.audit`. A thread waits at every
+block until all others are there too; then one call of the experts and of their bets serves all of
+them, with the audits' pairs as rows. Rows know nothing of each other, so every audit has the wealth
+that it would have alone; `scripts/benchmark false_alarms --check` compares both.
+"""
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.inference import Wealth
+from dpjax.inference._portfolio import experts
+from dpjax.inference._wealth import gains
+from dpjax.methods import _walk
+
+Counts = NDArray[np.int64]
+Found = TypeVar("Found")
+
+
+@dataclass
+class _Waiting:
+    state: Wealth
+    x: Counts
+    y: Counts
+    after: list[Wealth] = field(default_factory=list)
+
+
+class Lockstep:
+    """Steps of several audits, computed once all of them wait.
+
+    Args:
+        number: Number of audits.
+    """
+
+    def __init__(self, number: int):
+        self._running, self._failed = number, False
+        self._waiting: list[_Waiting] = []
+        self._all_here = threading.Condition()
+
+    def step(self, state: Wealth, x: Counts, y: Counts) -> Wealth:
+        """Return the state after a block, as `dpjax.inference.step`."""
+        mine = _Waiting(state, x, y)
+        with self._all_here:
+            self._waiting.append(mine)
+            self._serve()
+            self._all_here.wait_for(lambda: mine.after or self._failed)
+        if not mine.after:
+            raise RuntimeError("the bets of another audit failed")
+        return mine.after[0]
+
+    def leave(self) -> None:
+        """Wait no longer for an audit that has ended."""
+        with self._all_here:
+            self._running -= 1
+            self._serve()
+
+    def _serve(self) -> None:
+        if not self._waiting or len(self._waiting) < self._running:
+            return
+        groups: dict[object, list[_Waiting]] = {}
+        for one in self._waiting:
+            state = one.state
+            # Few draws are grouped by their mass, to which empty cells at the end add nothing.
+            cells = None if state.few else state.first.shape[1]
+            groups.setdefault((cells, state.few, state.ordered), []).append(one)
+        try:
+            for group in groups.values():
+                _step_together(group)
+        except BaseException:
+            self._failed = True
+            raise
+        finally:
+            self._waiting = []
+            self._all_here.notify_all()
+
+
+def _step_together(group: Sequence[_Waiting]) -> None:
+    """Compute the states after one block each, of audits that differ in their counts alone."""
+    pairs, cells = len(group[0].x), max(one.x.shape[1] for one in group)
+
+    def rows(sides: Sequence[Counts]) -> Counts:
+        padded = [np.pad(side, ((0, 0), (0, cells - side.shape[1]))) for side in sides]
+        return np.concatenate(padded)
+
+    states = [one.state for one in group]
+    levels = states[0].grid
+    assert all(np.array_equal(state.grid, levels) for state in states)
+    together = replace(
+        states[0],
+        is_refuted=np.zeros(levels.size, bool),
+        first=rows([state.first for state in states]),
+        second=rows([state.second for state in states]),
+    )
+    x, y = rows([one.x for one in group]), rows([one.y for one in group])
+    draws = np.stack([x.sum(axis=1), y.sum(axis=1)], axis=1)
+    bets = experts(
+        together.first,
+        together.second,
+        few=together.few,
+        ordered=together.ordered,
+        hypothesis=together.hypothesis,
+    )
+    found = np.concatenate([gains(together, expert, x, y, draws) for expert in bets])
+    found = found.reshape(len(found), len(group), pairs, levels.size)
+    for place, one in enumerate(group):
+        state = one.state
+        gained = np.where(state.is_refuted, 0.0, found[:, place].sum(axis=1))
+        after = replace(
+            state,
+            first=state.first + one.x,
+            second=state.second + one.y,
+            num_blocks=state.num_blocks + 1,
+            log_wealth=state.log_wealth + gained,
+        )
+        is_refuted = state.is_refuted | (after.log_mean >= -math.log(state.error))
+        one.after.append(replace(after, is_refuted=is_refuted))
+
+
+def in_lockstep(audit: Callable[[int], Found], keys: Sequence[int]) -> list[Found]:
+    """Run audits of several keys, whose bets are computed together.
+
+    Args:
+        audit: Function of a key that runs one sequential audit.
+        keys: Keys, each of which gets a thread.
+    """
+    together, alone = Lockstep(len(keys)), _walk.step
+
+    def one(key: int) -> Found:
+        try:
+            return audit(key)
+        finally:
+            together.leave()
+
+    setattr(_walk, "step", together.step)  # noqa: B010 (a function of a module)
+    try:
+        with ThreadPoolExecutor(len(keys)) as threads:
+            return list(threads.map(one, keys))
+    finally:
+        setattr(_walk, "step", alone)  # noqa: B010
