@@ -173,7 +173,7 @@ def main() -> None:
                         help="where streams are kept, the first one for new ones")  # fmt: skip
     parser.add_argument("--together", type=int, default=100, help="streams that share their bets")
     parser.add_argument("--check", type=int, default=0,
-                        help="instead, compare that many streams with the same ones alone")  # fmt: skip
+                        help="compare that many streams with the same ones alone")  # fmt: skip
     given = parser.parse_args()
     # Bets at other levels than the claim change nothing at the claim.
     _hypotheses.LEVELS = 4
