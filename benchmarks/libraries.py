@@ -1,208 +1,258 @@
-"""Mechanisms of public libraries, audited at the epsilon that they claim and at half of it.
+"""Objects of OpenDP, diffprivlib and PyDP that keep their claims, at these and at half of them.
 
-A mechanism that keeps its promise is not refuted at its claim; an audit that is worth its time
-refutes half of it. Each library is skipped where it is not installed: OpenDP is in the dependency
-group `libraries`, and so is IBM's diffprivlib (which needs an older scikit-learn).
+An object states its notion, claim and neighboring databases. If it keeps the claim, no audit may
+refute it, and a useful audit refutes half of the claim, unless the claim is loose. Floating-point
+mechanisms of diffprivlib reveal their inputs in the lowest bits of their outputs, so their audits
+ignore these bits (`bits=None`).
 
 References:
-    Mironov (2012), "On significance of the least significant bits for differential privacy".
-    Haney, Desfontaines, Hartman, Shrestha, Hay (2022), "Precision-based attacks and interval
-    refining: how to break, then fix, differential privacy on finite computers".
+    The libraries' documentation; Mironov (2012), "On significance of the least significant bits for
+    differential privacy".
 """
 
 import argparse
+import math
 import platform
 import time
-from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import norm
 
 import dpjax
 
-DELTA = 1e-5
-SCORES = ([-2.0] + [0.0] * 9, [-1.0] + [-1.0] * 9)
-"""Ten candidates; each score changes by 1, and the first is rarely the best."""
+DRAWS, CONFIDENCE, KEYS = 30_000, 0.999, 5
+"""Samples per side of an audit, its confidence, and the number of audits of each object."""
+
+_RARE = 200_000
+"""Samples per side where a delta hides all events but rare ones."""
 
 
 class Case(NamedTuple):
-    """A mechanism with what it claims.
+    """An object that keeps its claim.
 
     Attributes:
-        name: For the table.
-        claim: Epsilon.
-        delta: Delta.
-        function: As `dpjax.HostMechanism` takes it.
-        pair: Of neighbouring databases.
-        num_confirm: Fresh draws a side.
-        options: Of `dpjax.HostMechanism`.
+        make: Function that returns the object.
+        bits: As in `dpjax.LibraryMechanism`.
+        pairs: Pairs that replace those of the object.
+        draws: Samples per side.
+        level: True level if the claim is loose.
     """
 
-    name: str
-    claim: float
-    delta: float
-    function: Callable[..., Any]
-    pair: tuple[Any, Any]
-    num_confirm: int = 50_000
-    options: dict[str, Any] = {}  # noqa: RUF012
+    make: Callable[[], object]
+    bits: int | str | None = "auto"
+    pairs: list[tuple[object, object]] | None = None
+    draws: int = DRAWS
+    level: float | None = None
 
 
-def opendp_cases() -> Iterator[Case]:
-    """Measurements of OpenDP; the claim is the one of its own privacy map."""
+def gaussian_epsilon(scale: float, delta: float) -> float:
+    """Return the epsilon of Gaussian noise of a scale at sensitivity 1 (Balle and Wang, 2018)."""
+
+    def excess(epsilon: float) -> float:
+        middle = epsilon * scale
+        upper = norm.sf(middle - 0.5 / scale) - math.exp(epsilon) * norm.sf(middle + 0.5 / scale)
+        return float(upper) - delta
+
+    return float(brentq(excess, 0.0, 50.0))
+
+
+def opendp_cases() -> dict[str, Case]:
+    """Measurements of OpenDP by title."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    reals = dp.vector_domain(dp.atom_domain(T=float, nan=False))
-    integers = dp.vector_domain(dp.atom_domain(T=int))
-
-    def independent(measurement: Any) -> Callable[[float, int], np.ndarray]:
-        # Noise is independent for each entry, so n equal entries give n outputs for one of them.
-        return lambda database, num_samples: np.array(measurement([database] * num_samples))
-
-    laplace = dp.m.make_laplace(reals, dp.l1_distance(T=float), scale=1.0)
-    claim = laplace.map(1.0)
-    yield Case("Laplace, scale 1", claim, 0.0, independent(laplace), (0.0, 1.0))
-    yield Case(
-        "Laplace, scale 1, lowest set bits",
-        claim,
-        0.0,
-        independent(laplace),
-        (0.0, 1.0),
-        options={"bits": "lowest"},
-    )
-    geometric = dp.m.make_laplace(integers, dp.l1_distance(T=int), scale=1.0)
-    yield Case("geometric, scale 1", geometric.map(1), 0.0, independent(geometric), (0, 1))
-    gaussian = dp.m.make_gaussian(reals, dp.l2_distance(T=float), scale=1.0)
-    claim = dp.c.make_zCDP_to_approxDP(gaussian).map(1.0).epsilon(DELTA)
-    yield Case("Gaussian, scale 1", claim, DELTA, independent(gaussian), (0.0, 1.0), 200_000)
-    noisy_max = dp.m.make_noisy_max(
-        dp.vector_domain(dp.atom_domain(T=float, nan=False)),
-        dp.linf_distance(T=float),
-        dp.max_divergence(),
-        scale=1.0,
-    )
-    yield Case(
-        "report noisy max, scale 1",
-        noisy_max.map(1.0),
-        0.0,
-        noisy_max,
-        SCORES,
-        options={"batched": False},
-    )
-
-
-def diffprivlib_cases() -> Iterator[Case]:
-    """Mechanisms and a statistic of IBM's diffprivlib, at epsilon 1."""
-    from diffprivlib import mechanisms, tools
-
-    laplace = mechanisms.Laplace(epsilon=1.0, sensitivity=1.0)
-    one = {"batched": False}
-    yield Case("Laplace", 1.0, 0.0, laplace.randomise, (0.0, 1.0), options=one)
-    yield Case(
-        "Laplace, lowest set bits",
-        1.0,
-        0.0,
-        laplace.randomise,
-        (0.0, 1.0),
-        options={"bits": "lowest", **one},
-    )
-    geometric = mechanisms.Geometric(epsilon=1.0, sensitivity=1)
-    yield Case("Geometric", 1.0, 0.0, geometric.randomise, (0, 1), options=one)
-
-    made: dict[tuple[float, ...], Any] = {}
-
-    def exponential(scores: list[float]) -> int:
-        key = tuple(scores)
-        if key not in made:
-            made[key] = mechanisms.Exponential(epsilon=1.0, sensitivity=1.0, utility=scores)
-        return made[key].randomise()
-
-    yield Case("Exponential, ten candidates", 1.0, 0.0, exponential, SCORES, options=one)
-    gaussian = mechanisms.GaussianAnalytic(epsilon=1.0, delta=DELTA, sensitivity=1.0)
-    yield Case("GaussianAnalytic", 1.0, DELTA, gaussian.randomise, (0.0, 1.0), 500_000, options=one)
-
-    def mean(records: list[float]) -> float:
-        return float(tools.mean(np.array(records), epsilon=1.0, bounds=(0.0, 1.0)))
-
-    yield Case("mean of ten records", 1.0, 0.0, mean, ([0.0] * 10, [1.0] + [0.0] * 9), options=one)
+    real, whole = dp.atom_domain(T=float, nan=False), dp.atom_domain(T=int)
+    reals, wholes = dp.absolute_distance(T=float), dp.absolute_distance(T=int)
+    sized = dp.vector_domain(dp.atom_domain(bounds=(0.0, 10.0)), size=5)
+    integers = dp.vector_domain(dp.atom_domain(bounds=(0, 10)))
+    texts, records = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    scores = dp.vector_domain(real, size=3), dp.linf_distance(T=float)
+    vector = dp.vector_domain(real, size=3), dp.l1_distance(T=float)
+    pure, concentrated = dp.max_divergence(), dp.zero_concentrated_divergence()
+    gaussian = dp.m.make_gaussian(real, reals, scale=2.0)
+    m, t, c = dp.m, dp.t, dp.c
+    return {
+        "Laplace": Case(lambda: m.make_laplace(real, reals, scale=1.0)),
+        "Laplace of integers": Case(lambda: m.make_laplace(whole, wholes, scale=1.0)),
+        "Laplace of vectors": Case(lambda: m.make_laplace(*vector, scale=1.0)),
+        "geometric within bounds": Case(
+            lambda: m.make_geometric(whole, wholes, scale=1.0, bounds=(0, 10))
+        ),
+        "Gaussian": Case(lambda: m.make_gaussian(real, reals, scale=1.0)),
+        "Gaussian of integers": Case(lambda: m.make_gaussian(whole, wholes, scale=1.0)),
+        "Gaussian at delta 0.001": Case(
+            lambda: c.make_fix_delta(c.make_zCDP_to_approxDP(gaussian), 1e-3), draws=_RARE
+        ),
+        "canonical noise": Case(
+            lambda: m.make_canonical_noise(real, reals, d_in=1.0, d_out=(1.0, 1e-3))
+        ),
+        "randomized response of a bit": Case(lambda: m.make_randomized_response_bool(prob=0.75)),
+        "randomized response": Case(
+            lambda: m.make_randomized_response(categories=["a", "b", "c"], prob=0.6)
+        ),
+        "sum": Case(lambda: t.make_sum(sized, records) >> m.then_laplace(scale=10.0)),
+        "sum of integers": Case(lambda: t.make_sum(integers, records) >> m.then_laplace(10.0)),
+        "sum of clamped numbers": Case(
+            lambda: (
+                t.make_clamp(dp.vector_domain(real), records, bounds=(0.0, 10.0))
+                >> t.then_sum()
+                >> m.then_laplace(scale=10.0)
+            )
+        ),
+        "mean": Case(lambda: t.make_mean(sized, records) >> m.then_laplace(scale=2.0)),
+        "variance": Case(lambda: t.make_variance(sized, records) >> m.then_laplace(scale=20.0)),
+        "count": Case(lambda: t.make_count(integers, records) >> m.then_laplace(scale=1.0)),
+        "count with Gaussian noise": Case(
+            lambda: t.make_count(integers, records) >> m.then_gaussian(scale=1.0)
+        ),
+        "count of distinct values": Case(
+            lambda: t.make_count_distinct(texts, records) >> m.then_laplace(scale=1.0)
+        ),
+        "counts by category": Case(
+            lambda: (
+                t.make_count_by_categories(texts, records, categories=["a", "b"])
+                >> m.then_laplace(scale=1.0)
+            )
+        ),
+        "noisy max": Case(lambda: m.make_noisy_max(*scores, pure, scale=1.0)),
+        "noisy max, zCDP": Case(lambda: m.make_noisy_max(*scores, concentrated, scale=1.0)),
+        "two of the noisy top": Case(lambda: m.make_noisy_top_k(*scores, pure, k=2, scale=2.0)),
+        "two releases": Case(
+            lambda: c.make_composition([m.make_laplace(whole, wholes, scale=2.0)] * 2)
+        ),
+    }
 
 
-LIBRARIES = {"opendp": opendp_cases, "diffprivlib": diffprivlib_cases}
+def diffprivlib_cases() -> dict[str, Case]:
+    """Mechanisms of diffprivlib by title."""
+    from diffprivlib import mechanisms as m
+
+    one, within = {"epsilon": 1.0, "sensitivity": 1}, {"lower": 0, "upper": 5}
+    scores = {"epsilon": 1.0, "sensitivity": 1.0, "utility": [0.0, 1.0, 2.0]}
+    return {
+        "Binary": Case(lambda: m.Binary(epsilon=1.0, value0="a", value1="b")),
+        "Exponential": Case(lambda: m.Exponential(**scores)),
+        "ExponentialCategorical": Case(
+            lambda: m.ExponentialCategorical(
+                epsilon=1.0, utility_list=[["a", "b", 1], ["a", "c", 2], ["b", "c", 2]]
+            )
+        ),
+        "PermuteAndFlip": Case(lambda: m.PermuteAndFlip(**scores)),
+        "Geometric": Case(lambda: m.Geometric(**one), pairs=[(0, 1), (5, 4)]),
+        "GeometricTruncated": Case(lambda: m.GeometricTruncated(**one, **within)),
+        "GeometricFolded": Case(lambda: m.GeometricFolded(**one, **within)),
+        "GaussianDiscrete": Case(lambda: m.GaussianDiscrete(**one, delta=1e-3), draws=_RARE),
+        "Snapping": Case(lambda: m.Snapping(**one, **within)),
+        "Laplace": Case(lambda: m.Laplace(**one), None),
+        "LaplaceTruncated": Case(lambda: m.LaplaceTruncated(**one, **within), None),
+        "LaplaceFolded": Case(lambda: m.LaplaceFolded(**one, **within), None),
+        "LaplaceBoundedDomain": Case(lambda: m.LaplaceBoundedDomain(**one, **within), None),
+        "LaplaceBoundedNoise": Case(lambda: m.LaplaceBoundedNoise(**one, delta=1e-3), None),
+        "Staircase": Case(lambda: m.Staircase(**one), None),
+        # The classical formula for the scale gives more noise than the claim needs.
+        "Gaussian": Case(
+            lambda: m.Gaussian(**(one | {"epsilon": 0.5}), delta=1e-3),
+            None,
+            draws=_RARE,
+            level=gaussian_epsilon(math.sqrt(2 * math.log(1.25e3)) / 0.5, 1e-3),
+        ),
+        "GaussianAnalytic": Case(lambda: m.GaussianAnalytic(**one, delta=1e-3), None, draws=_RARE),
+    }
 
 
-def audited(case: Case, *, scale: float = 1.0, confidence: float = 0.99) -> dpjax.AuditResult:
-    """One audit of a case at its claim.
+def pydp_cases() -> dict[str, Case]:
+    """Algorithms of PyDP by title."""
+    from pydp.algorithms import laplacian, numerical_mechanisms
+
+    within = {"epsilon": 1.0, "lower_bound": 0, "upper_bound": 10}
+    return {
+        "Count": Case(lambda: laplacian.Count(epsilon=1.0, dtype="int")),
+        "BoundedSum": Case(lambda: laplacian.BoundedSum(**within, dtype="int")),
+        "BoundedMean": Case(lambda: laplacian.BoundedMean(**within, dtype="float")),
+        "LaplaceMechanism": Case(
+            lambda: numerical_mechanisms.LaplaceMechanism(epsilon=1.0, sensitivity=1.0)
+        ),
+    }
+
+
+CASES = {"opendp": opendp_cases, "diffprivlib": diffprivlib_cases, "pydp": pydp_cases}
+PACKAGES = {"opendp": "opendp", "diffprivlib": "diffprivlib", "pydp": "python-dp"}
+
+
+def audited(
+    case: Case,
+    key: int,
+    *,
+    draws: int | None = None,
+    num_pairs: int | None = None,
+    confidence: float = CONFIDENCE,
+) -> dpjax.AuditResult:
+    """Audit an object once.
 
     Args:
-        case: Of a library.
-        scale: Of the numbers of draws.
-        confidence: Of the bound.
+        case: Object of a library.
+        key: Key of the audit's own choices; the libraries draw from the system's randomness.
+        draws: Samples per side; by default those of the case.
+        num_pairs: Number of the object's pairs that are proposed; by default the usual one.
+        confidence: Confidence of the bound.
     """
-    confirm = int(case.num_confirm * scale)
-    return dpjax.audit(
-        dpjax.HostMechanism(case.function, **case.options),
-        [case.pair],
-        method=dpjax.Events(int(0.4 * confirm), confirm),
-        notion=dpjax.Epsilon(case.delta),
-        confidence=confidence,
-        claim=case.claim,
+    subject = dpjax.LibraryMechanism(case.make(), bits=case.bits, time_limit=None)
+    method = dpjax.Events(num_draws=case.draws if draws is None else draws)
+    pairs = case.pairs
+    if pairs is None and num_pairs is not None:
+        assert subject.usual_pairs is not None
+        pairs = replace(subject.usual_pairs, num_pairs=num_pairs)
+    return dpjax.audit(subject, pairs, method=method, confidence=confidence, key=key)
+
+
+def row_of(library: str, title: str, case: Case, num_keys: int) -> str:
+    """Audit an object with several keys, and return its row of the table."""
+    start = time.process_time()
+    results = [audited(case, key) for key in range(num_keys)]
+    seconds = (time.process_time() - start) / num_keys
+    claim, bounds = float(results[0].claim), [result.lower_bound for result in results]
+    refuted = sum(result.verdict != "not refuted" for result in results)
+    half = sum(bound > claim / 2 for bound in bounds)
+    symbol = results[0].notion.symbol
+    level = "" if case.level is None else f"{case.level:.3f}"
+    return (
+        f"| {library} | {title} | {symbol} | {claim:.5g} | {level} | {min(bounds):.3f} | "
+        f"{sum(bounds) / num_keys:.3f} | {refuted} of {num_keys} | {half} of {num_keys} | "
+        f"{seconds:.1f} |"
     )
 
 
-def rows_of(library: str, *, scale: float = 1.0) -> list[str]:
-    """Rows of the table; none where the library is not installed."""
-    try:
-        found = version(library)
-    except PackageNotFoundError:
-        print(f"{library} is not installed: skipped")
-        return []
-    rows = []
-    for case in LIBRARIES[library]():
-        start = time.perf_counter()
-        result = audited(case, scale=scale)
-        seconds = time.perf_counter() - start
-        half = "refuted" if result.lower_bound > case.claim / 2 else "not refuted"
-        claim = f"{case.claim:.4g}" + (f" at delta {case.delta:g}" if case.delta else "")
-        at_claim = "REFUTED" if result.verdict == "violated" else "not refuted"
-        draws = 2 * (result.num_samples + result.num_confirm)
-        rows.append(
-            f"| {library} {found} | {case.name} | {claim} | {result.lower_bound:.4f} | {at_claim} "
-            f"| {half} | {draws} | {seconds:.1f} |"
-        )
-        print(rows[-1], flush=True)
-    return rows
-
-
-def main(out: str | Path, libraries: list[str], *, scale: float = 1.0) -> None:
-    """Writes the table to a Markdown file; rows of other libraries in it are kept."""
-    out = Path(out)
-    kept = out.read_text().splitlines() if out.exists() else []
-    rows = {library: rows_of(library, scale=scale) for library in libraries}
-    for library in LIBRARIES:
-        if not rows.get(library):
-            rows[library] = [line for line in kept if line.startswith(f"| {library} ")]
+def main(out: Path, libraries: list[str], num_keys: int) -> None:
+    """Write the table of the libraries to a Markdown file, row by row."""
+    names = ", ".join(f"{PACKAGES[name]} {version(PACKAGES[name])}" for name in libraries)
     lines = [
-        "# Mechanisms of public libraries, at the claimed epsilon and at half of it",
+        "# Objects of libraries that keep their claims",
         "",
-        f"dpjax {dpjax.__version__}, {platform.machine()}, one process; confidence 0.99 a row. The "
-        "libraries draw their own randomness, so a repetition gives other digits.",
+        f"dpjax {dpjax.__version__}, {names}; {platform.machine()}, one process. {num_keys} audits "
+        f"of each object, confidence {CONFIDENCE:g}. The libraries draw from the system's "
+        "randomness, so a repetition gives other digits.",
         "",
-        "| library | mechanism | claimed epsilon | lower bound | verdict at the claim | verdict at "
-        "half | draws | seconds |",
-        "|---|---|---|---|---|---|---|---|",
-        *(row for library in LIBRARIES for row in rows[library]),
+        "| library | object | notion | claim | true level, if lower | least bound | mean bound | "
+        "refuted at the claim | at half of it | CPU s an audit |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text("\n".join(lines) + "\n")
-    print(f"wrote {out}")
+    for library in libraries:
+        for title, case in CASES[library]().items():
+            lines.append(row_of(library, title, case, num_keys))
+            print(lines[-1], flush=True)
+            out.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("out", help="the Markdown file to write")
-    parser.add_argument("libraries", nargs="*", help=f"of {', '.join(LIBRARIES)}; all if none")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the numbers of draws")
+    parser.add_argument("out", type=Path, help="Markdown file to write")
+    parser.add_argument("libraries", nargs="*", choices=[*CASES, []], help="libraries; all if none")
+    parser.add_argument("--keys", type=int, default=KEYS, help="audits of each object")
     given = parser.parse_args()
-    main(given.out, given.libraries or list(LIBRARIES), scale=given.scale)
+    main(given.out, given.libraries or list(CASES), given.keys)

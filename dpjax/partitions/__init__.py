@@ -20,8 +20,10 @@ from dpjax.partitions._region import product_grid as product_grid
 from dpjax.partitions._region import region_text as region_text
 from dpjax.partitions._scored import entry_partition as entry_partition
 from dpjax.partitions._scored import fold_of as fold_of
+from dpjax.partitions._scored import pilot_size as pilot_size
 from dpjax.partitions._scored import score_partitions as score_partitions
 from dpjax.partitions._search import Budget as Budget
 from dpjax.partitions._search import Search as Search
 from dpjax.partitions.outputs import Encoder as Encoder
 from dpjax.partitions.outputs import Outputs as Outputs
+from dpjax.partitions.outputs import part_of as part_of

@@ -9,6 +9,9 @@ from dpjax.partitions.outputs import Outputs
 _CLIP = 10.0
 """Largest absolute value of standardized numbers."""
 
+_SOFT = 0.5
+"""Largest absolute value of the features of "clipped", about the log ratio of Laplace noise."""
+
 _NORMAL_IQR = 1.349
 """Interquartile range of a standard normal."""
 
@@ -64,7 +67,9 @@ class Columns:
 
     def numbers(self, outputs: Outputs) -> np.ndarray:
         """Standardized numbers [n, d]; 0 where a label stands alone or a number is an atom."""
-        found = np.clip((outputs.values - self.centre) / self.scale, -_CLIP, _CLIP)
+        found = outputs.values - self.centre
+        found /= self.scale
+        np.clip(found, -_CLIP, _CLIP, out=found)
         for column, atoms in enumerate(self.atoms):
             if len(atoms):
                 found[np.isin(outputs.values[:, column], atoms), column] = 0.0
@@ -84,7 +89,7 @@ class Features:
     """A map from outputs to the features of a linear score.
 
     Attributes:
-        kind: "linear", "additive" or "products".
+        kind: "linear", "clipped", "additive" or "products".
         columns: Standardized columns.
         knots: For each number, where its hinges begin; for "additive" alone.
     """
@@ -118,8 +123,10 @@ class Features:
         return np.concatenate(parts)
 
     def __call__(self, outputs: Outputs) -> np.ndarray:
-        """Features [n, features], beginning with the standardized numbers."""
+        """Features [n, features], beginning with one for each number."""
         z = self.columns.numbers(outputs)
+        if self.kind == "clipped":
+            np.clip(z, -_SOFT, _SOFT, out=z)
         parts = [z, self.columns.indicators(outputs)]
         if self.kind == "additive":
             parts += [
@@ -130,4 +137,5 @@ class Features:
             if z.shape[1] <= _MANY_COLUMNS:
                 first, second = np.triu_indices(z.shape[1], 1)
                 parts.append(np.clip(z[:, first] * z[:, second], -_SQUARE, _SQUARE))
-        return np.concatenate(parts, axis=1)
+        parts = [part for part in parts if part.shape[1]]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)

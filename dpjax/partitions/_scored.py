@@ -8,16 +8,19 @@ import numpy as np
 from dpjax.core.types import Plain
 from dpjax.partitions._bins import bins_of
 from dpjax.partitions._features import Columns, Features
-from dpjax.partitions._lay import lay
+from dpjax.partitions._lay import PILOT, lay
 from dpjax.partitions._partition import Partition
 from dpjax.partitions._scores import FOLDS, Score, fit_combination
-from dpjax.partitions.outputs import Outputs
+from dpjax.partitions.outputs import Outputs, part_of
 
 _STEPS, _TAILS = 48, range(6, 12)
 """Edges of cells: quantiles k / 48, and 2^-6, ..., 2^-11 from both ends."""
 
 _FEWEST, _MANY = 500, 5000
 """Least outputs a side for a linear score, and for other scores."""
+
+_MOST_ROWS, _ROW_NUMBERS = 2**19, 2**23
+"""Most outputs a side for scores with a coefficient for each number, and most numbers in them."""
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
 """Most numbers of an output, and of all outputs together."""
@@ -102,13 +105,31 @@ def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int)
     return OneEntry(laid.names, laid.edges, laid.atoms, laid.boxed, laid.whole, column=column)
 
 
+def pilot_size(dimension: int) -> int:
+    """Return the largest size of a pilot of outputs with so many numbers, in outputs a side.
+
+    A difference that is spread over many numbers shows only in the fit of many outputs.
+    """
+    if dimension == 1:
+        return PILOT
+    return max(min(_MOST_ROWS, _ROW_NUMBERS // dimension) // PILOT, 1) * PILOT
+
+
 def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> list[Scored]:
     """Lay cells of every score that there are enough outputs for, simple scores first.
 
-    `pilot` has the outputs at the database and at its neighbor, of several numbers, and `folds`
-    their folds, int [n] each. Raises ValueError if the outputs have too many numbers.
+    Scores with a coefficient for each number are fitted to all outputs, and others to the first
+    `PILOT` a side. If there are more, one more score is linear in clipped numbers, which suits
+    heavy tails: the log ratio of Laplace noise is such a sum.
+
+    Args:
+        pilot: Outputs at the database and at its neighbor, of several numbers.
+        folds: Their folds, int [n] each.
+
+    Raises:
+        ValueError: When the outputs have too many numbers.
     """
-    outputs = Outputs(*(np.concatenate(column) for column in zip(*pilot, strict=True)))
+    outputs, side, fold = _together(pilot, folds)
     columns_given = outputs.values.shape[1]
     if columns_given > _MAX_COLUMNS or outputs.values.size > _MAX_ENTRIES:
         raise ValueError(
@@ -116,20 +137,30 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
             f"all that search, but had {columns_given} and {outputs.values.size:g}: audit a "
             "function of them, or search with fewer."
         )
-    side = np.repeat([0, 1], [len(part.labels) for part in pilot])
-    fold, fewest = np.concatenate(folds), min(len(part.labels) for part in pilot)
+    fewest = min(len(part.labels) for part in pilot)
+    few = _together([part_of(part, slice(PILOT)) for part in pilot], [f[:PILOT] for f in folds])
     scores: list[Score] = []
-    columns = Columns.of(outputs)
+    columns = Columns.of(few[0])
     if fewest >= _FEWEST:
-        kinds = ("linear", "additive", "products") if fewest >= _MANY else ("linear",)
-        for kind in kinds:
-            features = Features.of(kind, columns, outputs)
+        for kind in ("linear", "clipped") if fewest > PILOT else ("linear",):
+            features = Features.of(kind, columns, few[0])
             scores.append(fit_combination(features, outputs, side, fold))
     if fewest >= _MANY:
         from dpjax.partitions._network import fit_network
 
-        scores.append(fit_network(columns, outputs, side, fold))
-    return [_cut(score, outputs, fold) for score in scores]
+        for kind in ("additive", "products"):
+            scores.append(fit_combination(Features.of(kind, columns, few[0]), *few))
+        scores.append(fit_network(columns, *few))
+    return [_cut(score, few[0], few[2]) for score in scores]
+
+
+def _together(
+    sides: Sequence[Outputs], folds: Sequence[np.ndarray]
+) -> tuple[Outputs, np.ndarray, np.ndarray]:
+    """Return the outputs of both sides, the side of each, and its fold."""
+    outputs = Outputs(*(np.concatenate(column) for column in zip(*sides, strict=True)))
+    side = np.repeat([0, 1], [len(part.labels) for part in sides])
+    return outputs, side, np.concatenate(folds)
 
 
 def _cut(score: Score, outputs: Outputs, fold: np.ndarray) -> Scored:

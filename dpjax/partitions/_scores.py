@@ -19,16 +19,19 @@ import scipy
 from dpjax.core.types import Plain
 from dpjax.partitions._cells import entry_name
 from dpjax.partitions._features import Features
-from dpjax.partitions.outputs import Outputs
+from dpjax.partitions.outputs import Outputs, part_of
 
 FOLDS = 5
 """Number of folds of the outputs that search."""
 
-_RIDGE = {"linear": 1.0, "additive": 3.0, "products": 10.0}
+_RIDGE = {"linear": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
 """Ridge penalty of the coefficients of standardized features, by kind."""
 
 _STEPS, _SETTLED = 12, 1e-4
 """Most Newton steps, and the change of coefficients at which they end."""
+
+_ROWS = 2**12
+"""Number of outputs whose features are in a processor's cache at once."""
 
 _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05
 """Named entries; terms of a short formula; relative size of negligible coefficients."""
@@ -109,7 +112,8 @@ class Combination:
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """The kind, and the most important entries."""
-        name = {"linear": "linear", "additive": "additive", "products": "quadratic"}
+        name = {"linear": "linear", "clipped": "clipped linear", "additive": "additive",
+                "products": "quadratic"}  # fmt: skip
         more = len(self.features.columns.centre) - len(self.entries)
         names = (entry_name(entry, parts) for entry in self.entries)
         shown = ", ".join(names) + (f" and {more} more" if more else "")
@@ -130,11 +134,16 @@ class Combination:
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
         """float32 [n], since the low bits of float64 scores would reveal the added terms."""
-        features = self.features(outputs)
-        if fold is None:
-            return (features @ self.weights.mean(axis=0)).astype(np.float32)
-        scores = features @ self.weights.T
-        return scores[np.arange(len(fold)), fold].astype(np.float32)
+        found = np.empty(len(outputs.labels), np.float32)
+        for start in range(0, len(found), _ROWS):
+            rows = slice(start, start + _ROWS)
+            features = self.features(part_of(outputs, rows))
+            if fold is None:
+                found[rows] = features @ self.weights.mean(axis=0)
+            else:
+                scores = features @ self.weights.T
+                found[rows] = scores[np.arange(len(scores)), fold[rows]]
+        return found
 
 
 def fit_combination(

@@ -38,6 +38,11 @@ class Outputs(NamedTuple):
     alone: np.ndarray
 
 
+def part_of(outputs: Outputs, rows: slice) -> Outputs:
+    """Return some of the outputs, without a copy."""
+    return Outputs(*(column[rows] for column in outputs))
+
+
 class Encoder:
     """Converts raw outputs to `Outputs`, and keeps the names of labels.
 

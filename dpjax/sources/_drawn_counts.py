@@ -29,6 +29,7 @@ from dpjax.partitions import (
     as_region,
     encode_drawn,
     lookup,
+    pilot_size,
     region_text,
 )
 from dpjax.partitions._scored import fold_of
@@ -197,7 +198,8 @@ class OpenedDrawn:
         if pair in self._laid:
             return self._laid[pair]
         # The pilot fills whole blocks or holds all draws, so that the rest begins after it.
-        number = min(self._rounds.num_samples, PILOT)
+        most = PILOT if self._region is not None else pilot_size(self._width)
+        number = min(self._rounds.num_samples, most)
         return self._lay_by(
             pair, [self._draw(_FIRST_RUN, pair, side, SEARCH, number) for side in (0, 1)]
         )
@@ -210,7 +212,7 @@ class OpenedDrawn:
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
         options = options_of(self._space, self._region)
         cells = lay_best(pilots, folds, encoder.names, self._promise, **options)
-        self._laid[pair] = _Laid(encoder, cells, raw[0][: self._block], pilots)
+        self._laid[pair] = _Laid(encoder, cells, raw[0][: self._block].copy(), pilots)
         return self._laid[pair]
 
     def _search_gathered(self, pair: int, num_samples: int) -> NDArray[np.int64]:

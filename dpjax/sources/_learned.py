@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.partitions import Outputs, Partition, lay, score_partitions
+from dpjax.partitions import PILOT, Outputs, Partition, lay, part_of, score_partitions
 from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
@@ -48,11 +48,12 @@ def lay_best(
     dimension = pilots[0].values.shape[1]
     if dimension == 1 or options.get("region") is not None:
         return replace(lay(pilots, names, **options), parts=parts)
-    entries = [entry_partition(pilots, names, column) for column in range(dimension)]
+    first = [part_of(pilot, slice(PILOT)) for pilot in pilots]
+    entries = [entry_partition(first, names, column) for column in range(dimension)]
     others: list[Partition] = [*score_partitions(pilots, folds)]
     if dimension <= _MOST_BOXES:
         # Boxes follow the linear score, whose event is as easily described.
-        others.insert(1, lay(pilots, names, **options))
+        others.insert(1, lay(first, names, **options))
 
     def promised(cells: Partition) -> float:
         halves = [

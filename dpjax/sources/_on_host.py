@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 from dpjax.core import random
 from dpjax.core.types import JsonObject
 from dpjax.inference import LAYING
-from dpjax.partitions import PILOT, Encoder, Outputs, Partition, Search, as_box, region_text
+from dpjax.partitions import (
+    PILOT,
+    Encoder,
+    Outputs,
+    Partition,
+    Search,
+    as_box,
+    part_of,
+    pilot_size,
+    region_text,
+)
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._kept import Kept, joined, widened
@@ -325,7 +335,11 @@ class _OpenedOnHost:
     def _count(self, batches: list[Iterator[Outputs]]) -> Search:
         """Lay cells by the first outputs of both sides, and count all outputs in them."""
         pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
+        # The first outputs tell how many numbers one has.
         width = self._encoder.dimension or 1
+        if self._box is None and (size := pilot_size(width)) > PILOT:
+            sides = zip(pilots, rests, strict=True)
+            pilots, rests = zip(*(_parted(chain([p], r), size) for p, r in sides), strict=True)
         pilots = [o._replace(values=widened(o.values, width)) for o in pilots]
         refuse_labels_alone(pilots, self._encoder, f"outputs of {self._encoder.source}")
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
@@ -345,9 +359,7 @@ def _parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[O
         if size >= count:
             break
     whole = joined(taken)
-    first, others = (
-        Outputs(*(column[part] for column in whole)) for part in (slice(count), slice(count, None))
-    )
+    first, others = (part_of(whole, part) for part in (slice(count), slice(count, None)))
     return first, chain([others], batches)
 
 
