@@ -192,8 +192,10 @@ def main() -> None:
         arguments += [name for name in now if name not in known]
     with tempfile.TemporaryDirectory() as folder:
         # Python runs a module of this name when it starts: processes of tests are measured, too.
-        site = "import atexit, covered\nm = covered.started(covered.os.environ[covered.TEST])\n"
-        site += "atexit.register(lambda: (m.stop(), m.save()))\n"
+        # Those of pytest have no test yet, and import this file as a plugin.
+        site = f"import os\nif os.environ.get({TEST!r}):\n    import atexit, covered\n"
+        site += f"    m = covered.started(os.environ[{TEST!r}])\n"
+        site += "    atexit.register(lambda: (m.stop(), m.save()))\n"
         for place, text in (("site", site), ("data", "")):
             (Path(folder) / place).mkdir()
             (Path(folder) / place / "sitecustomize.py").write_text(text, encoding="utf-8")

@@ -318,6 +318,21 @@ def test_refusals_name_argument_value_and_what_is_accepted(changed, message):
         plan(**asked)
 
 
+@pytest.mark.parametrize("given", range(8))
+def test_exactly_two_of_three_numbers_make_the_third(given):
+    numbers = {"precision": 0.5, "confidence": 0.8, "num_samples": 100_000}
+    asked = {name: value for i, (name, value) in enumerate(numbers.items()) if given >> i & 1}
+    if len(asked) != 2:
+        with pytest.raises(ValueError, match="exactly two of precision, confidence and num_samp"):
+            plan(lipschitz=1.0, **asked)
+        return
+    found = plan(lipschitz=1.0, **asked)
+    assert {name: getattr(found, name) for name in asked} == asked
+    # The three numbers belong together: any two of them give the third again, or a better one.
+    again = plan(lipschitz=1.0, precision=found.precision, num_samples=found.num_samples)
+    assert again.confidence >= found.confidence - 1e-9
+
+
 def test_types_are_refused():
     with pytest.raises(ValueError, match="input_lipschitz must be a number > 0"):
         InputInterval(width=1.0, lipschitz=0.0)

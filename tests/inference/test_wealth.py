@@ -189,6 +189,13 @@ def test_the_same_draws_in_other_cells_keep_the_wealth():
     assert step(after, *halved).num_blocks == 2
     with pytest.raises(ValueError, match="draws of the state"):
         recounted(state, halved[0] + 1, halved[1])
+    # As many draws, but no counts.
+    for change in ([0.5, -0.5], [-(10**6), 10**6]):
+        for place, name in enumerate(("first", "second")):
+            sides = [side.astype(float) for side in halved]
+            sides[place][0, :2] += change
+            with pytest.raises((TypeError, ValueError), match=f"^{name} must"):
+                recounted(state, *sides)
     # The same number of bets, on outcomes one by one.
     merged = [side.reshape(3, 8, 5).sum(axis=2) for side in (x, y)]
     assert np.isfinite(step(recounted(state, *merged), *merged).log_wealth).all()

@@ -6,7 +6,10 @@ import pytest
 
 import dpjax
 from dpjax import Epsilon, Events, Gdp, Profile, Recorded, Renyi, TotalVariation, TradeOff, Zcdp
+from dpjax.inference import Event
 from dpjax.mechanisms import Gaussian, Laplace, RandomizedResponse
+from dpjax.methods._candidates import Candidate
+from dpjax.partitions import Encoder, Search, lay
 from dpjax.sweeps import Entry
 from dpjax.sweeps._compute import compute
 
@@ -102,6 +105,23 @@ def test_only_what_is_in_the_region_is_in_an_event():
     chain = audit(release, Epsilon(), method=Events(**SIZES, region=(-1.0, 1.0), also=True))
     end, start = chain.evidence.counted.chain.usable
     assert end <= start and inner.lower_bound <= chain.bound(TotalVariation()).estimate + 0.05
+
+
+def test_cells_without_outputs_join_an_event_only_inside_the_region():
+    """Whole numbers from 0 to 9, of which 3, 4 and 6 are in the region, each alone."""
+    encoder = Encoder("it")
+    outputs = encoder.encode(np.repeat(np.arange(10.0), 50))
+    cells = lay([outputs, outputs], encoder.names)
+    places = cells.index(encoder.encode(np.arange(10.0)))
+    halves = np.zeros((2, 2, cells.size), np.int64)
+    halves[..., places] = 50
+    allowed = np.isin(np.arange(cells.size), places[[3, 4, 6]])
+    event = Event(np.isin(np.arange(cells.size), places[[3, 4]]), np.array(0), np.array(1.0))
+    found = Candidate(event, None, 1.0).settled(Search(cells, halves, allowed))
+    np.testing.assert_array_equal(found.event.cells, event.cells)
+    # Without a region, the numbers between 3 and 4 join, which were never seen.
+    wider = Candidate(event, None, 1.0).settled(Search(cells, halves, None)).event.cells
+    assert np.array_equal(wider[places], event.cells[places]) and wider.sum() > event.cells.sum()
 
 
 @pytest.mark.parametrize("distance", [1, 3])

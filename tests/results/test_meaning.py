@@ -107,6 +107,39 @@ def test_every_verdict_has_advice(verdict):
     assert len(advice(changed)) >= 2 and all(said.endswith(".") for said in advice(changed))
 
 
+def test_advice_is_what_helps_where_it_stands():
+    """First words of each sentence: where a witness or a claim is missing, nothing speaks of it."""
+    result = audited(claim=0.5)
+    bare = replace(result, witness=None)
+    below = replace(result, statement=replace(result.statement, verdict="not refuted", claim=9.0))
+    above = replace(below, statement=replace(below.statement, claim=0.1))
+
+    def begins(found):
+        return [said.partition(" ")[0] for said in advice(found)]
+
+    assert begins(result) == ["Do", "Read", "After"] and begins(bare) == ["Do", "After"]
+    assert f"is not 0.5 but at least {result.lower_bound:.4g}." in advice(result)[0]
+    assert begins(below) == ["To", "Audit", "Keep"]
+    assert begins(above) == ["Look", "To", "Audit", "Keep"]
+    assert f"{result.estimate:.4g} lies above the claim" in advice(above)[0]
+    assert begins(replace(below, witness=None)) == ["To", "Keep"]
+
+
+@pytest.mark.parametrize("distance", [1, 3])
+def test_a_page_has_the_bounds_of_every_notion_that_the_result_has(distance):
+    result = audited(notion=dpjax.Profile(), distance=distance)
+    (section,) = (s for s in result.page(".md").sections if s.title == "Every notion")
+    notions = [dpjax.Epsilon(), dpjax.Epsilon(1e-5), dpjax.Gdp(), dpjax.Zcdp(),
+               dpjax.TotalVariation()]  # fmt: skip
+    notions += [dpjax.Renyi(2), dpjax.Renyi(8)] if distance == 1 else []
+    rows = [(symbol, float(text.removeprefix("at least "))) for symbol, text, _ in
+            section.table.rows]  # fmt: skip
+    assert [symbol for symbol, _ in rows] == [notion.symbol for notion in notions]
+    assert len({symbol for symbol, _ in rows}) == len(notions)
+    for (_, shown), notion in zip(rows, notions, strict=True):
+        assert shown == pytest.approx(result.bound(notion).lower_bound, abs=6e-5)
+
+
 def test_a_number_stands_between_its_name_and_its_unit():
     (shown,) = (s for s in audited(claim=0.5).page(".md").sections if s.title == "What was shown")
     units = {name: (value, unit) for name, value, unit in shown.table.rows}

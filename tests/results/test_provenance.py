@@ -1,13 +1,30 @@
 """Where a result comes from."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import jax
+import numpy as np
 import pytest
 
 import dpjax
-from dpjax.results.provenance import revision
+from dpjax.results.provenance import _probe, processor, revision
+
+
+def test_a_processor_is_known_by_the_operations_that_sweeps_need():
+    """NumPy's own functions, to the precision of float32; the digest is of all of their bits."""
+    x = np.linspace(0.1, 9.9, 1024)
+    noise, *found = map(np.asarray, _probe(np.array([1, 2], np.uint32), x.astype(np.float32)))
+    n = noise.astype(np.float64)
+    bumps = np.exp(-0.5 * n * n) * x + np.log(x)
+    expected = [np.exp(-x), np.log(x), np.log1p(x), np.sin(x), np.sqrt(x), n / x, x * x + n,
+                bumps.sum(), n.mean()]  # fmt: skip
+    for value, truth in zip(found, expected, strict=True):
+        np.testing.assert_allclose(value, truth, rtol=1e-4, atol=1e-5)
+    kind, digest = processor().rsplit(" ", 1)
+    assert kind == jax.local_devices()[0].device_kind and re.fullmatch("[0-9a-f]{8}", digest)
 
 
 @pytest.fixture

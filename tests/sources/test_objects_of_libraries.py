@@ -6,6 +6,7 @@ import math
 import pickle
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,20 @@ def test_a_tool_with_a_stated_relation():
     result = dpjax.audit(subject, space, method=dpjax.Events(num_draws=2000))
     assert result.verdict == "violated" and result.claim == 1.0
     assert "nan" in result.witness.pair and result.lower_bound > 4
+
+
+def test_warnings_of_a_library_are_no_outcome():
+    """Bounds that are missing make it warn at every call, which would be raised here."""
+    data = np.array([[0.1], [0.5], [0.9]]), np.array([0.1, 0.5, 0.9])
+    subjects = [
+        (functools.partial(tools.mean, epsilon=1.0), [0.1, 0.5]),
+        (models.LinearRegression(epsilon=1.0), data),
+    ]
+    for subject, database in subjects:
+        call = as_source(subject)._handed.call
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call(database)
 
 
 def test_a_model_shows_what_it_fitted():

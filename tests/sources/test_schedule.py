@@ -1,0 +1,58 @@
+"""Calls that run ahead of their results: in order, bounded, and ended with their reader."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from dpjax.sources._schedule import in_order
+
+
+def double(number):
+    return 2 * number
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+@pytest.mark.parametrize("ahead", [1, 2, 50])
+def test_results_come_in_the_order_of_the_tasks(workers, ahead):
+    tasks = ((number,) for number in range(20))
+    if not workers:
+        assert list(in_order(double, tasks, None, ahead)) == [2 * number for number in range(20)]
+        return
+    with ThreadPoolExecutor(workers) as executor:
+        assert list(in_order(double, tasks, executor, ahead)) == [2 * n for n in range(20)]
+
+
+@pytest.mark.parametrize("ahead", [1, 4])
+def test_no_more_tasks_are_under_way_than_allowed(ahead):
+    taken = []
+
+    def tasks():
+        for number in range(20):
+            taken.append(number)
+            yield (number,)
+
+    with ThreadPoolExecutor(2) as executor:
+        results = in_order(double, tasks(), executor, ahead)
+        for number in range(5):
+            assert next(results) == 2 * number
+            assert len(taken) == number + ahead
+        results.close()
+
+
+def test_a_reader_that_ends_early_ends_what_has_not_begun():
+    go_on, ran = threading.Event(), []
+
+    def call(number):
+        ran.append(number)
+        if number:
+            go_on.wait(60)
+        return number
+
+    with ThreadPoolExecutor(1) as executor:
+        results = in_order(call, ((number,) for number in range(9)), executor, 5)
+        assert next(results) == 0
+        results.close()
+        go_on.set()
+    # The second may have begun; the three after it were waiting.
+    assert ran in ([0], [0, 1])
