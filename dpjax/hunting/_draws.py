@@ -23,7 +23,7 @@ _ONE_CALL = 30.0
 _LONGEST = 2**24
 """Largest number of characters of one output of a record."""
 
-Draw = Callable[[Any], Any]
+Draw = Callable[[object], object]
 """Function from a database to one output."""
 
 
@@ -126,7 +126,7 @@ def recording(
         file.write(json.dumps(_plain(head)) + "\n")
 
         def by(process: Server) -> Draw:
-            def draw(database: Any) -> Any:
+            def draw(database: object) -> object:
                 line = process.answer(_plain(database))
                 file.write(line)
                 return _output(line)

@@ -75,7 +75,7 @@ def mechanism_parameters(mechanism: Any) -> JsonObject:
 
 
 def mechanism_from_plain(
-    name: Any, parameters: Any, database: Any, allow_import: Collection[str] = ()
+    name: object, parameters: JsonObject, database: object, allow_import: Collection[str] = ()
 ) -> Any:
     """Return the mechanism with a name and parameters; functions are validated at the database.
 

@@ -11,7 +11,7 @@ References:
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from dpjax.methods._findings import finding_of
 from dpjax.methods._pooled import Pools
 from dpjax.methods._stopped import saying_so_far
 from dpjax.notions import Statement, Terms
-from dpjax.partitions import Budget, Search
+from dpjax.partitions import Budget, RegionLike, Search
 from dpjax.results import Finding, Findings, Row
 from dpjax.sources import (
     ONE_RUN,
@@ -90,7 +90,7 @@ class Events:
         default=None,
         only=("mechanism", "function", "host", "command", "object"),
     )
-    region: Any = option(
+    region: RegionLike | None = option(
         "Where outputs are compared.",
         default=None,
         kind="tuple[float, float]",

@@ -37,7 +37,7 @@ class Placed(NamedTuple):
     """
 
     member: int
-    database: Any
+    database: object
 
 
 class Settled(NamedTuple):
@@ -50,11 +50,13 @@ class Settled(NamedTuple):
     """
 
     source: Source
-    pairs: Any
+    pairs: object
     notes: list[str]
 
 
-def settled(source: Source, pairs: Any, asked: tuple[Notion | None, Any], terms: Terms) -> Settled:
+def settled(
+    source: Source, pairs: object, asked: tuple[Notion | None, object], terms: Terms
+) -> Settled:
     """Find the member of a family with the largest expected margin above its claim.
 
     Args:
@@ -156,12 +158,12 @@ class _Members(Space):
         last: Error of the last of these.
     """
 
-    def __init__(self, family: Family, pairs: Any, asked: tuple[Notion | None, Any]):
+    def __init__(self, family: Family, pairs: object, asked: tuple[Notion | None, object]):
         self._family, self._pairs, self._asked = family, pairs, asked
         self.made: list[Member] = []
         self.failed, self.last = 0, ""
         self._numbers: dict[str, int | None] = {}
-        self._own: dict[int, Any] = {}
+        self._own: dict[int, Space | AnyPairs] = {}
         for chosen in family.tried(np.random.default_rng(0)):
             self._number(chosen)
         if not self.made:
@@ -230,7 +232,7 @@ class _Members(Space):
         places = {id(one): place for place, one in enumerate(inner)}
         return [own[places[id(one)]] for one in space.smallest(inner)]
 
-    def _number(self, chosen: dict[str, Any]) -> int | None:
+    def _number(self, chosen: dict[str, object]) -> int | None:
         """Return the number of the member for some parameters, new or known; None if refused."""
         name = text_of(sorted(chosen.items()))
         if name not in self._numbers:
@@ -246,7 +248,7 @@ class _Members(Space):
                 self.made.append(member)
         return self._numbers[name]
 
-    def _space_of(self, number: int) -> Any:
+    def _space_of(self, number: int) -> Space | AnyPairs:
         """Return the space of a member, or a list of its pairs."""
         if number not in self._own:
             given = self.made[number].usual_pairs if self._pairs is None else self._pairs

@@ -7,7 +7,6 @@ its seed.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import numpy as np
@@ -22,7 +21,7 @@ from dpjax.databases.trees import nth
 from dpjax.methods._pairs_counted import Ladder, search_counted
 from dpjax.methods.local import Local, dpl_runs
 from dpjax.notions import Epsilon, Terms
-from dpjax.partitions import as_region
+from dpjax.partitions import RegionLike, as_region
 from dpjax.sources import ONE_RUN, AnyPairs, Source, as_source
 from dpjax.sources._subject import check_shape, mechanism_at, pairs_of
 from dpjax.sources.streams import DrawnStreams
@@ -64,7 +63,7 @@ def search_pairs(
     budget: int | None = None,
     keep: int = 3,
     factor: int = 4,
-    region: Any = None,
+    region: RegionLike | None = None,
     key: int | Array = 0,
     execution: Execution | None = None,
 ) -> FoundPairs:
@@ -187,7 +186,12 @@ def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object,
 
 
 def _counted(
-    source: Source, pairs: object, ladder: Ladder, terms: Terms, region: object, root: Array
+    source: Source,
+    pairs: object,
+    ladder: Ladder,
+    terms: Terms,
+    region: RegionLike | None,
+    root: Array,
 ) -> FoundPairs:
     best, estimates, rungs = search_counted(source, pairs, ladder, terms, region, root)
     sides = [pair.database for pair in best], [pair.neighbor for pair in best]

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jax import Array
@@ -21,7 +21,7 @@ from dpjax.core.wording import BadValue
 from dpjax.databases.spaces import Proposed, Space
 from dpjax.methods._candidates import promised
 from dpjax.notions import Notion, Terms
-from dpjax.partitions import Budget, Search
+from dpjax.partitions import Budget, RegionLike, Search
 from dpjax.sources import AnyPairs, Request, Rounds, Source
 
 _FEWEST = 24
@@ -119,7 +119,7 @@ def search_counted(
     pairs: object,
     ladder: Ladder,
     terms: Terms,
-    region: object,
+    region: RegionLike | None,
     root: Array,
     asked: Asked | None = None,
 ) -> tuple[list[Proposed], list[float], list[tuple[int, int]]]:
@@ -225,7 +225,7 @@ class _Rung:
     alive: list[Proposed]
     draws: int
     terms: Terms
-    region: Any
+    region: RegionLike | None
     key: Array
     asked: Asked
     began: float

@@ -14,6 +14,7 @@ from dpjax.partitions._region import EVERYWHERE as EVERYWHERE
 from dpjax.partitions._region import Box as Box
 from dpjax.partitions._region import Outcomes as Outcomes
 from dpjax.partitions._region import Region as Region
+from dpjax.partitions._region import RegionLike as RegionLike
 from dpjax.partitions._region import as_box as as_box
 from dpjax.partitions._region import as_region as as_region
 from dpjax.partitions._region import product_grid as product_grid

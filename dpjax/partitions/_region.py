@@ -165,7 +165,7 @@ def region_text(region: Region | None) -> str:
     return EVERYWHERE if region is None else str(region)
 
 
-def as_box(region: Box | Iterable[ArrayLike] | None) -> Box | None:
+def as_box(region: RegionLike | None) -> Box | None:
     """Convert (low, high), a `Box`, or None for all outputs to a region of an unknown space.
 
     Raises:
@@ -174,7 +174,7 @@ def as_box(region: Box | Iterable[ArrayLike] | None) -> Box | None:
     return region if region is None or isinstance(region, Box) else _box_between(region)
 
 
-def _box_between(ends: Iterable[ArrayLike]) -> Box:
+def _box_between(ends: Any) -> Box:
     try:
         low, high = ends
     except (TypeError, ValueError):

@@ -17,6 +17,7 @@ from dpjax.mechanisms.named import (
     name_of,
     parameters_of,
 )
+from dpjax.partitions import RegionLike
 from dpjax.sources._drawn_arrays import DrawnArrays
 from dpjax.sources._drawn_counts import OpenedDrawn
 from dpjax.sources._source import Request, Smoothing, Source, Trust
@@ -71,7 +72,7 @@ class Drawn(Source):
         yield OpenedDrawn(*self.at(pairs), request)
 
     def arrays(
-        self, pairs: object, region: object, key: Array, smoothing: Smoothing | None
+        self, pairs: object, region: RegionLike | None, key: Array, smoothing: Smoothing | None
     ) -> DrawnArrays:
         """Return the draws as streams of a kernel; see `Source`."""
         return DrawnArrays(*self.at(pairs), region, key)

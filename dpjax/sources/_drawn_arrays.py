@@ -1,7 +1,5 @@
 """Draws of a mechanism as streams of a kernel, and the region of the estimated densities."""
 
-from typing import Any
-
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
@@ -10,7 +8,7 @@ from dpjax.core.types import FiniteSpace, JsonObject, MixedSpace
 from dpjax.core.wording import EVENTS, BadValue, Sentence, term
 from dpjax.databases import Pairs
 from dpjax.mechanisms import Mechanism, is_built_in
-from dpjax.partitions import Outcomes, as_region
+from dpjax.partitions import Outcomes, RegionLike, as_region
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._subject import inner_range, pilot_outputs
 from dpjax.sources.streams import DrawnStreams
@@ -38,7 +36,7 @@ class DrawnArrays:
 
     sizes = None
 
-    def __init__(self, mechanism: Mechanism, pairs: Pairs, region: Any, key: Array):
+    def __init__(self, mechanism: Mechanism, pairs: Pairs, region: RegionLike | None, key: Array):
         space = mechanism.output_space
         if isinstance(space, MixedSpace):
             raise BadValue(

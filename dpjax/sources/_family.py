@@ -37,11 +37,11 @@ class _Interval(NamedTuple):
         """Whether both ends are integers."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
-    def values(self) -> list[Any]:
+    def values(self) -> list[object]:
         """Return the ends and the middle, on a logarithmic scale if both ends are positive."""
         return list(dict.fromkeys((self.low, self.at(0.5), self.high)))
 
-    def at(self, share: float) -> Any:
+    def at(self, share: float) -> float:
         """Return the number at a share of the way from the lower end to the upper one."""
         low, high = self
         value = low + share * (high - low)
@@ -70,8 +70,8 @@ class Family(Source):
         ValueError: When a parameter has no value, or an interval is empty.
     """
 
-    make: Callable[..., Any]
-    ranges: Mapping[str, Any]
+    make: Callable[..., object]
+    ranges: Mapping[str, object]
     kind: ClassVar[str] = "family"
 
     def __post_init__(self):
@@ -96,7 +96,7 @@ class Family(Source):
             "assert_private, or use one of its members."
         )
 
-    def tried(self, rng: np.random.Generator) -> list[dict[str, Any]]:
+    def tried(self, rng: np.random.Generator) -> list[dict[str, object]]:
         """Return the combinations of parameters of the first proposal.
 
         Args:
@@ -108,7 +108,7 @@ class Family(Source):
             return every
         return [every[place] for place in sorted(rng.permutation(len(every))[:_MOST_MEMBERS])]
 
-    def varied(self, chosen: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    def varied(self, chosen: Mapping[str, object], rng: np.random.Generator) -> dict[str, object]:
         """Return a combination in which one parameter has another value."""
         name = list(self._ranges)[int(rng.integers(len(self._ranges)))]
         among = self._ranges[name]
@@ -118,7 +118,7 @@ class Family(Source):
             value = among[int(rng.integers(len(among)))]
         return {**chosen, name: value}
 
-    def member(self, chosen: Mapping[str, Any]) -> "Member":
+    def member(self, chosen: Mapping[str, object]) -> "Member":
         """Return the member of a combination of parameters.
 
         Raises:
@@ -135,7 +135,7 @@ class Family(Source):
         return Member(source, self.make, dict(chosen))
 
     @cached_property
-    def _ranges(self) -> dict[str, Any]:
+    def _ranges(self) -> dict[str, _Interval | list[object]]:
         return {name: _range_of(name, given) for name, given in self.ranges.items()}
 
 
@@ -150,8 +150,8 @@ class Member(OnHost):
     """
 
     source: OnHost
-    make: Callable[..., Any]
-    chosen: Mapping[str, Any]
+    make: Callable[..., object]
+    chosen: Mapping[str, object]
     kind: ClassVar[str] = "member"
     asked: ClassVar[tuple[str, str]] = ("", "")
 
@@ -169,12 +169,12 @@ class Member(OnHost):
         }
 
     @property
-    def stated(self) -> tuple[Notion, Any] | None:
+    def stated(self) -> tuple[Notion, object] | None:
         """Notion and claim that the mechanism states."""
         return self.source.stated
 
     @property
-    def usual_pairs(self) -> Any:
+    def usual_pairs(self) -> object:
         """Standard pairs of the mechanism."""
         return self.source.usual_pairs
 
@@ -196,7 +196,7 @@ class Member(OnHost):
         """Return a context in which batches of raw outputs are drawn."""
         return self.source.drawing()
 
-    def restarted(self, sides: tuple[Any, Any], count: int) -> Restarted | None:
+    def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
         """Draw from two new runs; see `OnHost`."""
         return self.source.restarted(sides, count)
 
@@ -207,7 +207,7 @@ class Member(OnHost):
         return {"name": path, "parameters": dict(self.chosen)} if path and plain else None
 
     @classmethod
-    def from_plain(cls, content: JsonObject, database: Any, trust: Trust) -> Self:
+    def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
         """Make the member again if the function's module may be imported; see `Source`."""
         make = imported(str(content.pop("name", "")), trust.imports)
         chosen = dict(content.pop("parameters", {}))
@@ -220,7 +220,7 @@ def family_of(subject: object) -> Family | None:
     return subject if isinstance(subject, Family) else None
 
 
-def _range_of(name: str, given: Any) -> Any:
+def _range_of(name: str, given: Any) -> _Interval | list[object]:
     numbers = isinstance(given, tuple) and all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in given
     )
@@ -235,5 +235,5 @@ def _range_of(name: str, given: Any) -> Any:
     )
 
 
-def _values(among: Any) -> list[Any]:
+def _values(among: _Interval | list[object]) -> list[object]:
     return among.values() if isinstance(among, _Interval) else among

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +48,8 @@ class OneRun(Source):
         Steinke, Nasr, Jagielski (2023).
     """
 
-    scores: Any
-    included: Any
+    scores: object
+    included: object
     fair_coins: bool = option(
         "Every canary had a coin of its own, though exactly one half was included.",
         default=False,

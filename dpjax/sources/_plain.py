@@ -1,8 +1,8 @@
 """Options of a source in a recipe: written and read."""
 
+from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any
 
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
@@ -44,7 +44,7 @@ def files_of(side: object) -> list[object] | None:
     return [[str(path) for path in side.paths], side.column]
 
 
-def place_of(content: object) -> tuple[list[Path], Any]:
+def place_of(content: object) -> tuple[list[Path], str | int | Sequence[str | int] | None]:
     """Return the files and the column that `files_of` wrote."""
     files, column = content if isinstance(content, list) and len(content) == 2 else (None, None)
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):

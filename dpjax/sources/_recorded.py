@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from jax import Array
 
@@ -12,6 +12,7 @@ from dpjax.core.notebook import html_titled
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import EVENTS, BadValue
+from dpjax.partitions import RegionLike
 from dpjax.partitions.outputs import check_bits, preview
 from dpjax.sources._plain import files_of, known_options, place_of, stated_options
 from dpjax.sources._recorded_arrays import RecordedArrays, recorded_arrays
@@ -50,8 +51,8 @@ class Recorded(Source):
         TypeError: When an option is of the wrong kind.
     """
 
-    x: Any
-    y: Any
+    x: object
+    y: object
     discrete: bool | None = option(
         "What recorded outputs are; found out if not said.",
         default=None,
@@ -113,7 +114,7 @@ class Recorded(Source):
             )
 
     def arrays(
-        self, pairs: object, region: object, key: Array, smoothing: Smoothing | None
+        self, pairs: object, region: RegionLike | None, key: Array, smoothing: Smoothing | None
     ) -> RecordedArrays:
         """Return the outputs in memory, split once; see `Source`.
 

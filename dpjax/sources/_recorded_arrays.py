@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpjax.core import validate
 from dpjax.core.types import FiniteSpace, JsonObject, RealSpace, VectorSpace
 from dpjax.core.wording import DISCRETE, EVENTS, BadType, BadValue, term
-from dpjax.partitions import Box, Region, as_region
+from dpjax.partitions import Box, Region, RegionLike, as_region
 from dpjax.sources._held import Chunked, Sides, as_outputs
 from dpjax.sources._outcomes import (
     MIN_REAL,
@@ -49,7 +49,7 @@ class RecordedArrays:
         labels: np.ndarray | None,
         origin: np.ndarray,
         notes: list[str],
-        region: object = None,
+        region: RegionLike | None = None,
     ):
         self.pairs = AnyPairs((["x"], ["y"]), (LABEL,))
         self.streams, self.space, self.labels = streams, space, labels
@@ -80,7 +80,7 @@ class RecordedArrays:
             return as_region((low, high), self.space)
         return as_region(self._shifted(region), self.space)
 
-    def _shifted(self, region: Any) -> Any:
+    def _shifted(self, region: Any) -> RegionLike:
         """Subtract the origin from a box or (low, high); `as_region` handles all else."""
         ends, num_points = region, 0
         if isinstance(region, Box):
@@ -121,7 +121,7 @@ class RecordedArrays:
 
 
 def recorded_arrays(
-    recorded: Sides, region: object, key: jax.Array, smoothing: Smoothing | None
+    recorded: Sides, region: RegionLike | None, key: jax.Array, smoothing: Smoothing | None
 ) -> RecordedArrays:
     """Validate both sides of recorded outputs, and split them by the random words of their numbers.
 

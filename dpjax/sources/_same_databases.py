@@ -36,7 +36,7 @@ def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
     return found
 
 
-def _fingerprint(database: Any) -> object:
+def _fingerprint(database: object) -> object:
     """Return a digest of the content, or the identity of an object with unknown content."""
     digest = blake2b(digest_size=16)
     try:

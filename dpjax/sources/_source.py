@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpjax.core.execution import Execution
 from dpjax.core.types import JsonObject
 from dpjax.notions import Notion
-from dpjax.partitions import Partition, Region, Search
+from dpjax.partitions import Partition, Region, RegionLike, Search
 from dpjax.sources._counting import Tally
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._rounds import Rounds
@@ -48,7 +48,7 @@ class Request:
     """
 
     rounds: Callable[[int], Rounds]
-    region: Any
+    region: RegionLike | None
     promise: Promise
     key: Array
     execution: Execution
@@ -299,7 +299,7 @@ class Source:
         raise NotImplementedError
 
     def arrays(
-        self, pairs: object, region: object, key: Array, smoothing: Smoothing | None
+        self, pairs: object, region: RegionLike | None, key: Array, smoothing: Smoothing | None
     ) -> Arrays:
         """Return the outputs as arrays.
 

@@ -123,7 +123,7 @@ def _draw_pilot(mechanism: Mechanism, databases: Database, key: Array) -> object
     return jax.vmap(lambda database: mechanism.sample(key, database, _PILOT_SAMPLES))(databases)
 
 
-def inner_range(outputs: np.ndarray) -> object:
+def inner_range(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the range of the inner 99% of outputs.
 
     Raises:

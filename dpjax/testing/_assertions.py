@@ -13,6 +13,7 @@ from dpjax.core.wording import BadType
 from dpjax.methods import settled
 from dpjax.methods._signposts import refuse_misplaced
 from dpjax.notions import Epsilon, Gdp, Notion, Terms, TotalVariation, Zcdp
+from dpjax.partitions import RegionLike
 from dpjax.partitions.outputs import preview
 from dpjax.results import DOUBTFUL, NOT_RANDOM, REFUTING, AuditResult
 from dpjax.sources import Family, as_source, family_of
@@ -43,7 +44,7 @@ class AuditOptions(TypedDict, total=False):
         claim: Claimed level of the notion.
     """
 
-    region: object
+    region: RegionLike | None
     confidence: float
     num_samples: int | None
     num_confirm: int | None

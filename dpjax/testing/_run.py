@@ -13,6 +13,7 @@ from dpjax.core.execution import Execution
 from dpjax.core.wording import BadValue
 from dpjax.methods import METHODS, Events, Method, Sequential, pairs_to_audit
 from dpjax.notions import Epsilon, Notion, Terms
+from dpjax.partitions import RegionLike
 from dpjax.results import REFUTING, AuditResult
 from dpjax.sources import AnyPairs, Source, as_source
 from dpjax.testing import _session
@@ -36,7 +37,7 @@ class Asked:
     pairs: object
     notion: Notion = Epsilon()  # noqa: RUF009 (frozen)
     claim: object = None
-    region: object = None
+    region: RegionLike | None = None
     confidence: float = DEFAULT_CONFIDENCE
     num_samples: int | None = None
     num_confirm: int | None = None

@@ -83,7 +83,7 @@ class Domain:
             return self.categories is None or value in self.categories
         return bounds[0] <= value <= bounds[1]
 
-    def values(self, seen: Sequence[object], field: int = 0) -> list[Any]:
+    def values(self, seen: Sequence[object], field: int = 0) -> list[object]:
         """Return distinct values of one field that are worth trying.
 
         Args:

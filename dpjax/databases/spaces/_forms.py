@@ -27,7 +27,7 @@ class Form(NamedTuple):
     name: str
     records: Callable[[Any], list[Record]]
     database: Callable[[Sequence[Record]], Any]
-    alphabet: tuple[Any, ...] | None = None
+    alphabet: tuple[object, ...] | None = None
 
 
 def form_of(like: object) -> Form:
@@ -128,7 +128,7 @@ def _are_columns(parts: Sequence[Any]) -> bool:
     )
 
 
-def _columns(like: tuple[Any, ...]) -> Form:
+def _columns(like: tuple[object, ...]) -> Form:
     forms = [form_of(part) for part in like]
     widths = [len(fields_of(form.records(p)[0])) for form, p in zip(forms, like, strict=True)]
     ends = np.cumsum([0, *widths]).tolist()
@@ -138,7 +138,7 @@ def _columns(like: tuple[Any, ...]) -> Form:
         parts = [form.records(part) for form, part in zip(forms, given, strict=True)]
         return [tuple(v for part in row for v in fields_of(part)) for row in zip(*parts)]  # noqa: B905
 
-    def database(rows: Sequence[Record]) -> tuple[Any, ...]:
+    def database(rows: Sequence[Record]) -> tuple[object, ...]:
         cuts = zip(ends, ends[1:], flat, forms, strict=False)
         return tuple(
             form.database([row[start] if one else row[start:stop] for row in rows])

@@ -71,7 +71,7 @@ class Neighbors(Space):
         order = sorted(range(len(every)), key=lambda place: self._records_of(every[place]))
         order = [*order[:_SMALLEST], *range(min(limit // 4, len(every)))]
         order += rng.permutation(len(every)).tolist()
-        found: dict[Any, Proposed] = {}
+        found: dict[object, Proposed] = {}
         for place in order:
             pair = self._pair(*every[place])
             if pair is not None:

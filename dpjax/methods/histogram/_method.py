@@ -68,7 +68,7 @@ class Histogram:
     num_samples: int | None = option(
         "Draws at each input of a histogram, in place of --precision.", default=None
     )
-    inputs: Any = None
+    inputs: object = None
     input_interval: tuple[float, float] | None = option(
         "With D: the inputs are all of [0, INPUT_WIDTH].",
         default=None,

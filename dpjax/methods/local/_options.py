@@ -8,6 +8,7 @@ from dpjax.core import validate
 from dpjax.core.options import option
 from dpjax.core.wording import BadValue, term
 from dpjax.densities import KERNELS, as_rule
+from dpjax.partitions import RegionLike
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class LocalOptions:
 
     num_samples: int = option("", default=20_000, static=True)
     num_confirm: int = option("", default=50_000, static=True)
-    region: Any = option("", default=None)
+    region: RegionLike | None = option("", default=None)
     bandwidth: Any = option(
         "silverman, scott, hoelder, cross-validated, or a number.",
         default="scott",

@@ -9,6 +9,7 @@ import functools
 import inspect
 import numbers
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -69,7 +70,7 @@ class _Randomise:
 class _Tool:
     """Call of a tool with bound arguments for one output."""
 
-    def __init__(self, tool: Any):
+    def __init__(self, tool: Callable[..., object]):
         self._tool = tool
         self._accounts = "accountant" in inspect.signature(tool).parameters
         function = tool.func if isinstance(tool, functools.partial) else tool
@@ -77,7 +78,7 @@ class _Tool:
         self.epsilon = float(given["epsilon"].default)
         self.__name__ = f"diffprivlib {function.__name__}"
 
-    def __call__(self, database: Any) -> object:
+    def __call__(self, database: object) -> object:
         with warnings.catch_warnings():
             # Warnings of missing bounds concern the claim, and are no outcome.
             warnings.simplefilter("ignore")
@@ -95,7 +96,7 @@ class _Fitted:
         self._model = model
         self.__name__ = f"diffprivlib {type(model).__name__}"
 
-    def __call__(self, database: Any) -> object:
+    def __call__(self, database: object) -> object:
         fresh = copy.deepcopy(self._model)
         if hasattr(fresh, "random_state"):
             # A copy of a generator would draw the same noise at every call.
@@ -126,7 +127,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, numbers.Real) or array.dtype.kind in "iuf"
 
 
-def _mechanism(mechanism: Any, d_in: Any) -> Handed:
+def _mechanism(mechanism: Any, d_in: object) -> Handed:
     parameters, call = _parameters(mechanism), _Randomise(mechanism)
     plain: JsonObject | None = None
     if all(_is_plain(value) for value in parameters.values()):

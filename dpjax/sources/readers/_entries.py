@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 
@@ -124,7 +123,7 @@ def as_labels(entries: Sequence[str]) -> np.ndarray:
     return labels
 
 
-def as_outputs(lines: Sequence[str]) -> np.ndarray | list[Any]:
+def as_outputs(lines: Sequence[str]) -> np.ndarray | list[object]:
     """Convert lines that a program printed to outputs: numbers, vectors with commas, or labels.
 
     Args:

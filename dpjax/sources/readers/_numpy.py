@@ -4,7 +4,7 @@ import math
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
@@ -120,7 +120,7 @@ def npz_array(path: Path, name: str) -> np.ndarray:
         return _checked(header.array(content, header.shape))
 
 
-def _member(archive: zipfile.ZipFile, path: Path, name: str) -> Any:
+def _member(archive: zipfile.ZipFile, path: Path, name: str) -> IO[bytes]:
     """Return an array's file in the archive, unless it unpacks to far more than its size."""
     if (member := f"{name}.npy") not in archive.namelist():
         raise ValueError(f"it has no array {name!r}, but holds {archive.namelist()}")
@@ -130,8 +130,8 @@ def _member(archive: zipfile.ZipFile, path: Path, name: str) -> Any:
     return archive.open(entry)
 
 
-def _header(file: Any, most_axes: int | None = 2) -> _Header:
-    read: dict[Any, Callable[[Any], Any]] = {
+def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
+    read: dict[tuple[int, int], Callable[[IO[bytes]], tuple]] = {
         (1, 0): npy.read_array_header_1_0,
         (2, 0): npy.read_array_header_2_0,
     }
@@ -178,7 +178,9 @@ def _checked(values: np.ndarray) -> np.ndarray:
     return values.astype(f"{values.dtype.kind}{max(longest, 1)}")
 
 
-def _column_of(shape: Sequence[int], column: str | int | None) -> Any:
+def _column_of(
+    shape: Sequence[int], column: str | int | None
+) -> Callable[[np.ndarray], np.ndarray]:
     if column is None:
         return lambda rows: rows
     width = 1 if len(shape) == 1 else shape[1]
@@ -187,14 +189,14 @@ def _column_of(shape: Sequence[int], column: str | int | None) -> Any:
     return lambda rows: rows.reshape(len(rows), -1)[:, int(column)]
 
 
-def _read_exactly(file: BinaryIO | Any, size: int) -> bytes:
+def _read_exactly(file: IO[bytes], size: int) -> bytes:
     content = file.read(size)
     if len(content) != size:
         raise ValueError("it is cut short")
     return content
 
 
-def _refuse_more(file: BinaryIO | Any) -> None:
+def _refuse_more(file: IO[bytes]) -> None:
     """Refuse bytes after an array; at the end of a file an archive also checks its checksum."""
     if file.read(1):
         raise ValueError(_MORE)
