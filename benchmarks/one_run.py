@@ -213,7 +213,7 @@ def table(header: list[str]) -> str:
     return f"| {' | '.join(header)} |\n|{'---|' * len(header)}"
 
 
-def power(runs: int, most: int, asked: dict[str, Bound]) -> tuple[bool, str]:
+def power(runs: int, sizes: range, asked: dict[str, Bound]) -> tuple[bool, str]:
     """The table of Gaussian canaries, and whether it is as specified."""
     columns = ["dpjax (specified; limit)", "dpjax, mu as epsilon (specified; limit)"]
     header = ["epsilon", "canaries", *columns]
@@ -223,7 +223,7 @@ def power(runs: int, most: int, asked: dict[str, Bound]) -> tuple[bool, str]:
     for epsilon, specified in SPECIFIED.items():
         law = Law(_gaussian(mu_of(epsilon)), epsilon, mu_of(epsilon))
         for number, wanted in zip(NUMBERS, specified, strict=True):
-            if number > most:
+            if number not in sizes:
                 continue
             start = time.process_time()
             found = bounds(law, number, runs, asked)
@@ -268,6 +268,7 @@ def main() -> int:
     """Command line; 1 where a number is not as it should be."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=100, help="runs a cell of the first table")
+    parser.add_argument("--least", type=int, default=1_000, help="smallest number of canaries")
     parser.add_argument("--most", type=int, default=1_000_000, help="largest number of canaries")
     parser.add_argument("--law-runs", type=int, default=2000, help="runs a law of the second table")
     parser.add_argument("--law-canaries", type=int, default=1000)
@@ -275,7 +276,7 @@ def main() -> int:
     arguments = parser.parse_args()
     asked = methods()
     second = laws(arguments.law_runs, arguments.law_canaries, asked)
-    first = power(arguments.runs, arguments.most, asked)
+    first = power(arguments.runs, range(arguments.least, arguments.most + 1), asked)
     if arguments.out is not None:
         arguments.out.write_text(f"{first[1]}\n\n{second[1]}\n")
     return 0 if first[0] and second[0] else 1

@@ -44,6 +44,7 @@ from dpjax.inference._guesses import epsilon_of_guesses as epsilon_of_guesses
 from dpjax.inference._guesses import mu_of_guesses as mu_of_guesses
 from dpjax.inference._guesses import one_run_lower_bound as one_run_lower_bound
 from dpjax.inference._guesses import one_run_p_value as one_run_p_value
+from dpjax.inference._guesses import pure_epsilon as pure_epsilon
 from dpjax.inference._guesses import refutes as refutes
 from dpjax.inference._hybrid import Look as Look
 from dpjax.inference._hybrid import best_events as best_events

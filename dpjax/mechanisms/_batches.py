@@ -123,7 +123,8 @@ class Shuffle:
             order = jnp.lexsort((second, first))
             return jnp.zeros(num_records, jnp.int32).at[order].set(jnp.arange(num_records))
 
-        return jax.vmap(ranks)(jnp.arange(num_epochs)) // self.size
+        # One epoch after the other: sorting takes several times the memory of an order.
+        return jax.lax.map(ranks, jnp.arange(num_epochs)) // self.size
 
     def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:
         """See `Sampling`."""

@@ -1,7 +1,8 @@
-"""DP-SGD on small models as a mechanism: one draw is one training; its output scores a canary.
+"""DP-SGD on small models as a mechanism: each draw is a training, whose output scores a canary.
 
-Trainings are independent, so thousands run at once: vectorized over trainings, with a scan over
-steps. A user's own `(key, records) -> score` in JAX is audited in the same way.
+Trainings are independent of each other, so thousands run at once: the code is vectorized over
+trainings and scans over steps. A user's own function `(key, records) -> score` in JAX is audited in
+the same way.
 
 References:
     Abadi et al. (2016), Algorithm 1.
@@ -35,30 +36,30 @@ SCORES = ("likelihood", "final", "loss", "range", "max", "energy", "idle")
 """Names of the scores; see `DpSgd`."""
 
 _INTERVAL = 1e-4
-"""Grid spacing of the privacy losses that an accountant computes."""
+"""Grid spacing of an accountant's privacy losses."""
 
 _RUNS = 1024
-"""Number of trainings computed at once; more would leave the caches of a processor."""
+"""Number of trainings per block; larger blocks do not fit into the caches of a processor."""
 
 
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
-    """Return the privacy loss distribution of DP-SGD by an accountant, to be used as a claim.
+    """Return an accountant's privacy loss distribution of DP-SGD, for use as a claim.
 
-    It holds for adding or removing one record and is pessimistic: never below the true level.
-    `dpjax.audit` takes it as the claim of `Epsilon(delta)` and of `Profile()`.
+    The distribution is for adding or removing one record, and pessimistic: its levels are never
+    below the true ones. `dpjax.audit` accepts it as the claim of `Epsilon(delta)` and `Profile()`.
 
     Args:
-        noise_multiplier: sigma.
+        noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
         sampling: `FullBatch()` or `Poisson(rate)`.
-        num_steps: T.
+        num_steps: Number of steps (T).
 
     Returns:
         A `PrivacyLossDistribution` of dp_accounting.
 
     Raises:
         ModuleNotFoundError: When dp_accounting is not installed.
-        ValueError: When an argument is out of range, or batches are shuffled: their level is
-            unknown.
+        ValueError: When an argument is out of range, or when batches are shuffled, because no
+            accountant knows their level.
 
     References:
         Doroshenko, Ghazi, Kamath, Kumar, Manurangsi (2022): connect-the-dots.
@@ -86,19 +87,21 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> ob
 def likelihood_score(
     lengths: Array | np.ndarray, noise_multiplier: float | Array, rate: float = 1.0
 ) -> Array:
-    """The likelihood ratio of a saturating canary from all noisy gradients, as a score.
+    """Return the likelihood ratio of a saturating canary, given all noisy gradients, as a score.
 
-    Of all scores, it tells best whether the canary was there, if its gradient is clipped in every
-    step, has the same direction in all of them, and is orthogonal to all others.
+    No other score reveals more about the presence of a canary whose gradient is clipped in every
+    step, always has the same direction, and is orthogonal to all other gradients.
 
     Args:
-        lengths: [T], of the noisy sums of gradients along the canary's gradient, in units of the
-            clip. Minus the canary's own coordinate of the sum, if its label is 1.
-        noise_multiplier: sigma.
+        lengths: Lengths [T] of the noisy sums of gradients along the canary's gradient, in units
+            of the clip. If the canary has a coordinate of its own and the label 1, they are the
+            negative values of the sums at that coordinate, divided by the clip.
+        noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
         rate: Probability that a record is in a batch.
 
     Returns:
-        A number that rises with the likelihood ratio; its logarithm if the rate is below 1.
+        A scalar that increases with the likelihood ratio: its logarithm if the rate is below 1, and
+        the sum of the lengths if it is 1.
 
     References:
         Nasr et al. (2023), section 4; Abadi et al. (2016), for the mixture.
@@ -110,11 +113,11 @@ def likelihood_score(
 
 
 class Step(NamedTuple):
-    """What a score may use of each step.
+    """Quantities of a step from which scores are computed.
 
     Attributes:
         projection: Length of the noisy gradient along the canary's gradient, in units of the clip.
-        moved: Squared length by which the parameters moved.
+        moved: Squared length of the change of the parameters.
     """
 
     projection: Array
@@ -128,30 +131,37 @@ def _static(default: object) -> Any:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class DpSgd:
-    """Train a model by DP-SGD, and return a score that shows whether a canary was present.
+    """Train a model by DP-SGD, and return a score of how likely a canary was present.
 
-    A database is a float array [n, d + 2] of records: d features, a label of 0 or 1, and a flag, 1
-    if the record is present. Both databases of a pair have the same rows; they differ in the
-    canary's flag (`dpjax.mechanisms.training.canary_pair`). In each step, the gradients of the
-    records of a batch are clipped to norm C and summed with normal noise of standard deviation
-    sigma C; the sum, divided by the expected batch size B and times the learning rate, is
-    subtracted.
+    A database is a float array [n, d + 2], with one row per record: d features, a label of 0 or 1,
+    and a flag that is 1 if the record is present. The two databases of a pair have the same rows
+    and differ in the canary's flag (`dpjax.mechanisms.training.canary_pair`).
+
+    Each step clips the gradients of the batch to norm C, adds them up, and adds normal noise of
+    standard deviation sigma C. The sum is divided by the expected batch size and multiplied by the
+    learning rate, and the result is subtracted from the parameters.
+
+    The scores are functions of x_t, the length of step t's noisy sum along the canary's gradient,
+    in units of C:
+
+    - "likelihood": the sum of x_t for `FullBatch()` and `Shuffle(size)`, and for `Poisson(q)` the
+      sum of ln(1 - q + q exp((x_t - 1/2) / sigma^2));
+    - "final": the sum of x_t, computed from the last parameters alone, for `Logistic()` only;
+    - "loss": the negative loss of the canary at the last parameters;
+    - "range", "max": the range and the maximum of x_t;
+    - "energy": the sum of the squared changes of the parameters;
+    - "idle": the number of steps that changed no parameter.
 
     Attributes:
-        noise_multiplier: sigma.
-        clip: C.
-        learning_rate: eta.
-        num_steps: T.
-        sampling: `FullBatch()`, `Poisson(rate)` or `Shuffle(size)`. A record whose flag is 0 keeps
-            its place in a shuffled batch, with a gradient of zero.
+        noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
+        clip: Largest norm of a record's gradient (C).
+        learning_rate: Factor of each step.
+        num_steps: Number of steps (T).
+        sampling: `FullBatch()`, `Poisson(rate)` or `Shuffle(size)`. In a shuffled batch, a record
+            whose flag is 0 keeps its place, with a gradient of zero.
         model: `Logistic()` or `Network(hidden)`.
         canary: Row index of the canary.
-        score: Score to return, computed from the lengths x_t of the noisy gradients along the
-            canary's, in units of C. "likelihood": the sum of ln(1 - q + q exp((x_t - 1/2) /
-            sigma^2)), or the sum of x_t if all records are in a batch; "final": the sum of x_t as
-            seen in the last parameters alone, for `Logistic()`; "loss": minus the loss of the
-            canary; "range" and "max" of x_t; "energy": the sum of squared moves of the parameters;
-            "idle": the number of steps that moved no parameter.
+        score: Name of the score to return.
 
     Raises:
         TypeError, ValueError: When a parameter has the wrong type or is out of range.
@@ -183,10 +193,10 @@ class DpSgd:
 
     @property
     def mu(self) -> float:
-        """Level of Gaussian differential privacy for full batches: sqrt(T) / sigma.
+        """Return mu of Gaussian differential privacy for full batches: sqrt(T) / sigma.
 
         Raises:
-            ValueError: When batches are sampled; an accountant computes their level.
+            ValueError: When batches are sampled. Use `accounted` for Poisson batches.
         """
         if not isinstance(self.sampling, FullBatch):
             raise BadValue(f"mu is defined for FullBatch() only, but sampling was {self.sampling}.")
@@ -205,7 +215,7 @@ class DpSgd:
 
         Args:
             key: Typed key.
-            database: [n, d + 2]: features, label and flag of each record.
+            database: Float array [n, d + 2] with the features, label and flag of each record.
         """
         features, labels, present = database[:, :-2], database[:, -2], database[:, -1]
         start = self.model.start(features.shape[1], database.dtype)
@@ -231,31 +241,31 @@ class DpSgd:
         size = self.sampling.expected_size(len(labels))
         return self._scored(steps, (start, last), database[own], size)
 
-    # Methods that wrong implementations override; these are correct.
+    # The steps of a correct loop. Subclasses override one of them to plant a bug.
 
     def clipped_sum(self, found: Gradients, weights: Array, features: Array) -> Array:
-        """Return the sum of the gradients of a batch, each clipped to the norm."""
+        """Return the sum of a batch's gradients, each clipped to norm C."""
         return found.total(weights * jnp.minimum(1, self.clip / jnp.maximum(found.norms, 1e-30)))
 
     def noise_key(self, key: Array, step: Array) -> Array:
-        """Return the key of a step's noise; even numbers are reserved for keys of batches."""
+        """Return the key of a step's noise. Even numbers are reserved for the keys of batches."""
         return random.fold_in(key, 2 * step + 1)
 
     def noise(self, key: Array, parameters: Array) -> Array:
-        """Draw the noise of a step, which is added to the sum of gradients."""
+        """Draw the noise that a step adds to the sum of gradients."""
         normal = random.normal(key, len(parameters), dtype=parameters.dtype)
         return self.noise_multiplier * self.clip * normal
 
     def divisor(self, weights: Array) -> Array | float:
-        """Return the divisor of a batch's sum: the expected size, which is public."""
+        """Return the divisor of a batch's sum: the expected batch size, which is public."""
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """Return the move of a step; empty batches are not treated specially."""
+        """Return the change of the parameters. Empty batches are not treated specially."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:
-        """Return the score from all steps, or from the last parameters alone."""
+        """Return the score, from all steps or from the last parameters."""
         start, last = ends
         x, features, labels = steps.projection, own[:, :-2], own[:, -2]
         if self.score == "likelihood":

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpjax.core import random, validate
 from dpjax.core.options import option
 from dpjax.core.wording import EVENTS, BadValue, Sentence, term
-from dpjax.inference import Guessed
+from dpjax.inference import Guessed, delta_of_curves, epsilon_of_chosen, pure_epsilon
 from dpjax.notions import Epsilon, Gdp, GuessCounts, Notion, Terms, level_of
 from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
@@ -198,7 +198,10 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
         judged: Number of canaries that judge the guesses.
         terms: Notion, claim and confidence of the audit.
     """
-    notion, error = _searched_for(terms.notion), (1 - _PLANNED_ERROR) * (1 - terms.own_confidence)
+    error = (1 - _PLANNED_ERROR) * (1 - terms.own_confidence)
+    # Bounds on mu follow from those on epsilon at one delta, so their order is the same.
+    notion = terms.notion
+    delta = notion.delta if isinstance(notion, Epsilon) else delta_of_curves(judged, error)
     best, numbers = -math.inf, None
     for share in _shares(judged):
         size, tried = max(round(share * judged), 1), max(round(share * len(revealed)), 1)
@@ -206,7 +209,10 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
         for ends in ((1, 1), (1, 0), (0, 1)):
             right = sum(e * math.floor(a * size) for e, a in zip(ends, accuracy, strict=True))
             guessed = Guessed(judged, sum(ends) * size, right)
-            found = level_of(guessed, notion, error, chosen=True)
+            # Skip numbers whose bound at delta = 0, which takes no time, is too small.
+            if numbers is not None and (right == 0 or pure_epsilon(guessed, error) <= best):
+                continue
+            found = epsilon_of_chosen(guessed, delta, error)
             if found > best:
                 best, numbers = found, _Numbers(ends[0] * size, ends[1] * size)
     assert numbers is not None

@@ -14,7 +14,7 @@ import dpjax
 from dpjax.core import random
 from dpjax.mechanisms.training import DpSgd, Poisson, Shuffle, canary_pair
 
-CONFIDENCE = 0.95
+CONFIDENCE = 0.999
 DELTA = 1e-5
 
 

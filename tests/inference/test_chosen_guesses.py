@@ -16,7 +16,7 @@ from dpjax.inference import (
     mu_of_chosen,
     one_run_p_value,
 )
-from dpjax.inference._chosen_guesses import refuted_by_chosen
+from dpjax.inference._chosen_guesses import _slope, refuted_by_chosen
 
 
 def false_alarms(n, needed, epsilon, delta):
@@ -78,6 +78,29 @@ def test_the_exact_p_value_does_not_hold_for_chosen_numbers():
     assert false_alarms(n, needed, epsilon, delta) > 1.25 * error
     for r in numbers:
         assert false_alarms(n, {r: needed[r]}, epsilon, delta) <= error + 1e-8
+
+
+def test_the_line_of_the_common_slope_lies_above_the_exact_p_value():
+    """Guesses refute if and only if the p-value of every delta lies below the line."""
+    rng, outcomes = np.random.default_rng(0), set()
+    for _ in range(200):
+        r = int(rng.integers(2, 80))
+        n, epsilon, error = r + int(rng.integers(0, 500)), rng.uniform(0, 2), rng.uniform(0.01, 0.3)
+        delta = float(10 ** rng.uniform(-5, -2))
+        # The number of correct guesses is near the one that refutes.
+        law = stats.binom(r, 1 / (1 + math.exp(-epsilon)))
+        c = min(int(law.isf(error)) + int(rng.integers(0, 6)), r)
+        places = np.arange(1, r + 1)
+        corners = places * law.pmf(places) / law.sf(places - 1) / n
+        slope = n * _slope(n, epsilon, delta, error)
+        margins = [
+            error + slope * (other - delta) - one_run_p_value(n, r, c, epsilon, float(other))
+            for other in (0, *corners[corners < 1])
+        ]
+        found = refuted_by_chosen(Guessed(n, r, c), epsilon, delta, error)
+        outcomes.add(found)
+        assert found == (min(margins) >= 0) or abs(min(margins)) < 1e-9
+    assert outcomes == {True, False}
 
 
 def test_bounds_are_where_refutation_ends():

@@ -168,6 +168,18 @@ def test_blocks_draw_other_trainings():
     assert drawn.shape == (2500,) and len(np.unique(drawn)) > 2400
 
 
+@pytest.mark.parametrize(
+    ("sampling", "most"), [(FullBatch(), 16), (Poisson(0.1), 16), (Shuffle(20), 30 + 4 * 5)]
+)
+def test_the_compiled_memory_of_a_training(sampling, most):
+    """Bytes per record and training: two or three float32 arrays, and the order of each epoch."""
+    records, block = jnp.zeros((200, 22)), 1024
+    mechanism = DpSgd(2.0, num_steps=50, sampling=sampling)
+    sample = jax.jit(lambda key: mechanism.sample(key, records, block))
+    memory = sample.lower(jax.random.key(0)).compile().memory_analysis()
+    assert memory.temp_size_in_bytes <= most * 200 * block
+
+
 @pytest.mark.slow
 def test_a_right_training_is_audited_near_its_level():
     """mu = 2.5 with 10,000 trainings per side at confidence 1 - 1e-5."""
