@@ -78,6 +78,27 @@ def test_members_share_300_proposals_in_turns(members, asked):
     assert placed[: len(family.made)] == list(range(len(family.made)))
 
 
+def test_a_variation_has_another_label_and_a_member_that_has_it():
+    """Of each pair many: another value at the same databases, or other databases of the member."""
+
+    def made(number):
+        return HostMechanism(lambda records, seed: float(seed % 7), batched=False)
+
+    family = _Members(Family(made, {"number": [1, 2, 3]}), SPACE, (None, 1.0))
+    changed = {"member": 0, "databases": 0}
+    for seed in range(60):
+        pair = family.proposed()[seed % 30]
+        other = family.varied(pair, (0, seed))
+        if other is None:
+            continue
+        assert other.label != pair.label
+        assert other.database.member == other.neighbor.member < len(family.made)
+        assert SPACE.allows(other.database.database, other.neighbor.database)
+        is_other = other.database.member != pair.database.member
+        changed["member" if is_other else "databases"] += 1
+    assert min(changed.values()) >= 10
+
+
 def test_an_end_of_an_interval_is_tried():
     def clipped(bound):
         """Noise is clipped where the bound is above 7, which leaves a level of 8."""
