@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from dpjax.inference import Ratio, choose_event
-from dpjax.inference._choice import _MASSES, _halves, _sizes
+from dpjax.inference._choice import _MASSES, _halves, _sizes, errors_by_ratio
 
 CELLS = 60
 
@@ -50,6 +50,17 @@ def test_sizes_of_sets_are_the_smallest_that_reach_each_share():
             np.testing.assert_array_equal(found[0], expected)
             few = _sizes(running[None], np.array([3]), np.arange(cells)[None])
             np.testing.assert_array_equal(few[0], np.minimum(expected, 3))
+
+
+def test_ratios_are_shrunk_by_what_the_experiments_settled():
+    """0.75 standard errors times ln(cells) along a line, 0.4 for names; of cells seen twice."""
+    halves = np.ones((2, 2, 50), np.int64)
+    halves[0, :, 40:] = 0
+    halves[1, :, :10] = 0
+    for ordered, factor in ((True, 0.75), (False, 0.4)):
+        assert errors_by_ratio(halves, ordered=ordered) == pytest.approx(factor * np.log(30))
+        few = errors_by_ratio(halves * 0, ordered=ordered)
+        assert few == pytest.approx(factor * np.log(2))
 
 
 def test_half_lines_are_found_along_a_line():

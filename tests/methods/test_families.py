@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dpjax
+from dpjax.methods._families import _Members
 from dpjax.sources import Family, HostMechanism
 from dpjax.testing import assert_private
 
@@ -59,6 +60,43 @@ def test_it_runs_again_from_its_recipe(found):
     assert again.parameters == found.parameters
     with pytest.raises(ValueError, match="allow"):
         dpjax.rerun(read)
+
+
+@pytest.mark.parametrize(("members", "asked"), [(2, 40), (2, 400), (10, 40), (100, 40)])
+def test_members_share_300_proposals_in_turns(members, asked):
+    """No member has more than its space would propose alone, or fewer than four."""
+
+    def made(number):
+        return HostMechanism(lambda records, seed: float(seed % 7), batched=False)
+
+    space = dpjax.neighbors([1.0, 2.0, 3.0], num_pairs=asked)
+    family = _Members(Family(made, {"number": list(range(members))}), space, (None, 1.0))
+    placed = [pair.database.member for pair in family.proposed()]
+    each = min(max(300 // len(family.made), 4), len(space.proposed()))
+    assert 2 <= len(family.made) <= members
+    assert np.bincount(placed).tolist() == [each] * len(family.made)
+    assert placed[: len(family.made)] == list(range(len(family.made)))
+
+
+def test_a_variation_has_another_label_and_a_member_that_has_it():
+    """Of each pair many: another value at the same databases, or other databases of the member."""
+
+    def made(number):
+        return HostMechanism(lambda records, seed: float(seed % 7), batched=False)
+
+    family = _Members(Family(made, {"number": [1, 2, 3]}), SPACE, (None, 1.0))
+    changed = {"member": 0, "databases": 0}
+    for seed in range(60):
+        pair = family.proposed()[seed % 30]
+        other = family.varied(pair, (0, seed))
+        if other is None:
+            continue
+        assert other.label != pair.label
+        assert other.database.member == other.neighbor.member < len(family.made)
+        assert SPACE.allows(other.database.database, other.neighbor.database)
+        is_other = other.database.member != pair.database.member
+        changed["member" if is_other else "databases"] += 1
+    assert min(changed.values()) >= 10
 
 
 def test_an_end_of_an_interval_is_tried():

@@ -1,5 +1,6 @@
 """The search of pairs by counts: it finds the pair that breaks, and leaves the bound alone."""
 
+import re
 import time
 
 import numpy as np
@@ -91,6 +92,37 @@ def test_variations_find_what_was_not_proposed():
     (best,) = zip(*found.pairs.sides, strict=True)
     assert max(map(level, space.proposed())) < 0.1 and level(best) > 0.5
     assert space.allows(*best) and found.pairs.labels[0].endswith("varied")
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3, 5])
+def test_of_three_and_more_pairs_one_is_small(keep):
+    """A leak of large databases only: small ones, which often break code, are kept beside it."""
+
+    def large_only(database, num_samples, seed):
+        shift = 3.0 * np.sum(database) if len(database) >= 3 else 0.0
+        return np.random.default_rng(seed).laplace(shift, 1.0, num_samples)
+
+    space = neighbors([1.0] * 5, domain=Domain(bounds=(0.0, 1.0)))
+    found = dpjax.search_pairs(HostMechanism(large_only), space, keep=keep, factor=1_000)
+    assert len(found.pairs) == keep
+    # What the search expects of a pair that leaks nothing is about 0.
+    silent = [estimate < 0.1 for estimate in found.estimates]
+    assert sum(silent) == (keep > 2) and silent[-1] == (keep > 2)
+
+
+def test_the_audit_alone_measures_the_pace():
+    """Rungs are timed as they draw; the audit draws two outputs at each side of its pairs."""
+    sizes = []
+
+    def sums(database, num_samples, seed):
+        sizes.append(num_samples)
+        return np.random.default_rng(seed).laplace(sum(database), 1.0, num_samples)
+
+    space = neighbors([0.5, 0.25], domain=Domain(bounds=(0.0, 1.0)), num_pairs=8)
+    method = dpjax.Events(num_draws=4_000)
+    result = dpjax.audit(HostMechanism(sums, time_limit=20.0), space, method=method)
+    (kept,) = re.findall(r"used the best (\d+) of 8 proposed pairs", " ".join(result.notes))
+    assert 0 < sum(size == 2 for size in sizes) <= 2 * int(kept) + 1
 
 
 def test_time_limits_hold_where_paces_differ():

@@ -378,7 +378,11 @@ def fixed(database, rng):
 def test_constancy_is_judged_over_all_batches():
     """A function of one output a call makes batches of one, each of which is constant."""
     limits = Events(400, 400)
-    for function, constant in ((varied, False), (fixed, True)):
+
+    def on_one_side(database, rng):
+        return varied(database, rng) if database else 0.0
+
+    for function, constant in ((varied, False), (fixed, True), (on_one_side, False)):
         subject = HostMechanism(function, batched=False, batch_size=1)
         notes = dpjax.audit(subject, PAIR, method=limits).notes
         assert any("were the same" in note for note in notes) == constant

@@ -65,6 +65,80 @@ def test_claims_by_the_output_measure():
     assert as_source(fixed).stated[1] == fixed.map(2) > 1
 
 
+def stating(metric, measure, privacy_map):
+    """A measurement of records in [0, 1] that states what a test says."""
+    dp.enable_features("honest-but-curious")
+    records = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0)))
+    return dp.m.make_user_measurement(records, metric, measure, lambda rows: 0.0, privacy_map)
+
+
+@pytest.mark.parametrize(
+    ("measure", "privacy_map", "notion", "claim"),
+    [
+        (dp.max_divergence(), lambda d: 2.0 * d, Epsilon(), 6.0),
+        (dp.approximate(dp.max_divergence()), lambda d: (2.0 * d, 1e-6), Epsilon(1e-6), 6.0),
+        (dp.zero_concentrated_divergence(), lambda d: 0.5 * d**2, Zcdp(), 4.5),
+        (dp.approximate(dp.zero_concentrated_divergence()), lambda d: (0.5 * d, 0.0), Zcdp(), 1.5),
+        (dp.renyi_divergence(), lambda d: lambda order: 0.25 * order * d, dpjax.Renyi(2), 1.5),
+    ],
+)
+def test_each_measure_is_a_notion_and_the_map_its_claim(measure, privacy_map, notion, claim):
+    subject = LibraryMechanism(stating(RECORDS, measure, privacy_map), d_in=3)
+    assert subject.stated == (notion, pytest.approx(claim, rel=1e-12))
+
+
+@pytest.mark.parametrize(
+    ("measure", "stated", "message"),
+    [
+        (dp.max_divergence(), math.inf, "a finite MaxDivergence at d_in = 1, but states inf"),
+        (dp.approximate(dp.zero_concentrated_divergence()), (0.5, 0.1), "wrap it by a combinator"),
+    ],
+)
+def test_measures_that_nothing_refutes_are_refused(measure, stated, message):
+    with pytest.raises(ValueError, match=message):
+        as_source(stating(RECORDS, measure, lambda d: stated))
+
+
+@pytest.mark.parametrize(
+    ("metric", "near", "far"),
+    [
+        (dp.symmetric_distance(), ([0.1, 0.2], [0.2]), ([0.1, 0.2], [0.3, 0.2])),
+        (dp.insert_delete_distance(), ([0.1, 0.2], [0.2]), ([0.1, 0.2, 0.3], [0.2, 0.1])),
+        (dp.change_one_distance(), ([0.1, 0.2], [0.3, 0.1]), ([0.1, 0.2], [0.2])),
+        (dp.hamming_distance(), ([0.1, 0.2], [0.1, 0.3]), ([0.1, 0.2], [0.3, 0.1])),
+        (dp.l1_distance(T=float), ([0.1, 0.2], [0.6, 0.7]), ([0.0, 0.2], [0.6, 0.7])),
+        (dp.l2_distance(T=float), ([0.1, 0.2], [0.7, 1.0]), ([0.0, 0.0], [0.8, 0.7])),
+        (dp.linf_distance(T=float), ([0.0, 0.0], [1.0, 1.0]), None),
+    ],
+    ids=str,
+)
+def test_each_metric_is_a_relation(metric, near, far):
+    """Two databases at distance 1 are neighbors; two at a larger distance are not."""
+    space = as_source(stating(metric, dp.max_divergence(), lambda d: 1.0)).usual_pairs
+    assert space.allows(*near) and (far is None or not space.allows(*far))
+    assert all(space.allows(x, y) for x, y in space) and len(space.proposed()) > 3
+
+
+def test_utilities_and_values_of_diffprivlib_are_its_pairs():
+    """All pairs of listed values; utilities that differ by at most the sensitivity."""
+    exponential = mechanisms.Exponential(epsilon=1.0, sensitivity=0.5, utility=[0.0, 1.0, 2.0])
+    source = as_source(exponential)
+    assert source.stated == (Epsilon(), 1.0)
+    for pair in source.usual_pairs:
+        assert np.max(np.abs(np.subtract(*pair))) == pytest.approx(0.5)
+    # A utility that is 60 times the sensitivity above the others wins, whichever it is.
+    for best in range(3):
+        assert source._handed.call([30.0 * (place == best) for place in range(3)]) == best
+    listed = [["a", "b", 1], ["a", "c", 2], ["b", "c", 2]]
+    categorical = as_source(mechanisms.ExponentialCategorical(epsilon=2.0, utility_list=listed))
+    pairs = {frozenset(pair) for pair in categorical.usual_pairs}
+    assert pairs == {frozenset("ab"), frozenset("ac"), frozenset("bc")}
+    binary = as_source(mechanisms.Binary(epsilon=1.0, value0="x", value1="y"))
+    assert list(binary.usual_pairs) == [("x", "y")]
+    laplace = mechanisms.Laplace(epsilon=1.0, sensitivity=0.0)
+    assert as_source(laplace).usual_pairs is None
+
+
 def test_objects_are_named_by_their_constructors():
     total = dp.t.make_sum(BOUNDED, RECORDS)
     clamped = dp.t.make_clamp(dp.vector_domain(FLOAT, size=5), RECORDS, (0.0, 10.0))

@@ -388,3 +388,25 @@ def test_no_advice_to_unpickle(tmp_path):
         with pytest.raises(ValueError, match="cannot be read") as refused:
             read_samples(tmp_path / name)
         assert "allow_pickle" not in str(refused.value)
+
+
+def test_a_note_counts_what_is_nan_among_numbers():
+    """The confirmation and search sets together; labels that say NaN are outcomes like others."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 3_000))
+    x[:123] = np.nan
+    for first, second, expected in (
+        (x, y, ["NaN: 123 of 3,000 outputs of x and 0 of 3,000 outputs of y, counted as an "
+                "outcome of its own."]),
+        (y, y[::-1] * 2, []),
+        (np.where(np.isnan(x), "NaN", "b"), np.where(y > 0, "b", "NaN"), []),
+    ):  # fmt: skip
+        notes = dpjax.audit(Recorded(first, second, independent=True)).notes
+        assert [note for note in notes if note.startswith("NaN")] == expected
+
+
+def test_vectors_of_one_number_are_numbers(tmp_path):
+    values = np.random.default_rng(1).normal(size=(40, 1))
+    np.save(tmp_path / "x.npy", values)
+    (read,) = dpjax.Recording(tmp_path / "x.npy").chunks()
+    np.testing.assert_array_equal(read, values[:, 0])

@@ -12,7 +12,7 @@ from dpjax.core.types import FiniteSpace, RealSpace, VectorSpace
 from dpjax.densities import Fixed, Scott
 from dpjax.partitions import Box
 from dpjax.sources import Recorded
-from dpjax.sources._outcomes import number_outcomes
+from dpjax.sources._outcomes import _stands_out, number_outcomes
 
 RNG = np.random.default_rng(0)
 REALS = RNG.normal(size=1001), RNG.normal(1, size=1001)
@@ -337,3 +337,15 @@ def test_there_may_be_two_to_the_twentieth_outcomes_and_no_more(more):
         return
     first, second, labels = number_outcomes(*sides)
     assert len(labels) == 2**20 and np.array_equal(labels[first], labels[second])
+
+
+@pytest.mark.parametrize(("count", "step"), [(11, 1), (12, 1), (12, 5), (15, 1), (31, 1)])
+def test_a_value_stands_out_among_its_six_neighbors(count, step):
+    """At least 12 times, and six more than three times as often as those beside it on average."""
+    around = np.arange(-500, 500) * 7 * step
+    alone = np.r_[around, np.full(count, 1)]
+    assert _stands_out(alone, step) == (count >= 12)
+    # Four draws at each of the six values: 3 * 4 + 6 are not enough, one more is.
+    crowded = np.r_[around[around > 100], np.repeat(np.delete(np.arange(7), 3) * step, 4)]
+    for more in (18, 19):
+        assert _stands_out(np.r_[crowded, np.full(more, 3 * step)], step) == (more == 19)

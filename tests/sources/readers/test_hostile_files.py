@@ -117,6 +117,58 @@ def test_a_zip_bomb(tmp_path, frugal, method, fortran):
         read_samples(tmp_path / "x.npz")
 
 
+def written(path, columns, label=""):
+    """A file of 30 rows with some columns of numbers, or of one label and another."""
+    rows = np.arange(30 * columns).reshape(30, columns) / 8
+    values = np.array([label, "b"] * 15) if label else rows
+    if path.suffix == ".npy":
+        np.save(path, values)
+    elif path.suffix == ".parquet":
+        pa = pytest.importorskip("pyarrow")
+        pq = pytest.importorskip("pyarrow.parquet")
+        named = {"x": values} if label else {f"x{i}": rows[:, i] for i in range(columns)}
+        pq.write_table(pa.table(named), path)
+    else:
+        lines = values if label else [",".join(map(str, row)) for row in rows]
+        path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "npy", "parquet"])
+@pytest.mark.parametrize(
+    ("limit", "allowed", "excess", "message"),
+    [
+        ("columns", {"columns": 7}, {"columns": 8}, "too many columns"),
+        ("label_length", {"columns": 1, "label": "a" * 7}, {"columns": 1, "label": "a" * 8},
+         "(a label|labels) of too many characters"),
+    ],
+)  # fmt: skip
+def test_what_is_at_a_limit_is_read_and_what_is_above_is_not(
+    tmp_path, monkeypatch, kind, limit, allowed, excess, message
+):
+    monkeypatch.setenv(f"DPJAX_MAX_{limit.upper()}", "7")
+    assert len(read_samples(written(tmp_path / f"a.{kind}", **allowed))) == 30
+    with pytest.raises(
+        ValueError, match=f"{message}.*: 8, above the limit of 7; .*{limit.upper()}"
+    ):
+        read_samples(written(tmp_path / f"b.{kind}", **excess))
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_line_has_a_limit_wherever_it_is(tmp_path, monkeypatch, place):
+    """Its characters count, with the one that ends it."""
+    monkeypatch.setenv("DPJAX_MAX_LINE_BYTES", "50")
+    for length in (49, 50):
+        lines = ["a", "b", "c"] * 4
+        lines[place] = "z" * length
+        (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
+        if length == 49:
+            assert read_samples(tmp_path / "x.csv").tolist() == lines
+        else:
+            with pytest.raises(ValueError, match=r"x\.csv.* line that is too long: 51, above"):
+                read_samples(tmp_path / "x.csv")
+
+
 def test_a_limit_is_raised_by_its_name(tmp_path, monkeypatch):
     (tmp_path / "x.csv").write_text("a" * 300 + "\nb\n")
     with pytest.raises(ValueError, match=r"label of too many .*: 300, above the limit of 256;.*"):
