@@ -1,8 +1,8 @@
 """Learned events beside an oracle that knows the law: medians of exact bounds, and coverage.
 
 Each law is audited through `dpjax.HostMechanism` with 20,000 outputs a side that search and 50,000
-that confirm. The oracle cuts the true log-likelihood ratio into the same cells, with as many
-outputs. Prints a Markdown table.
+that confirm, on average. The oracle cuts the true log-likelihood ratio into the same cells, with as
+many outputs, in equal numbers at both sides or divided as its event needs. Prints a Markdown table.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 import dpjax
-from dpjax.inference import choose_event, event_lower_bound
+from dpjax.inference import Shared, choose_event, divided, event_lower_bound
 
 SEARCH, CONFIRM, CONFIDENCE = 20_000, 50_000, 0.95
 
@@ -192,13 +192,14 @@ def _seeded(law: Law) -> Callable[..., Any]:
     return outputs
 
 
-def oracle(law: Law, seed: int) -> float:
-    """The bound of an event of the true likelihood ratio."""
+def oracle(law: Law, seed: int) -> tuple[float, float]:
+    """Bounds of events of the true likelihood ratio, with equal sizes and with the best ones."""
     assert law.ratio is not None
     random = np.random.default_rng([seed, 7])
+    # The best sizes are up to 16/9 of equal ones.
     scores = [
         [law.ratio(law.draw(random, n, side)).astype(np.float32) for side in (0, 1)]
-        for n in (SEARCH, CONFIRM)
+        for n in (SEARCH, 16 * CONFIRM // 9 + 1)
     ]
     tails = 0.5 ** np.arange(6, 12)
     levels = np.concatenate([tails, np.arange(1, 48) / 48, 1 - tails])
@@ -209,16 +210,19 @@ def oracle(law: Law, seed: int) -> float:
         np.stack([np.bincount(part[h::2], minlength=size) for part in cells[0]]) for h in (0, 1)
     ]
     hypothesis = dpjax.Epsilon(law.delta).hypothesis()
-    event = choose_event(
-        halves[0], CONFIRM, CONFIDENCE, judge=halves[1], hypothesis=hypothesis,
-        positions=[np.arange(size)], coarser=[np.arange(size) // 3],
-    )  # fmt: skip
-    counts = [int(event.cells[part].sum()) for part in cells[1]]
-    larger = int(event.larger)
-    bound = event_lower_bound(
-        counts[larger], counts[1 - larger], CONFIRM, CONFIRM, CONFIDENCE, hypothesis
-    )
-    return float(bound)
+    bounds = []
+    for fresh in (CONFIRM, Shared(CONFIRM)):
+        event = choose_event(
+            halves[0], fresh, CONFIDENCE, judge=halves[1], hypothesis=hypothesis,
+            positions=[np.arange(size)], coarser=[np.arange(size) // 3],
+        )  # fmt: skip
+        # Of the likelier side first.
+        first, second = (int(number) for number in divided(event.ratio, CONFIRM))
+        likelier, other = cells[1][int(event.larger)], cells[1][1 - int(event.larger)]
+        counts = (int(event.cells[part].sum()) for part in (likelier[:first], other[:second]))
+        bound = event_lower_bound(*counts, first, second, CONFIDENCE, hypothesis)
+        bounds.append(float(bound))
+    return bounds[0], bounds[1]
 
 
 def main() -> None:
@@ -227,7 +231,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", default="", help="part of a law's name")
     arguments = parser.parse_args()
-    print("| law | oracle | learned | ratio | seconds | event |\n|---|---|---|---|---|---|")
+    print("| law | oracle, equal sizes | best sizes | learned | ratio to it | seconds | event |\n"
+          "|---|---|---|---|---|---|---|")  # fmt: skip
     for name, law in LAWS.items():
         if arguments.only not in name:
             continue
@@ -235,12 +240,11 @@ def main() -> None:
         results = [learned(law, seed) for seed in range(arguments.seeds)]
         seconds = (time.process_time() - start) / arguments.seeds
         bound = np.median([result.lower_bound for result in results])
-        best = np.median([oracle(law, seed) for seed in range(arguments.seeds)])
+        equal, best = np.median([oracle(law, seed) for seed in range(arguments.seeds)], axis=0)
         ratio = "" if best == 0 else f"{bound / best:.3f}"
         event = results[0].witness.event
-        print(
-            f"| {name} | {best:.3f} | {bound:.3f} | {ratio} | {seconds:.1f} | {event} |", flush=True
-        )
+        numbers = " | ".join(f"{number:.3f}" for number in (equal, best, bound))
+        print(f"| {name} | {numbers} | {ratio} | {seconds:.1f} | {event} |", flush=True)
 
 
 if __name__ == "__main__":

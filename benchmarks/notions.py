@@ -18,7 +18,9 @@ import scipy
 from scipy import stats
 
 import dpjax
+from benchmarks.rare import best_bound
 from dpjax.inference import (
+    Shared,
     band,
     chain_of,
     epsilon_of,
@@ -163,18 +165,18 @@ def svt(key: Any, queries: Any) -> Any:
 
 def medians(arguments: argparse.Namespace) -> None:
     """Medians over audits of epsilon, mu, the divergence of order 2 and rho."""
-    queries = np.repeat([0.0, 1.0], 5)
+    queries, known = np.repeat([0.0, 1.0], 5), laws()
+    queries_of_both = [(queries.tolist(), queries[::-1].tolist())]
     cases = [
-        ("Laplace 1", Laplace(1.0), [(0.0, 1.0)], 50_000),
-        ("Gauss 1", Gaussian(1.0), [(0.0, 1.0)], 1_000),
-        ("Gauss 1", Gaussian(1.0), [(0.0, 1.0)], 50_000),
-        ("SVT", svt, [(queries.tolist(), queries[::-1].tolist())], 1_000),
+        ("Laplace 1", "Laplace 1", Laplace(1.0), [(0.0, 1.0)], 50_000),
+        ("Gauss 1", "Gauss 1", Gaussian(1.0), [(0.0, 1.0)], 1_000),
+        ("Gauss 1", "Gauss 1", Gaussian(1.0), [(0.0, 1.0)], 50_000),
+        ("SVT", "SVT, 11 outcomes", svt, queries_of_both, 1_000),
     ]
     asked = [dpjax.Epsilon(), dpjax.Gdp(), dpjax.Renyi(2), dpjax.Zcdp()]
-    print(
-        "| mechanism | N | event: epsilon, mu | chain: epsilon, mu, D_2, rho |\n|---|---|---|---|"
-    )
-    for name, mechanism, pairs, size in cases:
+    print("| mechanism | N | best event, equal sizes: epsilon, mu | best sizes | event "
+          "| chain: epsilon, mu, D_2, rho |\n|---|---|---|---|---|---|")  # fmt: skip
+    for name, law, mechanism, pairs, size in cases:
         method = dpjax.Events(int(SEARCH * size), size)
         terms: dict[str, Any] = {"method": method, "confidence": 1 - ERROR}
         chains, events = [], []
@@ -185,10 +187,13 @@ def medians(arguments: argparse.Namespace) -> None:
                 dpjax.audit(mechanism, pairs, notion=notion, key=key, **terms).lower_bound
                 for notion in asked[:2]
             ])  # fmt: skip
-        texts = [
-            ", ".join(f"{x:.3f}" for x in np.median(rows, axis=0)) for rows in (events, chains)
+        best = [
+            [best_bound(known[law][None], fresh, notion.hypothesis()) for notion in asked[:2]]
+            for fresh in (size, Shared(size))
         ]
-        print(f"| {name} | {size} | {texts[0]} | {texts[1]} |", flush=True)
+        rows = [*best, np.median(events, axis=0), np.median(chains, axis=0)]
+        texts = " | ".join(", ".join(f"{x:.3f}" for x in row) for row in rows)
+        print(f"| {name} | {size} | {texts} |", flush=True)
 
 
 def costs(arguments: argparse.Namespace) -> None:

@@ -20,6 +20,7 @@ from dpjax import Events, mechanisms, notions, reference
 from dpjax.core.types import FiniteSpace
 from dpjax.inference import Ratio, Shared, known_band
 from dpjax.inference._events import expected_bound
+from dpjax.inference._hypotheses import Hypothesis
 from dpjax.notions import Notion, Terms
 from dpjax.partitions import Encoder, Search, encode_drawn, lay
 from dpjax.sources import AnyPairs, Marked, Request, Source, Tally
@@ -116,14 +117,19 @@ def law_of(mechanism: Any) -> NDArray[np.float64]:
     return np.exp(np.array(densities))
 
 
-def best_bound(laws: NDArray[np.float64], num_confirm: int | Shared) -> float:
+def best_bound(
+    laws: NDArray[np.float64],
+    num_confirm: int | Shared,
+    hypothesis: Hypothesis = Ratio(),  # noqa: B008 (frozen)
+) -> float:
     """Largest expected bound of an event of one pair, where the laws are known."""
     best = 0.0
     for law in laws:
         for p, q in (law, law[::-1]):
             order = np.argsort(-np.log(p) + np.log(q))
             sets = np.cumsum(p[order])[:-1], np.cumsum(q[order])[:-1]
-            best = max(best, expected_bound(*sets, num_confirm, CONFIDENCE, Ratio()).max())
+            found = expected_bound(*sets, num_confirm, CONFIDENCE, hypothesis)
+            best = max(best, float(found.max()))
     return best
 
 
@@ -192,7 +198,7 @@ def cases() -> dict[str, Case]:
     }
     for notion in (
         pure, notions.Epsilon(1e-3), notions.Gdp(), notions.TotalVariation(), notions.Renyi(8),
-        notions.Zcdp(),
+        notions.Zcdp(), notions.Profile(),
     ):  # fmt: skip
         # Divergences of one record, in closed form; of the other notions the cells have a level.
         level = {"renyi": 4.0, "zcdp": 0.5}.get(notion.name)

@@ -90,6 +90,9 @@ def choose_event(
     halves = halves.reshape(-1, 2, 2, cells)
     may = np.ones(cells, bool) if allowed is None else np.asarray(allowed, bool)
     ordered = ordered and bool(positions)
+    if cells == 2 and not positions:
+        # Halves may disagree on which of two cells is likelier; a line holds both events anyway.
+        positions = [np.arange(2)]
     ways: list[ByRatio | ByPosition] = [
         ByRatio.of(may, labels, ordered) for labels in (None, *coarser)
     ]

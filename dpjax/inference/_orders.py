@@ -10,6 +10,10 @@ from dpjax.inference._events import wilson
 _SHRINKAGE = 1.0
 """Standard errors of the search by which the ratio of a cell is shrunk."""
 
+_FIRST = 2.0**64
+"""Factor of the scores of cells that are likelier at the side, which are above 2^-64; those of the
+others are below 1. A power of two rounds nothing."""
+
 
 class Orders(NamedTuple):
     """Orders of cells, whose initial segments are candidate sets.
@@ -27,7 +31,7 @@ class Orders(NamedTuple):
 
 
 class ByRatio(NamedTuple):
-    """Cells ordered by a lower bound on their probability ratio, for each side.
+    """Cells that are likelier at a side before the others, by a lower bound on their ratio.
 
     Attributes:
         allowed: bool [cells].
@@ -60,6 +64,10 @@ class ByRatio(NamedTuple):
             known = np.add.reduceat(counts.take(self.order, axis=-1), self.starts, axis=-1)
         low, high = wilson(known, draws, _SHRINKAGE)
         low /= high[..., ::-1, :]
+        # Cells that are likelier at this side come first. Otherwise the bound of a rare cell may
+        # fall below the ratio of a frequent one that is slightly less likely here.
+        shares = known / np.maximum(draws, 1)
+        low *= np.where(shares > shares[..., ::-1, :], _FIRST, 1.0)
         score = low if self.labels is None else low.take(self.labels, axis=-1)
         score *= self.allowed
         # The bits of positive floats have the same order as the floats. The last bits are replaced

@@ -6,6 +6,7 @@ from scipy import stats
 
 from dpjax.inference import Ratio, choose_event
 from dpjax.inference._choice import _MASSES, _halves, _sizes, errors_by_ratio
+from dpjax.inference._orders import ByRatio
 
 CELLS = 60
 
@@ -103,6 +104,18 @@ def test_equal_cells_are_taken_together():
     for line in ([], [[np.nan] * 11]):
         event = choose_event(counts, 50, 0.95, judge=counts, positions=line)
         assert np.flatnonzero(event.cells).tolist() == list(range(10)) and event.larger == 0
+
+
+def test_cells_that_are_likelier_at_a_side_come_first():
+    """The bound of 7 against 3 of 1,000 is below the ratio of 993 and 997, which tells nothing."""
+    counts = np.random.default_rng(0).poisson(4, (200, 2, 30))
+    counts[0] = np.pad([[7, 993], [3, 997]], ((0, 0), (0, 28)))
+    shares = counts / counts.sum(axis=-1, keepdims=True)
+    likelier = shares > shares[:, ::-1]
+    order, most, _ = ByRatio.of(np.ones(30, bool), None, True).orders(counts)
+    first = np.take_along_axis(likelier, order, axis=-1)
+    assert order[0, 0, 0] == 0 and np.all(most >= likelier.sum(axis=-1))
+    assert np.all(np.diff(first.astype(int), axis=-1) <= 0)
 
 
 def test_delta_leaves_nothing_to_choose():
