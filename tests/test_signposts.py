@@ -113,6 +113,25 @@ def test_a_tuple_that_is_one_pair_or_two_is_refused():
     assert Pairs.of([([0.0, 1.0], [0.0, 2.0])]).neighbor.tolist() == [[0.0, 2.0]]
 
 
+def test_frames_of_numbers_and_labels_are_recorded_outputs():
+    """The rows are outputs with both, as dicts are, and keep the names of their columns."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    columns = [
+        {"count": rng.laplace(side, 1.0, 2000), "status": rng.choice(["ok", "late"], 2000)}
+        for side in (0.0, 1.0)
+    ]
+    found, rows = (
+        dpjax.audit(dpjax.Recorded(*map(form, columns)), claim=0.5)
+        for form in (
+            pandas.DataFrame,
+            lambda c: [{"count": n, "status": str(s)} for n, s in zip(*c.values(), strict=True)],
+        )
+    )
+    assert found.lower_bound == rows.lower_bound > 0.5
+    assert "'status': 'ok'" in found.witness.output
+
+
 def test_two_frames_are_no_rows_of_names():
     """A frame iterates over the names of its columns."""
     pandas = pytest.importorskip("pandas")

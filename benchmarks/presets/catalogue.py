@@ -62,7 +62,7 @@ def preset(
         quick: Few runs, in small blocks, at fewer sample sizes.
 
     Raises:
-        ValueError: An unknown part, or runs below 1.
+        ValueError: When a part is unknown, or a number of runs is below 1.
     """
     found = PRESETS[name]
     num_runs = runs if runs is not None else found.quick_runs if quick else found.runs

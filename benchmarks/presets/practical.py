@@ -142,7 +142,7 @@ def enough(row: PracticalSize, runs: int, *, coarse: bool) -> int:
     times that.
 
     Raises:
-        ValueError: No n of the grid is enough.
+        ValueError: When no n of the grid is enough.
     """
     grid = {round(row.printed * 2 ** (k / 8)) for k in range(-24, 17, 4 if coarse else 1)}
     for size in sorted(grid):

@@ -41,7 +41,7 @@ def compare(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
         new: Likewise.
 
     Raises:
-        ValueError: They have no entry in common.
+        ValueError: When the files have no entry in common.
     """
     before, after = _by_key(old), _by_key(new)
     shared = [key for key in after if key in before]

@@ -62,24 +62,12 @@ def command(**given: Value) -> None:
         content = {"estimates": found.estimates, "pairs": pairs, "labels": found.pairs.labels}
         print(json.dumps({**content, "rungs": found.rungs, "num_draws": found.num_draws}))
     else:
-        print(f"the best {len(pairs)} of {found.rungs[0][0]} pairs, by {found.num_draws:,} draws")
-        print("  loss    pair")
-        for label, loss, pair in zip(found.pairs.labels, found.estimates, pairs, strict=True):
-            print(_row(loss, label, pair))
+        print(found)
     if written.get("out") is not None:
         from dpjax.core.files import write_whole
 
         write_whole({written["out"]: json.dumps(pairs) + "\n"})
         say_written(written["out"])
-
-
-def _row(loss: float, label: str, pair: list[object]) -> str:
-    """A pair within the columns of a terminal; the whole of it is in the file."""
-    from dpjax.core.errors import neutral
-    from dpjax.core.wording import COLUMNS
-
-    row = neutral(f"  {loss:.4f}  {label}: {json.dumps(pair)}")
-    return row if len(row) <= COLUMNS else f"{row[: COLUMNS - 1]}…"
 
 
 def _found(

@@ -49,14 +49,14 @@ class IndependenceCheck:
             return f"{self.query}: too few databases or no spread to test their independence."
         verdict = (
             "the databases look dependent (independent ones do at most once in "
-            f"{1 / FALSE_ALARMS:.0f} times), and the privacy levels rest on their independence"
+            f"{1 / FALSE_ALARMS:.0f} times), and the privacy levels assume independence"
             if self.dependent
-            else f"no sign of dependence, for which p would be at most {FALSE_ALARMS:g}"
+            else f"no sign of dependence (threshold {FALSE_ALARMS:g})"
         )
         return (
             f"{self.query}: {self.runs} runs (p = {self.runs_p_value:.3g}), lag-1 autocorrelation "
-            f"{self.autocorrelation:.3f} (p = {self.autocorrelation_p_value:.3g}), all tests "
-            f"together p = {self.p_value:.3g}: {verdict}."
+            f"{self.autocorrelation:.3f} (p = {self.autocorrelation_p_value:.3g}), combined "
+            f"p = {self.p_value:.3g}: {verdict}."
         )
 
 

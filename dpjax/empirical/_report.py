@@ -40,8 +40,9 @@ _NOT_TESTED = (
 )
 
 _MEANING = (
-    "delta is the probability that an individual's presence shows by more than a factor e^epsilon; "
-    "the total risk is the probability that anybody's does, if individuals are independent. Both "
+    "delta is the probability that the answer reveals an individual's presence by more than a "
+    "factor e^epsilon; the total risk is the probability that it does so for anybody, if "
+    "individuals are independent. Both "
     "assume that the databases are independent draws and that the density estimate is right."
 )
 
@@ -73,8 +74,8 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
     query = " and ".join(result.queries)
     who = f"{len(result.individuals)} individuals, {result.num_databases} databases"
     asked = (
-        f"The {query} was asked of {result.num_databases} databases, with everybody and "
-        "without each individual."
+        f"The {query} of {result.num_databases} databases, with everybody and without each "
+        "individual in turn."
     )
     without = (
         () if figures is not None else ("The figures need matplotlib, which is not installed.",)
@@ -104,8 +105,8 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
     """Return what to do now, the first thing first."""
     if any(check.dependent for check in result.independence):
         return (
-            "Use databases that do not depend on each other, such as years far apart: until then, "
-            "the levels say nothing.",
+            "Use databases that do not depend on each other, such as years far apart. Do not use "
+            "these levels.",
         )
     said = [
         "Choose the epsilon at which the delta of the worst individual is as small as you need; "
@@ -121,6 +122,13 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
     return tuple(said)
 
 
+def doubt_of(result: Estimated) -> str | None:
+    """Return why an analysis is doubtful, or None if the databases do not look dependent."""
+    if not any(check.dependent for check in result.independence):
+        return None
+    return "The privacy levels assume independent databases, and these look dependent."
+
+
 def verdict_of(result: Estimated, sentence: str, headline: str | None = None) -> Verdict:
     """Return the verdict of an analysis, which is doubtful if the databases look dependent.
 
@@ -129,9 +137,9 @@ def verdict_of(result: Estimated, sentence: str, headline: str | None = None) ->
         sentence: The finding.
         headline: Headline; by default, it says that this is an estimate.
     """
-    if any(check.dependent for check in result.independence):
-        said = "The privacy levels rest on independent databases, and these look dependent. "
-        return Verdict("doubtful", "Doubtful: the databases look dependent", said + sentence)
+    if (doubt := doubt_of(result)) is not None:
+        headline = "Doubtful: the databases look dependent"
+        return Verdict("doubtful", headline, f"{doubt} {sentence}")
     return Verdict("estimate", headline or "An estimate, not a proof", sentence)
 
 
@@ -146,15 +154,15 @@ def _sections(
     rows = [
         (
             f"{epsilon:.4g}",
-            f"{delta:.3e}" + ("" if error is None else f" ± {error:.1e}"),
-            f"{risk:.3e}",
+            f"{delta:.3g}" + ("" if error is None else f" ± {error:.2g}"),
+            f"{risk:.3g}",
             f"{touched}",
         )
         for epsilon, delta, error, risk, touched in result.curve(_CURVE_ROWS)
     ]
     head = ("epsilon", "delta", "total risk", "individuals with delta > 0")
     column, at = int(np.argmin(result.epsilons)), f"delta at epsilon = {result.epsilons.min():.4g}"
-    ranking = [(str(name), f"{delta:.3e}") for name, delta in result.ranking()[:_RANKING_ROWS]]
+    ranking = [(str(name), f"{delta:.3g}") for name, delta in result.ranking()[:_RANKING_ROWS]]
     meaning = _MEANING
     if result.delta_error is not None:
         meaning += (
@@ -167,7 +175,7 @@ def _sections(
     ]
     if result.buckets:
         buckets = [
-            (b.label, f"{b.num_databases}", f"{b.delta[column]:.3e}") for b in result.buckets
+            (b.label, f"{b.num_databases}", f"{b.delta[column]:.3g}") for b in result.buckets
         ]
         found.append(Section("Adversary", table=Table(buckets, ("bucket", "databases", at))))
     if noise is not None:

@@ -13,7 +13,7 @@ from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
 from dpjax.empirical._density import Density
 from dpjax.empirical._figures import plot_empirical
 from dpjax.empirical._parts import Bucket, Estimated
-from dpjax.empirical._report import empirical_document, verdict_of
+from dpjax.empirical._report import doubt_of, empirical_document, verdict_of
 from dpjax.report import Glance, Page, Shown
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class EmpiricalPrivacy(Estimated, Shown):
             self.vanishing_sentence(),
         )
         rows = [
-            (f"delta at epsilon = {epsilon:.4g}", f"{delta:.3e}, total risk {risk:.3e}")
+            (f"delta at epsilon = {epsilon:.4g}", f"{delta:.4g}, total risk {risk:.4g}")
             for epsilon, delta, _, risk, _ in self.curve(5)
         ]
         return Glance(title, verdict_of(self, sentence, title), rows)
@@ -108,7 +108,7 @@ class EmpiricalPrivacy(Estimated, Shown):
         return neutral(
             f"EmpiricalPrivacy({' and '.join(self.queries)}: {len(self.individuals)} individuals, "
             f"{self.num_databases} databases, delta at {self.epsilons.min():g} "
-            f"{float(self.delta[int(np.argmin(self.epsilons))]):.3e})"
+            f"{float(self.delta[int(np.argmin(self.epsilons))]):.4g})"
         )
 
     def __str__(self) -> str:
@@ -116,6 +116,7 @@ class EmpiricalPrivacy(Estimated, Shown):
         lines = [
             f"Empirical privacy of {' and '.join(self.queries)}: "
             f"{len(self.individuals)} individuals, {self.num_databases} databases",
+            *([] if (doubt := doubt_of(self)) is None else [f"DOUBTFUL: {doubt}"]),
             f"density: {self.density or 'one for each bucket'}",
             "",
             "   epsilon       delta  total risk"
@@ -123,16 +124,21 @@ class EmpiricalPrivacy(Estimated, Shown):
         ]
         for epsilon, delta, error, risk, _ in self.curve(9):
             lines.append(
-                f"{epsilon:10.4g}  {delta:10.3e}  {risk:10.3e}"
-                + ("" if error is None else f"  {error:10.3e}")
+                f"{epsilon:10.4g}  {delta:10.4g}  {risk:10.4g}"
+                + ("" if error is None else f"  {error:10.4g}")
             )
-        lines += ["", self.vanishing_sentence(), "", f"largest delta at {self.epsilons.min():g}:"]
+        lines += [
+            "",
+            self.vanishing_sentence(),
+            "",
+            f"individuals by delta at epsilon = {self.epsilons.min():g}:",
+        ]
         for individual, delta in self.ranking()[:5]:
-            lines.append(f"  {individual!s:<24} {delta:.3e}")
+            lines.append(f"  {individual!s:<24} {delta:.4g}")
         for bucket in self.buckets:
             lines.append(
                 f"given {bucket.label} ({bucket.num_databases} databases): delta from "
-                f"{max(bucket.delta):.3e} to {min(bucket.delta):.3e}"
+                f"{max(bucket.delta):.4g} to {min(bucket.delta):.4g}"
             )
         lines += ["", *(f"independence: {check}" for check in self.independence)]
         lines.append(f"coverage: {self.coverage}")

@@ -97,7 +97,7 @@ class InputInterval:
         lipschitz: D > 0, of every density as a function of the input; in density per unit of input.
 
     Raises:
-        TypeError, ValueError: An argument is not a number > 0.
+        TypeError, ValueError: When an argument is not a number > 0.
 
     References:
         Gorla et al., Algorithms 2 and 4.
@@ -122,8 +122,8 @@ class LipschitzOutputs:
         inputs: Number of inputs that are compared (2: one pair), or an interval of inputs.
 
     Raises:
-        TypeError: An argument is not a number.
-        ValueError: An argument is out of its range, or C is too large for any guarantee.
+        TypeError: When an argument is not a number.
+        ValueError: When an argument is out of its range, or C is too large for any guarantee.
 
     References:
         Gorla et al., Lemma 1, eqs. (6) and (15), Algorithms 1-4.
@@ -220,8 +220,8 @@ class FiniteOutputs:
         num_inputs: Number of inputs that are compared (2: one pair).
 
     Raises:
-        TypeError: An argument is not a number, or not an integer.
-        ValueError: An argument is out of its range.
+        TypeError: When an argument is not a number, or not an integer.
+        ValueError: When an argument is out of its range.
 
     References:
         Gorla et al., Remark 2 (without constants).

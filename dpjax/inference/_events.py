@@ -135,9 +135,9 @@ def event_lower_bound(
         Float64 of the shape of the counts, at least 0.
 
     Raises:
-        TypeError: An argument is not a number, or a number of draws not an integer.
-        ValueError: The confidence is not strictly between 0 and 1, or a count is negative or above
-            the number of draws.
+        TypeError: When an argument is not a number, or a number of draws not an integer.
+        ValueError: When the confidence is not strictly between 0 and 1, or a count is negative or
+            above the number of draws.
 
     References:
         Buehler (1957).

@@ -66,8 +66,8 @@ class Guessed(NamedTuple):
         """Validates the numbers.
 
         Raises:
-            TypeError: One is no integer.
-            ValueError: They are not 0 <= right <= made <= canaries, with a canary and a guess.
+            TypeError: When a number is not an integer.
+            ValueError: When 0 <= right <= made <= canaries fails, or made is 0.
         """
         n, r, c = self
         validate.positive_int(n=n, r=r)
@@ -92,8 +92,8 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
         The exact supremum over all mechanisms, whether canaries are independent or not.
 
     Raises:
-        TypeError: An argument is no number.
-        ValueError: An argument is out of its range.
+        TypeError: When an argument is not a number.
+        ValueError: When an argument is out of its range.
     """
     Guessed(n, r, c).check()
     validate.non_negative(epsilon=epsilon)
@@ -117,8 +117,8 @@ def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: flo
         At least 0.
 
     Raises:
-        TypeError: An argument is no number.
-        ValueError: An argument is out of its range.
+        TypeError: When an argument is not a number.
+        ValueError: When an argument is out of its range.
 
     References:
         Steinke, Nasr, Jagielski (2023), for the design.

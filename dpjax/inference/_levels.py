@@ -31,8 +31,8 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
         float64 [..., num_pairs]; pairs with an empty interval are masked.
 
     Raises:
-        TypeError: The counts are not numbers.
-        ValueError: The counts are not whole numbers >= 0.
+        TypeError: When the counts are not numbers.
+        ValueError: When the counts are not whole numbers >= 0.
 
     References:
         Gorla et al., Algorithm 1.
@@ -59,9 +59,9 @@ def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.Mas
         float64 [..., num_pairs]; pairs with an empty interval are masked.
 
     Raises:
-        TypeError: `order` or the counts are not numbers.
-        ValueError: `order` is not above 1, or the counts are not whole numbers >= 0 with the same
-            sum in every row.
+        TypeError: When `order` or the counts are not numbers.
+        ValueError: When `order` is not above 1, or the counts are not whole numbers >= 0 with the
+            same sum in every row.
 
     References:
         Gorla et al., Algorithm 3 and eq. (17).

@@ -88,8 +88,8 @@ def local_bounds(
         Bounds with the leading shape of the runs.
 
     Raises:
-        TypeError: The counts of events are not numbers, or `num_confirm` is not an integer.
-        ValueError: The confidence is not strictly between 0 and 1, or a count is not in 0..N.
+        TypeError: When the counts of events are not numbers, or `num_confirm` is not an integer.
+        ValueError: When the confidence is not strictly between 0 and 1, or a count is not in 0..N.
     """
     validate.open_unit(confidence=confidence)
     validate.positive_int(num_confirm=num_confirm)

@@ -23,7 +23,7 @@ def hypothesis_from_plain(plain: Mapping[str, float]) -> Hypothesis:
     """The hypothesis that `hypothesis_to_plain` wrote.
 
     Raises:
-        KeyError, TypeError, ValueError: It is no such hypothesis.
+        KeyError, TypeError, ValueError: When the content is not that of a hypothesis.
     """
     options = dict(plain)
     kind = _BY_NAME[str(options.pop("name"))]

@@ -89,7 +89,7 @@ class Plan:
         return self.total_samples / draws_per_second
 
     def rows(self) -> list[tuple[str, str]]:
-        """Names and texts of the numbers, for people."""
+        """Return names and texts of the numbers."""
         what = "LDP epsilon" if self.order is None else f"Renyi level of order {self.order:g}"
         finite = isinstance(self.assumption, FiniteOutputs)
         return [
@@ -98,10 +98,15 @@ class Plan:
             ("confidence", f"{self.confidence:.6g}"),
             ("outputs" if finite else "intervals", str(self.num_intervals)),
             ("inputs", str(self.num_inputs)),
-            ("samples per input", str(self.num_samples)),
-            ("samples in all", str(self.total_samples)),
+            ("samples per input", f"{self.num_samples:,}"),
+            ("samples in total", f"{self.total_samples:,}"),
             ("union bound", self.bound),
         ]
+
+    def __str__(self) -> str:
+        """Return a row for each number."""
+        pad = max(len(name) for name, _ in self.rows())
+        return "\n".join(f"{name:<{pad}}  {value}" for name, value in self.rows())
 
     def _repr_html_(self) -> str:
         """Show the numbers in a notebook."""
@@ -146,9 +151,9 @@ def plan(
         max_samples: Largest feasible number of draws per input.
 
     Raises:
-        TypeError: An argument is not a number, or not an integer.
-        ValueError: An argument is out of its range; C >= 2 / W^2; more than `max_samples` would be
-            needed; or `num_samples` reaches no precision or confidence.
+        TypeError: When an argument is not a number, or not an integer.
+        ValueError: When an argument is out of its range; C >= 2 / W^2; more than `max_samples`
+            would be needed; or `num_samples` reaches no precision or confidence.
 
     References:
         Gorla et al., Theorems 2, 4 and 6, Algorithms 1-4.
@@ -183,7 +188,7 @@ def plan_finite(
         max_samples: As in `plan`.
 
     Raises:
-        TypeError: An argument is not a number, or not an integer.
+        TypeError: When an argument is not a number, or not an integer.
         ValueError: As `plan`; `least_probability` is above 1 / num_outputs; or `bound` is
             "published".
 

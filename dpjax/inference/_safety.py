@@ -82,9 +82,9 @@ class SafetyCheck:
             max |N_j - N_(j+1)| / n over inputs and intervals: float64 [...].
 
         Raises:
-            TypeError: The counts are not numbers.
-            ValueError: The counts are not whole numbers >= 0, the shape does not end in [k, m], or
-                a row does not sum to n.
+            TypeError: When the counts are not numbers.
+            ValueError: When the counts are not whole numbers >= 0, the shape does not end in [k,
+                m], or a row does not sum to n.
         """
         validate.counts(counts=counts)
         counts = np.asarray(counts)
@@ -138,8 +138,8 @@ def safety_check(
         The limit and its probability. The paper's 4 m for two inputs becomes 2 k m for k inputs.
 
     Raises:
-        TypeError: The plan assumes finitely many outputs, where there is no constant to check.
-        ValueError: An argument is out of its range, or the plan has too few samples for the
+        TypeError: When the plan assumes finitely many outputs, where there is no constant to check.
+        ValueError: When an argument is out of its range, or the plan has too few samples for the
             probability at any beta.
 
     References:
@@ -192,8 +192,9 @@ def plan_safety(
         check.
 
     Raises:
-        TypeError: The plan assumes finitely many outputs.
-        ValueError: An argument is out of its range, or more than `max_samples` would be needed.
+        TypeError: When the plan assumes finitely many outputs.
+        ValueError: When an argument is out of its range, or more than `max_samples` would be
+            needed.
 
     References:
         Gorla et al., Section III-E, "The safety check".

@@ -149,8 +149,8 @@ def start(
         grid: Levels that are tested; those of the hypothesis if None.
 
     Raises:
-        ValueError: The error is not strictly between 0 and 1, a level is not positive, or a number
-            is not a positive integer.
+        ValueError: When the error is not strictly between 0 and 1, a level is not positive, or a
+            number is not a positive integer.
     """
     validate.open_unit(error=error)
     validate.positive_int(pairs=pairs, cells=cells)
@@ -187,7 +187,7 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
         y: The same at the neighbor.
 
     Raises:
-        ValueError: Counts are not whole numbers >= 0 of the shape of the state's.
+        ValueError: When counts are not whole numbers >= 0 of the shape of the state's.
     """
     validate.counts(x=x, y=y)
     x, y = np.asarray(x, np.int64), np.asarray(y, np.int64)

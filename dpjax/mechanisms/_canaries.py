@@ -94,8 +94,8 @@ def canaries(
         The canaries and the records beside them.
 
     Raises:
-        ValueError: The shapes do not fit, a number is not finite, the kind is not known, or there
-            are no more records than mislabelled canaries.
+        ValueError: When the shapes do not fit, a number is not finite, the kind is not known, or
+            there are no more records than mislabelled canaries.
 
     References:
         Nasr et al. (2023), for saturating canaries; Steinke, Nasr, Jagielski (2023), section 6, for

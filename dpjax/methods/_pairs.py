@@ -13,15 +13,18 @@ import numpy as np
 from jax import Array
 
 from dpjax.core import random, validate
+from dpjax.core.errors import neutral
 from dpjax.core.execution import Execution, default_execution
+from dpjax.core.notebook import html_titled
 from dpjax.core.types import MixedSpace
-from dpjax.core.wording import BadValue
+from dpjax.core.wording import COLUMNS, BadValue
 from dpjax.databases import Neighbors, Pairs
 from dpjax.databases.trees import nth
 from dpjax.methods._pairs_counted import Ladder, search_counted
 from dpjax.methods.local import Local, dpl_runs
 from dpjax.notions import Epsilon, Terms
 from dpjax.partitions import RegionLike, as_region
+from dpjax.partitions.outputs import preview_database
 from dpjax.sources import ONE_RUN, AnyPairs, Source, as_source
 from dpjax.sources._subject import check_shape, mechanism_at, pairs_of
 from dpjax.sources.streams import DrawnStreams
@@ -54,6 +57,37 @@ class FoundPairs:
     def num_draws(self) -> int:
         """Number of draws on both sides of all pairs in all rungs."""
         return sum(2 * num_pairs * num_samples for num_pairs, num_samples in self.rungs)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the estimated loss and the databases of each pair, best first."""
+        sides = AnyPairs.of(self.pairs).sides
+        return [
+            (f"{loss:.4f}", f"{label}: [{_shown(first)}, {_shown(second)}]")
+            for loss, label, first, second in zip(
+                self.estimates, self.pairs.labels, *sides, strict=True
+            )
+        ]
+
+    def __str__(self) -> str:
+        """Return a line for each pair, within the columns of a terminal."""
+        lines = [self._title(), "  loss    pair", *(f"  {a}  {b}" for a, b in self.rows())]
+        lines = [neutral(line) for line in lines]
+        return "\n".join(
+            line if len(line) <= COLUMNS else f"{line[: COLUMNS - 1]}…" for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        """Show the pairs in a notebook."""
+        return html_titled(self._title(), self.rows())
+
+    def _title(self) -> str:
+        number = self.rungs[0][0]
+        return f"the best {len(self.estimates)} of {number:,} pairs, by {self.num_draws:,} draws"
+
+
+def _shown(database: object) -> str:
+    """Return a database as text, without the types of its arrays."""
+    return preview_database(database.tolist() if hasattr(database, "tolist") else database)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def search_pairs(

@@ -74,9 +74,7 @@ class Evidence:
     scored: ClassVar[str] = "Score in the search"
     planned: ClassVar[bool] = True
     more: ClassVar[str] = "Draw or record more outputs: rarer events are then seen."
-    chosen: ClassVar[str] = (
-        "It was chosen by outputs that searched, and then counted on fresh ones."
-    )
+    chosen: ClassVar[str] = "The search set chose it, and fresh draws counted it."
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None

@@ -62,8 +62,8 @@ def lay(
         region: A region whose ends become ends of cells, or None.
 
     Raises:
-        ValueError: There are too many labels or numbers, all outcomes are distinct, or the region
-            has another dimension.
+        ValueError: When there are too many labels or numbers, all outcomes are distinct, or the
+            region has another dimension.
     """
     if len(names) > _MAX_LABELS:
         raise ValueError(

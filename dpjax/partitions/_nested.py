@@ -36,7 +36,7 @@ class Nested(NamedTuple):
         """Separate the numbers of an output from its structure.
 
         Raises:
-            TypeError: A part is neither a number nor a label.
+            TypeError: When a part is neither a number nor a label.
         """
         numbers: list[float] = []
         paths: list[str] = []
@@ -76,9 +76,9 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
     """What one output is: missing, a label, the entries of a number or a vector, or nested.
 
     Raises:
-        BadValue: It is a vector with integers that float64 does not hold.
-        TypeError: It is neither a number nor a label, nor made of these.
-        Exception: Whatever its own methods raise.
+        BadValue: When the output is a vector with integers that float64 does not hold.
+        TypeError: When the output is neither a number nor a label, nor made of these.
+        Exception: When the output's own methods raise it.
     """
     if isinstance(item, np.ndarray):
         item = entries(item)
@@ -112,7 +112,7 @@ def rows_of(batch: Mapping[Key, Iterable[object]]) -> list[dict[Key, object]]:
     """Split a dict of columns into a dict for each output.
 
     Raises:
-        ValueError: The columns differ in length.
+        ValueError: When the columns differ in length.
     """
     columns = [rows_of(v) if isinstance(v, dict) else list(v) for v in batch.values()]
     return [dict(zip(batch, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -123,9 +123,9 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
         space: The output space.
 
     Raises:
-        ValueError: The region is empty, not bounded, outside the output space, of another
+        ValueError: When the region is empty, not bounded, outside the output space, of another
             dimension, or missing where the space is not finite.
-        TypeError: `region` is no region.
+        TypeError: When `region` is not a region.
     """
     if isinstance(space, FiniteSpace):
         return _finite_region(region, space)
@@ -169,7 +169,7 @@ def as_box(region: RegionLike | None) -> Box | None:
     """Convert (low, high), a `Box`, or None for all outputs to a region of an unknown space.
 
     Raises:
-        ValueError, TypeError: `region` is none of these.
+        ValueError, TypeError: When `region` is none of these.
     """
     return region if region is None or isinstance(region, Box) else _box_between(region)
 

@@ -54,8 +54,8 @@ class Encoder:
             outputs that are single reals, and None for others.
 
     Raises:
-        ValueError: An option is not known.
-        TypeError: `bits` is of the wrong kind.
+        ValueError: When an option is unknown.
+        TypeError: When `bits` is of the wrong kind.
     """
 
     def __init__(self, source: str, *, special: str = "outcomes", bits: int | str | None = None):
@@ -81,9 +81,9 @@ class Encoder:
                 these, whose numbers are a vector. Outputs of an unusual structure get a label.
 
         Raises:
-            ValueError: The outputs are of another length than those before, or `special` refuses
-                an output.
-            TypeError: Outputs are neither numbers nor labels.
+            ValueError: When the outputs are of another length than those before, or `special`
+                refuses an output.
+            TypeError: When outputs are neither numbers nor labels.
         """
         if isinstance(raw, np.ma.MaskedArray) and raw.dtype.kind in "biufUSO":
             raw = rows_of_objects(unmasked(raw))
@@ -214,7 +214,7 @@ class Encoder:
         """Takes over what `to_plain` wrote, before anything is encoded.
 
         Raises:
-            KeyError, ValueError, TypeError: It is of another form.
+            KeyError, ValueError, TypeError: When the content has another form.
         """
         for kind, label, name in plain["labels"]:
             value = _Special(label) if kind == "_Special" else label

@@ -121,8 +121,8 @@ def _unvaried(finding: Finding) -> tuple[Conclusion, list[str]]:
 def _doubted(stated: Conclusion) -> Conclusion:
     """Return a statement on outputs that do not look like independent draws."""
     sentence = Sentence(
-        "This is no verdict: the bound takes every output for an independent draw, and these "
-        "outputs do not look like such. If they are, say "
+        "This is no verdict: the bound requires independent draws, and these outputs do not look "
+        "independent. If you know that they are, pass "
         f"{term('independent=True', '--independent')}."
     )
     return replace(stated, verdict=DOUBTFUL, sentence=sentence)

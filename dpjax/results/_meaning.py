@@ -45,15 +45,16 @@ def _promised(result: Parts) -> str:
 
 
 def _shown(result: Parts) -> str:
+    witness = result.witness
     if result.verdict in (DOUBTFUL, ASSUMPTION_REFUTED):
         return "This audit cannot say how well such a guess does."
-    if result.witness is not None and result.witness.event_counts is None:
-        return "Somebody who ran it once knows the noise of every run like it, and is always right."
+    if result.verdict == NOT_RANDOM and (witness is None or witness.event_counts is None):
+        return "Somebody who has seen one run knows the noise of the next, and is always right."
     bound = result.lower_bound * result.recipe["distance"]
     # Round down, since it is a lower bound.
     least = math.floor(1000 * right_at(bound)) / 10
     if least <= 50:
-        said = "This audit found no output after which the guess is better than that"
+        said = "This audit found no output after which the guess is better than a coin toss"
     else:
         said = (
             f"This audit shows, with confidence {result.confidence:g}, that there are outputs "
@@ -62,7 +63,7 @@ def _shown(result: Parts) -> str:
     ends = {
         VIOLATED: ", which breaks the promise.",
         NOT_RANDOM: ", which breaks the promise.",
-        NOT_REFUTED: "; that keeps the promise so far, and does not prove it.",
+        NOT_REFUTED: ", which is consistent with the claim but does not prove it.",
         NO_CLAIM: ".",
     }
     return said + ends[result.verdict]
@@ -79,13 +80,13 @@ def _by_event(result: Parts) -> list[str]:
     right = 50 * (1 + abs(first - second))
     said = (
         "Somebody who sees one output, and guesses by the witness's event which of the two "
-        f"databases it came from, is right in about {right:.1f} % of cases, where a coin is right "
+        f"databases it came from, is right in about {right:.1f} % of cases; a coin toss is right "
         "in 50 %."
     )
     ends = {
         NOT_RANDOM: ["The claim does not allow an event that tells the two apart so well."],
         VIOLATED: ["The claim does not allow an event that tells the two apart so well."],
-        NOT_REFUTED: ["The claim allows that; whether it allows all other events is not known."],
+        NOT_REFUTED: ["The claim allows this event; other events may still violate it."],
         NO_CLAIM: [],
     }
-    return [said, *ends.get(result.verdict, ["This audit cannot say how far to trust that."])]
+    return [said, *ends.get(result.verdict, ["This audit cannot say how reliable that number is."])]

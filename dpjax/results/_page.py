@@ -127,13 +127,13 @@ def _pairs(result: Parts) -> list[Section]:
     if result.evidence.num_confirm is None:
         return []
     said = (
-        "The search chose the first of them. What it expected of the best of many pairs is too "
-        "high to be an estimate."
+        "The search chose the first pair. Its score is the best of many, and therefore too high to "
+        "serve as an estimate."
     )
     scores = [(label, "infinite" if score is None else f"{score:.4f}")
               for label, score in result.pair_scores]  # fmt: skip
     ranked = Table(scores, ("Pair", result.evidence.counted.scored))
-    title = "Pairs, by what the search expected"
+    title = "Pairs, by their score in the search"
     return [Section(title, (said,), table=ranked, folded=True)]
 
 
@@ -171,17 +171,17 @@ def _again(result: Parts, name: str) -> Section:
     drawn += f"{origin.seconds:.1f} s on {origin.device}. {took}."
     subject, codes = result.recipe.get("subject"), []
     said = (
-        "What was audited has no name by which it could be found again: call "
-        "dpjax.rerun(dpjax.AuditResult.from_file(path), subject) with it."
+        "The audited object cannot be imported by name: pass it to "
+        "dpjax.rerun(dpjax.AuditResult.from_file(path), subject)."
     )
     if subject is not None:
         command = f"dpjax rerun {quote(name)}{_allowance(subject)}"
-        codes = [("The command that runs it again, to the same bound", neutral(command))]
-        said = "The same draws are made again, from the key in the recipe."
+        codes = [("The command that repeats the audit, with the same bound", neutral(command))]
+        said = "The key in the recipe reproduces the same draws."
         if subject["kind"] in ("samples", "one_run"):
             said = "The recorded files are read again, from the same folder."
         elif origin.device == "host":
-            said += " Where what is audited takes no seed, bounds differ within their confidence."
+            said += " If the audited code takes no seed, the bound of each run differs."
     settings = result_text({"recipe": result.recipe, **result.settings})
     return Section(
         "How to do it again", (drawn, said), codes=(*codes, ("The recipe", settings)), folded=True

@@ -93,7 +93,7 @@ def claimed(result: Parts) -> list[str]:
     """Return the claim in sentences."""
     claim, distance = result.claim, result.recipe["distance"]
     if claim is None:
-        return ["Nothing: the audit looked for a level that is refuted, and compares it with none."]
+        return ["Nothing: the audit reports a lower bound and compares it with no claim."]
     if isinstance(claim, list):
         points = short(", ".join(f"({x:g}, {y:g})" for x, y in claim))
         said = [f"That {result.notion.claimable} of {result.mechanism} is within the curve below."]
@@ -102,8 +102,8 @@ def claimed(result: Parts) -> list[str]:
         said = [f"That {result.level} of {result.mechanism} is at most {claim:g}."]
     if distance > 1:
         said.append(
-            f"The claim is of databases that differ in one record. Those of each pair differ in "
-            f"{distance}, and every bound here is turned into one of a single record."
+            f"The claim is about databases that differ in one record. The databases of each pair "
+            f"differ in {distance}, and every bound here is converted to one record."
         )
     return said
 
@@ -112,16 +112,16 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
     """Explain the witness to a reader without statistics."""
     trials, counts = result.evidence.trials, witness.event_counts
     said = [
-        f"The two databases ({witness.pair}) are {short(witness.database)} and, its "
-        f"neighbor, {short(witness.neighbor)}."
+        f"The two databases ({witness.pair}) are {short(witness.database)} and its "
+        f"neighbor {short(witness.neighbor)}."
         if witness.difference is None
         else f"The two databases ({witness.pair}) differ: {witness.difference}."
     ]
     if witness.bandwidth is not None and witness.densities is not None:
         at = [pretty(float(value)) for value in witness.densities]
         said.append(
-            f"About the output {short(witness.output)}, fresh outputs have a density of {at[0]} "
-            f"at the database and of {at[1]} at its neighbor."
+            f"At the output {short(witness.output)}, the estimated density of fresh outputs is "
+            f"{at[0]} at the database and {at[1]} at its neighbor."
         )
     if counts is None:
         return said
@@ -150,8 +150,8 @@ def _allowed(result: Parts) -> list[str]:
     more = f", and {delta:g} more," if delta else ""
     factor = math.exp(result.recipe["distance"] * claim)
     return [
-        f"The claim allows an event to be at most {factor:.4g} times as likely{more} at one of the "
-        "two as at the other."
+        f"The claim allows an event to be at most {factor:.4g} times as likely{more} at one "
+        "database as at the other."
     ]
 
 
@@ -159,20 +159,20 @@ def _chance(stated: Conclusion) -> str:
     """Return the probability that chance alone gives such a bound, in words."""
     error = (1 - stated.confidence) / stated.num_claims
     if stated.verdict == DOUBTFUL:
-        return "How likely chance gives such counts is known for independent draws alone."
+        return "The probability of such counts is known only for independent draws."
     if stated.verdict in REFUTING:
         error = stated.smallest_error or error
         return (
-            "Were the claim true, chance would refute it like this at most once in "
+            "If the claim were true, an audit would refute it as strongly at most once in "
             f"{round(1 / error):,} times."
         )
     if stated.verdict == NOT_REFUTED:
         return (
-            "Where the claim is true, such counts are nothing unusual. They may also be seen where "
-            "it is not true, so they say nothing for it."
+            "Such counts are not unusual if the claim is true. They also occur when it is false, "
+            "so they do not support it."
         )
     return (
-        f"Were {stated.level} below {stated.lower_bound:.4g}, chance would give such a bound "
+        f"If {stated.level} were below {stated.lower_bound:.4g}, an audit would give such a bound "
         f"at most once in {round(1 / error):,} times."
     )
 
@@ -186,8 +186,8 @@ def outputs_caption(result: Parts) -> str:
             said += f" and, under the assumption, at most {stated.upper_bound:.4g}"
         return f"{said}, with confidence {stated.confidence:g}."
     said = (
-        "Above: the outputs of the search set at both databases. Below: the privacy loss that "
-        "they show, with a band of 95 % where the number of draws is known."
+        "Above: the outputs of the search set at both databases. Below: their privacy loss, with "
+        "a 95 % confidence band where the number of draws is known."
     )
     if "event" in curve and witness.densities is not None:
         first, second = witness.densities
@@ -209,5 +209,5 @@ def trade_off_caption(result: Parts) -> str:
         said += " The claim forbids every test in the shaded region."
     witness = result.witness
     if witness is not None and witness.event_counts is not None:
-        said += " The dot is the test that asks for the witness's event, counted on fresh outputs."
+        said += " The dot is the test for the witness's event, counted on fresh outputs."
     return said

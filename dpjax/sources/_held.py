@@ -4,12 +4,13 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from dpjax.core.errors import text_of
 from dpjax.core.wording import BadValue
+from dpjax.partitions._nested import rows_of
 from dpjax.partitions.missing import as_array, as_objects, entries, missing, rows_of_objects
 
 _ROWS = 2**18
@@ -106,7 +107,7 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
             f"dpjax.Recording({str(outputs)!r})."
         )
     try:
-        array = _array(outputs)
+        array = _array(_rows_of_mixed(outputs))
     except Exception as error:  # NumPy and code of other libraries may raise anything.
         raise BadValue(f"{name} must be one array of outputs: {text_of(error)}.") from None
     if array.ndim == 2 and array.shape[1] == 1:
@@ -120,6 +121,16 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
     if array.dtype.kind in "USO" and array.ndim == 2:
         raise TypeError(f"{name} must be a vector of labels, but had the shape {array.shape}.")
     return array
+
+
+def _rows_of_mixed(outputs: object) -> object:
+    """Return the rows of a frame with numbers and labels as dicts, and anything else as it is."""
+    names, kinds = getattr(outputs, "columns", None), getattr(outputs, "dtypes", None)
+    if names is None or kinds is None or len(names) < 2:
+        return outputs
+    columns = {str(name): list(cast(Any, outputs)[name]) for name in names}
+    labeled = [any(isinstance(v, str) for v in column) for column in columns.values()]
+    return rows_of(columns) if any(labeled) and len(columns) == len(names) else outputs
 
 
 def _array(outputs: object) -> np.ndarray:

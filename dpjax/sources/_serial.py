@@ -63,7 +63,7 @@ def notes_of_order(
         return [
             Doubt(
                 f"{name} is sorted or changes once, so its order cannot show whether its outputs "
-                "were drawn independently, as the bound takes them: give them in the order in "
+                "were drawn independently, which the bound requires: pass them in the order in "
                 "which they were drawn."
             )
         ]
@@ -72,12 +72,12 @@ def notes_of_order(
     size = ways[number][0].size
     return [
         Doubt(
-            f"{name}: outputs that are alike come in runs (correlation "
-            f"{correlation[distance]:.2g} at distance {distance}, a chance below {_CHANCE:g}). "
-            f"The bound takes {size} outputs for independent, but they tell about as much as "
-            f"{effective_size(correlation, size)}, so it may be above the truth. Record every "
-            "output in a run of its own; if they come from a chain, give the length of blocks "
-            f"between which it forgets: {term('blocks=LENGTH', '--blocks LENGTH')}."
+            f"{name}: successive outputs are correlated ({correlation[distance]:.2g} at distance "
+            f"{distance}; the probability is below {_CHANCE:g} for independent draws). The {size} "
+            f"outputs are worth about {effective_size(correlation, size)} independent ones, so the "
+            "bound may exceed the truth. Record every output in a run of its own. If a Markov "
+            "chain draws the outputs, pass the length of blocks after which they no longer depend "
+            f"on each other: {term('blocks=LENGTH', '--blocks LENGTH')}."
         )
     ]
 

@@ -66,7 +66,7 @@ def run(block: Block, folder: Path) -> str:
         folder: Where it runs; what earlier blocks wrote is still there.
 
     Raises:
-        RuntimeError: It failed.
+        RuntimeError: When the block failed.
     """
     lines = [line for line in block.code.splitlines() if not line.startswith("scripts/")]
     # What pytest says of the outer run is none of the business of a pytest in a block.

@@ -11,8 +11,8 @@ title: dpjax
 
 # How private is it really?
 
-dpjax audits differential privacy from outputs alone: it finds an event that tells two neighbouring
-databases apart, and answers with a lower confidence bound on epsilon that anyone can check.
+dpjax audits differential privacy from outputs alone: it finds an event that tells two neighboring
+databases apart, and returns a lower confidence bound on epsilon that anyone can check.
 {{: .lead }}
 
 ![Left, false alarms against misses of a test between two databases: the claim forbids the shaded
@@ -48,7 +48,7 @@ the dot is a test that dpjax found and counted on fresh outputs.
 
     [All commands](commands.md)
 
-- **In a test-suite**
+- **In a test suite**
 
     ```python
     from dpjax.mechanisms import Laplace
@@ -72,15 +72,15 @@ To install it, clone it and run `pip install -e '.[all]'`. It needs Python 3.11 
 | an object of OpenDP, diffprivlib, PyDP | `dpjax.audit(object)` | [Libraries](libraries.md) |
 | files of outputs | `Recorded` | [Recorded outputs](recorded-outputs.md) |
 | a training loop | `dpjax.mechanisms.training` | [Training](training.md) |
-| one training with canaries | `OneRun` | [One run](one-run.md) |
+| one training run with canaries | `OneRun` | [One run](one-run.md) |
 | data, and no mechanism yet | `empirical_privacy` | [Empirical privacy](empirical-privacy.md) |
-| thousands of questions | `dpjax sweep` | [Sweeps](sweeps.md) |
+| thousands of audits | `dpjax sweep` | [Sweeps](sweeps.md) |
 
 ## All guides
 
 {guides}
 
-Beside them: [the built-in mechanisms](mechanisms/index.md), [the API](api/index.md),
+See also [the built-in mechanisms](mechanisms/index.md), [the API](api/index.md),
 [the commands](commands.md) and [a gallery](gallery/index.md).
 """
 

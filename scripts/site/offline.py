@@ -46,7 +46,7 @@ def on_post_build(config: MkDocsConfig) -> None:
     """Writes the script, with the search that Material brought.
 
     Raises:
-        ValueError: Material has no such file any more.
+        ValueError: When the theme no longer has such a file.
     """
     site = Path(config.site_dir)
     (worker,) = (site / "assets" / "javascripts" / "workers").glob("search.*.min.js")

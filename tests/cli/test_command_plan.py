@@ -52,7 +52,7 @@ def test_inverse_questions_and_finite_outputs(run):
 
 def test_text_is_for_people(run):
     text = run(*RATE, *WORKED, "--bound", "published").output
-    assert "samples per input  1863131" in text
+    assert "samples per input  1,863,131" in text
     assert "LDP epsilon" in text
 
 

@@ -439,3 +439,4 @@ def test_the_headline_says_that_databases_look_dependent(dependent):
     for verdict in (result._document(Path("x.md"))[0].verdict, result._glance().verdict):
         assert (verdict.kind == "doubtful") == dependent
         assert ("look dependent" in verdict.headline) == dependent
+        assert ("DOUBTFUL: The privacy levels assume" in str(result)) == dependent

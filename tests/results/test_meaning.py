@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax.mechanisms import Gaussian, Laplace, RandomizedResponse
+from dpjax.mechanisms import Gaussian, Laplace, RandomizedResponse, TruncatedLaplace
 from dpjax.results._advice import advice
 from dpjax.results._meaning import meaning, right_at
 from dpjax.results._words import HEADLINES, _chance
@@ -44,7 +44,7 @@ def test_a_broken_promise():
 
 def test_a_promise_that_was_kept_so_far_and_none():
     kept, open_ = (meaning(audited(claim=claim))[1] for claim in (3.0, None))
-    assert kept.endswith("%; that keeps the promise so far, and does not prove it.")
+    assert kept.endswith("%, which is consistent with the claim but does not prove it.")
     assert open_.endswith(" %.") and "promise" not in " ".join(meaning(audited()))
     nothing = meaning(dpjax.audit(Laplace(1.0), [(0.0, 0.0), (0.0, 1e-9)], method=FEW, claim=1.0))
     assert nothing[1].startswith("This audit found no output after which the guess is better")
@@ -84,8 +84,15 @@ def test_other_notions_guess_by_the_event():
     assert right < 69.15 + 100 * 4.5 * math.sqrt(0.25 / 5000 / 2)
     assert more == "The claim does not allow an event that tells the two apart so well."
     kept = meaning(audited(Gaussian(1.0), notion=dpjax.Gdp(), claim=3.0))
-    assert kept[1].startswith("The claim allows that; whether")
+    assert kept[1].startswith("The claim allows this event; other")
     assert len(meaning(audited(notion=dpjax.Epsilon(1e-3)))) == 1
+
+
+def test_a_histogram_has_no_counts_of_an_event_and_is_random():
+    method = dpjax.Histogram(lipschitz=0.64, num_samples=2000)
+    result = dpjax.audit(TruncatedLaplace(2.0), method=method, claim=0.6)
+    assert result.verdict == "not refuted" and result.witness.event_counts is None
+    assert meaning(result)[1].startswith("This audit found no output after which the guess")
 
 
 def test_where_nothing_can_be_said():

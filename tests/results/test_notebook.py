@@ -182,7 +182,8 @@ def test_a_plan_shows_what_the_command_line_prints():
     planned = dpjax.plan(lipschitz=0.64, precision=0.1, confidence=0.9)
     shown = rows_of(planned)
     assert shown == dict(planned.rows())
-    assert int(shown["samples in all"]) == planned.num_inputs * planned.num_samples
+    total = int(shown["samples in total"].replace(",", ""))
+    assert total == planned.num_inputs * planned.num_samples
 
 
 def test_recorded_outputs_are_shown_without_being_read(tmp_path):
@@ -207,3 +208,20 @@ def test_a_store_shows_how_far_its_sweep_is(tmp_path):
     shown = rows_of(store)
     assert shown["runs stored"] == "4 of 4" and shown["entries"] == "1"
     assert any(text.startswith("not used: its name") for text in shown.values())
+
+
+def test_plans_and_found_pairs_are_printed_as_tables():
+    plan = dpjax.plan(lipschitz=0.64, precision=0.1, confidence=0.9)
+    lines = str(plan).splitlines()
+    assert [line.split("  ")[0] for line in lines] == [name for name, _ in plan.rows()]
+    assert f"samples per input  {plan.num_samples:,}" in str(plan)
+    wide = [(np.zeros(60), np.full(60, float(number))) for number in (1, 2)]
+    found = dpjax.search_pairs(
+        dpjax.HostMechanism(lambda d, n, seed: np.random.default_rng(seed).laplace(d[0], 1, n)),
+        wide,
+        budget=4000,
+    )
+    assert str(found).startswith("the best 2 of 2 pairs, by ")
+    assert all(len(line) <= 100 for line in str(found).splitlines())
+    for shown in (plan, found):
+        ElementTree.fromstring(shown._repr_html_())

@@ -396,7 +396,7 @@ def test_a_recipe_leaves_out_pairs_that_json_does_not_give_back(monkeypatch):
 def test_claims_at_a_distance_are_said_to_be_of_one_record(results):
     stated = results["events"].statement
     said = claimed(dataclasses.replace(results["at a distance"], statement=stated))
-    assert len(said) == 2 and "Those of each pair differ in 3, and every bound" in said[1]
+    assert len(said) == 2 and "The databases of each pair differ in 3, and every bound" in said[1]
     assert len(claimed(results["events"])) == 1
 
 
@@ -458,7 +458,9 @@ def test_a_page_lists_the_scores_of_the_search(results):
     scores = (("first", 0.25), ("second", None))
     seen = dataclasses.replace(results["events"].evidence, pair_scores=scores)
     page = dataclasses.replace(results["events"], evidence=seen).page(".md")
-    tables = [section.table for section in page.sections if "Pairs, by what" in section.title]
+    tables = [
+        section.table for section in page.sections if "Pairs, by their score" in section.title
+    ]
     assert [list(table.rows) for table in tables] == [[("first", "0.2500"), ("second", "infinite")]]
 
 

@@ -58,7 +58,7 @@ def test_dependent_outputs_are_said(rho, size):
         for method in (dpjax.Events(), dpjax.Local())[: 1 + (seed == 0 and size == 2000)]:
             result = dpjax.audit(Recorded(*sides), method=method, key=seed)
             assert result.verdict == "doubtful"
-            assert any("outputs that are alike come in runs" in doubt for doubt in result.doubts)
+            assert any("successive outputs are correlated" in doubt for doubt in result.doubts)
 
 
 @pytest.mark.parametrize("share", [0.001, 0.03, 0.5, 0.97])
@@ -102,7 +102,7 @@ def test_blocks_keep_together_and_one_output_confirms():
     # 70% of 800 blocks confirm: 5 standard errors.
     for trials in result.evidence.counted.trials:
         assert abs(trials - 560) < 65
-    assert not any("come in runs" in note for note in result.notes)
+    assert not any("are correlated" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(("given", "error"), [(0, ValueError), (2.5, TypeError), (-3, ValueError)])

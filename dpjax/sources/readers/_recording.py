@@ -182,7 +182,8 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
         for name, chunk in zip(names, chunks, strict=True):
             if chunk.ndim > 1 or chunk.dtype.kind in "USO":
                 raise ValueError(
-                    f"column {name!r} holds no numbers: several columns are one vector of numbers"
+                    f"column {name!r} holds no numbers: several columns form a vector of numbers; "
+                    "to audit numbers and labels together, pass frames to dpjax.Recorded"
                 )
         size = min(map(len, chunks))
         yield np.stack([chunk[:size] for chunk in chunks], axis=1)

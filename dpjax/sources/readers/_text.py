@@ -265,7 +265,9 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
             "reals with a point or an exponent, and outcomes as labels"
         )
     if any(first):
-        raise ValueError(_mixed(rows, place, read, first[0]))
+        # An empty entry decides nothing about the others.
+        empty = not entries[0].strip(SPACE)
+        raise ValueError(_mixed(rows, place, read, first[0] or empty))
     if all(map(has_decimal_comma, entries)):
         raise ValueError(decimal_comma_text(entries[0], read + 1))
     if width > 1:
@@ -280,8 +282,14 @@ def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -
                 continue
             if numeric and has_decimal_comma(entry):
                 return decimal_comma_text(entry, number)
+            if numeric and not entry.strip(SPACE):
+                return (
+                    f"has an empty entry in row {number} among numbers: write a missing number as "
+                    "nan, which is an outcome of its own"
+                )
             return (
                 f"mixes numbers and other entries: {entry!r} in row {number} is "
                 f"{'no number' if numeric else 'a number'}"
+                f"{'; name the column to use' if place is None and len(row) > 1 else ''}"
             )
     return "mixes numbers and other entries"
