@@ -62,7 +62,7 @@ def audit(
             standard pairs, or what an object of a library states. Recorded outputs have none.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`
             for densities; `dpjax.Histogram(...)` for an interval under an assumption; or
-            `dpjax.Guesses()` for one run. If None, `Guesses()` for `OneRun`, else `Events()`.
+            `dpjax.Guesses()` for one run. If None, the usual one of the source.
         notion: Notion to bound: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`, for which
             all draws count one event, or `Profile()`, `TradeOff()`, `Renyi(order)` or `Zcdp()`, for
             which they count a chain of sets. After a chain, `AuditResult.bound` answers for all.

@@ -37,8 +37,15 @@ DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions"
 
 _NAMED = ("function", *DECLARED_SOURCES)
 SOURCES = {"mechanism": "NAME", **{name: option_of(name) for name in _NAMED}}
-_GIVEN = ("samples", "one_run")
+_GIVEN = [source.name for source in DECLARED_SOURCES.values() if not source.takes_pairs]
 """Sources without pairs of databases."""
+
+_USUAL = [
+    f"{source.usual_method} of {option_of(source.name)}"
+    for source in DECLARED_SOURCES.values()
+    if source.usual_method != "events"
+]
+"""Sources with another method than events by default, in words."""
 
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
 NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
@@ -159,7 +166,7 @@ _ROWS: Table = {
     "method": option(
         str,
         "; ".join(map(_said, DECLARED_METHODS.values()))
-        + ". Default: events, and guesses of --one-run.",
+        + f". Default: events, and {' and '.join(_USUAL)}.",
         choices=METHODS,
     ),
     "claim": option(

@@ -8,7 +8,7 @@ import ast
 import re
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _PACKAGE = Path(__file__).parent.parent
 _END_OF_HEAD = re.compile(r"^(?:    def |    @|\S)", re.M)
@@ -39,6 +39,7 @@ class Declared(NamedTuple):
         asked: Help of a source's own option, and the metavar of its values; "" if the command line
             cannot name it.
         usual_method: Default method for a source.
+        takes_pairs: Whether the caller of a source gives pairs of databases.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Declared(NamedTuple):
     bounded: bool = False
     asked: tuple[str, str] = ("", "")
     usual_method: str = "events"
+    takes_pairs: bool = True
 
 
 @cache
@@ -104,8 +106,8 @@ def declared(module: str, name: str) -> Declared:
     (body,) = ast.parse(source[start.start() : end.start() if end else None]).body
     assert isinstance(body, ast.ClassDef)
     title = (ast.get_docstring(body) or "").partition("\n")[0]
-    own, required, options, bounded, asked = "", [], [], False, ("", "")
-    method = "events"
+    own, required, options = "", [], []
+    more: dict[str, Any] = {}
     for node in body.body:
         if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
             continue
@@ -114,19 +116,15 @@ def declared(module: str, name: str) -> Declared:
             options.append(_option(field, kind, value))
         elif isinstance(value, ast.Constant) and field in ("name", "kind"):
             own = str(value.value)
-        elif isinstance(value, ast.Constant) and field == "usual_method":
-            method = str(value.value)
-        elif isinstance(value, ast.Constant) and field == "bounded":
-            bounded = bool(value.value)
-        elif value is not None and field == "asked":
-            asked = ast.literal_eval(value)
+        elif value is not None and field in Declared._field_defaults:
+            more[field] = ast.literal_eval(value)
         elif value is None and not kind.startswith("ClassVar"):
             required.append(field)
     if not options:
         places = _imported(module)[1]
         bases = [base.id for base in body.bases if isinstance(base, ast.Name) and base.id in places]
         options = [option for base in bases for option in declared(*places[base]).options]
-    return Declared(own, title, tuple(required), tuple(options), bounded, asked, method)
+    return Declared(own, title, tuple(required), tuple(options), **more)
 
 
 def _option(field: str, kind: str, call: ast.Call) -> Option:

@@ -259,6 +259,6 @@ def gains(
             lines.slope[some, at],
             lines.start[some, at],
         )
-        for row, fraction in zip(found, expert.fractions, strict=True):
-            row[some, at] = bet.log_payoff(x[some], y[some], fraction[some])
+        for number, fraction in enumerate(expert.fractions):
+            found[number, some, at] = bet.log_payoff(x[some], y[some], fraction[some])
     return found

@@ -7,13 +7,9 @@ from dataclasses import fields
 from typing import ParamSpec, TypeVar
 
 from dpjax.core.errors import nearest
-from dpjax.methods._events import Events
-from dpjax.methods._guesses import Guesses
-from dpjax.methods._sequential import Sequential
-from dpjax.methods.histogram import Histogram
-from dpjax.methods.local import Local
-from dpjax.notions import Epsilon, Gdp, Renyi, TotalVariation, Zcdp
-from dpjax.sources import CommandMechanism, HostMechanism, OneRun, Recorded
+from dpjax.methods import METHODS
+from dpjax.notions import NOTIONS
+from dpjax.sources import SOURCES
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,9 +31,9 @@ _OTHER_WORDS = {
 """Names that users expect, with their replacements in `dpjax.audit`."""
 
 _PLACES = (
-    ("method=", "", (Events, Sequential, Local, Histogram, Guesses)),
-    ("notion=", "", (Epsilon, Renyi, Gdp, Zcdp, TotalVariation)),
-    ("", " as the subject", (HostMechanism, CommandMechanism, Recorded, OneRun)),
+    ("method=", "", [method for method in METHODS.values() if method.bounded]),
+    ("notion=", "", [*NOTIONS.values()]),
+    ("", " as the subject", [source for source in SOURCES.values() if source.asked[0]]),
 )
 """Text before and after a class, with the classes that may have the option."""
 

@@ -10,6 +10,7 @@ from dpjax.core.wording import BadValue
 from dpjax.inference import Band, epsilon_of, largest, profile, trade_off
 from dpjax.notions import _claims
 from dpjax.notions._claims import Claim
+from dpjax.notions._levels import TotalVariation
 from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing
 
@@ -57,6 +58,7 @@ class Profile(_Curve):
     """
 
     name: ClassVar[str] = "profile"
+    unit: ClassVar[tuple[str, str]] = ("probability", "Delta is a probability.")
 
     @property
     def symbol(self) -> str:
@@ -106,6 +108,7 @@ class TradeOff(_Curve):
     """
 
     name: ClassVar[str] = "trade-off"
+    unit: ClassVar[tuple[str, str]] = TotalVariation.unit
 
     @property
     def symbol(self) -> str:

@@ -34,6 +34,10 @@ class Epsilon(Notion):
         "Of (epsilon, delta)-DP.", default=0.0, only=("events", "sequential", "guesses")
     )
     name: ClassVar[str] = "epsilon"
+    unit: ClassVar[tuple[str, str]] = (
+        "nats",
+        "Epsilon is the natural logarithm of a ratio of probabilities.",
+    )
     takes_delta: ClassVar[bool] = True
 
     def __post_init__(self):

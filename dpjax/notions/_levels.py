@@ -39,6 +39,10 @@ class Gdp(_OfAnEvent):
     """
 
     name: ClassVar[str] = "gdp"
+    unit: ClassVar[tuple[str, str]] = (
+        "standard deviations",
+        "mu is the distance of two normal distributions in standard deviations.",
+    )
 
     @property
     def symbol(self) -> str:
@@ -59,6 +63,10 @@ class TotalVariation(_OfAnEvent):
     """The largest difference between the probabilities of one event: delta at epsilon = 0."""
 
     name: ClassVar[str] = "total-variation"
+    unit: ClassVar[tuple[str, str]] = (
+        "probability",
+        "Total variation is a difference of two probabilities.",
+    )
 
     @property
     def symbol(self) -> str:
@@ -91,6 +99,11 @@ class Renyi(Notion):
 
     order: float
     name: ClassVar[str] = "renyi"
+    unit: ClassVar[tuple[str, str]] = (
+        "nats",
+        "A Renyi divergence is in nats: the natural logarithm of a ratio of probabilities, "
+        "averaged.",
+    )
 
     def __post_init__(self):
         if isinstance(self.order, float | int) and math.isinf(self.order) and self.order > 0:
@@ -132,6 +145,10 @@ class Zcdp(Notion):
     """
 
     name: ClassVar[str] = "zcdp"
+    unit: ClassVar[tuple[str, str]] = (
+        "nats per order",
+        "rho is in nats, a Renyi divergence for each unit of its order.",
+    )
 
     @property
     def symbol(self) -> str:

@@ -48,12 +48,14 @@ class Notion:
 
     Attributes:
         name: Name on the command line and in recipes.
+        unit: Unit of the level, and a sentence that explains it.
         takes_delta: Whether `delta` is an option.
         delta: Part of the probability that a claim leaves out.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
     name: ClassVar[str]
+    unit: ClassVar[tuple[str, str]]
     takes_delta: ClassVar[bool] = False
     delta: float = 0.0
 

@@ -28,7 +28,6 @@ from dpjax.results._words import (
     shown_rows,
     trade_off_caption,
     unit_of,
-    unit_of_notion,
     witness_story,
 )
 
@@ -158,9 +157,7 @@ def _answers(result: Parts) -> list[tuple[str, ...]]:
     distance = result.recipe["distance"]
     asked = [Epsilon(), Epsilon(1e-5), Gdp(), Zcdp(), TotalVariation()]
     asked += [] if distance > 1 else [Renyi(2), Renyi(8)]
-    return [
-        (n.symbol, f"at least {n.of_band(band, distance):.4f}", unit_of_notion(n)) for n in asked
-    ]
+    return [(n.symbol, f"at least {n.of_band(band, distance):.4f}", n.unit[0]) for n in asked]
 
 
 def _again(result: Parts, name: str) -> Section:

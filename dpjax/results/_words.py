@@ -2,7 +2,7 @@
 
 import math
 
-from dpjax.notions import Notion, Rows
+from dpjax.notions import NOTIONS, Rows
 from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
     DOUBTFUL,
@@ -44,25 +44,6 @@ def short(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-_UNITS = {
-    "epsilon": ("nats", "Epsilon is the natural logarithm of a ratio of probabilities."),
-    "profile": ("probability", "Delta is a probability."),
-    "trade-off": ("probability", "Total variation is a difference of two probabilities."),
-    "gdp": (
-        "standard deviations",
-        "mu is the distance of two normal distributions in standard deviations.",
-    ),
-    "total-variation": ("probability", "Total variation is a difference of two probabilities."),
-    "renyi": (
-        "nats",
-        "A Renyi divergence is in nats: the natural logarithm of a ratio of probabilities, "
-        "averaged.",
-    ),
-    "zcdp": ("nats per order", "rho is in nats, a Renyi divergence for each unit of its order."),
-}
-"""Units of levels with explanations, by the names of notions."""
-
-
 def unit_of(result: Parts) -> tuple[str, str]:
     """Return the unit of a result's level, and a sentence on it."""
     name = "epsilon" if "epsilon" in result.level else result.notion.name
@@ -70,12 +51,7 @@ def unit_of(result: Parts) -> tuple[str, str]:
         name = "renyi"
     elif result.level.startswith("delta"):
         name = "profile"
-    return _UNITS[name]
-
-
-def unit_of_notion(notion: Notion) -> str:
-    """Return the unit of a notion's level."""
-    return _UNITS[notion.name][0]
+    return NOTIONS[name].unit
 
 
 def shown_rows(result: Parts, rows: Rows) -> Rows:

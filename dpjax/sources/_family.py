@@ -153,7 +153,6 @@ class Member(OnHost):
     make: Callable[..., object]
     chosen: Mapping[str, object]
     kind: ClassVar[str] = "member"
-    asked: ClassVar[tuple[str, str]] = ("", "")
 
     @property
     def name(self) -> str:

@@ -11,18 +11,16 @@ from dpjax.sources.readers._recording import Recording
 WHERE = "the recipe's subject"
 """Place of unknown names in messages."""
 
-_OF_MACHINE = ("function", "command", "subject", "workers", "x", "y", "scores", "included")
-"""Options that a recipe omits or writes in another form."""
+_OF_MACHINE = "workers"
+"""Option that changes the speed of a source, and none of its outputs."""
 
 
 def stated_options(source: object) -> JsonObject:
     """Return the options of a source that differ from their defaults."""
-    assert is_dataclass(source)
     return {
-        f.name: getattr(source, f.name)
-        for f in fields(source)
-        if f.name not in _OF_MACHINE
-        and (f.default is MISSING or getattr(source, f.name) != f.default)
+        name: getattr(source, name)
+        for name, default in _options_of(type(source)).items()
+        if getattr(source, name) != default
     }
 
 
@@ -32,9 +30,18 @@ def known_options(kind: type, options: JsonObject) -> JsonObject:
     Raises:
         ValueError: When a name is unknown.
     """
-    names = tuple(f.name for f in fields(kind) if f.name not in _OF_MACHINE)
-    check_names(WHERE, options, names)
+    check_names(WHERE, options, tuple(_options_of(kind)))
     return options
+
+
+def _options_of(kind: type) -> JsonObject:
+    """Return the defaults of a source's options; fields without a default are its subject."""
+    assert is_dataclass(kind)
+    return {
+        f.name: f.default
+        for f in fields(kind)
+        if f.default is not MISSING and f.name != _OF_MACHINE
+    }
 
 
 def files_of(side: object) -> list[object] | None:

@@ -234,7 +234,9 @@ class Source:
     """Subject of an audit: outputs at two databases, for every run, pair and stage.
 
     Attributes:
-        kind: Kind in a recipe.
+        kind: Kind in a recipe, and on the command line if `asked` says how.
+        asked: Help of the command line's option that names the source, and the metavar of its
+            value; "" if no option does.
         takes_pairs: Whether the caller gives pairs of databases.
         has_arrays: Whether outputs are arrays whose densities can be estimated.
         has_canaries: Whether it holds the scores of canaries in one run, in place of outputs.
@@ -247,6 +249,7 @@ class Source:
     """
 
     kind: ClassVar[str] = ""
+    asked: ClassVar[tuple[str, str]] = ("", "")
     takes_pairs: ClassVar[bool] = True
     has_arrays: ClassVar[bool] = False
     has_canaries: ClassVar[bool] = False

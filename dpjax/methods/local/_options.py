@@ -17,7 +17,7 @@ class LocalOptions:
 
     num_samples: int = option("", default=20_000, static=True)
     num_confirm: int = option("", default=50_000, static=True)
-    region: RegionLike | None = option("", default=None)
+    region: RegionLike | None = option("", default=None, kind="tuple[float, float]")
     bandwidth: Any = option(
         "silverman, scott, hoelder, cross-validated, or a number.",
         default="scott",
