@@ -152,18 +152,6 @@ def best_events(
     )
 
 
-def hybrid_bound(state: Wealth, look: Look | None) -> float:
-    """The larger one of both bounds, whose errors add up; without a look that was taken, the first.
-
-    Args:
-        state: The state, at its share of the error.
-        look: The planned look, if one was fixed.
-    """
-    if look is None or not look.is_taken:
-        return state.bound
-    return max(state.bound, look_bound(look, state.hypothesis, look.error))
-
-
 def look_bound(look: Look, hypothesis: Hypothesis, error: float) -> float:
     """Return the exact bound of a look that was taken.
 

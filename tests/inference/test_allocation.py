@@ -5,7 +5,7 @@ import pytest
 
 from dpjax.inference import Ratio, event_lower_bound
 from dpjax.inference._allocation import _half_line_levels, allocation, leader, phases
-from dpjax.inference._hybrid import Look, best_pairs, errors, hybrid_bound, planned_look
+from dpjax.inference._hybrid import Look, best_pairs, errors, look_bound, planned_look
 from dpjax.inference._wealth import start, step
 
 CELLS = 40
@@ -103,13 +103,14 @@ def test_the_look_is_fixed_before_its_draws():
     assert look.pair == 1 and not look.is_taken
     confirm = np.array([0, 2000, 0])
     for seed in (10, 11):
-        assert hybrid_bound(state, look) == state.bound
+        assert not look.is_taken
         x, y = drawn(shifts, confirm, seed)
         state, look = step(state, x, y), look.counted(x, y)
         look = Look.from_plain({k: v.tolist() for k, v in look.to_plain().items()})
     assert look.is_taken
     bound = event_lower_bound(*look.counts, 4000, 4000, 1 - error, Ratio())
-    assert hybrid_bound(state, look) == max(float(bound), state.bound) > 0.7
+    assert look_bound(look, Ratio(), look.error) == bound
+    assert max(float(bound), state.bound) > 0.7
     with pytest.raises(ValueError, match="planned"):
         look.counted(x, y)
 
