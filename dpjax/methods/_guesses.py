@@ -135,7 +135,7 @@ class Guesses:
             counted = _count(coins, self._given)
         else:
             revealed = np.zeros(len(coins), bool)
-            number = max(round(self.reveal_fraction * len(coins)), 1)
+            number = min(max(round(self.reveal_fraction * len(coins)), 1), len(coins) - 2)
             revealed[np.random.default_rng([*words, 2]).permutation(len(coins))[:number]] = True
             counted = _better(_planned(coins), _chosen(coins, revealed, terms), terms)
         observed = Observed(counted, {"canaries": len(coins), "generator": "PCG64"})
