@@ -37,20 +37,20 @@ from dpjax.core.wording import BadValue
 _NORMAL = NormalDist()
 
 _TAIL, _MORE = 12, 50
-"""Standard deviations, and counts besides, beyond which a binomial law has no mass to speak of."""
+"""Standard deviations, and additional counts, beyond which a binomial law has negligible mass."""
 
 _CHORDS = 60
-"""Most chords of an envelope; a tangent of any slope gives a larger p-value, which is safe."""
+"""Largest number of chords of an envelope. A tangent of any other slope gives a larger p-value."""
 
 _HALVINGS = 50
-"""Of the interval in which a bound lies."""
+"""Number of times that the interval of a bound is halved."""
 
 LARGEST_MU = 40.0
-"""Largest mu that is searched; beyond it, no number of guesses tells levels apart."""
+"""Largest mu that is searched. No number of guesses can refute a larger one."""
 
 
 class Guessed(NamedTuple):
-    """What was guessed in one run.
+    """Numbers of guesses in one run.
 
     Attributes:
         canaries: n, whose coins no guess has seen.
@@ -63,7 +63,7 @@ class Guessed(NamedTuple):
     right: int
 
     def check(self) -> None:
-        """Validates the numbers.
+        """Validate the numbers.
 
         Raises:
             TypeError: When a number is not an integer.
@@ -104,7 +104,7 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
 def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: float) -> float:
     """Lower bound on epsilon at delta from the number of correct guesses in one run.
 
-    It is valid for every mechanism, and no larger bound from this number is.
+    It is valid for every mechanism if r was fixed in advance, and no larger bound from c is.
 
     Args:
         n: Canaries, each included by a fair coin of its own.
@@ -174,7 +174,7 @@ def conditional_laws(
 
 
 def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> float:
-    """The upper concave envelope of rising points at a place; the last height beyond them."""
+    """Return the upper concave envelope of rising points at a place; 1 beyond the last point."""
     if place >= x[-1]:
         return 1.0
     if place <= 0:
@@ -190,7 +190,7 @@ def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> f
 
 
 def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
-    """The largest epsilon whose p-value is at most the error, rounded down; 0 if there is none.
+    """Return the largest epsilon whose p-value is at most the error, rounded down, or 0 if none is.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
@@ -206,14 +206,17 @@ def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
 
 
 def pure_epsilon(guessed: Guessed, error: float) -> float:
-    """The bound on epsilon at delta = 0, which is the largest of all delta; c must not be 0."""
+    """Return the bound on epsilon at delta = 0, which no bound at another delta exceeds.
+
+    The number of correct guesses must not be 0.
+    """
     _, r, c = guessed
     share = float(scipy.special.betaincinv(c, r - c + 1, error))
     return math.log(share / (1 - share)) if share < 1 else math.inf
 
 
 def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
-    """The largest delta whose p-value is at most the error, rounded down; 0 if there is none.
+    """Return the largest delta whose p-value is at most the error, rounded down, or 0 if none is.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
@@ -226,7 +229,7 @@ def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
 
 
 def mu_of_guesses(guessed: Guessed, error: float) -> float:
-    """The largest mu of Gaussian differential privacy that is refuted, rounded down; 0 if none is.
+    """Return the largest refuted mu of Gaussian differential privacy, rounded down; 0 if none is.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
@@ -249,7 +252,7 @@ def largest_level(holds: Callable[[float], bool], high: float) -> float:
 
 
 def gaussian_gain(mu: float) -> Callable[[float], float]:
-    """The least probability under a neighbor of an event of probability y, under mu-GDP."""
+    """Return the least probability, at a neighbor, of an event of probability y under mu-GDP."""
 
     def gain(y: float) -> float:
         if not 0 < y < 1:

@@ -208,6 +208,15 @@ def test_a_profile_can_be_refuted_as_a_whole():
         assert (mu > 0.5) == (verdict == "violated")
 
 
+@pytest.mark.parametrize("fraction", [0.001, 0.3, 0.999])
+def test_few_canaries_are_revealed_and_judge(fraction):
+    scores, included = run(20, 9.0)
+    one_run = dpjax.OneRun(scores, included, fair_coins=True)
+    method = dpjax.Guesses(reveal_fraction=fraction)
+    found = dpjax.audit(one_run, method=method, notion=dpjax.Gdp(), confidence=0.9)
+    assert 0 <= found.lower_bound < 9
+
+
 def test_ties_are_broken_by_the_key():
     scores = np.repeat([1.0, 0.0], 50)
     orders = [_in_order(scores, np.arange(100) % 2 == 0, np.random.default_rng(s)) for s in (0, 1)]
