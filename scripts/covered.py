@@ -112,9 +112,10 @@ class Covered:
         return [self.names[test] for test in chosen]
 
 
-def carried(now: list[str]) -> tuple[dict[str, float], dict[str, dict[int, set[int]]]]:
-    """Seconds and lines of the map for the tests of today, at the lines of today."""
-    map_ = Covered()
+def carried(
+    map_: Covered, now: list[str]
+) -> tuple[dict[str, float], dict[str, dict[int, set[int]]]]:
+    """Seconds and lines of a map for the tests of today, at the lines of today."""
     kept = {name: seconds for name, seconds in map_.seconds.items() if name in set(now)}
     numbers = {name: number for number, name in enumerate(kept)}
     lines: dict[str, dict[int, set[int]]] = {}
@@ -151,7 +152,7 @@ def written(folder: Path, path: Path = MAP, now: list[str] | None = None) -> Non
     """
     import coverage
 
-    seconds, lines = carried(now) if now else ({}, {})
+    seconds, lines = carried(Covered(path), now) if now else ({}, {})
     for part in folder.glob("seconds.*.json"):
         seconds |= json.loads(part.read_text(encoding="utf-8"))
     numbers = {name: number for number, name in enumerate(seconds)}

@@ -134,3 +134,21 @@ def test_a_worker_tells_what_failed_and_ends_what_does_not_end(tmp_path):
     (good, _), (bad, said), (long, _), (busy, _) = map(json.loads, done.stdout.splitlines())
     assert (good, bad, long) == (0, 1, None) and "FAILED test_x.py::test_bad" in said
     assert busy < 0
+
+
+def test_a_map_is_carried_over_to_the_tests_and_lines_of_today(tmp_path):
+    """The module had two more lines above, and a test that is gone ran all of them."""
+    file = "dpjax/core/errors.py"
+    text = (ROOT / file).read_text(encoding="utf-8")
+    content = {
+        "seconds": {"gone": 1.0, "kept": 2.0},
+        "lines": {
+            file: {"1": [0], "2": [0], "3": [0, 1], "7": [0, 1]},
+            "dpjax/gone.py": {"1": [1]},
+        },
+        "texts": {file: "import one\nimport two\n" + text, "dpjax/gone.py": "1"},
+    }
+    (tmp_path / "map.json").write_text(json.dumps(content))
+    old = covered.Covered(tmp_path / "map.json")
+    seconds, lines = covered.carried(old, ["kept", "new"])
+    assert seconds == {"kept": 2.0} and lines == {file: {1: {0}, 5: {0}}}

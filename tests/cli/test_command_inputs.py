@@ -13,7 +13,6 @@ import typer
 
 import dpjax
 from dpjax.cli import _app
-from dpjax.cli._search_pairs import _row
 from dpjax.methods import _pairs
 
 CODE = """
@@ -197,8 +196,13 @@ def test_the_best_pairs_of_a_function_are_found(run, many):
 
 
 def test_pairs_of_many_numbers_are_cut_at_the_edge_of_a_terminal():
-    row = _row(0.5, "pair 0", [list(range(100)), list(range(100))])
-    assert len(row) == 100 and row.endswith("…")
+    long, short = "a" * 200, "b"
+    pairs = dpjax.Pairs(np.zeros(2), np.ones(2), (long, short))
+    printed = str(_pairs.FoundPairs(pairs, (0.5, 0.25), ((2, 100),))).split("\n")
+    assert printed[0] == "the best 2 of 2 pairs, by 400 draws"
+    cut, whole = printed[-2:]
+    assert len(cut) == 100 and cut.endswith("…") and "a" * 50 in cut
+    assert len(whole) < 100 and "b" in whole and "0.25" in whole
 
 
 def test_standard_pairs_are_searched_with_a_budget_of_their_own(refused, monkeypatch):

@@ -268,3 +268,17 @@ def test_what_cannot_go_on():
     other = dpjax.AuditResult.from_json(json.dumps(content))
     with pytest.raises(ValueError, match=r"made by jax 0\.0\.1"):
         dpjax.resume(other)
+
+
+@pytest.mark.parametrize("method", [Sequential(num_draws=4_000), dpjax.Events(1_000, 3_000)])
+@pytest.mark.parametrize("pair", [(0.0, 1.0), (1.0, 0.0)])
+def test_the_shares_of_a_witness_are_its_counts_of_all_trials(method, pair):
+    """Laplace noise at 0 and at 1: a half-line has probabilities that its end tells."""
+    result = dpjax.audit(Laplace(1.0), [pair], method=method, claim=0.2)
+    counts, trials = result.witness.event_counts, result.evidence.trials
+    shares = [count / number for count, number in zip(counts, trials, strict=True)]
+    assert result.witness.densities == pytest.approx(shares, rel=1e-12)
+    assert (shares[0] > shares[1]) == (result.witness.larger == "database")
+    # The estimate of an event is the logarithm of the ratio of both.
+    if isinstance(method, dpjax.Events):
+        assert result.estimate == pytest.approx(abs(math.log(shares[0] / shares[1])), rel=1e-9)

@@ -400,3 +400,19 @@ def test_constancy_is_judged_over_all_batches():
         subject = HostMechanism(function, batched=False, batch_size=1)
         notes = dpjax.audit(subject, PAIR, method=limits).notes
         assert any("were the same" in note for note in notes) == constant
+
+
+@pytest.mark.parametrize("silent", [0, 1])
+@pytest.mark.parametrize("width", [1, 3, 20])
+def test_a_side_without_numbers_is_compared_with_vectors(silent, width):
+    """One side always answers None, which no vector is: the level is infinite."""
+
+    def release(database, seed):
+        if database == silent:
+            return None
+        return np.random.default_rng(seed).normal(size=width).tolist()
+
+    subject = HostMechanism(release, batched=False)
+    result = dpjax.audit(subject, [(0, 1)], method=Events(2_000, 400), claim=1.0)
+    assert result.verdict == "violated" and result.lower_bound > 3
+    assert 0 in result.witness.event_counts
