@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FOLDER = Path("hunt")
 
 _REFUTING = ("violated", "not random")
-"""Verdicts by which a claim fails; named here, so that `--help` waits for nothing."""
+"""Verdicts that refute a claim; repeated here so that `--help` imports nothing."""
 
 TABLE: Table = {
     "packages": argument(
@@ -94,7 +94,7 @@ def command(**given: Value) -> int:
 
 
 def _named(case: "Case", packages: list[str]) -> list[str]:
-    """The releases in which a case is audited."""
+    """Return the releases in which a case is audited."""
     if packages:
         return [spec for spec in packages if _is_of(spec, case)]
     return [f"{case.package}=={version}" for version in case.releases]
@@ -132,7 +132,7 @@ def _environments(
 
 @contextmanager
 def _shown(*, quiet: bool) -> Iterator[Value]:
-    """Tells on standard error what is done."""
+    """Report the progress on standard error."""
     from rich.console import Console
 
     console = Console(stderr=True, quiet=quiet)
@@ -158,7 +158,7 @@ def _table(rows: list[dict[str, Value]]) -> str:
 
 
 def _markdown(rows: list[dict[str, Value]]) -> str:
-    """A table of all rows, the pairs and reports of refuted claims among them."""
+    """Return a table of all rows, the pairs and reports of refuted claims among them."""
     lines = [
         "| release | case | claim | bound | verdict | pair | seconds | reported |",
         "|---|---|---|---|---|---|---|---|",

@@ -30,7 +30,7 @@ NAMES = (
 
 
 def read_guide(name: str) -> str:
-    """The text of a guide, in Markdown; its first line is its title.
+    """Return the text of a guide, in Markdown; its first line is its title.
 
     Args:
         name: One of `NAMES`.
@@ -44,7 +44,7 @@ def read_guide(name: str) -> str:
 
 
 def title_of(name: str) -> str:
-    """The title of a guide.
+    """Return the title of a guide.
 
     Raises:
         ValueError: When there is no such guide.

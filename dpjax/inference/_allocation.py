@@ -129,7 +129,7 @@ def leader(state: Wealth) -> Leader:
 
 
 def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
-    """Levels that coarse half-lines show, and standard errors: [direction, pairs, half-lines]."""
+    """Return levels of coarse half-lines with standard errors, [direction, pairs, half-lines]."""
     first, second = state.first, state.second
     cells = first.shape[1]
     if not state.ordered:
@@ -152,7 +152,7 @@ def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
 
 
 def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
-    """Distances to the claim in standard errors of one draw, and their errors: [pairs, 2]."""
+    """Return distances to the claim in standard errors of one draw, and errors, [pairs, 2]."""
     level, error = _half_line_levels(state)
     n = np.maximum(state.draws.min(axis=1), 1)
     distance = ((level - claim) / (error * np.sqrt(n)[:, None])).max(axis=2).T

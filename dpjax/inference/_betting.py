@@ -96,7 +96,7 @@ def _growth(bet: Weights, p: Floats, q: Floats, draws: Floats) -> Floats:
 
 
 def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: Floats) -> Weights:
-    """Weights with one constraint a group, the best ones for d = 0; r and d have shape [N, 1]."""
+    """Return the best weights for d = 0, one constraint per group; r and d have shape [N, 1]."""
     ap, bq, total = draws[:, :1] * p, draws[:, 1:] * q, draws.sum(axis=1, keepdims=True)
     both = ap + bq
     low, high = np.zeros_like(total), np.ones_like(total)
@@ -123,7 +123,7 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: Floats) ->
 
 
 def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> Weights:
-    """Weights for d > 0, by the events `up` and `down`; r and d have shape [N]."""
+    """Return weights for d > 0, by the events `up` and `down`; r and d have shape [N]."""
     up, down = p > e[:, None] * q, q > e[:, None] * p
     a, b = draws.T
     # Draws expected in (up, down, rest) at both sides.

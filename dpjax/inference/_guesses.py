@@ -1,7 +1,8 @@
 """Exact bounds from guesses of who was included, in a single run of a mechanism.
 
 Each of n canaries is included by a fair coin of its own; from one output, r of the coins are
-guessed, and c guesses are right. (epsilon, delta)-DP limits how likely so many are.
+guessed, and c guesses are right. (epsilon, delta)-DP limits the probability of that many correct
+guesses.
 
 With W ~ Bin(r, e^epsilon / (1 + e^epsilon)), the largest P(C >= c) of all (epsilon, delta)-DP
 mechanisms is the upper concave envelope of the points (h_j, t_j), j = 0..c, at n delta, where
@@ -37,13 +38,14 @@ from dpjax.core.wording import BadValue
 _NORMAL = NormalDist()
 
 _TAIL, _MORE = 12, 50
-"""Standard deviations, and counts besides, beyond which a binomial law has no mass to speak of."""
+"""Number of standard deviations, and number of counts added to them, beyond which the mass of a
+binomial law is negligible."""
 
 _CHORDS = 60
 """Most chords of an envelope; a tangent of any slope gives a larger p-value, which is safe."""
 
 _HALVINGS = 50
-"""Of the interval in which a bound lies."""
+"""Number of bisections of the interval that contains a bound."""
 
 LARGEST_MU = 40.0
 """Largest mu that is searched; beyond it, no number of guesses tells levels apart."""
@@ -63,7 +65,7 @@ class Guessed(NamedTuple):
     right: int
 
     def check(self) -> None:
-        """Validates the numbers.
+        """Validate the numbers.
 
         Raises:
             TypeError: When a number is not an integer.
@@ -79,7 +81,7 @@ class Guessed(NamedTuple):
 
 
 def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> float:
-    """Largest probability of at least c right guesses under (epsilon, delta)-DP.
+    """Return the largest probability of at least c correct guesses under (epsilon, delta)-DP.
 
     Args:
         n: Canaries, each included by a fair coin of its own.
@@ -102,7 +104,7 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
 
 
 def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: float) -> float:
-    """Lower bound on epsilon at delta from the number of correct guesses in one run.
+    """Return a lower bound on epsilon at delta from the number of correct guesses in one run.
 
     It is valid for every mechanism, and no larger bound from this number is.
 
@@ -174,7 +176,7 @@ def conditional_laws(
 
 
 def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> float:
-    """The upper concave envelope of rising points at a place; the last height beyond them."""
+    """Return the upper concave envelope of increasing points at `place`; the last y beyond them."""
     if place >= x[-1]:
         return 1.0
     if place <= 0:
@@ -190,7 +192,7 @@ def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> f
 
 
 def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
-    """The largest epsilon whose p-value is at most the error, rounded down; 0 if there is none.
+    """Return the largest epsilon with a p-value of at most the error, rounded down; 0 without one.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
@@ -206,14 +208,14 @@ def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
 
 
 def pure_epsilon(guessed: Guessed, error: float) -> float:
-    """The bound on epsilon at delta = 0, which is the largest of all delta; c must not be 0."""
+    """Return the bound on epsilon at delta = 0, which no other delta exceeds; c must not be 0."""
     _, r, c = guessed
     share = float(scipy.special.betaincinv(c, r - c + 1, error))
     return math.log(share / (1 - share)) if share < 1 else math.inf
 
 
 def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
-    """The largest delta whose p-value is at most the error, rounded down; 0 if there is none.
+    """Return the largest delta with a p-value of at most the error, rounded down; 0 without one.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
@@ -226,7 +228,7 @@ def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
 
 
 def mu_of_guesses(guessed: Guessed, error: float) -> float:
-    """The largest mu of Gaussian differential privacy that is refuted, rounded down; 0 if none is.
+    """Return the largest refuted mu of Gaussian differential privacy, rounded down; 0 if none is.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
@@ -240,7 +242,7 @@ def mu_of_guesses(guessed: Guessed, error: float) -> float:
 
 
 def largest_level(holds: Callable[[float], bool], high: float) -> float:
-    """Return a level up to which a statement that holds at 0 holds, by bisection."""
+    """Return the largest level, by bisection, up to which a statement holds that is true at 0."""
     low = 0.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -249,7 +251,7 @@ def largest_level(holds: Callable[[float], bool], high: float) -> float:
 
 
 def gaussian_gain(mu: float) -> Callable[[float], float]:
-    """The least probability under a neighbor of an event of probability y, under mu-GDP."""
+    """Return the least probability under mu-GDP, at a neighbor, of an event of probability y."""
 
     def gain(y: float) -> float:
         if not 0 < y < 1:
@@ -260,7 +262,7 @@ def gaussian_gain(mu: float) -> Callable[[float], float]:
 
 
 def refutes(guessed: Guessed, gain: Callable[[float], float], error: float) -> bool:
-    """Whether a trade-off curve is refuted by guesses in one run.
+    """Return whether guesses in one run refute a trade-off curve.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.

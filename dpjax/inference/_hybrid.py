@@ -138,7 +138,7 @@ def best_events(
         pairs: Numbers of the pairs, all of which have draws.
         draws: Fresh draws a side that would confirm.
         error: Error of the bound.
-        num_rivals: Number of pairs that compete, by which the choice shrinks its estimates.
+        num_rivals: Number of competing pairs; the estimates are shrunk more if it is large.
     """
     line = np.arange(state.first.shape[1], dtype=np.float64)
     return choose_event(
@@ -153,7 +153,7 @@ def best_events(
 
 
 def hybrid_bound(state: Wealth, look: Look | None) -> float:
-    """The larger one of both bounds, whose errors add up; without a look that was taken, the first.
+    """Return the larger of both bounds, whose errors add up; the first one before the planned look.
 
     Args:
         state: The state, at its share of the error.

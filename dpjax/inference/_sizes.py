@@ -55,7 +55,7 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
 
 
 def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ratios [4, ...] to compare: 1, two between, and the given one, which serves many draws.
+    """Return ratios [4, ...] to compare: 1, two between, and the given one, which serves many draws.
 
     With fewer draws it leaves too few at the likelier side. Exact mean bounds at confidence 0.95
     and the powers 0, 1/2, 3/4 and 1 of the ratio: 0.98, 1.03, 1.03 and 1.01 for p = 0.01,

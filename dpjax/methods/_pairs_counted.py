@@ -1,4 +1,4 @@
-"""Search of many pairs of a source on the host: few draws each, the best varied and drawn again.
+"""Search of many pairs of a host source: each gets few draws, and the best get more.
 
 The first rung draws some tens of outputs at every pair. Each further rung keeps one pair in
 `factor`, adds variations of the best where the space of pairs is known, and draws more of each, so

@@ -87,7 +87,7 @@ class Box:
         return self.low.shape[-1]
 
     def grid(self) -> Array:
-        """All grid points, [num_points^d, d]."""
+        """Return all grid points, [num_points^d, d]."""
         return product_grid(self.low, self.high, self.num_points)
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ RegionLike = Region | Iterable[ArrayLike] | Sequence[int]
 
 
 def product_grid(low: Array, high: Array, num_points: int) -> Array:
-    """The product of equally spaced points on each axis, both ends included.
+    """Return the product of equally spaced points on each axis, both ends included.
 
     Args:
         low: Lower ends [d].

@@ -50,7 +50,7 @@ class OneEntry(Partition):
         return f"a vector with {self.entry(self.column)}"
 
     def plain(self) -> Plain:
-        """The number, for a recipe."""
+        """Return the number, for a recipe."""
         return {"words": self.entry(self.column), "kind": "entry", "entry": self.column}
 
 
@@ -85,7 +85,7 @@ class Scored(Partition):
         return f"a vector with {self.score.words(whole, self.parts)}"
 
     def plain(self) -> Plain:
-        """The score, for a recipe."""
+        """Return the score, for a recipe."""
         return {"words": self.score.words(False, self.parts), **self.score.plain()}
 
 
@@ -172,5 +172,5 @@ def _cut(score: Score, outputs: Outputs, fold: np.ndarray) -> Scored:
 
 
 def fold_of(number: np.ndarray) -> np.ndarray:
-    """The fold of outputs, by their number in the stream."""
+    """Return the fold of outputs, by their number in the stream."""
     return number % FOLDS

@@ -23,7 +23,7 @@ class Search(NamedTuple):
     allowed: NDArray[np.bool_] | None
 
     def at(self, place: int | NDArray[np.integer]) -> "Search":
-        """The counts of one run, or of several."""
+        """Return the counts of one run, or of several."""
         return self._replace(halves=self.halves[place])
 
     @property

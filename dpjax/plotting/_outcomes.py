@@ -157,7 +157,7 @@ def _joined(strip: Strip, num_samples: int) -> Strip:
 
 
 def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
-    """Cells with equal numbers, which rise from 0, as one."""
+    """Return cells with equal numbers, which rise from 0, as one."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     shares = np.add.reduceat(strip.shares, first, axis=1)
@@ -171,7 +171,7 @@ def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
 
 
 def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> np.ndarray:
-    """Number of the bin of each cell, rising from 0.
+    """Return the number of the bin of each cell, rising from 0.
 
     Args:
         strip: Cells.

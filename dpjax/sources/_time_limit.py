@@ -1,7 +1,8 @@
 """Numbers of outputs within a time limit, planned by a measured pace of the mechanism.
 
 A part of the limit measures the pace, on draws that are then discarded; a share of the rest is for
-the search, and the remainder for the confirmation. Numbers are fixed before any of them is drawn.
+the search, and the remainder for the confirmation. The numbers of draws are fixed before any draw
+that they count.
 """
 
 import time

@@ -73,7 +73,7 @@ class EntrySummary:
         )
 
     def quantiles(self) -> tuple[float | None, ...]:
-        """The bounds at 5%, 50% and 95% of the runs; None where nothing is stored."""
+        """Return the bounds at 5%, 50% and 95% of the runs; None where nothing is stored."""
         if not self.bounds:
             return (None,) * len(_SHARES)
         return tuple(np.quantile(self.bounds, _SHARES).tolist())
