@@ -48,7 +48,7 @@ EXAMPLES = (
 
 
 def command(**given: Value) -> int:
-    """Audits released packages, each installed in an environment of its own.
+    """Audit released packages, each installed in an environment of its own.
 
     A case is audited in every release of its package that is named. The exit code is 1 if a claim
     is refuted, 2 if a release cannot be audited or its outputs are doubtful.

@@ -36,7 +36,7 @@ def read_guide(name: str) -> str:
         name: One of `NAMES`.
 
     Raises:
-        ValueError: When there is no such guide; the message offers the nearest.
+        ValueError: When no guide has this name; the message offers the nearest.
     """
     if name not in NAMES:
         raise ValueError(f"guide {name!r} is not known; {nearest(name, list(NAMES))}")
@@ -47,7 +47,7 @@ def title_of(name: str) -> str:
     """Return the title of a guide.
 
     Raises:
-        ValueError: When there is no such guide.
+        ValueError: When no guide has this name.
     """
     return read_guide(name).partition("\n")[0].removeprefix("# ")
 

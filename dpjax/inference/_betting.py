@@ -10,7 +10,7 @@ level holds and if
     a sum_j P_j w_j + b sum_j Q_j v_j <= a + b    for all laws P, Q that have the level,      (*)
 
 by the inequality of arithmetic and geometric means. The payoff that grows fastest is w = p / p0,
-v = q / q0, where (p0, q0) minimises a KL(p | p0) + b KL(q | q0) over the laws with the level.
+v = q / q0, where (p0, q0) minimizes a KL(p | p0) + b KL(q | q0) over the laws with the level.
 
 Weights are not taken from an approximate minimiser but from its Lagrange multipliers: s and t of
 the two sums, `above` and `below` of P(up) <= r Q(up) + d and of its mirror on a set `down`. The
@@ -30,7 +30,8 @@ _HALVINGS = 22
 """Steps of a bisection; its error of 1e-6 costs about 1e-12 of the growth."""
 
 _NEWTON_STEPS, _SHORTER, _ROUNDING = 40, 30, 1e-13
-"""Most steps for two constraints, most halvings of each, relative error of their sums."""
+"""Maximum numbers of steps for two constraints and of halvings of each; relative error of their
+sums."""
 
 _ENOUGH = 0.99
 """Share of the growth for d = 0 above which a bet is not improved."""
@@ -70,9 +71,9 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
         start: [N], their d >= 0: delta.
 
     Returns:
-        Weights that satisfy (*), which are 1 where (p, q) has the level. Where d is above 0, they
-        are the better ones of two choices: two events, with the best multipliers, or one constraint
-        a group, as if d were 0, whose weights are then divided by what d may gain.
+        Weights that satisfy (*), which are 1 where (p, q) has the level. For d > 0, they are the
+        better of two choices: two events with the best multipliers, or one constraint per group, as
+        for d = 0, with weights divided by the largest gain from d.
     """
     bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))
     found = _cells(p, q, draws, bound, delta)

@@ -75,7 +75,7 @@ def chain_of(
 
     Args:
         counts: int64 [2, cells], at the database and at its neighbor, with a draw at each.
-        num_confirm: N, fresh draws a side that will be counted.
+        num_confirm: N, fresh draws per side that will be counted.
         allowed: bool [cells], cells that are allowed in events; all if None. Other cells are placed
             in the middle.
         way: Order of the cells.
@@ -137,7 +137,7 @@ def expected_bands(
 
     Args:
         halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
-        num_confirm: N, fresh draws a side.
+        num_confirm: N, fresh draws per side.
         error: Error probability of the band.
         allowed: As in `chain_of`.
         way: As in `chain_of`.

@@ -58,8 +58,8 @@ def choose_event(
     Args:
         counts: Whole numbers [..., 2, cells] of the search stage, database and neighbor; every draw
             must be in some cell.
-        num_confirm: N, fresh draws a side that will be counted; if shared, the event says how they
-            are divided between both sides.
+        num_confirm: N, fresh draws per side that will be counted; if shared, the event determines
+            how they are divided between both sides.
         confidence: Confidence of the bound.
         allowed: bool [cells], the cells that are allowed in an event; all if None.
         hypothesis: Hypothesis whose level is bounded, as in `event_lower_bound`.

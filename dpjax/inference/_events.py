@@ -63,7 +63,7 @@ def expected_bound(
     Args:
         larger: p, probabilities at the likelier side.
         smaller: q, probabilities at the other side, of the same shape.
-        num_confirm: N, draws a side; if shared, each event divides them as it needs.
+        num_confirm: N, draws per side; if shared, each event divides them as it needs.
         confidence: Confidence of the bound.
         hypothesis: The level that is bounded.
     """

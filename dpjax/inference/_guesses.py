@@ -42,7 +42,7 @@ _TAIL, _MORE = 12, 50
 binomial law is negligible."""
 
 _CHORDS = 60
-"""Most chords of an envelope; a tangent of any slope gives a larger p-value, which is safe."""
+"""Maximum number of chords of an envelope; any tangent gives a larger p-value, which is valid."""
 
 _HALVINGS = 50
 """Number of bisections of the interval that contains a bound."""

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST_OUTCOMES = 16
-"""Most cells bet on individually."""
+"""Maximum number of cells bet on individually."""
 
 PSEUDO_DRAWS, SPLIT_DRAWS = (16.0, 256.0, 4096.0), (8.0, 64.0)
 """rho of c = n / (n + rho); draws that a binary split shares with the other side."""

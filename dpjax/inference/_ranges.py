@@ -39,7 +39,7 @@ def simpler(
         halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
         lines: Positions of the cells along each number, NaN for cells without one.
         allowed: bool [cells], cells that are allowed in an event; None for all.
-        num_confirm: N, fresh draws a side, or shared ones.
+        num_confirm: N, fresh draws per side, or shared ones.
         confidence: Confidence of the bound.
         hypothesis: The level that is bounded.
     """

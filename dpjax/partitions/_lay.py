@@ -15,7 +15,7 @@ from dpjax.partitions._region import Box, Region
 from dpjax.partitions.outputs import Outputs
 
 PILOT = 2**16
-"""Largest size of a pilot, in outputs a side."""
+"""Largest size of a pilot, in outputs per side."""
 
 _MAX_LABELS = 2 * PILOT
 """Largest number of labels of a partition: those of a pilot in which no label occurs twice."""

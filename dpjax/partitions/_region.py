@@ -169,7 +169,7 @@ def as_box(region: RegionLike | None) -> Box | None:
     """Convert (low, high), a `Box`, or None for all outputs to a region of an unknown space.
 
     Raises:
-        ValueError, TypeError: When `region` is none of these.
+        ValueError, TypeError: When `region` has another form.
     """
     return region if region is None or isinstance(region, Box) else _box_between(region)
 

@@ -43,7 +43,7 @@ _TAIL = 0.1
 """Largest share of a bin that may lie in a tail, whose width is not known."""
 
 _MANY, _TICKS = 40, 12
-"""Most numbers that are drawn as bars rather than steps, and most labels that are named."""
+"""Maximum number of values drawn as bars rather than steps, and of labels that are named."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
 
 
 def _joined(strip: Strip, num_samples: int) -> Strip:
-    """Neighboring intervals as one, with what is empty between, until they are known well."""
+    """Join neighboring intervals, and gaps between them, until shares are well estimated."""
     counts = strip.shares * num_samples
     enough = min(_ENOUGH, _SHARE * counts.sum())
     heights = _heights(strip, _groups(strip, counts, enough, np.inf), num_samples)

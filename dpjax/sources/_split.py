@@ -14,7 +14,7 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import SideValues
 
 _MIN_SIDE, MIN_SEARCH = 40, 10
-"""Fewest outputs, or blocks, of a side, and fewest outputs in its search set."""
+"""Minimum number of outputs, or blocks, of a side, and fewest outputs in its search set."""
 
 _ORDERED = 2**18
 """Number of first outputs per side whose order is tested."""

@@ -37,7 +37,7 @@ _ALIKE = 1.3
 At 16/9 N and 2/9 N they take at most 1.10 times as long, within the margin."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
-"""Fewest samples per side with which search and confirmation can show something."""
+"""Minimum number of samples per side with which search and confirmation can show something."""
 
 
 class Quota(NamedTuple):

@@ -27,7 +27,7 @@ _LABEL = 34
 """Characters of a label in a terminal's row of at most 100."""
 
 _LINES = 12
-"""Most entries of a figure that remain distinguishable."""
+"""Maximum number of entries of a figure that remain distinguishable."""
 
 
 @dataclass(frozen=True)
