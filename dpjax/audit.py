@@ -193,7 +193,7 @@ def resume(
         result: Result of an audit with `dpjax.Sequential()`, or its file.
         subject: As in `rerun`.
         pairs: Pairs of that audit, where its recipe could not hold them.
-        num_draws: Total draws a side, including those of the result; 250,000 if None, or no limit
+        num_draws: Total draws per side, including those of the result; 250,000 if None, or no limit
             if there are seconds.
         seconds: Time for more draws, in seconds.
         allow_import: As in `rerun`.

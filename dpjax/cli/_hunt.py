@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FOLDER = Path("hunt")
 
 _REFUTING = ("violated", "not random")
-"""Verdicts by which a claim fails; named here, so that `--help` waits for nothing."""
+"""Verdicts that refute a claim; repeated here so that `--help` imports nothing."""
 
 TABLE: Table = {
     "packages": argument(
@@ -48,7 +48,7 @@ EXAMPLES = (
 
 
 def command(**given: Value) -> int:
-    """Audits released packages, each installed in an environment of its own.
+    """Audit released packages, each installed in an environment of its own.
 
     A case is audited in every release of its package that is named. The exit code is 1 if a claim
     is refuted, 2 if a release cannot be audited or its outputs are doubtful.
@@ -94,7 +94,7 @@ def command(**given: Value) -> int:
 
 
 def _named(case: "Case", packages: list[str]) -> list[str]:
-    """The releases in which a case is audited."""
+    """Return the releases in which a case is audited."""
     if packages:
         return [spec for spec in packages if _is_of(spec, case)]
     return [f"{case.package}=={version}" for version in case.releases]
@@ -132,7 +132,7 @@ def _environments(
 
 @contextmanager
 def _shown(*, quiet: bool) -> Iterator[Value]:
-    """Tells on standard error what is done."""
+    """Report the progress on standard error."""
     from rich.console import Console
 
     console = Console(stderr=True, quiet=quiet)
@@ -158,7 +158,7 @@ def _table(rows: list[dict[str, Value]]) -> str:
 
 
 def _markdown(rows: list[dict[str, Value]]) -> str:
-    """A table of all rows, the pairs and reports of refuted claims among them."""
+    """Return a table of all rows, the pairs and reports of refuted claims among them."""
     lines = [
         "| release | case | claim | bound | verdict | pair | seconds | reported |",
         "|---|---|---|---|---|---|---|---|",

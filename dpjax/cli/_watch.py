@@ -74,7 +74,7 @@ _TERMS = {"confidence": 0.999, "num_claims": 1, "distance": 1, "key": 0}
 
 
 def command(**given: Value) -> int:
-    """Audits outputs as a running system leaves them in a folder, a bound after every file.
+    """Audit outputs as a running system leaves them in a folder, with a bound after every file.
 
     Each file holds new outputs at the database (x) and at its neighbor (y). Files are taken in the
     order of their names; write them under a name that ends in .tmp and rename them when complete.

@@ -208,7 +208,7 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
 
     Raises:
         ValueError: When the name is unknown, or the number is not above 0.
-        TypeError: When `bandwidth` is none of these.
+        TypeError: When `bandwidth` has another form.
     """
     if isinstance(bandwidth, str):
         validate.one_of(RULES, bandwidth=bandwidth)

@@ -35,7 +35,7 @@ class Density:
         cells: Cells per axis for joint queries (even); if None, 256 in 2-d and 64 in 3-d.
 
     Raises:
-        TypeError, ValueError: When an attribute is none of these.
+        TypeError, ValueError: When an attribute has another form.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 5.

@@ -186,7 +186,7 @@ def sample_query(
         The samples.
 
     Raises:
-        TypeError: When the query is none of these, or the key is not an integer.
+        TypeError: When the query has another form, or the key is not an integer.
         ValueError: When a result with everybody is not finite, or random parts differ in the
             number of draws.
     """

@@ -30,13 +30,13 @@ NAMES = (
 
 
 def read_guide(name: str) -> str:
-    """The text of a guide, in Markdown; its first line is its title.
+    """Return the text of a guide, in Markdown; its first line is its title.
 
     Args:
         name: One of `NAMES`.
 
     Raises:
-        ValueError: When there is no such guide; the message offers the nearest.
+        ValueError: When no guide has this name; the message offers the nearest.
     """
     if name not in NAMES:
         raise ValueError(f"guide {name!r} is not known; {nearest(name, list(NAMES))}")
@@ -44,10 +44,10 @@ def read_guide(name: str) -> str:
 
 
 def title_of(name: str) -> str:
-    """The title of a guide.
+    """Return the title of a guide.
 
     Raises:
-        ValueError: When there is no such guide.
+        ValueError: When no guide has this name.
     """
     return read_guide(name).partition("\n")[0].removeprefix("# ")
 

@@ -14,13 +14,13 @@ from dpjax.inference._portfolio import MOST_OUTCOMES, Floats, equal_mass, shown,
 from dpjax.inference._wealth import Wealth
 
 _FIRST, _LEAST, _FEWEST = 1000, 40, 16
-"""First draws a side: in all, least per pair, per pair if few."""
+"""First draws per side: in total, at least per pair, and per pair if draws are few."""
 
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
 """Growth of draws per round, growth if few, and least draws."""
 
 LAYING = 4096
-"""Most draws a side of a pair that lay its cells."""
+"""Maximum number of draws, per side of a pair, from which its cells are laid."""
 
 _OUTGROWN = 1.5
 """Growth of the draws of a pair after which its cells are laid again."""
@@ -54,7 +54,7 @@ class Phase(NamedTuple):
 
 
 def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
-    """Return the draws a side of the next round, [pairs].
+    """Return the draws per side of the next round, [pairs].
 
     Args:
         state: State; with a claim, pairs are sampled by how fast they refute it (Thompson),
@@ -82,7 +82,7 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
 
 
 def first_round(pairs: int, few: bool) -> int:
-    """Return the draws a side of each pair that come before all bets.
+    """Return the draws per side of each pair that come before all bets.
 
     Args:
         pairs: Number of pairs.
@@ -102,7 +102,7 @@ def outgrown(draws: NDArray[np.int64], laid: NDArray[np.int64]) -> NDArray[np.in
 
 
 def phases(total: int, pairs: int) -> list[Phase]:
-    """Divide a fixed number of draws a side: search, search again, confirm one pair.
+    """Divide a fixed number of draws per side: search, search again, confirm one pair.
 
     Args:
         total: Draws a side of all pairs together.
@@ -129,7 +129,7 @@ def leader(state: Wealth) -> Leader:
 
 
 def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
-    """Levels that coarse half-lines show, and standard errors: [direction, pairs, half-lines]."""
+    """Return levels of coarse half-lines with standard errors, [direction, pairs, half-lines]."""
     first, second = state.first, state.second
     cells = first.shape[1]
     if not state.ordered:
@@ -152,7 +152,7 @@ def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
 
 
 def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
-    """Distances to the claim in standard errors of one draw, and their errors: [pairs, 2]."""
+    """Return distances to the claim in standard errors of one draw, and errors, [pairs, 2]."""
     level, error = _half_line_levels(state)
     n = np.maximum(state.draws.min(axis=1), 1)
     distance = ((level - claim) / (error * np.sqrt(n)[:, None])).max(axis=2).T

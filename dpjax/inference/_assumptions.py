@@ -243,7 +243,7 @@ class FiniteOutputs:
             )
 
     def layout(self, precision: float, order: float | None) -> Layout:
-        """Tolerances at a precision, for LDP or for Renyi of an order."""
+        """Return tolerances at a precision, for LDP or for Renyi of an order."""
         share = 1 / 2 if order is None else (order - 1) / (2 * order - 1)
         return Layout(
             num_intervals=self.num_outputs,

@@ -62,7 +62,7 @@ class Band(NamedTuple):
 
 
 def radius(num_sets: int, error: float) -> float:
-    """The radius r for K = `num_sets` sets and a total error probability in (0, 1/2)."""
+    """Return the radius r for K = `num_sets` sets and a total error probability in (0, 1/2)."""
     # 1 - (1 - error)^(1 / K), without cancellation.
     goal = -math.expm1(math.log1p(-error) / num_sets)
 
@@ -87,7 +87,7 @@ def band(
     usable: tuple[int, int] | None = None,
     corners: int = _CORNERS,
 ) -> Band:
-    """The band of a chain that was fixed before these draws.
+    """Return the band of a chain that was fixed before these draws.
 
     Args:
         counts: Whole numbers [2, sets], draws in each set at the database and at its neighbor; not
@@ -110,7 +110,7 @@ def band(
 
 
 def known_band(probabilities: ArrayLike) -> Band:
-    """The band of known probabilities of cells, [2, cells], with the chain of all cells.
+    """Return the band of known probabilities of cells, [2, cells], with the chain of all cells.
 
     Bounds are exact, so each set has one corner.
     """

@@ -20,7 +20,7 @@ _CURVE_POINTS = 201
 
 
 def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
-    """The lower bound on the largest value over sets and both directions, at least 0.
+    """Return the lower bound on the largest value over sets and both directions, at least 0.
 
     Args:
         band: Of a chain.
@@ -32,7 +32,7 @@ def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
 def of_sets(
     band: Band, value: Callable[[NDArray, NDArray], NDArray]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The lower bound on the value of each set, and of each complement; see `largest`."""
+    """Return the lower bound on the value of each set, and of each complement; see `largest`."""
     with np.errstate(all="ignore"):
         values = [value(p, q) for p, q in zip(band.power, band.level, strict=True)]
     first, second = (np.where(np.isnan(v), 0.0, v).min(axis=-1) for v in values)
@@ -40,17 +40,17 @@ def of_sets(
 
 
 def epsilon_of(delta: float) -> Callable[[NDArray, NDArray], NDArray]:
-    """The function ln((p - delta) / q), for `largest`."""
+    """Return the function ln((p - delta) / q), for `largest`."""
     return lambda p, q: np.log(np.maximum(p - delta, 0.0)) - np.log(q)
 
 
 def gdp_of(p: NDArray, q: NDArray) -> NDArray:
-    """The shift between two normal laws at which a test of level q has power p."""
+    """Return the shift between two normal laws at which a test of level q has power p."""
     return scipy.special.ndtri(p) - scipy.special.ndtri(q)
 
 
 def profile(band: Band, epsilons: ArrayLike) -> NDArray[np.float64]:
-    """Lower bounds on delta(epsilon) of the database against its neighbor, and the reverse.
+    """Return lower bounds on delta(epsilon) of the database against its neighbor, and the reverse.
 
     Args:
         band: Of a chain.
@@ -64,7 +64,7 @@ def profile(band: Band, epsilons: ArrayLike) -> NDArray[np.float64]:
 
 
 def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The smallest p - ratio q over corners, [sets, ratios], concave and falling in the ratio."""
+    """Return the least p - ratio q over corners, [sets, ratios], concave in the ratio."""
     p, q = band.power[direction], band.level[direction]
     found = np.empty((len(p), len(ratio)))
     for i, (of_p, of_q) in enumerate(zip(p, q, strict=True)):
@@ -73,7 +73,7 @@ def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[n
 
 
 def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDArray]:
-    """Upper bounds on the trade-off curve of testing the neighbor against the database.
+    """Return upper bounds on the trade-off curve of testing the neighbor against the database.
 
     The best test of level x, under the neighbor, has an error probability of the second kind of at
     most the second array. The curve of the other direction is the inverse function.
@@ -98,7 +98,7 @@ def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDA
 
 
 def _majorant(x: NDArray, y: NDArray) -> NDArray[np.float64]:
-    """The least concave function that is nowhere below (x, y), at x."""
+    """Return the least concave function that is nowhere below (x, y), at x."""
     kept: list[int] = []
     for i in range(len(x)):
         while len(kept) > 1:

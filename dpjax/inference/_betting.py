@@ -10,7 +10,7 @@ level holds and if
     a sum_j P_j w_j + b sum_j Q_j v_j <= a + b    for all laws P, Q that have the level,      (*)
 
 by the inequality of arithmetic and geometric means. The payoff that grows fastest is w = p / p0,
-v = q / q0, where (p0, q0) minimises a KL(p | p0) + b KL(q | q0) over the laws with the level.
+v = q / q0, where (p0, q0) minimizes a KL(p | p0) + b KL(q | q0) over the laws with the level.
 
 Weights are not taken from an approximate minimiser but from its Lagrange multipliers: s and t of
 the two sums, `above` and `below` of P(up) <= r Q(up) + d and of its mirror on a set `down`. The
@@ -30,7 +30,8 @@ _HALVINGS = 22
 """Steps of a bisection; its error of 1e-6 costs about 1e-12 of the growth."""
 
 _NEWTON_STEPS, _SHORTER, _ROUNDING = 40, 30, 1e-13
-"""Most steps for two constraints, most halvings of each, relative error of their sums."""
+"""Maximum numbers of steps for two constraints and of halvings of each; relative error of their
+sums."""
 
 _ENOUGH = 0.99
 """Share of the growth for d = 0 above which a bet is not improved."""
@@ -70,9 +71,9 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
         start: [N], their d >= 0: delta.
 
     Returns:
-        Weights that satisfy (*), which are 1 where (p, q) has the level. Where d is above 0, they
-        are the better ones of two choices: two events, with the best multipliers, or one constraint
-        a group, as if d were 0, whose weights are then divided by what d may gain.
+        Weights that satisfy (*), which are 1 where (p, q) has the level. For d > 0, they are the
+        better of two choices: two events with the best multipliers, or one constraint per group, as
+        for d = 0, with weights divided by the largest gain from d.
     """
     bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))
     found = _cells(p, q, draws, bound, delta)
@@ -96,7 +97,7 @@ def _growth(bet: Weights, p: Floats, q: Floats, draws: Floats) -> Floats:
 
 
 def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: Floats) -> Weights:
-    """Weights with one constraint a group, the best ones for d = 0; r and d have shape [N, 1]."""
+    """Return the best weights for d = 0, one constraint per group; r and d have shape [N, 1]."""
     ap, bq, total = draws[:, :1] * p, draws[:, 1:] * q, draws.sum(axis=1, keepdims=True)
     both = ap + bq
     low, high = np.zeros_like(total), np.ones_like(total)
@@ -123,7 +124,7 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: Floats) ->
 
 
 def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> Weights:
-    """Weights for d > 0, by the events `up` and `down`; r and d have shape [N]."""
+    """Return weights for d > 0, by the events `up` and `down`; r and d have shape [N]."""
     up, down = p > e[:, None] * q, q > e[:, None] * p
     a, b = draws.T
     # Draws expected in (up, down, rest) at both sides.

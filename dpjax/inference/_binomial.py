@@ -48,7 +48,7 @@ def clopper_pearson(
 def one_sided_bounds(
     counts: ArrayLike, num_samples: int, significance: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The bounds of `clopper_pearson`, without validation, from the `significance` of each bound.
+    """Return the bounds of `clopper_pearson` from the `significance` of each, without validation.
 
     A small significance has digits that 1 - significance would lose.
     """

@@ -78,7 +78,7 @@ class Windows:
         return self.start[part, None] + self._number
 
     def masses(self, part: slice) -> NDArray[np.float64]:
-        """Upper bounds of the blocks' probabilities, [p, size], of a part of the windows."""
+        """Return upper bounds of the blocks' probabilities, [p, size], of a part of the windows."""
         # In place, since allocating memory costs more than the computation.
         nodes = self._log_ways.take(self.numbers(part), mode="clip")
         nodes += self._level[part, None]
@@ -94,7 +94,7 @@ class Windows:
 
 
 def _log_ways(counts: NDArray, trials: int) -> NDArray[np.float64]:
-    """Logarithms of binomial coefficients, -infinity beyond n."""
+    """Return logarithms of binomial coefficients, -infinity beyond n."""
     n, k = float(trials), counts.astype(np.float64)
     log_factorial = scipy.special.gammaln
     return log_factorial(n + 1) - log_factorial(k + 1) - log_factorial(n - k + 1)

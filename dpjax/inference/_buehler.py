@@ -145,7 +145,7 @@ def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
 
 
 def _quantile(log_tail: float) -> float:
-    """The normal quantile of a tail, whose bound may exceed 1."""
+    """Return the normal quantile of a tail, whose bound may exceed 1."""
     return float(scipy.special.ndtri(min(math.exp(min(log_tail, 0.0)), _NEARLY_ONE)))
 
 
@@ -214,12 +214,12 @@ class _Tail:
         self.larger: Blocks | None = None
 
     def at(self, level: float, places: NDArray) -> _Bounds:
-        """Bounds at a level >= 0, for q at `places` in its range, which rise from 0 to 1."""
+        """Return bounds at a level >= 0, for q at `places` in its range, which rise from 0 to 1."""
         q, p = self._curve(level, places)
         if p[0] == 1:
             nothing = np.zeros(places.size - 1)
             return _Bounds(nothing, nothing, nothing, 0.0)
-        # Between two ends with p = 1, f falls; beside them log odds are infinite.
+        # Between two ends with p = 1, f decreases; outside them, log odds are infinite.
         lines = np.nan_to_num(_line_gaps(p, self.trials[0]), nan=0.0, posinf=np.inf)
         lines += _line_gaps(q, self.trials[1])
         (steep,) = np.nonzero(lines > _STEEP)
@@ -237,7 +237,7 @@ class _Tail:
         return _Bounds(ends, lines, corners, max(float(np.max(ends)), float(tails[0])))
 
     def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
-        """Values of q, and of p lifted so that lines between neighbors lie above g."""
+        """Return values of q, and of p lifted so that lines between neighbors lie above g."""
         reached = self.hypothesis.likelier(level, np.array(self.range))
         # Values of q beyond the first with p = 1 add nothing.
         first, last = self.range
@@ -310,14 +310,14 @@ def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
 
 
 def _line_gaps(p: NDArray, trials: int) -> NDArray[np.float64]:
-    """Largest distance of n A(a) below its line between neighboring p, [intervals]."""
+    """Return the largest distance of n A(a) below its line between neighboring p, [intervals]."""
     inner = np.clip(0.5, p[:-1], p[1:])
     with np.errstate(divide="ignore", invalid="ignore"):
         return trials * inner * (1 - inner) * np.diff(scipy.special.logit(p)) ** 2 / 8
 
 
 def _even(low: float, high: float, places: NDArray) -> NDArray[np.float64]:
-    """Probabilities between two, at equal steps of the arc sine of their square roots."""
+    """Return probabilities between two, at equal steps of the arc sine of their square roots."""
     first, last = (math.asin(math.sqrt(x)) for x in (low, high))
     return np.sin(first + places * (last - first)) ** 2
 
@@ -329,7 +329,7 @@ def _least_larger(
     trials: tuple[int, int],
     quantile: float,
 ) -> NDArray[np.int64]:
-    """The least K1 with s >= observed for each K2; n1 + 1 where there is none."""
+    """Return the least K1 with s >= observed for each K2; n1 + 1 where there is none."""
     # Bisection, since s rises in K1. The least K1 is above `below`, and at most `at`.
     below = np.full(smaller.shape, -1, np.int64)
     at = np.full(smaller.shape, trials[0] + 1, np.int64)

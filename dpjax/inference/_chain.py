@@ -19,7 +19,8 @@ MOST_SETS = _PARTS - 1 + 2 * _TAIL_SETS
 """Largest number of sets of a chain."""
 
 _PESSIMISM, _FEW_CORNERS = 1.5, 16
-"""Standard errors by which expected shares are shifted; corners of an expected band."""
+"""Number of standard errors by which expected shares are shifted; number of corners of an expected
+band."""
 
 
 class Chain(NamedTuple):
@@ -37,11 +38,11 @@ class Chain(NamedTuple):
     usable: tuple[int, int]
 
     def inside(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Counts of each set, [..., sets], from counts by place, [..., sets + 1]."""
+        """Return counts of each set, [..., sets], from counts by place, [..., sets + 1]."""
         return np.cumsum(counts[..., : self.num_sets], axis=-1)
 
     def tally(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Counts of each set, [2, sets], from counts of cells [2, cells]."""
+        """Return counts of each set, [2, sets], from counts of cells [2, cells]."""
         return self.inside(
             np.stack([np.bincount(self.place, c, self.num_sets + 1) for c in counts])
         )
@@ -74,7 +75,7 @@ def chain_of(
 
     Args:
         counts: int64 [2, cells], at the database and at its neighbor, with a draw at each.
-        num_confirm: N, fresh draws a side that will be counted.
+        num_confirm: N, fresh draws per side that will be counted.
         allowed: bool [cells], cells that are allowed in events; all if None. Other cells are placed
             in the middle.
         way: Order of the cells.
@@ -136,7 +137,7 @@ def expected_bands(
 
     Args:
         halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
-        num_confirm: N, fresh draws a side.
+        num_confirm: N, fresh draws per side.
         error: Error probability of the band.
         allowed: As in `chain_of`.
         way: As in `chain_of`.
@@ -155,7 +156,7 @@ def expected_bands(
 def _judged(
     halves: NDArray[np.int64], num_confirm: int, allowed: NDArray[np.bool_] | None, way: Way
 ) -> list[tuple[Chain, NDArray[np.float64]]]:
-    """Chains of each half, and pessimistic shares [2, sets] by the other half."""
+    """Return chains of each half, and pessimistic shares [2, sets] by the other half."""
     found = []
     for maker, judge in ((0, 1), (1, 0)):
         if not halves[maker].sum(axis=-1).all():

@@ -92,7 +92,7 @@ class UnionBound:
         return math.inf if log_tail > 700 else empty + self.num_tails * math.exp(log_tail)
 
     def smallest_num_samples(self, allowed: float, at_most: int) -> int | None:
-        """The smallest n with a shortfall of at most `allowed`, or None where it is > `at_most`.
+        """Return the smallest n with a shortfall of at most `allowed`; None if above `at_most`.
 
         Doubles n until it suffices, then bisects, since the shortfall falls in n.
         """

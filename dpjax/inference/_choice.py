@@ -1,7 +1,8 @@
 """Choice of the event to confirm: the set of cells with the largest expected bound.
 
 Candidates are initial segments of the cells in several orders. Selection makes the best set of a
-sample look better than it is, so each half of the draws makes sets that the other half judges.
+sample look better than it is, so sets are made from each half of the draws and evaluated on the
+other half.
 """
 
 import math
@@ -18,7 +19,7 @@ from dpjax.inference._orders import ByPosition, ByRatio
 from dpjax.inference._sizes import Shared
 
 _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
-"""Standard errors of the search by which the ratio of a set is shrunk.
+"""Number of standard errors of the search by which the ratio of a set is shrunk.
 
 For sets by position: the first number, plus the third times ln(rivals). For sets by ratios: the
 second times ln(cells), since selection bias grows with the number of candidates. Tuned on
@@ -51,14 +52,14 @@ def choose_event(
     """Choose the set of cells with the largest expected bound on fresh draws.
 
     Cells are sorted by a ratio that is shrunk by its standard error, and initial segments are
-    tried, in both directions. Each half of the draws makes sets that the other half judges; the
-    best way of making sets is then applied to all draws.
+    tried, in both directions. Sets are made from each half of the draws and evaluated on the other
+    half; the best way of making sets is then applied to all draws.
 
     Args:
         counts: Whole numbers [..., 2, cells] of the search stage, database and neighbor; every draw
             must be in some cell.
-        num_confirm: N, fresh draws a side that will be counted; if shared, the event says how they
-            are divided between both sides.
+        num_confirm: N, fresh draws per side that will be counted; if shared, the event determines
+            how they are divided between both sides.
         confidence: Confidence of the bound.
         allowed: bool [cells], the cells that are allowed in an event; all if None.
         hypothesis: Hypothesis whose level is bounded, as in `event_lower_bound`.
@@ -68,7 +69,7 @@ def choose_event(
             the ratio of their group, which has a smaller error.
         positions: Numbers [cells], along which half-lines of cells are tried from both ends; NaN
             for cells without a position.
-        ordered: Whether neighbors along the lines are alike, as bins of a number are.
+        ordered: Whether adjacent cells on the line have similar ratios, as bins of a number do.
         num_rivals: Number of searched pairs, of which the best one will be confirmed.
 
     Returns:
@@ -176,7 +177,7 @@ class _Candidates(NamedTuple):
 
 
 def _candidates(ways: list[ByRatio | ByPosition]) -> _Candidates:
-    """Candidates: an order by ratios for its own side, an order along a line for both sides."""
+    """Return the candidates: an order by ratios for one side, an order along a line for both."""
     found = []
     for i, way in enumerate(ways):
         by_ratio = isinstance(way, ByRatio)
@@ -210,7 +211,7 @@ def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
 
 
 def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers of cells, [..., sets], of the smallest sets that reach each size; at least one cell.
+    """Return sizes in cells, [..., sets], of the smallest sets that reach each share of the draws.
 
     Args:
         mass: [..., cells], cumulative draws.
@@ -261,7 +262,7 @@ def _cells(
 
 
 def errors_by_ratio(halves: NDArray[np.int64], *, ordered: bool = True) -> NDArray[np.float64]:
-    """Standard errors by which a set made by ratios is shrunk, [...] for halves [..., 2, 2, cells].
+    """Return by how many standard errors to shrink, [...] for halves [..., 2, 2, cells].
 
     Only cells with draws in both halves count. `ordered` tells whether the cells lie on a line.
     """
@@ -273,7 +274,7 @@ def errors_by_ratio(halves: NDArray[np.int64], *, ordered: bool = True) -> NDArr
 def shrunk(
     larger: NDArray, draws: NDArray, smaller: NDArray, others: NDArray, quantile: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Two probabilities whose log-ratio is shrunk by `quantile` standard errors.
+    """Return two probabilities, with their log-ratio shrunk by `quantile` standard errors.
 
     Args:
         larger: Counts at the side that should be likelier.

@@ -29,7 +29,7 @@ ZCDP_ORDERS = np.arange(1.0, 65.0)
 
 
 def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Lower bounds on the Renyi divergence of each order, the larger one of both directions.
+    """Return lower bounds on the Renyi divergence of each order, the larger one of both directions.
 
     Args:
         band: Band of a chain.
@@ -58,12 +58,12 @@ def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDAr
 
 
 def zcdp(band: Band, nodes: ArrayLike | None = None) -> float:
-    """The lower bound on rho of zero-concentrated differential privacy."""
+    """Return the lower bound on rho of zero-concentrated differential privacy."""
     return float(np.max(renyi(band, ZCDP_ORDERS, nodes) / ZCDP_ORDERS))
 
 
 def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
-    """The divergence of an order between (p, 1 - p) and (q, 1 - q); it rises in p above q.
+    """Return the divergence of an order between (p, 1 - p) and (q, 1 - q); it rises in p above q.
 
     Args:
         p: [...], in [0, 1].
@@ -79,7 +79,7 @@ def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
 
 
 def _nodes(band: Band, order: float) -> NDArray[np.float64]:
-    """Nodes from 0 to the largest epsilon of any set, beyond which the integrand is 0."""
+    """Return nodes from 0 to the largest epsilon of any set, beyond which the integrand is 0."""
     top = max(float(v.max(initial=0.0)) for v in of_sets(band, epsilon_of(0.0)))
     # For an infinite epsilon, up to where powers of the exponential overflow.
     top = min(max(top, 0.0), _TOP, _LARGEST_LOG * _INTERVALS / (_BEND * (order + 1)))

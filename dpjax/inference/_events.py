@@ -53,17 +53,17 @@ def expected_bound(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """Approximate mean of the exact lower bound of an event with known probabilities.
+    """Approximate the mean of the exact lower bound of an event with known probabilities.
 
     Let m be the hypothesis's order of the expected counts, which is about the median bound, and s
     its standard error. The result is the mean of the positive part of a normal law with these
-    parameters, m Phi(m / s) + s phi(m / s), so that a rare event that may show something is worth
-    more than an event that certainly shows nothing.
+    parameters, m Phi(m / s) + s phi(m / s), so an event with a small chance of a positive bound is
+    preferred to one whose bound is certainly 0.
 
     Args:
         larger: p, probabilities at the likelier side.
         smaller: q, probabilities at the other side, of the same shape.
-        num_confirm: N, draws a side; if shared, each event divides them as it needs.
+        num_confirm: N, draws per side; if shared, each event divides them as it needs.
         confidence: Confidence of the bound.
         hypothesis: The level that is bounded.
     """
@@ -79,7 +79,7 @@ def best_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """N2 / N1 of events, with the arguments of `expected_bound`: 1 where other sizes do not pay."""
+    """Return the N2 / N1 with the largest `expected_bound`, whose arguments it takes."""
     ratios, bounds = _by_ratio(larger, smaller, num_confirm, confidence, hypothesis)
     return np.take_along_axis(ratios, np.argmax(bounds, axis=0)[None], axis=0)[0]
 
@@ -159,7 +159,7 @@ def event_lower_bound(
 def wilson(
     counts: ArrayLike, num_samples: ArrayLike, quantile: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Wilson's bounds on probabilities, which are close to the exact ones also for few draws."""
+    """Return Wilson's bounds on probabilities, close to the exact ones even for few draws."""
     k, n, z = (np.asarray(x, np.float64) for x in (counts, num_samples, quantile))
     centre = k + z**2 / 2
     spread = z * np.sqrt(np.maximum(k * (1 - k / np.maximum(n, 1)), 0) + z**2 / 4)

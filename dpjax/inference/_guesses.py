@@ -1,7 +1,8 @@
 """Exact bounds from guesses of who was included, in a single run of a mechanism.
 
 Each of n canaries is included by a fair coin of its own; from one output, r of the coins are
-guessed, and c guesses are right. (epsilon, delta)-DP limits how likely so many are.
+guessed, and c guesses are right. (epsilon, delta)-DP limits the probability of that many correct
+guesses.
 
 With W ~ Bin(r, e^epsilon / (1 + e^epsilon)), the largest P(C >= c) of all (epsilon, delta)-DP
 mechanisms is the upper concave envelope of the points (h_j, t_j), j = 0..c, at n delta, where
@@ -79,7 +80,7 @@ class Guessed(NamedTuple):
 
 
 def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> float:
-    """Largest probability of at least c right guesses under (epsilon, delta)-DP.
+    """Return the largest probability of at least c correct guesses under (epsilon, delta)-DP.
 
     Args:
         n: Canaries, each included by a fair coin of its own.
@@ -102,7 +103,7 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
 
 
 def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: float) -> float:
-    """Lower bound on epsilon at delta from the number of correct guesses in one run.
+    """Return a lower bound on epsilon at delta from the number of correct guesses in one run.
 
     It is valid for every mechanism if r was fixed in advance, and no larger bound from c is.
 
@@ -243,7 +244,7 @@ def mu_of_guesses(guessed: Guessed, error: float) -> float:
 
 
 def largest_level(holds: Callable[[float], bool], high: float) -> float:
-    """Return a level up to which a statement that holds at 0 holds, by bisection."""
+    """Return the largest level, by bisection, up to which a statement holds that is true at 0."""
     low = 0.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -263,7 +264,7 @@ def gaussian_gain(mu: float) -> Callable[[float], float]:
 
 
 def refutes(guessed: Guessed, gain: Callable[[float], float], error: float) -> bool:
-    """Whether a trade-off curve is refuted by guesses in one run.
+    """Return whether guesses in one run refute a trade-off curve.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.

@@ -37,7 +37,7 @@ class Look:
         pair: Number of the pair.
         cells: Cells of the event, bool [cells].
         larger: The side at which it is expected to be likelier: 0 the database, 1 the neighbor.
-        draws: Fresh draws a side after which the look is taken.
+        draws: Fresh draws per side after which the look is taken.
         error: Error of the look.
         counts: Draws in the event so far, at the likelier and at the other side.
         drawn: Fresh draws so far, in the same order.
@@ -105,7 +105,7 @@ def best_pairs(state: Wealth, number: int, draws: int, error: float) -> NDArray[
     Args:
         state: The state, whose counts choose.
         number: Number of pairs that are kept.
-        draws: Fresh draws a side that will confirm.
+        draws: Fresh draws per side that will confirm.
         error: Error of the look; see `errors`.
     """
     event = best_events(state, np.arange(len(state.first)), draws, error, len(state.first))
@@ -118,7 +118,7 @@ def planned_look(state: Wealth, pairs: ArrayLike, draws: int, error: float) -> L
     Args:
         state: The state, whose counts choose.
         pairs: Numbers of the pairs to choose from.
-        draws: Fresh draws a side.
+        draws: Fresh draws per side.
         error: Error of the look; see `errors`.
     """
     some = np.asarray(pairs, np.int64)
@@ -136,9 +136,9 @@ def best_events(
     Args:
         state: The state, whose counts choose.
         pairs: Numbers of the pairs, all of which have draws.
-        draws: Fresh draws a side that would confirm.
+        draws: Fresh draws per side that would confirm.
         error: Error of the bound.
-        num_rivals: Number of pairs that compete, by which the choice shrinks its estimates.
+        num_rivals: Number of competing pairs; the estimates are shrunk more if it is large.
     """
     line = np.arange(state.first.shape[1], dtype=np.float64)
     return choose_event(

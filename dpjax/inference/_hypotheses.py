@@ -70,7 +70,7 @@ class Hypothesis(Protocol):
         ...
 
     def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
-        """The level that estimated probabilities show, and its approximate standard error."""
+        """Return the level at estimated probabilities, and its approximate standard error."""
         ...
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
@@ -80,7 +80,7 @@ class Hypothesis(Protocol):
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """The order s of counts at the likelier and at the other side."""
+        """Return the order s of counts at the likelier and at the other side."""
         ...
 
     def error(
@@ -94,11 +94,11 @@ class Hypothesis(Protocol):
         ...
 
     def other(self, level: float, larger: Floats) -> Floats:
-        """The q with p = g(t, q)."""
+        """Return the q with p = g(t, q)."""
         ...
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """Largest distance of the log odds of g above their chord in the log odds of q.
+        """Return the largest distance of the log odds of g above their chord in the log odds of q.
 
         Between neighboring q, [intervals].
         """
@@ -132,7 +132,7 @@ class _Straight:
     """
 
     def line(self, level: ArrayLike) -> tuple[Floats, Floats]:
-        """The slope r and the intercept d at each level."""
+        """Return the slope r and the intercept d at each level."""
         raise NotImplementedError
 
     def most(self, p: Floats, q: Floats) -> Floats:
@@ -251,7 +251,7 @@ class Difference(_Straight):
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """The normal lower bound on p - q."""
+        """Return the normal lower bound on p - q."""
         p, q, v1, v2 = estimates(larger, smaller, trials, quantile)
         return (p - q - quantile * np.sqrt(v1 + v2)) / self.distance
 

@@ -21,7 +21,7 @@ from dpjax.inference._assumptions import check_order
 
 
 def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
-    """The LDP epsilon of pairs of inputs, both directions: max_j |ln(N_j / M_j)|.
+    """Return the LDP epsilon of pairs of inputs, both directions: max_j |ln(N_j / M_j)|.
 
     Args:
         counts: Whole numbers [..., k, m], intervals last.
@@ -46,7 +46,7 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
 
 
 def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.MaskedArray:
-    """The Renyi level of pairs of inputs: the larger direction of eq. (17).
+    """Return the Renyi level of pairs of inputs: the larger direction of eq. (17).
 
     One direction is ln((1/n) sum_j M_j (N_j / M_j)^alpha) / (alpha - 1).
 

@@ -70,7 +70,7 @@ def local_bounds(
     num_confirm: int,
     confidence: float,
 ) -> LocalBounds:
-    """Lower confidence bounds on epsilon from the confirm stage of MPL.
+    """Return lower confidence bounds on epsilon from the confirm stage of MPL.
 
     The kind of bound and its direction are decided by the search stage alone, so that choosing
     costs no confidence. Where a density there was at the floor, or too small for

@@ -20,7 +20,7 @@ def hypothesis_to_plain(hypothesis: Hypothesis) -> dict[str, object]:
 
 
 def hypothesis_from_plain(plain: Mapping[str, float]) -> Hypothesis:
-    """The hypothesis that `hypothesis_to_plain` wrote.
+    """Return the hypothesis that `hypothesis_to_plain` wrote.
 
     Raises:
         KeyError, TypeError, ValueError: When the content is not that of a hypothesis.

@@ -1,6 +1,6 @@
 """Lower confidence bounds by the normal quantile of the estimated loss.
 
-Notation: l = ln(f / f') is the log-ratio of two density estimates from N draws a side, sigma its
+Notation: l = ln(f / f') is the log-ratio of two density estimates from N draws per side, sigma its
 standard deviation times sqrt(N) (frequencies) or sqrt(N h^d) (kernel estimates).
 
 References:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._events import wilson
 
 _SHRINKAGE = 1.0
-"""Standard errors of the search by which the ratio of a cell is shrunk."""
+"""Number of standard errors of the search by which the ratio of a cell is shrunk."""
 
 _FIRST = 2.0**64
 """Factor of the scores of cells that are likelier at the side, which are above 2^-64; those of the
@@ -58,7 +58,7 @@ class ByRatio(NamedTuple):
         return cls(allowed, labels, order, starts, ordered)
 
     def orders(self, counts: NDArray) -> Orders:
-        """Orders by counts [..., 2, cells], highest ratios first."""
+        """Return orders by counts [..., 2, cells], highest ratios first."""
         known, draws = counts, counts.sum(axis=-1, keepdims=True)
         if self.labels is not None:
             known = np.add.reduceat(counts.take(self.order, axis=-1), self.starts, axis=-1)

@@ -263,7 +263,7 @@ class _Guarantee(NamedTuple):
     bound: str
 
     def confidence(self, precision: float, num_samples: int) -> float:
-        """The confidence, at most 0 where the bound is vacuous."""
+        """Return the confidence, at most 0 where the bound is vacuous."""
         layout = self.assumption.layout(precision, self.order)
         if self.bound == "all-intervals":
             return 1 - layout.all_intervals().shortfall(num_samples)
@@ -271,7 +271,7 @@ class _Guarantee(NamedTuple):
         return of_pair * abs(of_pair) if layout.all_pairs else of_pair
 
     def num_samples(self, precision: float, confidence: float, max_samples: int) -> int:
-        """The fewest draws per input."""
+        """Return the fewest draws per input."""
         layout = self.assumption.layout(precision, self.order)
         allowed, union = 1 - confidence, layout.all_intervals()
         if self.bound == "published":
@@ -290,7 +290,7 @@ class _Guarantee(NamedTuple):
         return found
 
     def precision(self, num_samples: int, confidence: float) -> float:
-        """The finest precision, by bisection on a logarithmic scale to a relative 1e-12."""
+        """Return the finest precision, by bisection on a logarithmic scale to a relative 1e-12."""
         coarse = 1.0
         while self.confidence(coarse, num_samples) < confidence:
             coarse *= 2

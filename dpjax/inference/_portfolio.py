@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST_OUTCOMES = 16
-"""Most cells bet on individually."""
+"""Maximum number of cells bet on individually."""
 
 PSEUDO_DRAWS, SPLIT_DRAWS = (16.0, 256.0, 4096.0), (8.0, 64.0)
 """rho of c = n / (n + rho); draws that a binary split shares with the other side."""
@@ -23,7 +23,8 @@ _LINE_GROUPS, _DEPTHS = 4, (3, 4)
 """Groups of equal mass; binary splits of few draws, which make 8 and 16 groups."""
 
 _ERRORS, _SHRINKAGE = 3.0, 2.0
-"""Standard errors that half-lines are judged by; draws added where cells are sorted by ratio."""
+"""Number of standard errors subtracted from the level of a half-line; draws added to each cell
+before cells are sorted by ratio."""
 
 
 class Expert(NamedTuple):
@@ -60,8 +61,8 @@ def experts(
         first: Counts X at the database.
         second: Counts Y at the neighbor.
         few: Whether draws are expensive: shares are shrunk instead of bets being small.
-        ordered: Whether adjacent cells are alike; if not, and if there are many, they are
-            sorted by their ratio.
+        ordered: Whether adjacent cells have similar ratios; if not, many cells are sorted by their
+            ratio.
         hypothesis: Hypothesis that is bet against.
     """
     cells = first.shape[1]
@@ -119,8 +120,8 @@ def equal_mass(counts: Counts, groups: int) -> Counts:
 def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     """Group cells into 0, likelier at the database; 1, likelier at the neighbor; and 2, the rest.
 
-    Both are half-lines: of all of them, those with the largest level less three standard errors;
-    the better one is taken first, and the other one from the half-lines beside it.
+    Both are half-lines. The first one has the largest level less three standard errors of all
+    half-lines, and the second one the largest of the half-lines next to the first.
     """
     pairs, cells = x.shape
     n, m = x.sum(axis=1, keepdims=True), y.sum(axis=1, keepdims=True)
@@ -157,7 +158,7 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
 def shown(
     hypothesis: Hypothesis, larger: Counts, n: Counts, smaller: Counts, m: Counts
 ) -> tuple[Floats, Floats]:
-    """The level that counts of n and m draws show, half a draw added, and its standard error."""
+    """Estimate the level and its standard error from counts of n and m draws, plus half a draw."""
     p, q = (larger + 0.5) / (n + 1), (smaller + 0.5) / (m + 1)
     return hypothesis.shown(p, q, p * (1 - p) / (n + 1), q * (1 - q) / (m + 1))
 
@@ -173,7 +174,7 @@ def _log_ratio(first: Counts, second: Counts, added: float) -> Floats:
 
 
 def _shrunk(x: Counts, y: Counts) -> list[tuple[Floats, Floats]]:
-    """Laws of 2^depth groups by binary splits, whose shares are shrunk to those of both sides."""
+    """Return laws of 2^depth groups by binary splits, with shares shrunk to the pooled ones."""
     laws = []
     for draws in SPLIT_DRAWS:
         found = [np.ones((len(x), 1)), np.ones((len(x), 1))]

@@ -1,4 +1,4 @@
-"""Simpler events: half-lines and ranges in place of unions of many parts."""
+"""Simpler events: half-lines and ranges instead of unions of many parts."""
 
 from collections.abc import Sequence
 
@@ -31,15 +31,15 @@ def simpler(
     """Replace an event by one with fewer parts and nearly the same expected bound, if there is one.
 
     Prefers a half-line, then a range or the complement of a range, each together with the labels of
-    the event. As in `choose_event`, each half of the search makes a set that the other half judges,
-    with the same shrinkage, and the set of all draws is taken.
+    the event. As in `choose_event`, a set is made from each half of the search set and evaluated on
+    the other half, with the same shrinkage; the returned set is made from all draws.
 
     Args:
         event: Event of one run, chosen by `choose_event`.
         halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
         lines: Positions of the cells along each number, NaN for cells without one.
         allowed: bool [cells], cells that are allowed in an event; None for all.
-        num_confirm: N, fresh draws a side, or shared ones.
+        num_confirm: N, fresh draws per side, or shared ones.
         confidence: Confidence of the bound.
         hypothesis: The level that is bounded.
     """
@@ -110,7 +110,7 @@ class _Ranges:
         self.half_lines = np.concatenate([half, half])
 
     def counts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draws in the sets, [2, sets]."""
+        """Return draws in the sets, [2, sets]."""
         number = np.searchsorted(self._ends, self._line[self._placed], side="right")
         size = len(self._ends) + 1
         bins = np.stack([np.bincount(number, c, size) for c in counts[:, self._placed]])
@@ -120,7 +120,7 @@ class _Ranges:
         return sets + counts[:, self._alone].sum(axis=1)[:, None]
 
     def cells(self, number: int) -> NDArray[np.bool_]:
-        """Cells of a set, bool [cells]."""
+        """Return cells of a set, bool [cells]."""
         outside, number = divmod(number, len(self._low))
         low, high = self._ends[self._low[number]], self._ends[self._high[number]]
         inner = (self._line >= low) & (self._line < high)
@@ -128,7 +128,7 @@ class _Ranges:
 
 
 def _parts(cells: NDArray[np.bool_], line: NDArray[np.float64], seen: NDArray[np.bool_]) -> int:
-    """Number of parts of an event along a line, among the cells with outputs."""
+    """Return the number of parts of an event along a line, among the cells with outputs."""
     placed = np.flatnonzero(seen & np.isfinite(line))
     held = cells[placed[np.argsort(line[placed], kind="stable")]].astype(int)
     changes = int(np.count_nonzero(np.diff(held)))
@@ -142,7 +142,7 @@ def _ends(
     cells: NDArray[np.bool_],
     counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Ends of ranges: at the ends of the event's parts, and at equal shares of the draws."""
+    """Return ends of ranges: at the ends of the event's parts, and at equal shares of the draws."""
     places, number = np.unique(line[placed], return_inverse=True)
     if len(places) > _ENDS:
         mass = np.cumsum(np.bincount(number, counts[:, placed].sum(axis=0)))

@@ -43,7 +43,7 @@ class SafetyVerdict:
     p_value: float
 
     def refuted(self, significance: float = 0.05) -> bool:
-        """Whether the claim is refuted, at a significance strictly between 0 and 1."""
+        """Return whether the claim is refuted, at a significance strictly between 0 and 1."""
         validate.open_unit(significance=significance)
         return self.p_value <= significance
 
@@ -73,7 +73,7 @@ class SafetyCheck:
     probability: float
 
     def gaps(self, counts: ArrayLike) -> np.ndarray:
-        """The largest gap between neighboring intervals, of each run.
+        """Return the largest gap between neighboring intervals in each run.
 
         Args:
             counts: Whole numbers of shape [..., k, m], n in each row.
@@ -113,10 +113,11 @@ class SafetyCheck:
         """
         gaps = np.atleast_1d(self.gaps(counts))
         num_within = int(np.sum(gaps <= self.limit))
-        # Imported here, since scipy.stats takes longer to import than the rest of the library.
+        # Import here, since scipy.stats takes longer to import than the rest of the library.
         from scipy.stats import binom
 
-        # binom.cdf falls in the probability, so the least probability gives the largest p-value.
+        # binom.cdf decreases in the probability, so the least probability gives the largest
+        # p-value.
         vacuous = self.probability <= 0
         p_value = 1.0 if vacuous else float(binom.cdf(num_within, gaps.size, self.probability))
         return SafetyVerdict(gaps.size, num_within, self.probability, p_value)
@@ -125,7 +126,7 @@ class SafetyCheck:
 def safety_check(
     plan: Plan, beta: float | None = None, *, probability: float = 0.95
 ) -> SafetyCheck:
-    """The safety check that the counts of a planned run allow.
+    """Return the safety check for the counts of a planned run.
 
     Args:
         plan: A plan for outputs in an interval; its Lipschitz constant is the claim.

@@ -39,7 +39,7 @@ class Shift:
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """The normal lower bound on the difference of normal quantiles."""
+        """Return the normal lower bound on the difference of normal quantiles."""
         shift, error = self.shown(*estimates(larger, smaller, trials, quantile))
         return shift - quantile * error
 
@@ -61,7 +61,7 @@ class Shift:
         return np.geomspace(*RANGE, LEVELS)
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Tangents of g near the event of each law that shows the largest level.
+        """Return tangents of g near the event of each law that shows the largest level.
 
         The slope of g is exp(-s z) where s is the shift and z lies halfway between the normal
         quantiles of both probabilities; the intercept is delta of Gaussian noise at that epsilon.
@@ -104,7 +104,7 @@ class Shift:
 
 
 def _slopes(x: Floats) -> tuple[Floats, Floats]:
-    """Least and greatest slope, which rises in |x|, of the log odds of Phi between neighbors."""
+    """Return the least and the greatest slope of the log odds of Phi, which increases in |x|."""
 
     def slope(x: Floats) -> Floats:
         log_density = -(x**2) / 2 - math.log(2 * math.pi) / 2

@@ -30,7 +30,7 @@ class Shared(NamedTuple):
     """Fresh draws that are divided between both sides as each event needs them.
 
     Attributes:
-        mean: N, draws a side on average.
+        mean: N, draws per side on average.
     """
 
     mean: int
@@ -55,7 +55,7 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
 
 
 def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ratios [4, ...] to compare: 1, two between, and the given one, which serves many draws.
+    """Return ratios [4, ...] to compare: 1, two between, and the given one, for many draws.
 
     With fewer draws it leaves too few at the likelier side. Exact mean bounds at confidence 0.95
     and the powers 0, 1/2, 3/4 and 1 of the ratio: 0.98, 1.03, 1.03 and 1.01 for p = 0.01,
@@ -72,7 +72,7 @@ def divided(ratio: ArrayLike, mean: int) -> tuple[NDArray[np.int64], NDArray[np.
 
     Args:
         ratio: Ratio N2 / N1.
-        mean: Mean N of draws a side.
+        mean: Mean N of draws per side.
     """
     first = np.rint(2 * mean / (1 + np.asarray(ratio, np.float64))).astype(np.int64)
     first = np.clip(first, 1, 2 * mean - 1)

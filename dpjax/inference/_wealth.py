@@ -60,7 +60,7 @@ class Wealth:
 
     @property
     def place(self) -> int:
-        """The number of levels from the smallest one on that were all refuted."""
+        """The number of refuted levels, counted from the smallest one to the first that is not."""
         return int(np.logical_and.accumulate(self.is_refuted).sum())
 
     @property
@@ -217,7 +217,7 @@ def recounted(state: Wealth, first: ArrayLike, second: ArrayLike) -> Wealth:
         second: The same at the neighbor.
 
     Raises:
-        ValueError: When these are not counts of as many draws.
+        ValueError: When the numbers of draws differ from those of the state.
     """
     validate.counts(first=first, second=second)
     after = replace(state, first=np.asarray(first, np.int64), second=np.asarray(second, np.int64))
@@ -243,7 +243,7 @@ def gains(
         draws: Their sums, [pairs, 2].
     """
     x, y = expert.grouped(x), expert.grouped(y)
-    # No pair bets on levels at which its estimated laws are.
+    # A pair does not bet against levels that its estimated laws satisfy.
     lines = state.hypothesis.lines(state.grid, expert.p, expert.q)
     has_draws = np.all(draws > 0, axis=1) & np.any(expert.fractions > 0, axis=0)
     may = (state.grid < lines.most[:, None]) & (lines.start < 1) & ~state.is_refuted

@@ -20,7 +20,7 @@ class Sampling(Protocol):
         ...
 
     def expected_size(self, num_records: int) -> float:
-        """Return the mean number of records in a batch, by which steps are divided."""
+        """Return the mean number of records in a batch, the divisor of each step."""
         ...
 
     def prepared(self, key: Array, num_records: int, num_steps: int) -> Array:

@@ -126,7 +126,7 @@ def canaries(
 
 
 def _records(features: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
-    """Features float32 [n, d] and labels float32 [n], validated."""
+    """Return features float32 [n, d] and labels float32 [n], validated."""
     rows, answers = np.asarray(features, np.float32), np.asarray(labels, np.float32)
     if rows.ndim != 2 or answers.shape != rows.shape[:1]:
         raise BadValue(

@@ -64,7 +64,7 @@ class NoisyMax(OfQueries):
 
     @property
     def level(self) -> float:
-        """Level of the rule times epsilon; a supremum that no pair attains if told is "index"."""
+        """Level times epsilon; if `told` is "index", a supremum that no pair attains."""
         return self.rule.level * float(self.epsilon)
 
     @property

@@ -85,7 +85,7 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Largest number of marks of such a candidate, so that all runs share a program."""
+    """Return the largest number of marks of such a candidate, so that all runs share a program."""
     parts = 1 if candidate.event is None else 2
     return parts if candidate.chain is None else parts * (MOST_SETS + 1)
 

@@ -39,25 +39,25 @@ from dpjax.sources import (
 )
 
 _SEARCH, _CONFIRM = 20_000, 50_000
-"""Default numbers of search and confirmation draws a side."""
+"""Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
 """Assumed growth of draws for the second round's last place."""
 
 _FEWEST = 10
-"""Fewest outputs a side of each pair."""
+"""Minimum number of outputs per side of each pair."""
 
 
 @dataclass(frozen=True)
 class Events:
     """Lower bound from an event's counts, at every sample size and for every kind of output.
 
-    The search chooses the event with the largest expected bound; fresh counts bound it. Of more
-    than two pairs the better ones are searched again: 5/11 of the search is spent on all of them,
-    the rest on one in four, two at least, of which the last is the one that more draws might show
-    to be best. Draws of the search at a database that several pairs share serve all of them, where
-    outputs are counted in the same cells, as outcomes of a finite set are. Recorded outputs are
-    split by their source instead.
+    The search chooses the event with the largest expected bound; fresh counts bound it. If there
+    are more than two pairs, the better ones are searched again: all of them share 5/11 of the
+    search, and one in four, but at least two, share the rest. The last of these is the pair that
+    more draws might show to be best. Draws of the search at a database that several pairs share
+    serve all of them, where outputs are counted in the same cells, as outcomes of a finite set are.
+    Recorded outputs are split by their source instead.
 
     Attributes:
         num_samples: n, outputs at each side of a pair that search, on average over the pairs;
@@ -67,8 +67,9 @@ class Events:
             the other. 50,000 if None.
         region: Outputs that the event may hold: (low, high) for numbers and vectors, a list of
             outcomes for a finite space; all if None.
-        num_draws: In place of both numbers, outputs a side in all: of several pairs 44% search, of
-            one 2/7. If nothing is given, it is 20,000 times the number of pairs and 50,000.
+        num_draws: Total outputs per side, instead of both numbers: 44% of them search several
+            pairs, and 2/7 a single one. If nothing is given, it is 20,000 times the number of pairs
+            plus 50,000.
         also: Whether a chain of sets is counted beside the event of a notion that one event bounds,
             with half of the error each, so that `AuditResult.bound` answers for every notion.
 

@@ -173,7 +173,7 @@ def _planned(coins: NDArray[np.bool_]) -> GuessCounts:
 
 
 def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Count guesses whose numbers are chosen by the revealed coins, on the others."""
+    """Choose the numbers of guesses by the revealed coins, and count the guesses of the others."""
     judged = coins[~revealed]
     numbers = _best_numbers(coins[revealed], len(judged), terms)
     return _count(judged, numbers, int(revealed.sum()), 1 - _PLANNED_ERROR)

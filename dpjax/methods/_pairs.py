@@ -234,7 +234,7 @@ def _counted(
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:
-    """Number of pairs that enter each rung; more than `keep` enter the last one."""
+    """Return the number of pairs that enter each rung; more than `keep` enter the last one."""
     sizes = [num_pairs]
     while sizes[-1] > keep * factor:
         sizes.append(max(keep, -(-sizes[-1] // factor)))

@@ -1,4 +1,4 @@
-"""Search of many pairs of a source on the host: few draws each, the best varied and drawn again.
+"""Search of many pairs of a host source: each gets few draws, and the best get more.
 
 The first rung draws some tens of outputs at every pair. Each further rung keeps one pair in
 `factor`, adds variations of the best where the space of pairs is known, and draws more of each, so
@@ -25,19 +25,19 @@ from dpjax.partitions import Budget, RegionLike, Search
 from dpjax.sources import AnyPairs, Request, Rounds, Source
 
 _FEWEST = 24
-"""Fewest draws a side of every pair in the first rung."""
+"""Minimum number of draws per side of every pair in the first rung."""
 
 _RUNG_DRAWS = 12_000
 """Default draws of a rung, both sides of all pairs together."""
 
 _WITHOUT_SMALL = 2
-"""Most wanted pairs for which no small pair is kept."""
+"""Maximum number of requested pairs for which no small pair is kept."""
 
 _VARIED = 0.5
 """Variations in a further rung, per kept pair."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
-"""Most and fewest confirmation draws a side of a predicted bound."""
+"""Maximum and minimum number of confirmation draws per side of a predicted bound."""
 
 _AUDIT_SHARE = 1.5
 """Time of the audit, in units of its search's time."""
@@ -69,7 +69,7 @@ class Ladder:
     factor: int
 
     def rungs(self, num_pairs: int) -> list[tuple[int, int]]:
-        """Return (pairs, draws a side) of every rung.
+        """Return (pairs, draws per side) of every rung.
 
         Raises:
             ValueError: When the budget is too small.
@@ -135,8 +135,8 @@ def search_counted(
         asked: Notion and level of each pair, where they differ; the terms' notion and 0 if None.
 
     Returns:
-        The best pairs, best first; their expected bounds above the level; (pairs, draws a side) of
-        every rung.
+        The best pairs, best first; their expected bounds above the level; every rung's (pairs,
+        draws per side).
     """
     space = pairs if isinstance(pairs, Space) else None
     alive = _proposed(pairs)

@@ -20,7 +20,7 @@ from dpjax.results import Finding, Findings
 from dpjax.sources import ONE_RUN, OpenedInTurn, Request, Rounds, Source
 
 _DRAWS = 250_000
-"""Default number of draws a side, of all pairs together."""
+"""Default number of draws per side, of all pairs together."""
 
 _FEW = 10_000
 """Largest total of draws that are all worth betting on."""
@@ -34,7 +34,7 @@ class Sequential:
     """Lower bound that holds after every block of draws, so that an audit stops early.
 
     Attributes:
-        num_draws: Total draws a side, of all pairs together, after which the audit ends; 250,000
+        num_draws: Total draws per side, of all pairs together, after which the audit ends; 250,000
             if None.
         seconds: Time in seconds after which it ends, whatever was drawn; None for no limit.
 
@@ -57,7 +57,7 @@ class Sequential:
             validate.positive(seconds=self.seconds)
 
     def longer(self, more: int) -> "Sequential":
-        """Return the same audit with more draws a side."""
+        """Return the same audit with more draws per side."""
         return replace(
             self, num_draws=(_DRAWS if self.num_draws is None else self.num_draws) + more
         )
@@ -115,7 +115,7 @@ class Sequential:
             return walk.finding()
 
     def _total_of(self, source: Source) -> int:
-        """Return the most draws a side; by default, all recorded outputs."""
+        """Return the most draws per side; by default, all recorded outputs."""
         if self.num_draws is not None:
             return self.num_draws
         return _DRAWS if self.seconds is None and source.takes_pairs else ENDLESS

@@ -1,11 +1,10 @@
 """One sequential audit in progress: draws, bets, and cells laid again as draws come.
 
-The first draws lay the cells and are not bet on. Each later block is drawn at the pairs that
-promise most, counted, and bet on by what the blocks before it showed, so that the bound holds at
-any time: an audit ends once the claim is refuted, the draws or the time are spent, or the user
-stops it. While draws are few, the cells are laid again by all of them each time they have grown by
-half. Without a claim, part of the error is kept for one exact look at an event that is fixed
-before its draws.
+The first draws lay the cells and are not bet on. Each later block is drawn at the most promising
+pairs. The bets on a block depend only on earlier blocks, so the bound holds at any time: an audit
+ends once the claim is refuted, the draws or the time are spent, or the user stops it. While draws
+are few, the cells are laid again by all of them each time they have grown by half. Without a claim,
+part of the error is kept for one exact look at an event that is fixed before its draws.
 
 References:
     Ville (1939); Waudby-Smith, Ramdas (2024), for bets; Jamieson, Talwalkar (2016), for the phases.
@@ -42,10 +41,10 @@ from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import Marked, OpenedInTurn
 
 ENDLESS = 2**31 - 1
-"""Number of draws a side that no audit reaches."""
+"""Number of draws per side that no audit reaches."""
 
 _GROWTH, _LEAST = 0.12, 40
-"""Growth of draws per block of a phase, and least draws a side."""
+"""Growth of draws per block of a phase, and least draws per side."""
 
 _COARSE = 4
 """Step between levels bet on beside a claim, which is always included."""
@@ -60,7 +59,7 @@ class Walk:
     Args:
         opened: Source of the draws.
         terms: Terms of the audit, with the evidence of an earlier audit that it continues.
-        total: Largest number of draws a side of all pairs.
+        total: Largest number of draws per side of all pairs.
         few: Whether draws are expensive.
         run: Number of the run.
         redraws: Whether a block cut short by the end of the draws can be drawn again, whole.

@@ -1,4 +1,4 @@
-"""Notions of privacy, and evidence: what is bounded, what was counted, and what follows."""
+"""Notions of privacy, evidence, and the statements that follow from it."""
 
 from dpjax.notions._claims import Claim as Claim
 from dpjax.notions._counts import ChainCounts as ChainCounts

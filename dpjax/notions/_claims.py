@@ -35,7 +35,7 @@ def number(claim: object) -> float:
     """Return a level as a float.
 
     Raises:
-        TypeError, ValueError: When it is no number, or below 0.
+        TypeError, ValueError: When the claim is not a number, or below 0.
     """
     validate.non_negative(claim=claim)
     return np.asarray(claim, np.float64).item()
@@ -66,7 +66,7 @@ def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
     """Return the points (epsilon, delta) of a claimed profile.
 
     Raises:
-        TypeError, ValueError: When it is no curve, or leaves its range.
+        TypeError, ValueError: When the claim is not a curve, or leaves its range.
     """
     function = _delta_of(claim)
     points = (
@@ -87,7 +87,7 @@ def epsilon_at(claim: object, delta: float) -> float:
     """Return the smallest epsilon that a claimed profile allows at one delta.
 
     Raises:
-        TypeError, ValueError: When it is no curve, or says nothing about this delta.
+        TypeError, ValueError: When the claim is not a curve, or says nothing about this delta.
     """
     for name in ("get_epsilon_for_delta", "epsilon"):
         if callable(asked := getattr(claim, name, None)):
@@ -118,7 +118,7 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
     """Return the points (level, error of the second kind) of a claimed trade-off curve.
 
     Raises:
-        TypeError, ValueError: When it is no curve, or leaves the unit square.
+        TypeError, ValueError: When the claim is not a curve, or leaves the unit square.
     """
     if callable(claim):
         points = [(x, _value(claim, x, "level", "error", 1.0)) for x in levels.tolist()]
@@ -143,7 +143,7 @@ def _value(function: Callable[[float], object], place: float, x: str, y: str, mo
     """Return the value of a claimed function at one place.
 
     Raises:
-        TypeError: When it is no number.
+        TypeError: When the claim is not a number.
         ValueError: When it is NaN or out of range, or the function raised.
     """
     try:

@@ -91,7 +91,7 @@ class Evidence:
         """Make the evidence from plain fields after checking them.
 
         Raises:
-            KeyError, TypeError, ValueError: When it is no such evidence.
+            KeyError, TypeError, ValueError: When the content is not evidence of this kind.
         """
         return cls(**content)
 
@@ -139,7 +139,7 @@ class Evidence:
 
         Args:
             error: Probability with which the level may be refuted by chance.
-            draws: Confirmation draws a side.
+            draws: Confirmation draws per side.
         """
         return -float(scipy.special.ndtri(error))
 
@@ -206,7 +206,7 @@ def evidence_from_plain(content: JsonObject) -> Evidence:
     """Restore the evidence that `Evidence.to_plain` wrote.
 
     Raises:
-        KeyError, TypeError, ValueError: When it is no such evidence.
+        KeyError, TypeError, ValueError: When the content is not evidence of this kind.
     """
     fields = {**content}
     validate.one_of(EVIDENCE, kind=(kind := fields.pop("kind")))

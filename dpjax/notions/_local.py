@@ -30,7 +30,7 @@ class LocalSums(Evidence):
         floor: Floor tau, float64 [...].
         events: Counts int64 [..., 2] of the event at the witness in the confirmation set.
         kernel: Kernel sums of real outputs; None for outcomes.
-        num_confirm: Number N of confirmation draws a side.
+        num_confirm: Number N of confirmation draws per side.
     """
 
     search_densities: NDArray[np.float64]

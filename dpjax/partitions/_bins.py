@@ -1,4 +1,4 @@
-"""Bins of numbers between edges: a grid of buckets in place of a binary search."""
+"""Bins of numbers between edges, found by a grid of buckets instead of a binary search."""
 
 import numpy as np
 from numpy.typing import NDArray

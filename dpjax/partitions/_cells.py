@@ -62,17 +62,17 @@ class Cells:
         return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
 
     def ends(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends of the bins of one number, [bins] each; equal for an atom."""
+        """Return lower and upper ends of the bins of one number, [bins] each; equal for an atom."""
         edges = self.edges[column]
         low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
 
     def boxes(self, cells: np.ndarray) -> np.ndarray:
-        """The entries of [size] for cells with numbers, as [labels with numbers, *shape]."""
+        """Return the entries of [size] for cells with numbers, as [labels with numbers, *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
     def entry(self, column: int) -> str:
-        """What a number of an output is called, such as "entry 0" or "entry 'count'"."""
+        """Return the name of a number of an output, such as "entry 0" or "entry 'count'"."""
         return f"entry {entry_name(column, self.parts)}"
 
     def kind(self, whole: bool) -> str:
@@ -81,7 +81,7 @@ class Cells:
 
 
 def entry_name(column: int, parts: tuple[str, ...]) -> str:
-    """The place of a number in an output: its index, or its key where it has a single one."""
+    """Return the place of a number in an output: its index, or its key if it has a single one."""
     if column >= len(parts):
         return str(column)
     path = parts[column]

@@ -16,7 +16,7 @@ def curve_of(
     bounds: np.ndarray,
     name_of: Callable[[int], str],
 ) -> dict[str, list]:
-    """Probabilities and losses of the cells with outputs in the search.
+    """Return probabilities and losses of the cells with outputs in the search.
 
     Args:
         counts: Integers [2, cells], at the database and at its neighbor.

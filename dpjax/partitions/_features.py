@@ -77,7 +77,7 @@ class Columns:
         return found
 
     def indicators(self, outputs: Outputs) -> np.ndarray:
-        """Indicators [n, labels + atoms], 0 or 1."""
+        """Return indicators [n, labels + atoms], 0 or 1."""
         found = [outputs.labels[:, None] == self.labels]
         for column, atoms in enumerate(self.atoms):
             found.append((outputs.values[:, column, None] == atoms) & ~outputs.alone[:, None])
@@ -123,7 +123,7 @@ class Features:
         return np.concatenate(parts)
 
     def __call__(self, outputs: Outputs) -> np.ndarray:
-        """Features [n, features], beginning with one for each number."""
+        """Return features [n, features], beginning with one for each number."""
         z = self.columns.numbers(outputs)
         if self.kind == "clipped":
             np.clip(z, -_SOFT, _SOFT, out=z)

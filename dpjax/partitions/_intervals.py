@@ -13,7 +13,7 @@ from dpjax.core.streaming import Reducer
 
 
 def interval_counts(low: Array | float, high: Array | float, num_intervals: int) -> Reducer:
-    """Counts in `num_intervals` equal intervals of [low, high], closed at both ends.
+    """Return counts in `num_intervals` equal intervals of [low, high], closed at both ends.
 
     Args:
         low: Lower end, scalar.

@@ -15,7 +15,7 @@ from dpjax.partitions._region import Box, Region
 from dpjax.partitions.outputs import Outputs
 
 PILOT = 2**16
-"""Largest size of a pilot, in outputs a side."""
+"""Largest size of a pilot, in outputs per side."""
 
 _MAX_LABELS = 2 * PILOT
 """Largest number of labels of a partition: those of a pilot in which no label occurs twice."""
@@ -124,7 +124,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Values with a cell of their own: all if few are distinct, otherwise the frequent ones."""
+    """Return values that get a cell each: all if few are distinct, otherwise the frequent ones."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)
@@ -145,7 +145,7 @@ def _atoms(
 def _edges(
     numbers: Sequence[np.ndarray], atoms: np.ndarray, dimension: int, whole: bool
 ) -> np.ndarray:
-    """Edges at quantiles of both sides, and at both ends of every atom."""
+    """Return edges at quantiles of both sides, and at both ends of every atom."""
     steps, tails = _QUANTILES[dimension], _TAILS[dimension]
     halves = 0.5 ** np.arange(2, 2 + tails) * 2 / steps
     levels = np.concatenate([halves, np.arange(1, steps) / steps, 1 - halves])
@@ -156,7 +156,7 @@ def _edges(
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:
-    """Edges of a region for one number: its beginnings, and just after its ends."""
+    """Return edges of a region for one number: its beginnings, and just after its ends."""
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):

@@ -128,12 +128,12 @@ def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: DTypeLike
 
 
 def _padded(size: int) -> int:
-    """The next power of 2, so that partitions of similar sizes share a compiled program."""
+    """Return the next power of 2, so that partitions of similar sizes share a compiled program."""
     return 1 << (max(size, 1) - 1).bit_length()
 
 
 def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray, np.ndarray]:
-    """The first cell of each code, and whether numbers beside it have cells of their own."""
+    """Return the first cell of each code, and whether numbers beside it have cells of their own."""
     known = {name: number for number, name in enumerate(cells.names)}
     boxes = int(np.prod(cells.shape))
     base, boxed = np.full(len(codes), len(cells.names)), np.zeros(len(codes), np.int64)
@@ -169,7 +169,7 @@ def _mixed_name(label: int, space: MixedSpace) -> str:
 
 
 def _label_code(column: AnyArray, space: MixedSpace, xp: ModuleType) -> AnyArray:
-    """The number of the label; `num_labels` for numbers that are no label."""
+    """Return the number of the label; `num_labels` for numbers that are no label."""
     is_label = (column >= 0) & (column < space.num_labels) & (column == xp.floor(column))
     return xp.where(is_label, column, space.num_labels).astype(np.int32)
 

@@ -73,7 +73,7 @@ class Label(NamedTuple):
 
 
 def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
-    """What one output is: missing, a label, the entries of a number or a vector, or nested.
+    """Classify an output as missing, a label, the entries of a number or a vector, or nested.
 
     Raises:
         BadValue: When the output is a vector with integers that float64 does not hold.
@@ -103,7 +103,7 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
 
 
 def usual(found: Sequence[Nested]) -> Nested:
-    """The first output with the most common structure."""
+    """Return the first output with the most common structure."""
     structure = Counter(one.structure for one in found).most_common(1)[0][0]
     return next(one for one in found if one.structure == structure)
 

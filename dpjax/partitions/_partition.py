@@ -94,11 +94,11 @@ class Partition(Cells):
         return np.concatenate([np.arange(self.num_alone), self.num_alone + (rank + box).ravel()])
 
     def coarser(self) -> list[np.ndarray]:
-        """The groups that a search tries, int64 [size] each."""
+        """Return the groups that a search tries, int64 [size] each."""
         return [self.groups(width) for width in GROUPS if 2 * width <= max(self.shape)]
 
     def positions(self) -> list[np.ndarray]:
-        """Positions of the boxes on lines: the bins of each number and, for vectors, their sum.
+        """Return positions of boxes on lines: the bins of each number and, for vectors, their sum.
 
         Returns:
             Arrays [size], NaN for labels that stand alone; no array if all do.
@@ -131,7 +131,7 @@ class Partition(Cells):
         return group, [np.bincount(group, line) / sizes for line in lines]
 
     def bounds(self) -> np.ndarray:
-        """Ends of the numbers of each cell, [size, 2], equal for an atom.
+        """Return ends of the numbers of each cell, [size, 2], equal for an atom.
 
         NaN for cells that are not intervals: labels, also beside numbers, and vectors.
         """
@@ -211,7 +211,7 @@ class Partition(Cells):
         return np.concatenate([places[: self.num_alone], *found])
 
     def plain(self) -> Plain | None:
-        """The line of a plot, and its kind; None if the numbers themselves are the line."""
+        """Return the line of a plot, and its kind; None if the numbers themselves are the line."""
         return {"words": RANK, "kind": "boxes"} if len(self.shape) > 1 else None
 
     def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:
@@ -223,13 +223,13 @@ class Partition(Cells):
         return describe(self, mask, whole)
 
     def without_numbers(self) -> "Partition":
-        """The partition by labels alone."""
+        """Return the partition by labels alone."""
         nothing = (np.empty(0),)
         return Partition(self.names, nothing, nothing, np.empty(0, int))
 
 
 def after(values: np.ndarray, whole: bool) -> np.ndarray:
-    """The next number, at which the bin of an atom ends."""
+    """Return the next number, at which the bin of an atom ends."""
     return values + 1 if whole else np.nextafter(values, np.inf)
 
 
@@ -242,7 +242,7 @@ def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values of the nearest bins with outputs before and after each bin."""
+    """Return values of the nearest bins with outputs before and after each bin."""
     known = np.flatnonzero(seen)
     place = np.searchsorted(known, np.arange(len(seen)))
     first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))

@@ -87,7 +87,7 @@ class Box:
         return self.low.shape[-1]
 
     def grid(self) -> Array:
-        """All grid points, [num_points^d, d]."""
+        """Return all grid points, [num_points^d, d]."""
         return product_grid(self.low, self.high, self.num_points)
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ RegionLike = Region | Iterable[ArrayLike] | Sequence[int]
 
 
 def product_grid(low: Array, high: Array, num_points: int) -> Array:
-    """The product of equally spaced points on each axis, both ends included.
+    """Return the product of equally spaced points on each axis, both ends included.
 
     Args:
         low: Lower ends [d].
@@ -169,7 +169,7 @@ def as_box(region: RegionLike | None) -> Box | None:
     """Convert (low, high), a `Box`, or None for all outputs to a region of an unknown space.
 
     Raises:
-        ValueError, TypeError: When `region` is none of these.
+        ValueError, TypeError: When `region` has another form.
     """
     return region if region is None or isinstance(region, Box) else _box_between(region)
 

@@ -17,13 +17,13 @@ _STEPS, _TAILS = 48, range(6, 12)
 """Edges of cells: quantiles k / 48, and 2^-6, ..., 2^-11 from both ends."""
 
 _FEWEST, _MANY = 500, 5000
-"""Least outputs a side for a linear score, and for other scores."""
+"""Minimum number of outputs per side for a linear score, and for other scores."""
 
 _MOST_ROWS, _ROW_NUMBERS = 2**19, 2**23
-"""Most outputs a side for scores with a coefficient for each number, and most numbers in them."""
+"""Maximum outputs per side, and numbers in them, for scores with a coefficient for each number."""
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
-"""Most numbers of an output, and of all outputs together."""
+"""Maximum number of numbers of an output, and of all outputs together."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class OneEntry(Partition):
         return f"a vector with {self.entry(self.column)}"
 
     def plain(self) -> Plain:
-        """The number, for a recipe."""
+        """Return the number, for a recipe."""
         return {"words": self.entry(self.column), "kind": "entry", "entry": self.column}
 
 
@@ -85,7 +85,7 @@ class Scored(Partition):
         return f"a vector with {self.score.words(whole, self.parts)}"
 
     def plain(self) -> Plain:
-        """The score, for a recipe."""
+        """Return the score, for a recipe."""
         return {"words": self.score.words(False, self.parts), **self.score.plain()}
 
 
@@ -106,7 +106,7 @@ def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int)
 
 
 def pilot_size(dimension: int) -> int:
-    """Return the largest size of a pilot of outputs with so many numbers, in outputs a side.
+    """Return the largest size of a pilot of outputs with that many numbers, in outputs per side.
 
     A difference that is spread over many numbers shows only in the fit of many outputs.
     """
@@ -172,5 +172,5 @@ def _cut(score: Score, outputs: Outputs, fold: np.ndarray) -> Scored:
 
 
 def fold_of(number: np.ndarray) -> np.ndarray:
-    """The fold of outputs, by their number in the stream."""
+    """Return the fold of outputs, by their number in the stream."""
     return number % FOLDS

@@ -50,7 +50,7 @@ class Score(Protocol):
         ...
 
     def plain(self) -> Plain:
-        """The score as plain words and numbers."""
+        """Return the score as plain words and numbers."""
         ...
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
@@ -71,7 +71,7 @@ class Weighted:
     mean: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """The sum, where x is the output and x0 its first number, or its largest terms."""
+        """Return the sum, where x is the output and x0 its first number, or its largest terms."""
         (columns,) = np.nonzero(self.mean)
         if not whole and len(columns) > _TERMS:
             largest = np.argsort(-np.abs(self.mean[columns]), kind="stable")[: _TERMS - 1]
@@ -87,7 +87,7 @@ class Weighted:
         return text + (f" and {left_out} more terms" if left_out else "")
 
     def plain(self) -> Plain:
-        """The weights."""
+        """Return the weights."""
         return {"kind": "linear", "weights": self.mean.tolist()}
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
@@ -111,7 +111,7 @@ class Combination:
     entries: tuple[int, ...]
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """The kind, and the most important entries."""
+        """Return the kind, and the most important entries."""
         name = {"linear": "linear", "clipped": "clipped linear", "additive": "additive",
                 "products": "quadratic"}  # fmt: skip
         more = len(self.features.columns.centre) - len(self.entries)
@@ -177,7 +177,7 @@ def fit_combination(
 
 
 def _weighted(weights: np.ndarray, scale: np.ndarray) -> Weighted:
-    """A linear score in the units of the outputs, without negligible entries."""
+    """Return a linear score in the units of the outputs, without negligible entries."""
     matters = np.abs(mean := weights.mean(axis=0)) >= _NEGLIGIBLE * np.abs(mean).max()
     size = np.abs(np.where(matters, mean / scale, 0.0)).max() or 1.0
     rounded = [
@@ -215,7 +215,7 @@ class _Logistic:
                 break
 
     def without(self, left_out: np.ndarray) -> np.ndarray:
-        """The weights of a fit without the outputs of `left_out`, bool [n].
+        """Return the weights of a fit without the outputs of `left_out`, bool [n].
 
         Newton's steps use the curvature of all outputs, which is nearly the same.
         """

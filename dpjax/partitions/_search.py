@@ -1,4 +1,4 @@
-"""What the outputs that search say of one pair, and what is left to confirm it."""
+"""Findings of the search set at one pair, and the outputs left to confirm them."""
 
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ class Search(NamedTuple):
     allowed: NDArray[np.bool_] | None
 
     def at(self, place: int | NDArray[np.integer]) -> "Search":
-        """The counts of one run, or of several."""
+        """Return the counts of one run, or of several."""
         return self._replace(halves=self.halves[place])
 
     @property
@@ -36,7 +36,7 @@ class Budget(NamedTuple):
     """What a search may count on.
 
     Attributes:
-        num_confirm: N, fresh outputs a side; on average, if shared.
+        num_confirm: N, fresh outputs per side; on average, if shared.
         confidence: Confidence of the bound.
         num_rivals: Number of pairs that are searched.
         shared: Whether the event decides how fresh outputs are divided between both sides.

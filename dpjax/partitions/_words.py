@@ -33,7 +33,7 @@ def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
 
 
 def is_simpler(cells: Cells, mask: np.ndarray, other: np.ndarray) -> bool:
-    """Whether the description of one event is much shorter than that of another."""
+    """Return whether the description of one event is much shorter than that of another."""
     words = _Words(cells, True)
     return len(words.text(mask)) + _LONGER < len(words.text(other))
 

@@ -45,7 +45,7 @@ def missing(item: object) -> str | None:
 
 
 def unmasked(array: np.ndarray) -> np.ndarray:
-    """The array; where entries are masked, an array of objects that holds `MASKED` for them."""
+    """Return the array; masked entries become `MASKED` in an array of objects."""
     if not np.ma.is_masked(array):
         return np.asarray(array)
     found = np.ma.getdata(array).astype(object)
@@ -54,12 +54,12 @@ def unmasked(array: np.ndarray) -> np.ndarray:
 
 
 def entries(array: np.ndarray) -> object:
-    """What an array holds, as objects of Python: a number, or nested lists of them."""
+    """Return the content of an array as Python objects: a number, or nested lists of them."""
     return unmasked(array).tolist()
 
 
 def as_array(outputs: object) -> np.ndarray:
-    """An array of outputs that a library holds, without turning its missing values into NaN.
+    """Return an array of outputs that a library holds, without turning its missing values into NaN.
 
     Args:
         outputs: An array, a series or a table: an object with `__array__`.
@@ -87,12 +87,12 @@ def as_array(outputs: object) -> np.ndarray:
 
 
 def as_objects(rows: Iterable[object]) -> np.ndarray:
-    """Objects [n], none of which becomes a row of a matrix."""
+    """Return objects [n], none of which becomes a row of a matrix."""
     return np.fromiter(rows, object)
 
 
 def rows_of_objects(array: np.ndarray) -> np.ndarray:
-    """Objects [n] of an array [n] or [n, d]: the rows of a matrix as tuples."""
+    """Return objects [n] of an array [n] or [n, d]: the rows of a matrix as tuples."""
     if array.dtype.kind != "O" or array.ndim < 2:
         return array
     return as_objects([tuple(row) for row in array.tolist()])

@@ -184,7 +184,7 @@ class Encoder:
             labels[place] = self._label_of(_Special(one.structure), shortened(one.structure))
 
     def _classify(self, item: object) -> "int | tuple[float, ...] | Nested":
-        """The number of a label, the entries of a number or vector, or a nested output."""
+        """Return the number of a label, the entries of a number or vector, or a nested output."""
         try:
             found = form_of(item)
         except Exception as error:  # of code of others: __len__, __float__, __hash__, __repr__
@@ -198,11 +198,11 @@ class Encoder:
         return self._label_of(found.value) if isinstance(found, Label) else found
 
     def named(self, text: str) -> int:
-        """The number of a label of this package, distinct from an output with the same text."""
+        """Return the number of a label of dpjax, distinct from an output with the same text."""
         return self._label_of(_Special(text), text)
 
     def to_plain(self) -> JsonObject | None:
-        """Labels and the form of the outputs; None if JSON cannot hold the labels."""
+        """Return labels and the form of the outputs; None if JSON cannot hold the labels."""
         kinds = {"str": str, "int": int, "bool": bool, "float": float, "_Special": str}
         if any(kind not in kinds for kind, _ in self._numbers):
             return None
@@ -211,7 +211,7 @@ class Encoder:
         return {"labels": labels, "dimension": self.dimension, "usual": self.usual}
 
     def restore(self, plain: JsonObject) -> None:
-        """Takes over what `to_plain` wrote, before anything is encoded.
+        """Restore the state that `to_plain` wrote, before anything is encoded.
 
         Raises:
             KeyError, ValueError, TypeError: When the content has another form.
@@ -311,7 +311,7 @@ def check_bits(bits: int | str | None) -> None:
 
 
 def lowest_set_bit(values: np.ndarray) -> np.ndarray:
-    """The exponent e of the largest power of two that divides each number: x = odd * 2^e.
+    """Return the exponent e of the largest power of two that divides each number: x = odd * 2^e.
 
     A float64 is a multiple of its last place, and a sum is a multiple of the coarser of the last
     places of its terms, so the lattice on which an output lies can reveal the added term.

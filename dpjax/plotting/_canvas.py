@@ -21,19 +21,19 @@ SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
 """Color and name of each of the two databases."""
 
 LINE = 48
-"""Most characters of a line of text."""
+"""Maximum number of characters of a line of text."""
 
 SMALL, TINY = 9, 8
-"""Sizes of labels, and of what is least important, in points."""
+"""Sizes in points of labels and of the least important texts."""
 
 _LONGEST = 100
-"""Most characters of a text beside a figure."""
+"""Maximum number of characters of a text beside a figure."""
 
 _LABEL = 40
-"""Most characters of a label in a legend."""
+"""Maximum number of characters of a label in a legend."""
 
 _BESIDE, _ROW = 24, 34
-"""Most characters of labels that stand beside each other: of each, and of three together."""
+"""Maximum number of characters of adjacent labels: of each one, and of three together."""
 
 _FORMATS = (".png", ".svg", ".pdf")
 

@@ -43,7 +43,7 @@ _TAIL = 0.1
 """Largest share of a bin that may lie in a tail, whose width is not known."""
 
 _MANY, _TICKS = 40, 12
-"""Most numbers that are drawn as bars rather than steps, and most labels that are named."""
+"""Maximum number of values drawn as bars rather than steps, and of labels that are named."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
 
 
 def _joined(strip: Strip, num_samples: int) -> Strip:
-    """Neighboring intervals as one, with what is empty between, until they are known well."""
+    """Join neighboring intervals, and gaps between them, until shares are well estimated."""
     counts = strip.shares * num_samples
     enough = min(_ENOUGH, _SHARE * counts.sum())
     heights = _heights(strip, _groups(strip, counts, enough, np.inf), num_samples)
@@ -157,7 +157,7 @@ def _joined(strip: Strip, num_samples: int) -> Strip:
 
 
 def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
-    """Cells with equal numbers, which rise from 0, as one."""
+    """Return cells with equal numbers, which rise from 0, as one."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     shares = np.add.reduceat(strip.shares, first, axis=1)
@@ -171,7 +171,7 @@ def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
 
 
 def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> np.ndarray:
-    """Number of the bin of each cell, rising from 0.
+    """Return the number of the bin of each cell, rising from 0.
 
     Args:
         strip: Cells.

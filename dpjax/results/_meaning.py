@@ -14,7 +14,7 @@ from dpjax.results._parts import (
 
 
 def meaning(result: Parts) -> list[str]:
-    """Return two sentences on how well a guess does; none where the result does not say.
+    """Return two sentences on how well a guess does; empty if the result does not determine it.
 
     Somebody sees one output and guesses from which of two equally likely databases it came. By
     Bayes' rule, epsilon-differential privacy is the same as a probability of at most

@@ -122,7 +122,7 @@ class Observed:
         settings: Settings that follow from the recipe, or change the answer besides it.
         num_samples: Search samples per side at the witness's pair; for histograms those at
             each input.
-        num_confirm: Number N of confirmation draws a side, an average where the event decides how
+        num_confirm: Number N of confirmation draws per side, an average where the event decides how
             to divide them; None without a confirmation set. `trials` has both numbers.
         region: Compared outputs, in words; None where there is no choice.
         pair_scores: Labels and scores of pairs, best first. The search chose a pair by its score,

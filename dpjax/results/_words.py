@@ -17,7 +17,7 @@ from dpjax.results._parts import (
 )
 
 _LONGEST = 160
-"""Most characters of a database in a sentence."""
+"""Maximum number of characters of a database in a sentence."""
 
 _LARGEST = math.log(1e6)
 """Largest claimed epsilon explained as a factor."""

@@ -19,7 +19,7 @@ from dpjax.partitions import Box, Outcomes, Region
 from dpjax.sources import AnyPairs
 
 _SHOWN = 2000
-"""Most characters of a database written as a text."""
+"""Maximum number of characters of a database written as a text."""
 
 Options = TypeVar("Options", bound=Dataclass)
 """A method or notion: a frozen dataclass of its options."""

@@ -119,7 +119,7 @@ class Family(Source):
         return {**chosen, name: value}
 
     def member(self, chosen: Mapping[str, object]) -> "Member":
-        """Return the member of a combination of parameters.
+        """Return the member with the given parameters.
 
         Raises:
             TypeError: When the function returns anything but a source of the host.

@@ -40,7 +40,7 @@ class Recorded(Source):
         search_fraction: Share of the outputs that form the search set, below one half.
         blocks: Length of the blocks of outputs of a chain: outputs may depend on each other within
             a block, and blocks must be long enough to be independent. One random output of each
-            block confirms, so the bound is that of as many independent outputs. None for
+            block confirms, so the bound counts one independent output per block. None for
             independent outputs.
         independent: Whether the caller knows that outputs are independent draws even if they do not
             look so: doubts become notes, and the verdict stands.

@@ -118,7 +118,7 @@ class OpenedRecorded:
 
 
 def weighed(doubts: Sequence[str], source: Sides) -> Sequence[str]:
-    """Return doubts as they are, or as notes if the caller knows of independence."""
+    """Return doubts unchanged, or as notes if the caller states that outputs are independent."""
     return [str(doubt) for doubt in doubts] if source.independent else doubts
 
 

@@ -33,7 +33,7 @@ _FARTHEST = 2**16
 _TWO_RUNS = 2
 
 _LEAST_RANKS, _LEAST_VARIANCE = 100, 0.04
-"""Fewest ranks, and least variance of ranks in [0, 1], with nearly normal products."""
+"""Minimum number of ranks, and least variance of ranks in [0, 1], with nearly normal products."""
 
 
 def notes_of_order(

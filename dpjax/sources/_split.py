@@ -14,7 +14,7 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import SideValues
 
 _MIN_SIDE, MIN_SEARCH = 40, 10
-"""Fewest outputs, or blocks, of a side, and fewest outputs in its search set."""
+"""Minimum number of outputs, or blocks, of a side, and fewest outputs in its search set."""
 
 _ORDERED = 2**18
 """Number of first outputs per side whose order is tested."""
@@ -133,7 +133,7 @@ class Split:
                 f"search, but {self.fraction} of {total} left {int(total * self.fraction)}."
             )
         if searching < MIN_SEARCH:
-            # Among few outputs, fewer than expected may have small words, so raise the limit.
+            # Raise the limit for few outputs, where fewer random words than expected may be small.
             self._limit = smallest[MIN_SEARCH] + np.uint64(1)
             numbered = [(chunk, words, words < self._limit) for chunk, words in self._numbered()]
             kept = [(chunk[chosen], words[chosen]) for chunk, words, chosen in numbered]

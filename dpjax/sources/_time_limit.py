@@ -1,7 +1,8 @@
 """Numbers of outputs within a time limit, planned by a measured pace of the mechanism.
 
 A part of the limit measures the pace, on draws that are then discarded; a share of the rest is for
-the search, and the remainder for the confirmation. Numbers are fixed before any of them is drawn.
+the search, and the remainder for the confirmation. The numbers of draws are fixed before any draw
+that they count.
 """
 
 import time
@@ -36,7 +37,7 @@ _ALIKE = 1.3
 At 16/9 N and 2/9 N they take at most 1.10 times as long, within the margin."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
-"""Fewest samples per side with which search and confirmation can show something."""
+"""Minimum number of samples per side with which search and confirmation can show something."""
 
 
 class Quota(NamedTuple):

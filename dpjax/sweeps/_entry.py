@@ -171,7 +171,7 @@ class Entry:
         return isinstance(self.method, Sequential) and self.method.seconds is None
 
     def longer(self, more: int) -> Method:
-        """Return the method with more draws a side."""
+        """Return the method with more draws per side."""
         assert isinstance(self.method, Sequential)
         return self.method.longer(more) if more else self.method
 

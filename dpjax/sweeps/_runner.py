@@ -18,7 +18,7 @@ _AHEAD = {"cpu": 0}
 """Blocks started ahead of storing; 0 on CPU, where they share cores."""
 
 _SUBMITTED = 256
-"""Most blocks that an executor holds at once."""
+"""Maximum number of blocks that an executor holds at once."""
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ class SweepSpec:
             allow_import: As in `Entry.from_dict`.
 
         Raises:
-            FileNotFoundError: When there is no such file.
+            FileNotFoundError: When the file does not exist.
             ValueError: When it is not TOML, or not a sweep.
         """
         path = Path(path)

@@ -1,9 +1,9 @@
 """The store of a sweep: a folder with a manifest and one Parquet file a finished block.
 
 A block's file carries the hash of its bytes in its name and appears by a rename, so a file is
-either whole or recognisably not; what is in it says where it belongs (`_binding.py`). Nothing else
+either whole or recognizably not; what is in it says where it belongs (`_binding.py`). Nothing else
 is written: what is left to do is the spec's blocks without the stored ones, whoever stored them.
-Nothing is deleted but what has exactly the name of a block here, and is broken.
+Only broken files with exactly the name of a block are deleted.
 """
 
 import hashlib

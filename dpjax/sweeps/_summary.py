@@ -27,7 +27,7 @@ _LABEL = 34
 """Characters of a label in a terminal's row of at most 100."""
 
 _LINES = 12
-"""Most entries of a figure that remain distinguishable."""
+"""Maximum number of entries of a figure that remain distinguishable."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class EntrySummary:
         )
 
     def quantiles(self) -> tuple[float | None, ...]:
-        """The bounds at 5%, 50% and 95% of the runs; None where nothing is stored."""
+        """Return the bounds at 5%, 50% and 95% of the runs; None where nothing is stored."""
         if not self.bounds:
             return (None,) * len(_SHARES)
         return tuple(np.quantile(self.bounds, _SHARES).tolist())

@@ -84,7 +84,8 @@ def audit_within(
 
     Pilots measure the time of draws and the fixed costs. They use their own key and their results
     are discarded, so the audit does not depend on earlier draws. Only the first pilot compiles. If
-    it leaves no time for another and is as large as the smallest audit, its result is returned.
+    no time remains for a further audit, and the pilot has the size of the smallest audit, the
+    pilot's result is returned.
 
     Args:
         seconds: Total time, including pilots and compilation.

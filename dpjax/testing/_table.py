@@ -78,7 +78,7 @@ def _number(draws: float) -> str:
 
 
 def _short(test: str, number: str) -> str:
-    """Return a node id without folders; of a long one, the end with the parameters."""
+    """Return a node id without its folders, and shorten it at the start if it is long."""
     path, *names = test.split("::")
     text = "::".join([path.rsplit("/", 1)[-1], *names])
     room = _TEST - len(number)

@@ -21,7 +21,7 @@ class Form(NamedTuple):
         name: Description of the form.
         records: Converts a database to a list of its records.
         database: Converts records to a database of this form.
-        alphabet: All possible records; None if there is no such list.
+        alphabet: All possible records; None if they cannot be listed.
     """
 
     name: str
@@ -39,7 +39,7 @@ def form_of(like: object) -> Form:
             are its characters; bytes.
 
     Raises:
-        TypeError: When it is none of these.
+        TypeError: When the argument has another form.
     """
     if isinstance(like, str):
         return Form("text", list, "".join, tuple(sorted({*like, *_CHARACTERS})))

@@ -42,7 +42,7 @@ def refuse_empty(curves: Curves, num_samples: int, region: str) -> None:
 def bounds_of(
     statistics: LocalStatistics, settings: LocalOptions, region: Region, confidence: float
 ) -> LocalBounds:
-    """Lower bounds and estimates of any number of runs.
+    """Return lower bounds and estimates of any number of runs.
 
     Args:
         statistics: Statistics from `mpl_runs`, with or without the axis of runs.
@@ -177,7 +177,7 @@ def _witness(
 
 
 def _plain(point: np.ndarray) -> object:
-    """An outcome as an int, a point as a float or a list of floats."""
+    """Return an outcome as an int, a point as a float or a list of floats."""
     if point.dtype.kind in "iu":
         return int(point)
     return float(point[0]) if len(point) == 1 else [float(v) for v in point]

@@ -1,4 +1,4 @@
-"""Penalty for noise, by which the search prefers outputs that can be confirmed.
+"""Penalty for noise, so that the search prefers outputs that can be confirmed.
 
 The maximum of an estimated loss tends to lie where densities are small and noise is large, and
 there the confirm stage can show little. The objective "lower-bound" subtracts a multiple of both

@@ -50,7 +50,7 @@ def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
     """Yield chunks of an npy file; see `dpjax.Recording`.
 
     Raises:
-        ValueError: When it is no npy file, is cut short, or holds objects.
+        ValueError: When the file is not an npy file, is cut short, or holds objects.
     """
     with path.open("rb") as file:
         header = _header(file)
@@ -77,7 +77,8 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
     """Yield chunks of one array of an npz file; `column` may name the array.
 
     Raises:
-        ValueError: When it is no npz file, holds objects, or several arrays of which none is named.
+        ValueError: When the file is not an npz file, holds objects, or has several arrays and none
+            is named.
     """
     with zipfile.ZipFile(path) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist()]
@@ -111,7 +112,8 @@ def npz_array(path: Path, name: str) -> np.ndarray:
     """Read one array of numbers or texts of an npz file, of any shape.
 
     Raises:
-        ValueError: When it is no npz file, has no such array, is cut short, or holds objects.
+        ValueError: When the file is not an npz file, lacks the array, is cut short, or holds
+            objects.
     """
     with zipfile.ZipFile(path) as archive, _member(archive, path, name) as file:
         header = _header(file, most_axes=None)

@@ -20,7 +20,7 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
     """Yield chunks of one column of a Parquet file, or of all if all hold numbers.
 
     Raises:
-        ValueError: When there is no such column, it has gaps, or it holds neither numbers nor
+        ValueError: When the column does not exist, it has gaps, or it holds neither numbers nor
             texts; or when none was chosen and one is an index.
     """
     import pyarrow as pa

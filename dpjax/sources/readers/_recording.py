@@ -224,7 +224,7 @@ def read_samples(
         Numbers of shape [n] or [n, d], or labels of shape [n].
 
     Raises:
-        FileNotFoundError: When there is no such file.
+        FileNotFoundError: When the file does not exist.
         ValueError: When it is a folder, empty, ragged, unreadable or of another kind, or holds
             integers that no single type holds.
     """

@@ -219,7 +219,7 @@ def _rows(
     """
     blank = 0
     for number, row in _numbered(lines, delimiter):
-        # An empty quoted text is an entry, but white space alone is none.
+        # An empty quoted text is an entry; white space is not.
         if not row or (len(row) == 1 and row[0] and not row[0].strip(SPACE)):
             blank = blank or number
         elif blank:
