@@ -90,7 +90,13 @@ LAWS = [
     Law("vectors of 2", vector, Pairs(np.zeros((1, 2)), np.full((1, 2), 0.5)), 1.0, FEW),
     Law("vectors of 6, learned", vector, Pairs(np.zeros((1, 6)), np.full((1, 6), 1 / 6)), 1.0, FEW),
     Law("Laplace, delta 0.05", Laplace(1.0), ONE, 1 + 2 * math.log1p(-DELTA), FEW, DELTA),
-    Law("sparse vector 2, ten pairs", *HALVING["SVT2 at 0.7"], SVT2, MANY),
+    Law(
+        "sparse vector 2, ten pairs",
+        HALVING["SVT2 at 0.7"][0],
+        HALVING["SVT2 at 0.7"][1],
+        SVT2,
+        MANY,
+    ),
     Law("Laplace, ten shifts", Laplace(1.0), Pairs(np.zeros(10), np.arange(1, 11) / 10), 1.0, MANY),
 ]
 """Laws whose level is the sum of the shifts, or follows from its definition at a delta."""

@@ -124,7 +124,8 @@ def test_the_wealth_is_the_mean_over_bets_of_the_product_of_payoffs():
     level = 0.3
     state = step(step(start(1, 3, ERROR, grid=[level]), x, y), u, v)
     # The first block has no earlier draws to bet by.
-    estimated = (x + 0.5) / (x + 0.5).sum(), (y + 0.5) / (y + 0.5).sum()
+    added = x + 0.5 * 90 / 70, y + 0.5
+    estimated = added[0] / added[0].sum(), added[1] / added[1].sum()
     bet = weights(*estimated, np.array([[20.0, 35.0]]), np.exp([level]), np.zeros(1))
     expected = []
     for rho in (16, 512, 16384):
