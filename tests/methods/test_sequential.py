@@ -270,7 +270,6 @@ def test_what_cannot_go_on():
         dpjax.resume(other)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("method", [Sequential(num_draws=4_000), dpjax.Events(1_000, 3_000)])
 @pytest.mark.parametrize("pair", [(0.0, 1.0), (1.0, 0.0)])
 def test_the_shares_of_a_witness_are_its_counts_of_all_trials(method, pair):
@@ -283,7 +282,8 @@ def test_the_shares_of_a_witness_are_its_counts_of_all_trials(method, pair):
     # The estimate of an event is the logarithm of the ratio of both.
     if isinstance(method, dpjax.Events):
         assert result.estimate == pytest.approx(abs(math.log(shares[0] / shares[1])), rel=1e-9)
-=======
+
+
 def test_a_cut_block_of_a_function_is_kept_whole_when_it_is_drawn_again():
     """Each end cuts a block, which a continued audit draws whole; later cells are laid by it."""
     options = {"claim": 1.0, "key": 4}
@@ -294,4 +294,3 @@ def test_a_cut_block_of_a_function_is_kept_whole_when_it_is_drawn_again():
         result = dpjax.resume(result, subject, num_draws=most)
     assert result.evidence.counted == whole.evidence.counted
     assert result.lower_bound == whole.lower_bound
->>>>>>> cacd79a (A cut block of a function that is drawn again is kept whole)
