@@ -20,8 +20,9 @@ import numpy as np
 from scipy.stats import binom
 
 import dpjax
+from benchmarks.halving import LAWS as HALVING
 from benchmarks.lockstep import in_lockstep
-from dpjax import Epsilon, Pairs, Sequential
+from dpjax import Epsilon, Pairs, Sequential, reference
 from dpjax.inference import _hypotheses
 from dpjax.mechanisms import Laplace, RandomizedResponse
 from dpjax.methods import _sequential
@@ -76,6 +77,9 @@ class Law(NamedTuple):
     delta: float = 0.0
 
 
+SVT2 = reference.best_level(*HALVING["SVT2 at 0.7"])
+"""Level of the best of ten pairs, nine of which share a database."""
+
 ONE = Pairs(np.zeros(1), np.ones(1))
 
 LAWS = [
@@ -86,6 +90,13 @@ LAWS = [
     Law("vectors of 2", vector, Pairs(np.zeros((1, 2)), np.full((1, 2), 0.5)), 1.0, FEW),
     Law("vectors of 6, learned", vector, Pairs(np.zeros((1, 6)), np.full((1, 6), 1 / 6)), 1.0, FEW),
     Law("Laplace, delta 0.05", Laplace(1.0), ONE, 1 + 2 * math.log1p(-DELTA), FEW, DELTA),
+    Law(
+        "sparse vector 2, ten pairs",
+        HALVING["SVT2 at 0.7"][0],
+        HALVING["SVT2 at 0.7"][1],
+        SVT2,
+        MANY,
+    ),
     Law("Laplace, ten shifts", Laplace(1.0), Pairs(np.zeros(10), np.arange(1, 11) / 10), 1.0, MANY),
 ]
 """Laws whose level is the sum of the shifts, or follows from its definition at a delta."""

@@ -96,8 +96,8 @@ def _step_together(group: Sequence[_Waiting]) -> None:
     together = replace(
         states[0],
         is_refuted=np.zeros(levels.size, bool),
-        first=rows([state.first for state in states]),
-        second=rows([state.second for state in states]),
+        first=rows([state.known[0] for state in states]),
+        second=rows([state.known[1] for state in states]),
     )
     x, y = rows([one.x for one in group]), rows([one.y for one in group])
     draws = np.stack([x.sum(axis=1), y.sum(axis=1)], axis=1)

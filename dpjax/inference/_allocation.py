@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.inference._portfolio import MOST_OUTCOMES, Floats, equal_mass, shown, sums
+from dpjax.inference._portfolio import MOST_OUTCOMES, Floats, equal_mass, log_ratio, shown, sums
 from dpjax.inference._wealth import Wealth
 
 _FIRST, _LEAST, _FEWEST = 1000, 40, 16
@@ -130,11 +130,11 @@ def leader(state: Wealth) -> Leader:
 
 def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
     """Return levels of coarse half-lines with standard errors, [direction, pairs, half-lines]."""
-    first, second = state.first, state.second
+    first, second = state.known
     cells = first.shape[1]
     if not state.ordered:
         # Codes are sorted by their ratio, which neighbors have in common then.
-        order = np.argsort((first + 2) / (second + 2), axis=1, kind="stable")
+        order = np.argsort(log_ratio(first, second), axis=1, kind="stable")
         first, second = (np.take_along_axis(side, order, axis=1) for side in (first, second))
     # Outcomes are not merged: a rare one may be all that tells.
     groups = cells if cells <= MOST_OUTCOMES else _GROUPS

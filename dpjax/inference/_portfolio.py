@@ -16,7 +16,7 @@ Counts = NDArray[np.int64]
 MOST_OUTCOMES = 16
 """Maximum number of cells bet on individually."""
 
-PSEUDO_DRAWS, SPLIT_DRAWS = (16.0, 256.0, 4096.0), (8.0, 64.0)
+PSEUDO_DRAWS, SPLIT_DRAWS = (16.0, 512.0, 16384.0), (8.0, 64.0)
 """rho of c = n / (n + rho); draws that a binary split shares with the other side."""
 
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
@@ -61,15 +61,12 @@ def experts(
         first: Counts X at the database.
         second: Counts Y at the neighbor.
         few: Whether draws are expensive: shares are shrunk instead of bets being small.
-        ordered: Whether adjacent cells have similar ratios; if not, many cells are sorted by their
-            ratio.
+        ordered: Whether adjacent cells have similar ratios; if not, they are sorted by them.
         hypothesis: Hypothesis that is bet against.
     """
     cells = first.shape[1]
-    if not ordered and cells > MOST_OUTCOMES:
-        places = np.argsort(
-            np.argsort(_log_ratio(first, second, _SHRINKAGE), axis=1, kind="stable"), axis=1
-        )
+    if not ordered and (cells > MOST_OUTCOMES or not few):
+        places = np.argsort(np.argsort(log_ratio(first, second), axis=1, kind="stable"), axis=1)
     else:
         places = np.broadcast_to(np.arange(cells), first.shape)
     # Counts along the line.
@@ -83,21 +80,24 @@ def experts(
             for p, q in _shrunk(sums(x, labels, 2**depth), sums(y, labels, 2**depth))
         ]
     n = np.minimum(first.sum(axis=1), second.sum(axis=1)).astype(np.float64)
-    fractions = np.stack([n / (n + rho) for rho in PSEUDO_DRAWS])
+    along = [half_lines(x, y, hypothesis)]
+    if cells > MOST_OUTCOMES:
+        along.append(equal_mass(x + y, _LINE_GROUPS))
+    groupings = [
+        (np.take_along_axis(labels, places, axis=1), size)
+        for labels, size in zip(along, (3, _LINE_GROUPS), strict=False)
+    ]
     if cells <= MOST_OUTCOMES:
-        groupings = [(np.broadcast_to(np.arange(cells), first.shape), cells)]
-        # Both halves of the bets, for there may be more cells later.
-        fractions = np.concatenate([fractions, fractions])
-    else:
-        groupings = [
-            (half_lines(x, y, hypothesis), 3),
-            (equal_mass(x + y, _LINE_GROUPS), _LINE_GROUPS),
-        ]
-        groupings = [
-            (np.take_along_axis(labels, places, axis=1), size) for labels, size in groupings
-        ]
+        groupings.append((np.broadcast_to(np.arange(cells), first.shape), cells))
+    fractions = np.stack([n / (n + rho) for rho in PSEUDO_DRAWS])
+    one, other = (0.5 * added for added in _added(first, second))
     return [
-        Expert(labels, _law(sums(first, labels, size)), _law(sums(second, labels, size)), fractions)
+        Expert(
+            labels,
+            _law(sums(first, labels, size) + one),
+            _law(sums(second, labels, size) + other),
+            fractions,
+        )
         for labels, size in groupings
     ]
 
@@ -158,19 +158,35 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
 def shown(
     hypothesis: Hypothesis, larger: Counts, n: Counts, smaller: Counts, m: Counts
 ) -> tuple[Floats, Floats]:
-    """Estimate the level and its standard error from counts of n and m draws, plus half a draw."""
-    p, q = (larger + 0.5) / (n + 1), (smaller + 0.5) / (m + 1)
-    return hypothesis.shown(p, q, p * (1 - p) / (n + 1), q * (1 - q) / (m + 1))
+    """Estimate the level and its standard error from counts of n and m draws.
+
+    Half a draw of the side with fewer draws is added, and as large a share at the other side.
+    """
+    least = np.maximum(np.minimum(n, m), 1)
+    one, other = np.maximum(n, 1) / least, np.maximum(m, 1) / least
+    p, q = (larger + 0.5 * one) / (n + one), (smaller + 0.5 * other) / (m + other)
+    return hypothesis.shown(p, q, p * (1 - p) / (n + one), q * (1 - q) / (m + other))
 
 
-def _law(counts: Counts) -> Floats:
-    """Return the shares of groups, with half a draw added to each."""
-    added = counts + 0.5
-    return added / added.sum(axis=1, keepdims=True)
+def _added(first: Counts, second: Counts) -> tuple[Floats, Floats]:
+    """Return pseudo-counts [pairs, 1] of both sides, 1 at the side with fewer draws.
+
+    They are in proportion to the draws, so that an outcome without any has equal shares.
+    """
+    draws = [side.sum(axis=1, keepdims=True) for side in (first, second)]
+    least = np.maximum(np.minimum(*draws), 1)
+    found = [np.maximum(n, 1) / least for n in draws]
+    return found[0], found[1]
 
 
-def _log_ratio(first: Counts, second: Counts, added: float) -> Floats:
-    return np.log((first + added) / (second + added))
+def _law(counts: Floats) -> Floats:
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def log_ratio(first: Counts, second: Counts) -> Floats:
+    """Return the logarithms of the ratios of all cells, which are shrunk to 0, [pairs, cells]."""
+    one, other = (_SHRINKAGE * added for added in _added(first, second))
+    return np.log((first + one) / (second + other))
 
 
 def _shrunk(x: Counts, y: Counts) -> list[tuple[Floats, Floats]]:

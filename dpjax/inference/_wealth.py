@@ -6,6 +6,11 @@ never reaches 1 / error (Ville). The bound is the largest level of a grid, fixed
 draw, such that all levels up to it were refuted at some block: it exceeds the true level only if
 the least level of the grid above the true one was refuted.
 
+Weights may depend on any earlier draw, whichever pair it was drawn for. Pairs with a common
+database therefore share their counts there (`Wealth.known`) when they choose bets. The payoff of a
+pair counts the draws of that pair alone: given all earlier blocks, the payoffs of different pairs
+are independent, each with a mean of at most 1, and so is their product's.
+
 References:
     Ville (1939); Turner, Ly, Grünwald (2024); Waudby-Smith, Ramdas (2024).
 """
@@ -44,6 +49,8 @@ class Wealth:
         first: int64 [pairs, cells], counts of all blocks at the database.
         second: int64 [pairs, cells], the same at the neighbor.
         num_blocks: Number of blocks.
+        shared: int64 [pairs, 2], numbers below 2 pairs of each pair's database and neighbor, equal
+            where databases are equal and outputs are counted in the same cells.
     """
 
     error: float
@@ -56,7 +63,8 @@ class Wealth:
     is_refuted: NDArray[np.bool_]
     first: NDArray[np.int64]
     second: NDArray[np.int64]
-    num_blocks: int = 0
+    num_blocks: int
+    shared: NDArray[np.int64]
 
     @property
     def place(self) -> int:
@@ -82,6 +90,18 @@ class Wealth:
     def draws(self) -> NDArray[np.int64]:
         """Draws so far, [pairs, 2]."""
         return np.stack([self.first.sum(axis=1), self.second.sum(axis=1)], axis=1)
+
+    @property
+    def known(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Counts [pairs, cells] at both sides, with those of all pairs at equal databases."""
+        numbers = self.shared.T.ravel()
+        if np.unique(numbers).size == numbers.size:
+            return self.first, self.second
+        counts = np.concatenate([self.first, self.second])
+        total = np.zeros((int(numbers.max()) + 1, counts.shape[1]), np.int64)
+        np.add.at(total, numbers, counts)
+        first, second = np.split(total[numbers], 2)
+        return first, second
 
     def to_plain(self) -> dict[str, NDArray]:
         """Return the state as arrays, without rounding; NaN stands for no claim."""
@@ -113,6 +133,7 @@ class Wealth:
             np.asarray(plain["first"], np.int64),
             np.asarray(plain["second"], np.int64),
             int(np.asarray(plain["num_blocks"])),
+            np.asarray(plain["shared"], np.int64),
         )
         bets = num_bets(state.few)
         if (
@@ -120,6 +141,8 @@ class Wealth:
             or state.first.shape != state.second.shape
             or state.log_wealth.shape != (bets, state.grid.size)
             or state.is_refuted.shape != state.grid.shape
+            or state.shared.shape != (len(state.first), 2)
+            or not np.all((state.shared >= 0) & (state.shared < state.shared.size))
         ):
             raise ValueError("the shapes of the state do not agree")
         return state
@@ -135,6 +158,7 @@ def start(
     few: bool = False,
     ordered: bool = True,
     grid: ArrayLike | None = None,
+    shared: NDArray[np.int64] | None = None,
 ) -> Wealth:
     """Return the state before the first draw.
 
@@ -147,6 +171,7 @@ def start(
         few: Whether draws are so expensive that each must be used at once.
         ordered: Whether adjacent cells are alike.
         grid: Levels that are tested; those of the hypothesis if None.
+        shared: Numbers of the databases, as in `Wealth`; if None, all of them differ.
 
     Raises:
         ValueError: When the error is not strictly between 0 and 1, a level is not positive, or a
@@ -172,7 +197,14 @@ def start(
         np.zeros(levels.size, bool),
         none,
         none,
+        0,
+        _own(pairs) if shared is None else shared,
     )
+
+
+def _own(pairs: int) -> NDArray[np.int64]:
+    """Return different numbers for all databases, int64 [pairs, 2]."""
+    return np.arange(2 * pairs).reshape(2, pairs).T
 
 
 def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
@@ -197,8 +229,7 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
     after = replace(state, **total, num_blocks=state.num_blocks + 1)
     draws = np.stack([x.sum(axis=1), y.sum(axis=1)], axis=1)
     bets = experts(
-        state.first,
-        state.second,
+        *state.known,
         few=state.few,
         ordered=state.ordered,
         hypothesis=state.hypothesis,
@@ -208,19 +239,27 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
     return replace(after, is_refuted=state.is_refuted | (after.log_mean >= -math.log(state.error)))
 
 
-def recounted(state: Wealth, first: ArrayLike, second: ArrayLike) -> Wealth:
+def recounted(
+    state: Wealth, first: ArrayLike, second: ArrayLike, shared: NDArray[np.int64] | None = None
+) -> Wealth:
     """Return the state with the same draws counted in other cells, used by later bets.
 
     Args:
         state: The state.
         first: Whole numbers [pairs, other cells], counts of all draws so far at the database.
         second: The same at the neighbor.
+        shared: Numbers of the databases, as in `Wealth`; if None, all of them differ.
 
     Raises:
         ValueError: When the numbers of draws differ from those of the state.
     """
     validate.counts(first=first, second=second)
-    after = replace(state, first=np.asarray(first, np.int64), second=np.asarray(second, np.int64))
+    after = replace(
+        state,
+        first=np.asarray(first, np.int64),
+        second=np.asarray(second, np.int64),
+        shared=_own(len(state.first)) if shared is None else shared,
+    )
     if after.first.shape != after.second.shape or not np.array_equal(after.draws, state.draws):
         raise ValueError("first and second must count the draws of the state")
     return after

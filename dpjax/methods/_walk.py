@@ -38,7 +38,7 @@ from dpjax.inference import (
 from dpjax.notions import BetWealth, Terms
 from dpjax.partitions import Partition
 from dpjax.results import Finding, Observed, Witness, compared, conclude
-from dpjax.sources import Marked, OpenedInTurn
+from dpjax.sources import Marked, OpenedInTurn, numbers_of_databases
 
 ENDLESS = 2**31 - 1
 """Number of draws per side that no audit reaches."""
@@ -83,6 +83,7 @@ class Walk:
         self._searches = opened.search()
         drawn = [int(search.halves[0, :, 0].sum()) for search in self._searches]
         self._first = drawn[0]
+        self._numbers = numbers_of_databases(opened.pairs)
         # Recordings end, and hold no more draws than this.
         self._total = min(total, opened.num_confirm + sum(drawn))
         self._error = 1 - terms.own_confidence
@@ -112,6 +113,7 @@ class Walk:
             few=few,
             ordered=self._ordered,
             grid=hypothesis.levels[:: 1 if level is None else _COARSE],
+            shared=self._shared(),
         )
         # The first draws are not bet on, since nothing is known before them.
         self._step(self._searched())
@@ -123,6 +125,15 @@ class Walk:
     @property
     def _ordered(self) -> bool:
         return all(cells.ordered and len(cells.shape) == 1 for cells in self._cells)
+
+    def _shared(self) -> NDArray[np.int64]:
+        """Return numbers of the databases, int64 [pairs, 2]; see `Wealth`."""
+        seen: dict[object, int] = {}
+        found = np.empty((len(self._searches), 2), np.int64)
+        for (pair, side), number in np.ndenumerate(self._numbers):
+            key = int(number), self._cells[pair].key
+            found[pair, side] = seen.setdefault(key, len(seen))
+        return found
 
     @property
     def _drawn(self) -> int:
@@ -238,7 +249,8 @@ class Walk:
         ]
         for side, searched in zip(counts, self._searched(), strict=True):
             side[pairs] = searched[pairs]
-        self._state = replace(recounted(self._state, *counts), ordered=self._ordered)
+        after = recounted(self._state, *counts, shared=self._shared())
+        self._state = replace(after, ordered=self._ordered)
 
     def _lay(self, pair: int, draws: int) -> None:
         """Lay the cells of a pair by its first draws."""

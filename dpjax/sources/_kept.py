@@ -44,6 +44,13 @@ class Kept:
         part = Outputs(*(column[: self._most - number] for column in batch))
         self._streams[pair, side] = _Stream([*batches, part], number + len(part.labels))
 
+    def forget(self, pair: int, side: int, number: int) -> None:
+        """Keep no more than a number of outputs of one side."""
+        batches, kept = self._stream(pair, side)
+        if kept > number:
+            part = Outputs(*(column[:number] for column in joined(batches)))
+            self._streams[pair, side] = _Stream([part], number)
+
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
         """Return the kept ones among outputs start, ..., stop - 1; None if there are none."""
         batches, number = self._stream(pair, side)

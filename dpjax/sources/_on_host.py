@@ -313,7 +313,9 @@ class _OpenedOnHost:
         known = self._kept.first(pair, side, start, stop)
         done = 0 if known is None else len(known.labels)
         if done < stop - start and self._source.batched:
-            done = 0  # A batch has one seed, and must be drawn whole or not at all.
+            # A batch has one seed, and must be drawn whole or not at all.
+            self._kept.forget(pair, side, start)
+            done = 0
         if known is not None and done:
             yield known
         if done == stop - start:

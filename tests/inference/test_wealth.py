@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -123,10 +124,11 @@ def test_the_wealth_is_the_mean_over_bets_of_the_product_of_payoffs():
     level = 0.3
     state = step(step(start(1, 3, ERROR, grid=[level]), x, y), u, v)
     # The first block has no earlier draws to bet by.
-    estimated = (x + 0.5) / (x + 0.5).sum(), (y + 0.5) / (y + 0.5).sum()
+    added = x + 0.5 * 90 / 70, y + 0.5
+    estimated = added[0] / added[0].sum(), added[1] / added[1].sum()
     bet = weights(*estimated, np.array([[20.0, 35.0]]), np.exp([level]), np.zeros(1))
     expected = []
-    for rho in (16, 256, 4096):
+    for rho in (16, 512, 16384):
         c = 70 / (70 + rho)
         payoff = 1.0
         for group, number in enumerate(u[0]):
@@ -149,6 +151,53 @@ def test_pairs_multiply_and_a_pair_without_draws_changes_nothing():
 
     np.testing.assert_allclose(gained([0, 2]), gained([0]) + gained([2]), rtol=1e-12)
     assert np.all(gained([]) == 0) and np.any(gained([1]) != 0)
+
+
+SHARED = np.array([[0, 1], [0, 2]])
+"""Two pairs with one database."""
+
+
+def test_pairs_with_a_common_database_know_its_draws_and_bet_on_their_own():
+    x, y = counts_of(0, pairs=2, cells=8)
+    u, v = counts_of(1, pairs=2, cells=8)
+    state = step(start(2, 8, ERROR, grid=[0.5], shared=SHARED), x, y)
+    np.testing.assert_array_equal(state.known[0], [x.sum(axis=0)] * 2)
+    np.testing.assert_array_equal(state.known[1], y)
+    # The same bets follow from counts that each pair has alone.
+    alone = replace(state, first=state.known[0], shared=start(2, 8, ERROR).shared)
+    after, other = step(state, u, v), step(alone, u, v)
+    np.testing.assert_array_equal(after.log_wealth, other.log_wealth)
+    np.testing.assert_array_equal(after.first, x + u)
+    assert np.any(after.log_wealth != 0)
+    again = Wealth.from_plain(state.to_plain())
+    np.testing.assert_array_equal(step(again, u, v).log_wealth, after.log_wealth)
+    with pytest.raises(ValueError, match="shapes"):
+        Wealth.from_plain({**state.to_plain(), "shared": SHARED + 2})
+
+
+def test_no_laws_with_the_level_gain_where_pairs_share_a_database():
+    """By all outcomes of a block of one draw a side; the common database has two of the draws."""
+    level, number = 0.5, 200_000
+    rng = np.random.default_rng(0)
+    # Laws of which one outcome or another has exactly the ratio of the level, as far as possible.
+    p = rng.dirichlet(np.ones(3), number)
+    q = p * np.exp(level * rng.choice([-1.0, 1.0], (number, 2, 3)).swapaxes(0, 1))
+    q[..., 2] = 1 - q[..., :2].sum(axis=-1)
+    fine = np.all((q > 0) & (np.abs(np.log(np.maximum(q, 1e-9) / p)) <= level), axis=(0, 2))
+    p, q = p[fine], q[:, fine]
+    assert len(p) > 1000
+    largest = []
+    for seed in range(5):
+        counts = np.random.default_rng(seed).multinomial(40, [[0.6, 0.3, 0.1]] * 2)
+        others = np.random.default_rng(99 - seed).multinomial(40, [[0.2, 0.3, 0.5]] * 2)
+        state = step(start(2, 3, ERROR, grid=[level], shared=SHARED), counts, others)
+        mean = np.zeros(len(p))
+        for one, two, three, four in product(range(3), repeat=4):
+            x, y = np.eye(3, dtype=int)[[one, two]], np.eye(3, dtype=int)[[three, four]]
+            wealth = np.exp(step(state, x, y).log_mean[0])
+            mean += wealth * p[:, one] * p[:, two] * q[0, :, three] * q[1, :, four]
+        largest.append(mean.max())
+    assert 1 - 1e-3 < max(largest) <= 1 + 1e-9
 
 
 def test_outputs_at_one_side_alone_place_no_bet():

@@ -282,3 +282,15 @@ def test_the_shares_of_a_witness_are_its_counts_of_all_trials(method, pair):
     # The estimate of an event is the logarithm of the ratio of both.
     if isinstance(method, dpjax.Events):
         assert result.estimate == pytest.approx(abs(math.log(shares[0] / shares[1])), rel=1e-9)
+
+
+def test_a_cut_block_of_a_function_is_kept_whole_when_it_is_drawn_again():
+    """Each end cuts a block, which a continued audit draws whole; later cells are laid by it."""
+    options = {"claim": 1.0, "key": 4}
+    subject = HostMechanism(noisy)
+    whole = dpjax.audit(subject, [(0, 1)], method=Sequential(1_500), **options)
+    result = dpjax.audit(subject, [(0, 1)], method=Sequential(300), **options)
+    for most in (450, 600, 900, 1_500):
+        result = dpjax.resume(result, subject, num_draws=most)
+    assert result.evidence.counted == whole.evidence.counted
+    assert result.lower_bound == whole.lower_bound
