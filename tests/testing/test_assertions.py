@@ -230,7 +230,8 @@ def test_one_claim_must_be_given(level):
             "assert_private",
             {"time_limit": 9},
             "'time_limit': write dpjax.HostMechanism(..., time_limit=...) or "
-            "dpjax.CommandMechanism(..., time_limit=...) as the subject.",
+            "dpjax.CommandMechanism(..., time_limit=...) or "
+            "dpjax.LibraryMechanism(..., time_limit=...) as the subject.",
         ),
         ("dpjax_audit", {"epsilon": 1.0}, "'epsilon': write claim=... with the claimed level."),
         ("dpjax_audit", {"delta": 1e-5}, "'delta': write notion=dpjax.Epsilon(delta=...)."),
