@@ -1,6 +1,7 @@
 """Python functions as mechanisms, called in batches, by workers if they are slow."""
 
 import inspect
+import multiprocessing
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -20,7 +21,7 @@ from dpjax.sources._calls import draw_batch, seed_argument
 from dpjax.sources._deadline import Deadline
 from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
-from dpjax.sources._process import FRESH, end_with_parent
+from dpjax.sources._process import end_with_parent
 from dpjax.sources._schedule import Draw, Raw, Restarted, Span, in_order, seeds_of_calls
 from dpjax.sources._source import Trust
 
@@ -153,10 +154,11 @@ class HostMechanism(OnHost):
         catch = self.special == "outcomes"
         draw = partial(draw_batch, self.function, catch, deadline, None)
         seed = 0 if self.batched else range(count)
+        context = multiprocessing.get_context("spawn")
         with ExitStack() as stack:
             pools = [
                 stack.enter_context(
-                    futures.ProcessPoolExecutor(1, mp_context=FRESH, initializer=end_with_parent)
+                    futures.ProcessPoolExecutor(1, mp_context=context, initializer=end_with_parent)
                 )
                 for _ in range(2)
             ]
@@ -173,9 +175,12 @@ class HostMechanism(OnHost):
             return
         # Workers have main threads of their own, and share the clock.
         call = partial(call, Deadline.of_workers(self.timeout, self.time_limit))
+        # Start fresh interpreters: a fork would copy JAX's threads, and the state of NumPy's global
+        # generator into every worker.
+        context = multiprocessing.get_context("spawn")
         # The full name loads this module here; it took a tenth of the time to import dpjax.
         with futures.ProcessPoolExecutor(
-            self.workers, mp_context=FRESH, initializer=end_with_parent
+            self.workers, mp_context=context, initializer=end_with_parent
         ) as pool:
             try:
                 yield partial(self._batches, call, pool)

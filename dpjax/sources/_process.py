@@ -10,8 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from multiprocessing import resource_tracker
-from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import NamedTuple
 
 from dpjax.core import validate
@@ -44,44 +42,12 @@ If this process sent the number, a signal just before could leave the program ru
 """
 
 
-class _Worker(SpawnProcess):
-    """A process that starts with SIGINT blocked, which `end_with_parent` unblocks.
-
-    Otherwise ctrl-c in a terminal would raise KeyboardInterrupt while a worker imports its modules.
-    """
-
-    def start(self) -> None:
-        """Start the process, which inherits the blocked signals of this thread."""
-        if not hasattr(signal, "pthread_sigmask"):
-            super().start()
-            return
-        resource_tracker.ensure_running()  # It would unblock SIGINT when it starts.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        try:
-            super().start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-class _Fresh(SpawnContext):
-    Process = _Worker
-
-
-FRESH = _Fresh()
-"""Context of workers in fresh interpreters.
-
-A fork would copy JAX's threads, and the state of NumPy's global generator, into every worker.
-"""
-
-
 def end_with_parent() -> None:
     """End this worker as soon as its parent ends for any reason.
 
     Interrupts of the terminal are left to the parent, which ends its workers.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     parent = multiprocessing.parent_process()
     assert parent is not None
     if sys.platform == "linux":

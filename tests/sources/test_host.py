@@ -1,8 +1,6 @@
 """Python functions as mechanisms: every outcome counts, bounds hold, failures are said."""
 
-import os
 import re
-import signal
 import time
 
 import numpy as np
@@ -11,7 +9,6 @@ from scipy.stats import laplace
 
 import dpjax
 from dpjax import Epsilon, Events, HostMechanism
-from dpjax.sources._process import FRESH, end_with_parent
 
 SMALL = {"num_samples": 4000, "num_confirm": 10_000}
 PAIR = [(0.0, 1.0)]
@@ -154,17 +151,6 @@ def test_the_two_zeros_are_one_unless_bits_are_looked_at():
 
 
 # Batches, workers, seeds.
-
-
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs masks of signals")
-def test_a_worker_that_starts_does_not_hear_an_interrupt():
-    """Ctrl-C reaches all processes of a terminal, also one that still imports its modules."""
-    worker = FRESH.Process(target=end_with_parent)
-    worker.start()
-    os.kill(worker.pid, signal.SIGINT)
-    worker.join()
-    assert worker.exitcode == 0
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 def test_workers_give_what_one_process_gives():
