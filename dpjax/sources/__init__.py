@@ -43,4 +43,4 @@ SOURCES = {
     kind.kind: kind
     for kind in (Drawn, HostMechanism, CommandMechanism, Recorded, OneRun, LibraryMechanism, Member)
 }
-"""Map from kind in a recipe to class of sources."""
+"""Map from the `kind` that recipes name to its class of sources."""

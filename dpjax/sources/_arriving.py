@@ -18,10 +18,10 @@ from dpjax.sources._side_values import ORDER_NATS, hashes_of, order_nats
 from dpjax.sources._source import Request
 
 _ORDERED = 2**14
-"""Number of first outputs that decide whether a sequence is telling."""
+"""Number of first outputs that decide whether a sequence is too long to recur by chance."""
 
 _ONCE = 32
-"""Number of unique values; a second sequence shares all with probability below 2^-60."""
+"""Number of unique values that a second sequence shares with probability below 2^-60."""
 
 
 class Chunk(NamedTuple):
@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
         name: Name for display; names of later chunks sort after it.
         sides: Outputs [n] or [n, d] at the database and at its neighbor; n may differ.
         digests: Digest of each side, "" where the side is empty.
-        telling: Whether each side is too long a sequence to occur twice by chance.
+        telling: Whether each side's sequence is too long to occur twice by chance.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Chunk(NamedTuple):
         """Make a chunk of arrays or lists.
 
         Raises:
-            ValueError: When a side has another shape than [n] or [n, d].
+            ValueError: When a side does not have shape [n] or [n, d].
             TypeError: When a side holds neither numbers nor labels, or both kinds.
         """
         sides = _side("x", name, x), _side("y", name, y)
@@ -96,7 +96,7 @@ class Arriving(Recorded):
     has_arrays: ClassVar[bool] = False
 
     def refuses(self, method: str) -> str | None:
-        """Refuse every method but the sequential one: others need all outputs; see `Source`."""
+        """Refuse methods other than the sequential one, which need all outputs; see `Source`."""
         if method == "sequential":
             return None
         return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."
@@ -108,5 +108,5 @@ class Arriving(Recorded):
         yield OpenedInOrder(self, request, self.gone)
 
     def to_plain(self) -> JsonObject | None:
-        """Return None: the state of a watch holds the outputs, and no recipe names them."""
+        """Return None: the state of a watch holds the outputs, which no recipe can name."""
         return None

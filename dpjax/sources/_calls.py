@@ -41,7 +41,8 @@ def draw_batch(
         seed: Seed of the batch, or seeds of the outputs if they are drawn one by one.
 
     Raises:
-        ValueError: When the function fails, takes too long or returns anything else.
+        ValueError: When the function fails, takes too long or returns anything but `num_samples`
+            outputs.
     """
     kind, name = seed_argument(function), name_of_function(function)
     fresh = copier(database)
@@ -64,7 +65,7 @@ def draw_batch(
             f"smaller batch_size, or allow more time; with {ONE_BY_ONE} each call that its timeout "
             "ends is an outcome."
         ) from None
-    except BaseException as error:  # sys.exit() is among them, and must not end the audit.
+    except BaseException as error:  # This includes sys.exit(), which must not end the audit.
         raise BadValue(
             f"the function {name} raised {type(error).__name__} when asked for {asked}: {error}. "
             f"In a batch it is not known which output failed: with {ONE_BY_ONE} each exception is "
@@ -126,9 +127,9 @@ def _draw_one(
         raise BadValue(
             f"{where} took longer than {deadline.timeout:g} s. With {OUTCOMES} that is an outcome."
         ) from None
-    except BaseException as error:  # sys.exit() is among them, and must not end the audit.
+    except BaseException as error:  # This includes sys.exit(), which must not end the audit.
         if catch:
-            # Keep the type alone: a message may be confidential, or not picklable.
+            # Keep only the exception's type: its message may be confidential, or not picklable.
             return Raised(f"error: {type(error).__name__}")
         raise BadValue(
             f"the function {name} raised {type(error).__name__} at the database "
@@ -143,7 +144,7 @@ def _called(
     *arguments: object,
     **options: object,
 ) -> object:
-    """Call a function; end a process that it forks, which would run a second audit."""
+    """Call a function; end any process that it forks, which would continue as a second audit."""
     process = os.getpid()
     try:
         with callers_floats():
@@ -162,7 +163,7 @@ def _seed_given(kind: str | None, seed: int) -> JsonObject:
 
 
 def seed_argument(function: Callable[..., object]) -> str | None:
-    """Return the parameter that takes randomness, "seed" or "rng", or None."""
+    """Return the name of the parameter for randomness, "seed" or "rng"; None if there is none."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):

@@ -32,18 +32,19 @@ from dpjax.sources.readers._entries import as_outputs
 class CommandMechanism(OnHost):
     """A program as a mechanism; its standard output holds one output per line.
 
-    Lines are numbers, vectors with commas between their numbers, or labels, which are told apart
-    by every byte; an empty line is an outcome too. No shell is involved.
+    Each line is a number, a vector of numbers separated by commas, or a label. Labels are compared
+    byte by byte, and an empty line is an outcome too. The program runs without a shell.
 
     Attributes:
-        command: Command line, with {database} in place of the database (a text as it is, anything
-            else as JSON) and {num_samples} in place of the number of outputs to print. Without
-            {num_samples} the program runs once per output; an exit code other than 0, a timeout
-            and printing nothing are then outcomes of their own. With {seed} the program is given
-            an integer, and the audit can be replayed; otherwise it must draw fresh randomness in
-            every run.
-        workers: Number of runs at the same time.
-        batch_size: Number of outputs per run, or counted at once.
+        command: Command line, in which {database} stands for the database (a string as it is,
+            anything else as JSON) and {num_samples} for the number of outputs to print. Without
+            {num_samples} the program runs once per output; an exit code other than 0, a timeout and
+            printing nothing are then outcomes of their own. With {seed} the program gets an integer
+            seed, and the audit can be replayed; otherwise it must draw fresh randomness in every
+            run.
+        workers: Number of simultaneous runs.
+        batch_size: Number of outputs per run; without {num_samples}, the number of outputs counted
+            together.
         timeout: Longest duration of one run and its children, in seconds; None for no limit.
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
@@ -135,7 +136,7 @@ class CommandMechanism(OnHost):
             try:
                 yield partial(self._batches, pool, programs)
             finally:
-                # An interrupt reaches this process alone, and the pool would wait for the programs.
+                # An interrupt reaches only this process; the pool would then wait for the programs.
                 programs.stop()
 
     def _batches(
@@ -227,7 +228,7 @@ def _saying(last: str) -> str:
 
 
 def _argument(text: str) -> str:
-    """Return the text if the system accepts it as an argument of a program."""
+    """Return the string if the system accepts it as an argument of a program."""
     try:
         taken = b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:

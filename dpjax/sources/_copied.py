@@ -1,20 +1,21 @@
-"""Outputs of one side that are copies of each other: repeated files, doubled rows, resamples.
+"""Detection of copies within one side: repeated files, doubled rows, or resamples.
 
 Bounds assume that the outputs of a side are independent. Copies of one output lie in both the
 search set and the confirmation set, so the confirmation repeats what the search found by chance.
 
-Counts: the count of a value that occurs is divisible by d >= 2 with a probability of at most
-1/2, whatever the distribution is, for the counts are nearly Poisson: P(even | not 0) is at most
-(cosh a - 1) / (e^a - 1) <= 1/2, and P(divisible by d | not 0) is less for d > 2. Evidence is
-collected as in `_shared_draws`, and a recording whose values all occur d times is refused.
+Counts: if a value occurs, its count is divisible by d >= 2 with a probability of at most 1/2 under
+every distribution. Counts are nearly Poisson, so that P(even | not 0) is at most (cosh a - 1) /
+(e^a - 1) <= 1/2, and P(divisible by d | not 0) is less for d > 2. Evidence is collected as in
+`_shared_draws`, and a recording whose values all occur d times is refused.
 
-Order: a long sequence of outcomes does not occur twice.
+Order: a long sequence of outcomes does not occur twice by chance.
 
 Spacings: copies with a little noise lie close to each other; see `_spacings`.
 
-Sides: resamples have no such pattern. But values that repeat on a side because they are likely
-mostly occur on the other side, too, unless the two distributions are far apart. If they do not,
-a note says so, or a doubt if many of them lie as irregularly as draws of a density.
+Sides: resamples show none of these patterns. But a value that repeats on one side because it is
+likely usually occurs on the other side too, unless the two distributions are far apart. If many
+repeated values occur on one side alone, a note says so. It is a doubt if there are many such
+values, and they are spaced as irregularly as draws from a density.
 """
 
 import numpy as np
@@ -23,13 +24,13 @@ from dpjax.core.wording import Doubt, Sentence
 from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
-"""Largest probabilities of refusing independent outputs and of a note, given `_RATIO`."""
+"""Largest probabilities of refusing independent outputs, and of a note on them (given `_RATIO`)."""
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
-"""Numbers of copies that are tested; multiples are found with them."""
+"""Numbers of copies to test for; their multiples are detected too."""
 
 _RATIO = 5.0
-"""Largest ratio of a value's probabilities on both sides that notes allow for."""
+"""Ratio of a value's probabilities on the two sides up to which no note is expected."""
 
 _ONCE = "Give every output once."
 
@@ -95,12 +96,12 @@ def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
     counts = counts[:, counts.sum(axis=0) > 1]
     apart = counts.min(axis=0) == 0
     pooled = counts.sum(axis=0)
-    # Bound the chance of a value on one side alone by both extremes of the ratio.
+    # Bound the chance that a value is on one side alone at both extremes of the ratio.
     shares = np.array([x.total * r / (x.total * r + y.total) for r in (1 / _RATIO, _RATIO)])
     chance = np.max(shares[:, None] ** pooled + (1 - shares[:, None]) ** pooled, axis=0)
     if log_evidence(np.clip(chance, 1e-300, 1 - 1e-9), apart) <= -np.log(_NOTE_CHANCE):
         return []
-    # A few outcomes on one side alone are a leak, as are those of two different lattices.
+    # A few outcomes on one side alone, or two different lattices, show a leak rather than copies.
     many = log_evidence(np.clip(chance, 0.5, 1 - 1e-9), apart) > -np.log(_NOTE_CHANCE)
     irregular = x.spacings.irregular or y.spacings.irregular
     return [

@@ -15,16 +15,16 @@ _CONTAINERS = frozenset((list, dict, tuple, set))
 def copier(database: object) -> Callable[[], object]:
     """Return a function that returns a fresh copy of the database at each call.
 
-    Otherwise a function that sorts or fills its argument would change the database of later
+    Without copies, a function that sorts or fills its argument would change the database of later
     outputs. Containers, arrays and objects that define their own copies (tables of pandas) are
-    copied; immutable objects, and all others, such as connections, are passed as they are.
+    copied; immutable objects, and any others, such as connections, are passed as they are.
 
     Args:
         database: Database of any kind.
     """
     if _is_fixed(database):
         return lambda: database
-    # The usual types are copied faster than by a deep copy, which visits every entry in Python.
+    # Copy common types directly, since a deep copy visits every entry in Python.
     if type(database) is list and all(map(_is_fixed, database)):
         return database.copy
     if type(database) is np.ndarray and database.dtype.kind != "O":
@@ -44,7 +44,7 @@ def copier(database: object) -> Callable[[], object]:
 
 
 def _is_fixed(value: object) -> bool:
-    """Check whether a value is immutable: a number, text, read-only array or tuple of such."""
+    """Check whether a value is immutable: a number, string, read-only array, or tuple of these."""
     if type(value) in _UNCHANGING:
         return True
     if type(value) is tuple:

@@ -10,7 +10,7 @@ from dpjax.partitions._scored import fold_of
 
 
 def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArray[np.int64]:
-    """Count both halves of the search set: outputs with even numbers and with odd numbers.
+    """Count both halves of the search set: the even-numbered and the odd-numbered outputs.
 
     Args:
         cells: Partition of the outputs.
@@ -33,10 +33,11 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
 def halves_of(
     cells: Partition, outputs: Outputs, fold: NDArray[np.int64], numbers: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Count outputs of one side with even and with odd numbers, int64 [2, cells].
+    """Count the even-numbered and the odd-numbered outputs of one side, int64 [2, cells].
 
     Args:
-        cells: Partition, which for each output uses what was learned without its fold.
+        cells: Partition; the cell of an output is chosen by what was learned without the output's
+            fold.
         outputs: Outputs [n] of one side.
         fold: Fold of each output, int [n].
         numbers: Number of each output, int [n].
@@ -52,7 +53,7 @@ def marks_counter(
 
     Args:
         cells: Partition of the outputs.
-        marks: Integers [cells], below `num_marks`.
+        marks: Mark of each cell, int64 [cells], below `num_marks`.
         num_marks: Number of marks.
     """
     narrow, of_cells = cells.narrowed(marks)
@@ -60,13 +61,13 @@ def marks_counter(
 
 
 class Tally:
-    """Counts of one audit so far, and its progress; an interrupt leaves them readable.
+    """Counts of one audit so far, and its progress; both stay readable after an interrupt.
 
     Args:
         progress: Function of (number of outputs so far, expected number), or None.
 
     Attributes:
-        searched: Number of outputs of the search, at both sides of all pairs.
+        searched: Number of outputs searched so far, at both sides of all pairs.
         confirmed: Counts of the confirmation set, int64 [2, marks]; None before its first outputs.
     """
 
@@ -80,12 +81,12 @@ class Tally:
         self.confirmed = counts if self.confirmed is None else self.confirmed + counts
 
     def expect(self, more: int) -> None:
-        """Announce a number of further outputs; 0 if it is not known."""
+        """Announce how many outputs are still to come; 0 if unknown."""
         self._total = self._seen + more if more else 0
         self.saw(0)
 
     def saw(self, count: int) -> None:
-        """Record that a number of outputs was drawn or read."""
+        """Record that `count` more outputs were drawn or read."""
         self._seen += count
         if self._tell is not None:
             self._tell(self._seen, self._total)

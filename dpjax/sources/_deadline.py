@@ -14,12 +14,12 @@ from typing import NoReturn
 from dpjax.core.wording import BadValue
 
 _AGAIN = 0.1
-"""Seconds until the alarm rings again, if a callback swallowed the exception."""
+"""Seconds until the alarm rings again, in case a callback swallowed the exception."""
 
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
-"""Share of the time limit at which calls end; share and seconds that any call has.
+"""Multiple of the time limit at which calls end; share of the limit and seconds left to late calls.
 
-A call of an audit that is slightly late can then still end with a result."""
+The larger of this share and these seconds lets a slightly late audit still return a result."""
 
 
 class TookTooLong(BaseException):
@@ -33,7 +33,7 @@ class Deadline:
     Attributes:
         timeout: Longest duration of one call, in seconds, or None.
         end: Time of `time.monotonic` at which all calls end, or None.
-        least: Seconds that late calls have in all.
+        least: Seconds that all calls after `end` may take together.
     """
 
     timeout: float | None
@@ -91,7 +91,7 @@ class Deadline:
             rest = self.end - time.monotonic()
             if rest <= -self.least:
                 _end()
-            # An audit that is slightly late has the least duration in all, not for each call.
+            # Late calls share these seconds, so that they cannot delay the audit again and again.
             left.append(max(rest, min(self.least, rest + self.least)))
         running = True
 
@@ -111,7 +111,7 @@ class Deadline:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, handler)
             if other:
-                # Restore the caller's alarm with the rest of its time.
+                # Restore the caller's alarm with its remaining time.
                 rest = max(other - (time.monotonic() - began), 1e-6)
                 signal.setitimer(signal.ITIMER_REAL, rest, again)
 

@@ -1,4 +1,4 @@
-"""Mechanisms that are drawn on the device, as sources."""
+"""Mechanisms whose outputs JAX draws on the device, as sources."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,8 +29,8 @@ class Drawn(Source):
     """Mechanism whose outputs are drawn by JAX.
 
     Attributes:
-        mechanism: Mechanism of `dpjax.mechanisms`, one of your own, or a JAX function
-            (key, database) -> output that draws one output.
+        mechanism: A mechanism of `dpjax.mechanisms` or of your own, or a JAX function (key,
+            database) -> output that draws a single output.
     """
 
     mechanism: Any
@@ -56,10 +56,11 @@ class Drawn(Source):
         return self.mechanism
 
     def at(self, pairs: object) -> tuple[Mechanism, Pairs]:
-        """Return the mechanism, checked at a database if it is new, and pairs that fit it.
+        """Return the mechanism, checked at a database unless built in, and pairs that fit it.
 
         Raises:
-            TypeError, ValueError: When the pairs do not fit, or the subject is no mechanism.
+            TypeError, ValueError: When the pairs do not fit the mechanism, or the subject is not a
+                mechanism.
         """
         pairs = pairs_of(self.mechanism, pairs)
         mechanism = mechanism_at(self.mechanism, pairs)
@@ -68,7 +69,7 @@ class Drawn(Source):
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedDrawn"]:
-        """Open the mechanism at pairs; None for the standard pairs of a built-in one."""
+        """Open the mechanism at pairs; if None, at the standard pairs of a built-in mechanism."""
         yield OpenedDrawn(*self.at(pairs), request)
 
     def arrays(
@@ -83,7 +84,7 @@ class Drawn(Source):
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Make the mechanism, of the catalog or an allowed module; see `Source`."""
+        """Make the mechanism from the catalog or from a permitted module; see `Source`."""
         check_names("the recipe's subject", content, ("name", "parameters"))
         name, parameters = content.get("name"), content.get("parameters", {})
         return cls(mechanism_from_plain(name, parameters, database, trust.imports))

@@ -16,7 +16,7 @@ from dpjax.sources.streams import DrawnStreams
 PILOT_NOTE = "The region was set from the range of a pilot's outputs."
 
 _LOST = 1e-6
-"""Share of outputs below which rounding explains the missing ones."""
+"""Largest share of outputs outside the finite space that rounding may explain."""
 
 
 class DrawnArrays:
@@ -26,12 +26,12 @@ class DrawnArrays:
         mechanism: Mechanism to draw from.
         pairs: Stacked pairs of databases.
         region: Region in the caller's form; if None, the standard region of a built-in mechanism,
-            all of a finite space, or the range of a pilot's outputs.
+            the whole of a finite space, or the range of a pilot's outputs.
         key: Typed key of all runs.
 
     Raises:
-        ValueError: When the outputs have no density, a constant or a non-finite value, or when
-            integers lie outside the finite space.
+        ValueError: When the outputs have no density, are constant or not finite, or when integers
+            lie outside the finite space.
     """
 
     sizes = None
@@ -81,7 +81,7 @@ class DrawnArrays:
 
 
 def _refuse_lost_outcomes(outputs: np.ndarray, size: int) -> None:
-    """Refuse integers outside 0, ..., size - 1, which the counts would lose."""
+    """Refuse integers outside 0, ..., size - 1, since they would not be counted."""
     outside = outputs[(outputs < 0) | (outputs >= size)]
     if outside.size:
         raise BadValue(

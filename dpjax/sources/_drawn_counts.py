@@ -50,19 +50,19 @@ from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Draws of an audit that NumPy counts in a kernel's compile time."""
+"""Number of draws from which an audit uses the streamed layout, despite its compile time."""
 
 _FIRST_RUN = 0
 """Number of the run whose first draws lay the cells of all runs."""
 
 _BATCH = 2**22
-"""Numbers in a batch of draws that NumPy counts."""
+"""Number of values (draws times dimension) in a batch that NumPy counts."""
 
 _BATCH_SECONDS = 0.5
-"""Target duration of a batch between signals and reports of progress, in seconds."""
+"""Target duration of a batch in seconds; signals and progress are handled between batches."""
 
 _SLOW_BLOCK = 0.01
-"""Smallest duration of a block, in seconds, at which threads pay off."""
+"""Duration of a block, in seconds, above which drawing by threads pays off."""
 
 
 @dataclass
@@ -70,7 +70,7 @@ class _Laid:
     """Cells of one pair, with the draws that laid them.
 
     Attributes:
-        encoder: Encoder of the labels, as the partition numbers them.
+        encoder: Encoder that numbers labels as the partition does.
         partition: Partition of the outputs into cells.
         first: First block of raw draws at the database.
         pilots: Encoded draws of both sides, until they are counted.
@@ -86,7 +86,7 @@ class OpenedDrawn:
     """Draws of a batch of runs; see `dpjax.sources.Opened`.
 
     The first draws of run 0 lay the cells of a pair, whichever runs are in the batch, so that one
-    compiled program counts all of them.
+    compiled program can count every run.
     """
 
     def __init__(self, mechanism: Mechanism, pairs: Pairs, request: Request):
@@ -123,7 +123,7 @@ class OpenedDrawn:
         self._streamed &= not isinstance(self._space, VectorSpace) or self._region is not None
 
     def search(self) -> list[Search]:
-        """Lay cells by the first draws of every pair, and count all draws in them."""
+        """Lay cells from the first draws of every pair, and count all draws in these cells."""
         num_samples, num_pairs = self._rounds.num_samples, len(self.pairs)
         if self._streamed:
             for pair in range(num_pairs):
@@ -158,14 +158,14 @@ class OpenedDrawn:
     held = None
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Lay cells by draws of the run itself; see `dpjax.sources.Opened`."""
+        """Lay cells from the run's own draws; see `dpjax.sources.OpenedInTurn`."""
         (run,) = self._request.runs.tolist()
         parts = ((SEARCH, self._rounds.num_samples), (CONFIRM, size))
         raw = [
             np.concatenate([self._draw(run, pair, side, stage, n) for stage, n in parts if n])
             for side in (0, 1)
         ]
-        # Copy the table, so that no other run finds the cells of this one.
+        # Copy the dict, so that other runs do not use the cells of this one.
         self._laid = dict(self._laid)
         laid = self._lay_by(pair, raw)
         assert laid.pilots is not None
@@ -194,10 +194,10 @@ class OpenedDrawn:
         return counts
 
     def _lay(self, pair: int) -> _Laid:
-        """Return the cells of a pair, laid by the first draws of run 0 when first needed."""
+        """Return the cells of a pair, which the first call lays from the first draws of run 0."""
         if pair in self._laid:
             return self._laid[pair]
-        # The pilot fills whole blocks or holds all draws, so that the rest begins after it.
+        # The pilot fills whole blocks or holds all draws, so that other draws begin at a new block.
         most = PILOT if self._region is not None else pilot_size(self._width)
         number = min(self._rounds.num_samples, most)
         return self._lay_by(
@@ -205,7 +205,7 @@ class OpenedDrawn:
         )
 
     def _lay_by(self, pair: int, raw: list[np.ndarray]) -> _Laid:
-        """Lay the cells of a pair by the raw draws of both sides."""
+        """Lay the cells of a pair from the raw draws of both sides."""
         # Each pair has its own encoder, so that its cells do not depend on other pairs.
         encoder = Encoder("the mechanism")
         pilots = [encode_drawn(encoder, side, self._space) for side in raw]
@@ -216,12 +216,12 @@ class OpenedDrawn:
         return self._laid[pair]
 
     def _search_gathered(self, pair: int, num_samples: int) -> NDArray[np.int64]:
-        """Count the first round of one pair, int64 [runs, 2, 2, cells]."""
+        """Count the first round of the search at one pair, int64 [runs, 2, 2, cells]."""
         laid, found = self._lay(pair), []
         for run in self._request.runs:
             pilots, start = None, 0
             if run == _FIRST_RUN and laid.pilots is not None:
-                # The draws that laid the cells are in memory, and begin the first run.
+                # The draws that laid the cells are still in memory, and begin run 0.
                 pilots, start = laid.pilots, len(laid.pilots[0].labels)
                 self.tally.saw(sum(len(pilot.labels) for pilot in pilots))
             sides = [
@@ -238,7 +238,7 @@ class OpenedDrawn:
 
     @property
     def _table(self) -> Lookup:
-        """Cells of all pairs, on a device."""
+        """Cells of all pairs as a lookup table on the device."""
         kept = self._request.kept
         if "table" not in kept:
             laid = [self._laid[pair].partition for pair in range(len(self.pairs))]
@@ -248,7 +248,7 @@ class OpenedDrawn:
     def _search_streamed(
         self, stage: int, num_samples: int, searched: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Count a round in one compiled program, int64 [runs, searched, 2, 2, cells]."""
+        """Count a search round in one compiled program, int64 [runs, searched, 2, 2, cells]."""
         table, counts = self._table, np.int64(0)
 
         def launch(blocks: Blocks) -> WideCount:
@@ -296,9 +296,9 @@ class OpenedDrawn:
         num_draws: int,
         first: int = 0,
     ) -> Iterator[NDArray[np.int64]]:
-        """Yield counts of parts of some streams, the longest of which has `num_draws`.
+        """Yield counts of successive parts of the streams, of at most `num_draws` draws each.
 
-        Many runs form one part, since a sweep handles signals between its blocks.
+        A batch of several runs is a single part, since a sweep handles signals between batches.
         """
         blocks, start = blocks_of(num_draws, self._block), first // self._block
         if len(self._request.runs) > 1 and not start:
@@ -312,11 +312,11 @@ class OpenedDrawn:
         return self._request.promise(cells, halves, self._rounds.num_confirm)
 
     def _refuse_repeated(self, pair: int) -> None:
-        """Refuse equal first blocks of both stages: a sampler must not ignore its key."""
+        """Refuse a sampler that ignores its key, so that both stages begin with equal blocks."""
         first, run = self._laid[pair].first, int(self._request.runs[0])
         began = time.perf_counter()
         fresh = self._draw(run, pair, 0, CONFIRM, self._block)
-        # The search has compiled the program already.
+        # The search has compiled the program already, so this measures drawing alone.
         self._block_seconds = time.perf_counter() - began
         self._last[run, pair, 0, CONFIRM] = 0, fresh
         size = min(len(first), len(fresh), self.num_confirm)
@@ -325,7 +325,7 @@ class OpenedDrawn:
     def _draw(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> np.ndarray:
-        """Draw a stream from a block on, on the host."""
+        """Draw `num_draws` outputs of a stream on the host, beginning at block number `first`."""
         place = run, int(pair), side, stage
         if place not in self._streams_by_place:
             self._streams_by_place[place] = stream_words(self._words, *place)
@@ -349,7 +349,7 @@ class OpenedDrawn:
                 )
             )
         if self._keeps_last:
-            # The next draws of the stream are often in the same block.
+            # Keep the last block, since the next draws of the stream often begin in it.
             last = blocks[-1][-self._block :]
             self._last[place] = first + needed - 1, last.copy() if missing > 1 else last
         return np.concatenate(blocks)[:num_draws] if len(blocks) > 1 else blocks[0][:num_draws]
@@ -357,19 +357,19 @@ class OpenedDrawn:
     def _batches(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> Iterator[Outputs]:
-        """Yield the draws `first`, ..., `num_draws` - 1 of a stream, in flat memory.
+        """Yield the draws `first`, ..., `num_draws` - 1 of a stream, in constant memory.
 
         Args:
             run: Number of the run.
             pair: Number of the pair.
             side: 0 for the database, 1 for its neighbor.
             stage: Stage of the run.
-            num_draws: Number after the last draw.
+            num_draws: End of the draws, exclusive.
             first: Number of the first draw.
         """
         step = max(_BATCH // (self._block * self._width), 1)
         if self._block_seconds > 0:
-            # Draw whole rounds of all cores, so that none waits at the end of a batch.
+            # Give all cores equally many blocks, so that none waits at the end of a batch.
             rounds = max(int(_BATCH_SECONDS / self._block_seconds), 1)
             step = min(step, rounds * cores())
         if first >= num_draws:
@@ -387,7 +387,7 @@ def options_of(space: OutputSpace, region: Region | None) -> JsonObject:
 
     Args:
         space: Space of the outputs.
-        region: Region at whose ends cells end, or None.
+        region: Region whose boundaries are also boundaries of cells, or None.
     """
     return {
         "outcomes": space.size if isinstance(space, FiniteSpace) else None,

@@ -21,13 +21,13 @@ from dpjax.sources._source import Source, Trust
 from dpjax.sources.libraries import LibraryMechanism, knows
 
 _MOST_MEMBERS = 48
-"""Largest number of members of the first proposal."""
+"""Largest number of members to try at the beginning."""
 
 _PLAIN = (bool, int, float, str, type(None))
 
 
 class _Interval(NamedTuple):
-    """Interval of numbers, which is tried at both ends and in the middle."""
+    """Interval of numbers; its ends and its middle are tried first."""
 
     low: float
     high: float
@@ -42,7 +42,7 @@ class _Interval(NamedTuple):
         return list(dict.fromkeys((self.low, self.at(0.5), self.high)))
 
     def at(self, share: float) -> float:
-        """Return the number at a share of the way from the lower end to the upper one."""
+        """Return the number at a fraction `share` of the way from the lower to the upper end."""
         low, high = self
         value = low + share * (high - low)
         if low > 0:
@@ -55,18 +55,18 @@ class Family(Source):
     """A function of parameters that returns a mechanism, searched for its worst member.
 
     `dpjax.audit` draws a few outputs of many members at many pairs, continues with those whose
-    expected bounds exceed their claims most, and audits the best member by fresh draws. Choosing
-    a member therefore costs no confidence. A combination of parameters for which the function
-    raises is no member.
+    expected bounds exceed their claims most, and audits the best one with fresh draws. Choosing a
+    member therefore costs no confidence. Combinations of parameters for which the function raises
+    an exception are skipped.
 
     Attributes:
-        make: Function of the parameters by name; returns an object of OpenDP, diffprivlib or PyDP,
-            a `dpjax.HostMechanism` or a `dpjax.CommandMechanism`.
-        ranges: Values of each parameter by its name: a list, or a tuple (low, high) of numbers, all
-            of whose values are allowed; two integers allow integers only.
+        make: Function that takes the parameters by name, and returns an object of OpenDP,
+            diffprivlib or PyDP, a `dpjax.HostMechanism` or a `dpjax.CommandMechanism`.
+        ranges: Map from the name of each parameter to its values: a list, or an interval (low,
+            high) of numbers. If both ends are integers, the interval holds integers only.
 
     Raises:
-        TypeError: When the function is not callable, or the ranges are no such table.
+        TypeError: When the function is not callable, or `ranges` is empty or not a mapping.
         ValueError: When a parameter has no value, or an interval is empty.
     """
 
@@ -97,10 +97,10 @@ class Family(Source):
         )
 
     def tried(self, rng: np.random.Generator) -> list[dict[str, object]]:
-        """Return the combinations of parameters of the first proposal.
+        """Return the combinations of parameters to try at the beginning.
 
         Args:
-            rng: Generator that chooses among them if there are too many.
+            rng: Generator that selects some of the combinations if there are too many.
         """
         values = [_values(each) for each in self._ranges.values()]
         every = [dict(zip(self._ranges, row, strict=True)) for row in itertools.product(*values)]
@@ -109,7 +109,7 @@ class Family(Source):
         return [every[place] for place in sorted(rng.permutation(len(every))[:_MOST_MEMBERS])]
 
     def varied(self, chosen: Mapping[str, object], rng: np.random.Generator) -> dict[str, object]:
-        """Return a combination in which one parameter has another value."""
+        """Return the combination after redrawing one parameter, which is chosen at random."""
         name = list(self._ranges)[int(rng.integers(len(self._ranges)))]
         among = self._ranges[name]
         if isinstance(among, _Interval):
@@ -161,7 +161,7 @@ class Member(OnHost):
 
     @property
     def parameters(self) -> JsonObject:
-        """Parameters; those that JSON cannot hold are texts."""
+        """Parameters; values that JSON cannot hold are converted to strings."""
         return {
             name: value if isinstance(value, _PLAIN) else text_of(value)
             for name, value in self.chosen.items()
@@ -207,7 +207,7 @@ class Member(OnHost):
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Make the member again if the function's module may be imported; see `Source`."""
+        """Rebuild the member if the function's module may be imported; see `Source`."""
         make = imported(str(content.pop("name", "")), trust.imports)
         chosen = dict(content.pop("parameters", {}))
         found = Family(make, {name: [value] for name, value in chosen.items()}).member(chosen)

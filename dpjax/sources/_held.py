@@ -1,4 +1,4 @@
-"""Outputs in memory, validated and read like recordings."""
+"""Outputs in memory, which are validated and read like recordings."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ class Chunked(Protocol):
 
     @property
     def origins(self) -> dict[object, str]:
-        """Map from each origin of the outputs to a name; no two recordings may share an origin."""
+        """Map from each origin of the outputs to its name; two recordings must not share one."""
         ...
 
     def chunks(self) -> Iterator[np.ndarray]:
@@ -66,7 +66,7 @@ class Held:
     """Recording of outputs in memory.
 
     Attributes:
-        outputs: Outputs [n] or [n, d], of dtype object if they are of several kinds.
+        outputs: Outputs [n] or [n, d]; the dtype is object if outputs are of several kinds.
         name: Name for display.
     """
 
@@ -85,21 +85,21 @@ class Held:
 
 
 def held(name: str, outputs: object) -> Chunked:
-    """Return a recording as it is, and an array or a list as one.
+    """Return a recording unchanged, and wrap an array or a list as a recording.
 
     Raises:
         TypeError: When the outputs are neither numbers nor labels.
-        ValueError: When they have another shape than [n] or [n, d].
+        ValueError: When they do not have shape [n] or [n, d].
     """
     return outputs if isinstance(outputs, Chunked) else Held(as_outputs(name, outputs), name)
 
 
 def as_outputs(name: str, outputs: object) -> np.ndarray:
-    """Return an array [n] or [n, d] of numbers, or [n] of labels or objects.
+    """Convert outputs to an array: numbers [n] or [n, d], labels [n] or objects [n].
 
     Raises:
         TypeError: When the outputs are neither numbers nor labels.
-        ValueError: When they have another shape.
+        ValueError: When they do not have such a shape.
     """
     if isinstance(outputs, str | os.PathLike):
         raise TypeError(
@@ -124,7 +124,7 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
 
 
 def _rows_of_mixed(outputs: object) -> object:
-    """Return the rows of a frame with numbers and labels as dicts, and anything else as it is."""
+    """Return the rows of a data frame with numbers and labels as dicts; leave others unchanged."""
     names, kinds = getattr(outputs, "columns", None), getattr(outputs, "dtypes", None)
     if names is None or kinds is None or len(names) < 2:
         return outputs
@@ -134,7 +134,7 @@ def _rows_of_mixed(outputs: object) -> object:
 
 
 def _array(outputs: object) -> np.ndarray:
-    """Return an array in which different outputs of a list stay different."""
+    """Convert outputs to an array in which different outputs stay different."""
     if not isinstance(outputs, list | tuple):
         return as_array(outputs)
     if any(map(_is_masked, outputs)):
@@ -154,16 +154,16 @@ def _is_masked(output: object) -> bool:
 
 
 def _unmasked(output: object) -> object:
-    """Return an output with masked entries as `MASKED`, and vectors as tuples."""
+    """Replace masked entries of an output by `MASKED`, and vectors by tuples."""
     if isinstance(output, list | tuple):
         return tuple(map(_unmasked, output))
     return _unmasked(entries(output)) if isinstance(output, np.ndarray) else output
 
 
 def _merged(outputs: Sequence[Any], array: np.ndarray) -> bool:
-    """Check whether an array holds less than the list that it was made of.
+    """Check whether NumPy merged different outputs when it made an array of a list.
 
-    NumPy drops NULs at the end of texts, and turns integers past 2^53 beside reals into reals.
+    NumPy drops NULs at the end of strings, and rounds integers above 2^53 if the list has floats.
     """
     if array.ndim != 1:
         return False

@@ -31,36 +31,37 @@ class HostMechanism(OnHost):
     """A Python function as a mechanism: NumPy, a library, a remote service.
 
     `dpjax.audit` takes it in place of a mechanism. Outputs may be numbers, vectors of numbers,
-    labels, or nested dicts, lists and tuples of these, whose numbers form one vector in the order
-    of keys and places, with everything else as a label beside it. NaN, infinities, missing values
-    (None, "", masked entries) and, if each call returns one output, exceptions are outcomes of
-    their own.
+    labels, or nested dicts, lists and tuples of these. The numbers of a nested output form one
+    vector, in the order of keys and positions, and everything else forms a label next to it. NaN,
+    infinities, missing values (None, "", masked entries) and, if each call returns one output,
+    exceptions are outcomes of their own.
 
     Attributes:
-        function: (database, num_samples) -> num_samples outputs: an array, a list, or a dict whose
-            values hold a part of each; or, with `batched=False`, (database) -> one output. A
-            function with a parameter `seed` (an integer) or `rng` (a `numpy.random.Generator`) is
-            given one, and the audit can be replayed; otherwise it must draw its own fresh
-            randomness at every call. Every call has its own copy of the database, and may change
-            it.
+        function: Function (database, num_samples) -> outputs, as an array, a list, or a dict whose
+            values each hold one part of every output; or, with `batched=False`, (database) -> one
+            output. A function with a parameter `seed` (an integer) or `rng` (a
+            `numpy.random.Generator`) is given one, and the audit can be replayed; otherwise it must
+            draw its own fresh randomness at every call. Every call gets its own copy of the
+            database, and may change it.
         batched: Whether one call returns many outputs.
-        workers: Number of processes that call the function, each a fresh Python; 0 for this
-            process. The function must then be picklable: at the top level of a module.
-        batch_size: Number of outputs per call, or per task of a worker. The seeds, and so the
-            outputs, depend on it.
+        workers: Number of processes that call the function, each a fresh Python interpreter; 0 to
+            call it in this process. Workers need a picklable function, defined at the top level of
+            a module.
+        batch_size: Number of outputs per call, or per task of a worker. It affects the seeds, and
+            so the outputs.
         special: "outcomes", or "error" to refuse NaN, infinities, missing values and exceptions.
-        bits: "lowest" to observe the place of the lowest set bit of each real besides its value, or
-            a number k <= 8 to observe its k lowest mantissa bits, which floating-point noise leaks.
-            -0.0 then differs from 0.0.
-        time_limit: Seconds of drawing in one audit; numbers of draws shrink to meet it, by a pace
-            that is measured first, on draws that are then discarded. None for no limit.
-        timeout: Longest duration of one call, in seconds; it is then ended, which is an outcome
-            of its own for single outputs. Without it, a call that still runs at the end of the time
-            limit is an error. C code that never returns to Python cannot be ended. None for no
-            limit.
-        restart: Whether two new processes also draw at the chosen pair: a seed that is set when a
-            module is imported gives both the same noise, which is a verdict. The function must then
-            be picklable. The comparison does not apply to a function that is given a seed.
+        bits: "lowest" to observe the position of the lowest set bit of each float in addition to
+            its value, or a number k <= 8 to observe its k lowest mantissa bits. Noise in floating
+            point can leak through these bits. -0.0 then differs from 0.0.
+        time_limit: Seconds of drawing in one audit; None for no limit. The pace is measured first,
+            on draws that are then discarded, and the numbers of draws are reduced to fit.
+        timeout: Longest duration of one call, in seconds; None for no limit. A call that takes
+            longer is ended; if each call returns one output, this is an outcome of its own. Without
+            a timeout, a call that still runs at the end of the time limit is an error. C code that
+            never returns to Python cannot be ended.
+        restart: Whether to compare the outputs of two new processes at the chosen pair. If a module
+            sets a fixed seed on import, both draw the same noise, and the verdict says so. The
+            function must then be picklable. A function that is given a seed is not compared.
 
     Raises:
         TypeError: When the function is not callable, takes other arguments, or cannot be sent to
@@ -173,12 +174,12 @@ class HostMechanism(OnHost):
             deadline = Deadline.of(self.timeout, self.time_limit)
             yield partial(self._batches, partial(call, deadline), None)
             return
-        # Workers have main threads of their own, and share the clock.
+        # Alarms work in the main threads of workers, and all processes share the clock.
         call = partial(call, Deadline.of_workers(self.timeout, self.time_limit))
         # Start fresh interpreters: a fork would copy JAX's threads, and the state of NumPy's global
         # generator into every worker.
         context = multiprocessing.get_context("spawn")
-        # The full name loads this module here; it took a tenth of the time to import dpjax.
+        # Use the full name to import this module only here: it took a tenth of dpjax's import time.
         with futures.ProcessPoolExecutor(
             self.workers, mp_context=context, initializer=end_with_parent
         ) as pool:
@@ -218,7 +219,7 @@ def _check_arguments(function: Callable[..., object], name: str, batched: bool) 
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return  # C code has no signature, so only a call can tell.
+        return  # C code has no signature, so only a call can check it.
     seed = seed_argument(function)
     given = (None, 1) if batched else (None,)
     try:

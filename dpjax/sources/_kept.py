@@ -14,7 +14,7 @@ from dpjax.partitions import Encoder, Outputs
 
 
 class _Stream(NamedTuple):
-    """Batches of one side of a pair, and their number of outputs."""
+    """Batches of one side of a pair, and the number of outputs in them."""
 
     batches: list[Outputs]
     number: int
@@ -24,8 +24,8 @@ class Kept:
     """First outputs of each side of each pair, up to a maximum.
 
     Args:
-        encoder: Encoder that numbers their labels.
-        most: Largest number of outputs of a side.
+        encoder: Encoder that numbers the labels of the outputs.
+        most: Largest number of outputs to keep per side.
     """
 
     def __init__(self, encoder: Encoder, most: int):
@@ -45,14 +45,14 @@ class Kept:
         self._streams[pair, side] = _Stream([*batches, part], number + len(part.labels))
 
     def forget(self, pair: int, side: int, number: int) -> None:
-        """Keep no more than a number of outputs of one side."""
+        """Discard all but the first `number` outputs of one side."""
         batches, kept = self._stream(pair, side)
         if kept > number:
             part = Outputs(*(column[:number] for column in joined(batches)))
             self._streams[pair, side] = _Stream([part], number)
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
-        """Return the kept ones among outputs start, ..., stop - 1; None if there are none."""
+        """Return those of outputs start, ..., stop - 1 that are kept; None if there are none."""
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None
@@ -103,5 +103,5 @@ def joined(batches: Sequence[Outputs]) -> Outputs:
 
 
 def widened(values: np.ndarray, width: int) -> np.ndarray:
-    """Return zeros [n, width] in place of values that hold labels alone."""
+    """Return the values [n, width], with zeros if the outputs are labels without numbers."""
     return values if values.shape[1] == width else np.zeros((len(values), width))

@@ -7,22 +7,22 @@ import numpy as np
 from dpjax.partitions import Encoder, Outputs
 
 _ALONE_SHARE, _RARE = 0.99, 3
-"""Share of outputs with unique labels, and occurrences that make one label comparable."""
+"""Share of unique labels at which outputs are refused; occurrences of one label that prevent it."""
 
 _LEAST_LOOKED_AT = 200
-"""Smallest number of outputs to check: in fewer, common outcomes may occur once each."""
+"""Smallest number of outputs to check; in fewer, even common labels may occur once each."""
 
 
 def refuse_labels_alone(
     pilots: Sequence[Outputs], encoder: Encoder, names: str, num_outputs: int | None = None
 ) -> None:
-    """Refuse outputs that are labels, hardly any of which repeats.
+    """Refuse outputs if all of them are labels and hardly any label repeats.
 
     Args:
         pilots: Pilots of both sides.
         encoder: Encoder of the pilots.
         names: Name of the outputs in messages.
-        num_outputs: Number of all outputs, if the pilots are a part.
+        num_outputs: Number of all outputs, if the pilots are only a part of them.
 
     Raises:
         ValueError: When hardly any label occurs twice.
@@ -34,9 +34,9 @@ def refuse_labels_alone(
 
 
 def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str) -> None:
-    """Refuse outcomes if hardly any occurs twice; `counts` [k] are those of both sides.
+    """Refuse outcomes if hardly any occurs twice; `counts` [k] sums both sides.
 
-    One outcome that does repeat, such as an error among identifiers, can be compared.
+    A single outcome that repeats, such as an error among identifiers, suffices for an audit.
     """
     repeated = counts[counts > 1].sum()
     if repeated <= (1 - _ALONE_SHARE) * counts.sum() and counts.max() < _RARE:

@@ -30,19 +30,19 @@ from dpjax.sources.streams import CONFIRM, DrawnStreams
 
 _SMALLEST_BLOCK = 128
 _GATHERED_BLOCK = 4096
-"""Largest number of draws of a block, unless a side has more than `_MANY`."""
+"""Largest number of draws per block, unless a side has more than `_MANY` draws."""
 
 _CALL = 2**16
-"""Numbers drawn by one compiled call of the gathered layout."""
+"""Number of values (draws times dimension) per compiled call of the gathered layout."""
 
 _MANY = 2**20
-"""Draws per side above which blocks have MAX_BLOCK draws."""
+"""Number of draws per side above which blocks have MAX_BLOCK draws."""
 
 
 def block_size(rounds: Rounds) -> int:
-    """Return the size of every block of an audit, a power of 2 so that one program draws them all.
+    """Return the common size of an audit's blocks, a power of 2; one program draws them all.
 
-    It depends on the numbers of draws alone, since it decides which key draws which output.
+    It depends only on the numbers of draws, since it determines which key draws which output.
     """
     sizes = [rounds.num_samples, rounds.num_confirm]
     sizes += [rounds.num_again] if rounds.num_kept else []
@@ -53,7 +53,7 @@ def block_size(rounds: Rounds) -> int:
 
 
 def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Return the ends of streams, int32 [..., 2]: number of blocks, draws in the last block.
+    """Return where streams end, int32 [..., 2]: number of blocks, and draws in the last block.
 
     Args:
         stops: Number of draws of each stream from its first block on, at least 1.
@@ -64,16 +64,16 @@ def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
 
 
 def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
-    """Fold parts into the words of a key, uint32 [2], on the host as `fold_in` on a device."""
+    """Fold integers into the words of a key, uint32 [2], as `fold_in` does, but on the host."""
     return reduce(random.fold_words, parts, words)
 
 
 def blocks_at_once(size: int, width: int) -> int:
-    """Return the number of blocks of a compiled call of the gathered layout.
+    """Return the number of blocks per compiled call of the gathered layout.
 
     Args:
         size: Draws of a block.
-        width: Numbers per draw.
+        width: Dimension of a draw.
     """
     return max(_CALL // (size * width), 1)
 
@@ -89,7 +89,7 @@ def first_draws(
     first: int = 0,
     threads: bool = False,
 ) -> np.ndarray:
-    """Draw the first outputs of a stream on the host, or those from a block on.
+    """Draw `num_draws` outputs of a stream on the host, beginning at block number `first`.
 
     Args:
         mechanism: Mechanism as in `sample_blocks`.
@@ -97,7 +97,7 @@ def first_draws(
         database: One database.
         num_draws: Number of draws, at least 1.
         size: Draws of a block.
-        at_once: Largest number of blocks of a compiled call.
+        at_once: Largest number of blocks per compiled call.
         first: Number of the first block.
         threads: Whether to draw block by block on all cores; see `side_by_side`.
     """
@@ -110,7 +110,7 @@ def first_draws(
         return sample_blocks(mechanism, room, np.int32(len(words)), database, size=size)
 
     calls = [keys[start : start + step] for start in range(0, number, step)]
-    # The caller asks for as many draws as take about a second.
+    # Signals can wait, since the caller asks for draws that take about a second.
     with signals_wait():
         drawn = side_by_side(launch, calls) if threads else [launch(call) for call in calls]
         found = [np.asarray(d)[: len(c)] for d, c in zip(drawn, calls, strict=True)]
@@ -126,7 +126,7 @@ def sample_blocks(
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         words: Words of the blocks' keys, uint32 [most, 2].
-        number: Number of the blocks to draw, int32; the others hold 0.
+        number: Number of blocks to draw, int32; the remaining blocks are zeros.
         database: One database.
         size: Draws of a block.
     """
@@ -161,10 +161,11 @@ def search_counts_runs(
         num_samples: n, draws at each side of each pair, as blocks from `blocks_of`.
         runs: Run numbers, int32 [runs], from which each run's key is folded; and numbers of the
             pairs that each run searches, int32 [runs, searched].
-        execution: Layout on the machine, which does not affect the counts.
+        execution: Layout of the computation on the machine, which does not affect the counts.
 
     Returns:
-        Counts [runs, searched, 2, 2 * cells]: cells in draws of an even number, then of an odd one.
+        Counts [runs, searched, 2, 2 * cells]: cells of even-numbered draws, then of odd-numbered
+        ones.
     """
 
     def one_run(of_run: tuple[Array, Array]) -> WideCount:
@@ -200,7 +201,7 @@ def confirm_counts_runs(
             from `ends_of`, int32 [runs, 2, 2]; and marks, int32 [runs, cells], where cells of one
             mark are counted together.
         num_marks: Number of different marks.
-        execution: Layout on the machine.
+        execution: Layout of the computation on the machine.
 
     Returns:
         Counts [runs, 2, num_marks].
@@ -234,7 +235,7 @@ def _counts(
     cells: Lookup,
     marked: tuple[Array, int] | None,
 ) -> WideCount:
-    """Count blocks of both sides, [2, categories]: cells of two halves, or marks."""
+    """Count the draws of both sides, [2, categories], by mark if marked, else by half and cell."""
     of_pair = jax.tree.map(lambda leaf: leaf[pair], cells)
     half = (jnp.arange(num_draws[0].size, dtype=jnp.int32) % 2) * cells.size
 

@@ -1,4 +1,4 @@
-"""Choice of cells; outputs of several numbers have those of the most informative score."""
+"""Choice of cells; for vector outputs, by the most informative score."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
 _ENOUGH = 0.97
-"""Share of the largest expected bound that a simpler score must reach."""
+"""Share of the largest expected bound from which a simpler score is preferred."""
 
 _MOST_BOXES = 3
 """Largest dimension of outputs that are cut into boxes."""
@@ -31,19 +31,19 @@ def lay_best(
 ) -> Partition:
     """Lay the cells of a pair that have the largest expected bound.
 
-    Outputs of several numbers have the cells of a score, or boxes if these have a larger expected
-    bound. Within a region they have boxes.
+    Vector outputs are divided by a score, or into boxes if these have a larger expected bound.
+    Within a region they are always divided into boxes.
 
     Args:
         pilots: First outputs of the search set, at the database and at its neighbor.
         folds: Folds of the pilots, int [n] each.
         names: Names of all labels in the pilots.
         promise: Function that returns the expected bound of cells and counts.
-        parts: Paths of the numbers in outputs of several parts, for the words of an event.
+        parts: Path of each number in outputs of several parts, to describe events in words.
         options: Options of `dpjax.partitions.lay`.
 
     Raises:
-        ValueError: When `lay` refuses the outputs, or they hold too many numbers to fit a score to.
+        ValueError: When `lay` refuses the outputs, or their dimension is too large to fit a score.
     """
     dimension = pilots[0].values.shape[1]
     if dimension == 1 or options.get("region") is not None:
@@ -52,7 +52,7 @@ def lay_best(
     entries = [entry_partition(first, names, column) for column in range(dimension)]
     others: list[Partition] = [*score_partitions(pilots, folds)]
     if dimension <= _MOST_BOXES:
-        # Boxes follow the linear score, whose event is as easily described.
+        # Try boxes after the linear score, whose events are as easy to describe.
         others.insert(1, lay(first, names, **options))
 
     def promised(cells: Partition) -> float:

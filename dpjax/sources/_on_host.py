@@ -1,4 +1,4 @@
-"""Mechanisms of the host as sources, whose outputs are counted as they come in flat memory."""
+"""Host mechanisms as sources; outputs are counted as they arrive, in constant memory."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -37,16 +37,16 @@ from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
-"""Largest and smallest number of outputs of a new run; share of a time limit."""
+"""Largest and smallest number of outputs of a new run; share of the time limit for such runs."""
 
 _LEAST_TIME = 1e-3
-"""Seconds left of a spent time limit; the error states the time needed."""
+"""Seconds kept when a time limit is used up, so that the error can state the time needed."""
 
 _CUT = 1000
-"""Single outputs per batch, the most that an interrupt loses."""
+"""Outputs per batch if each needs a call; an interrupt loses at most one batch."""
 
 _EVERY = 2**31 - 1
-"""Number of outputs above what any audit keeps."""
+"""Maximum that keeps every output, since no audit draws so many."""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
@@ -59,7 +59,7 @@ class OnHost(Source):
         replayable: Whether the same seeds give the same outputs.
         batched: Whether one call returns many outputs, which then depend on the batch size.
         batch_size: Number of outputs per call.
-        workers: Number of calls at the same time; 0 for one in this process.
+        workers: Number of simultaneous calls; 0 to call in this process.
         time_limit: Seconds of drawing in one audit, or None.
     """
 
@@ -81,9 +81,9 @@ class OnHost(Source):
         raise NotImplementedError
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from two new runs of a mechanism that draws randomness of its own.
+        """Draw from two new runs, if the mechanism draws its own randomness.
 
-        A run is an object made anew, or a new process. It draws at the database first, and then at
+        A run is a newly made object or a new process. It draws at the database first, and then at
         its neighbor.
 
         Args:
@@ -91,15 +91,17 @@ class OnHost(Source):
             count: Largest number of outputs at each database.
 
         Returns:
-            Words for the runs, and the raw outputs of both; None if no run can be made anew.
+            Plural noun that names the runs in messages, and the raw outputs of both; None if the
+            mechanism cannot be run anew.
         """
         return None
 
     def drawing(self) -> AbstractContextManager[Draw]:
         """Return a context that gives a `Draw`.
 
-        With a cut, batches of a mechanism that is not batched hold at most that many outputs; the
-        outputs themselves depend on the first three arguments alone.
+        If the span has a cut and each output needs a call, batches hold at most that many outputs.
+        The outputs themselves depend only on the database, the numbers of the outputs and the
+        words.
         """
         raise NotImplementedError
 
@@ -200,7 +202,7 @@ class _OpenedOnHost:
         Args:
             num_pairs: Number of pairs that the round searches.
             wanted: Samples per side of each pair, if time allows.
-            later: Samples per side of a later round.
+            later: Samples per side of the later round, over all its pairs.
         """
         cut, seconds = None if self._source.batched else _CUT, self._request.seconds
         if (seconds is not None or self._request.each) and not self._source.batched:
@@ -216,7 +218,7 @@ class _OpenedOnHost:
         return quota
 
     def _plan_confirm(self) -> None:
-        """Set the size of the confirmation set for the time left, by the pace of the search."""
+        """Set the size of the confirmation set to fit the time left, at the pace of the search."""
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm
@@ -238,7 +240,7 @@ class _OpenedOnHost:
         if pair not in self._counted:
             self._counted.add(pair)
             self._refuse_same_runs(pair)
-        # No clock here: the choice of outputs that confirm must not depend on their duration.
+        # Ignore the clock here: which outputs confirm must not depend on how long they take.
         stops = marked.stops(self.num_confirm)[0].tolist()
         quotas = [Quota(stop - first, self._cut, None) for stop in stops]
         if self._request.in_order:
@@ -267,7 +269,7 @@ class _OpenedOnHost:
         return counts
 
     def _refuse_same_runs(self, pair: int) -> None:
-        """Refuse equal outputs of two new runs at a pair, if time allows the comparison.
+        """Refuse a mechanism whose two new runs have equal outputs, if there is time to compare.
 
         Raises:
             Repeats: When both runs gave the same outputs.
@@ -284,10 +286,10 @@ class _OpenedOnHost:
             self._stream.refuse_same(pair, restarted)
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Lay cells by outputs that were kept; see `dpjax.sources.Opened`.
+        """Lay cells from kept outputs; see `dpjax.sources.OpenedInTurn`.
 
         Raises:
-            ValueError: When an earlier audit drew them, and its file could not hold them.
+            ValueError: When an earlier audit drew these outputs, but its file could not store them.
         """
         stop = self._rounds.num_samples + size
         if min(self._kept.number(pair, side) for side in (0, 1)) < stop:
@@ -302,13 +304,13 @@ class _OpenedOnHost:
 
     @property
     def held(self) -> JsonObject | None:
-        """First outputs; see `dpjax.sources.Opened`."""
+        """First outputs; see `dpjax.sources.OpenedInTurn`."""
         return self._kept.to_plain()
 
     def _sequence(self, pair: int, side: int, start: int, stop: int) -> Iterator[Outputs]:
-        """Yield outputs of one side by their number among all, the search set first.
+        """Yield outputs start, ..., stop - 1 of one side, counting from the first of the search.
 
-        Outputs that were kept are not drawn again. All belong to one stage.
+        Kept outputs are not drawn again. All requested outputs must belong to one stage.
         """
         known = self._kept.first(pair, side, start, stop)
         done = 0 if known is None else len(known.labels)
@@ -335,9 +337,9 @@ class _OpenedOnHost:
         return time.perf_counter() - self._start
 
     def _count(self, batches: list[Iterator[Outputs]]) -> Search:
-        """Lay cells by the first outputs of both sides, and count all outputs in them."""
+        """Lay cells from the first outputs of both sides, and count all outputs in these cells."""
         pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
-        # The first outputs tell how many numbers one has.
+        # The first outputs show how many numbers each output has.
         width = self._encoder.dimension or 1
         if self._box is None and (size := pilot_size(width)) > PILOT:
             sides = zip(pilots, rests, strict=True)
@@ -353,7 +355,7 @@ class _OpenedOnHost:
 
 
 def _parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
-    """Split batches into the first `count` outputs and batches of the others."""
+    """Split batches into the first `count` outputs and batches of the rest."""
     taken, size = [], 0
     for batch in batches:
         taken.append(batch)

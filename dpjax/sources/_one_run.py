@@ -1,4 +1,4 @@
-"""Scores of canaries from a single run, as a source for guesses of which were included."""
+"""Scores of canaries from a single run, as a source for guessing which ones were included."""
 
 import math
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ FEWEST = 20
 """Smallest number of canaries of a run."""
 
 _DEVIATIONS = 5.2
-"""Standard deviations that fair coins exceed once in five million runs."""
+"""Number of standard deviations that fair coins exceed once in five million runs."""
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
@@ -27,21 +27,21 @@ _WORDS = {"true": True, "false": False, "1": True, "0": False}
 class OneRun(Source):
     """Scores of canaries in the output of one run, each of which a fair coin included.
 
-    Every canary must have had a coin of its own, independent of all else. The scores may come from
-    the output in any way that does not look at the coins, and may depend on each other.
+    Every canary must have had its own coin, independent of everything else. The scores may be
+    computed from the output in any way that does not use the coins, and may depend on each other.
 
     Attributes:
         scores: Numbers [n], higher where a canary is more likely to have been included; or a
             `dpjax.Recording` of a file's column.
         included: Booleans [n], whether each canary was included; or a `dpjax.Recording` of a
             column of 0 and 1, or of true and false.
-        fair_coins: Whether the caller knows that every canary had a coin of its own, although
-            exactly one half of them was included.
+        fair_coins: Whether the caller knows that every canary had its own coin; needed if exactly
+            half of them were included.
         name: Name of the run in the result.
 
     Raises:
         ValueError: When there are fewer than 20 canaries, a score is NaN, all scores are equal, or
-            `included` is no outcome of fair coins.
+            `included` does not look like fair coins.
         TypeError: When `included` is not boolean, or there are scores of several runs.
 
     References:
@@ -149,7 +149,7 @@ def _scores(found: NDArray) -> NDArray[np.float64]:
 
 
 def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
-    """Refuse coins that do not look fair, or that may include a fixed number of canaries.
+    """Refuse coins that look unfair, or that may include a fixed number of canaries.
 
     Raises:
         ValueError: When too many or too few are included, or exactly one half is and the caller

@@ -1,4 +1,4 @@
-"""Decision which recorded outputs are outcomes, and their numbers."""
+"""Decision whether recorded outputs are discrete outcomes, and the numbering of outcomes."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from dpjax.sources._labels_alone import refuse_alone
 from dpjax.sources._source import Smoothing
 
 MIN_REAL = 200
-"""Smallest number of samples per side for a bandwidth and two parts."""
+"""Smallest number of samples per side from which densities can be estimated."""
 
 _ATOM_SHARE = 0.05
-"""Smallest share of outputs at which a number is an atom without a density."""
+"""Smallest share of outputs at which a single number counts as an atom."""
 
 _SEEN = 20
-"""Expected count in the search at which an outcome's ratio is reliable."""
+"""Expected count in the search from which an outcome's ratio of probabilities is reliable."""
 
 _STEPS = 3
-"""Smallest number of integer steps that a bandwidth must span."""
+"""Smallest number of integer steps that a bandwidth must span to smooth integers."""
 
 _EXACT = 2**53
 _MAX_DISTINCT = 1000
@@ -27,12 +27,12 @@ _FREQUENT = 12
 def looks_discrete(
     x: np.ndarray, y: np.ndarray, size: int, smoothing: Smoothing | None, notes: list[str]
 ) -> bool:
-    """Decide whether outputs are outcomes rather than reals, and add the finding to the notes.
+    """Decide whether outputs are discrete outcomes rather than reals, and note the decision.
 
     Args:
         x: Search set at the database, [n] or [n, d], numbers or labels.
         y: Search set at the neighbor, of the same kind.
-        size: Number of samples per side in all.
+        size: Total number of samples per side.
         smoothing: Bandwidth that smooths integers; None if they must not be smoothed.
         notes: Notes of the result.
     """
@@ -80,11 +80,11 @@ def _may_be_smoothed(
 ) -> bool:
     """Check whether a density with the bandwidth of the confirmation can represent integers.
 
-    Smoothing is post-processing: outputs with noise of the kernel's shape added have densities
-    whose ratio e^epsilon bounds. If the bandwidth spans several integers, and none of them is
-    frequent, the kernel's values are as near to normal as those of reals. Values that smoothing
-    would hide stay outcomes: single values such as an error code, and multiples of some number
-    on one side alone.
+    Smoothing is post-processing: it adds noise of the kernel's shape, and the ratio of the
+    resulting densities is still at most e^epsilon. If the bandwidth spans several integers, and
+    none of them is frequent, the kernel's values are as close to normal as those of reals. Integers
+    stay outcomes if smoothing would hide a difference: a single frequent value, such as an error
+    code, or a side whose values are all multiples of a larger step.
     """
     count = len(x)
     if size < MIN_REAL or count < 2 or np.abs(values.astype(float)).max() > _EXACT:
@@ -99,18 +99,18 @@ def _may_be_smoothed(
 
 
 def _step(values: np.ndarray) -> int:
-    """Return the largest number that divides all distances."""
+    """Return the largest integer that divides all differences between values."""
     return int(np.gcd.reduce(np.diff(np.unique(values).astype(np.int64)), initial=0))
 
 
 def most_often(num_outputs: int) -> float:
-    """Return the largest count of a value with a density, allowing for chance in few outputs."""
+    """Return the largest count of a value that is not yet an atom, allowing for chance."""
     usual = _ATOM_SHARE * num_outputs
     return usual + 3 * np.sqrt(usual)
 
 
 def _stands_out(side: np.ndarray, step: int) -> bool:
-    """Check whether a value is far more frequent than the three possible values on each side."""
+    """Check whether a value is far more frequent than its three neighbors below and above."""
     values, counts = np.unique(side.astype(float), return_counts=True)
     if counts.max() > most_often(len(side)):
         return True
@@ -123,7 +123,7 @@ def _stands_out(side: np.ndarray, step: int) -> bool:
 
 
 def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Convert integers of both sides to one type that holds them; leave all else unchanged.
+    """Convert integers of both sides to a common type; leave anything else unchanged.
 
     Raises:
         ValueError: When no type holds all integers.
@@ -149,10 +149,11 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
         y: Numbers or labels [m], of the same kind.
 
     Returns:
-        Outcome numbers, int32 [n] and int32 [m], and the outcomes by number.
+        Outcome numbers, int32 [n] and int32 [m], and the outcomes in the order of their numbers.
 
     Raises:
-        ValueError: When there is a single outcome, too many, hardly any twice, or vectors.
+        ValueError: When there is a single outcome or too many, hardly any repeats, or outputs are
+            vectors.
     """
     if x.ndim == 2:
         raise ValueError("discrete outputs must be a vector: encode each row as one outcome.")

@@ -1,4 +1,4 @@
-"""Pairs of databases of any kind, as sources of the host and results see them."""
+"""Pairs of databases of any kind, for host sources and results."""
 
 from numbers import Number
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ class AnyPairs(NamedTuple):
     """Pairs of databases of any kind.
 
     Attributes:
-        sides: Databases, and their neighbors.
+        sides: Databases of all pairs, and their neighbors.
         labels: Names for display.
     """
 
@@ -40,7 +40,7 @@ class AnyPairs(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Any) -> "AnyPairs":
-        """Make pairs of `Pairs`, or of a list of tuples (database, neighbor) of any objects.
+        """Make pairs from `Pairs`, or from a list of (database, neighbor) tuples of any objects.
 
         Pairs of this class are returned as they are.
 
@@ -61,7 +61,7 @@ class AnyPairs(NamedTuple):
         return cls(([row[0] for row in written], [row[1] for row in written]), names)
 
     def refuse_equal(self) -> None:
-        """Refuse pairs none of which can be distinguished.
+        """Refuse the pairs if database and neighbor are equal in every one of them.
 
         Raises:
             ValueError: When both databases are equal in every pair.
@@ -75,7 +75,7 @@ class AnyPairs(NamedTuple):
             )
 
     def equal_notes(self) -> list[str]:
-        """Return notes on pairs of equal databases, which nothing can distinguish."""
+        """Return notes on pairs of equal databases, at which no audit can find anything."""
         return [
             f"database and neighbor are equal in {label}, so nothing could be found there."
             for label, database, neighbor in zip(self.labels, *self.sides, strict=True)
@@ -88,7 +88,7 @@ def _is_equal(database: object, neighbor: object) -> bool:
     try:
         return _holds_same(database, neighbor)
     except Exception:
-        return False  # Other libraries compare by entry, and lists may contain themselves.
+        return False  # Other libraries compare each entry, and lists may contain themselves.
 
 
 def _holds_same(first: object, second: object) -> bool:

@@ -1,4 +1,4 @@
-"""Options of a source in a recipe: written and read."""
+"""Writing and reading of a source's options in recipes."""
 
 from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass
@@ -9,10 +9,10 @@ from dpjax.core.validate import check_names
 from dpjax.sources.readers._recording import Recording
 
 WHERE = "the recipe's subject"
-"""Place of unknown names in messages."""
+"""Where error messages locate an unknown name."""
 
 _OF_MACHINE = "workers"
-"""Option that changes the speed of a source, and none of its outputs."""
+"""Option that affects only the speed of a source, and not its outputs."""
 
 
 def stated_options(source: object) -> JsonObject:
@@ -25,7 +25,7 @@ def stated_options(source: object) -> JsonObject:
 
 
 def known_options(kind: type, options: JsonObject) -> JsonObject:
-    """Return the options of a recipe, after a check that the class of sources has them.
+    """Return a recipe's options, after checking that the class of sources accepts them.
 
     Raises:
         ValueError: When a name is unknown.
@@ -35,7 +35,7 @@ def known_options(kind: type, options: JsonObject) -> JsonObject:
 
 
 def _options_of(kind: type) -> JsonObject:
-    """Return the defaults of a source's options; fields without a default are its subject."""
+    """Return the defaults of a class's options; fields without a default are not options."""
     assert is_dataclass(kind)
     return {
         f.name: f.default
@@ -52,7 +52,7 @@ def files_of(side: object) -> list[object] | None:
 
 
 def place_of(content: object) -> tuple[list[Path], str | int | Sequence[str | int] | None]:
-    """Return the files and the column that `files_of` wrote."""
+    """Read the files and the column from what `files_of` returned."""
     files, column = content if isinstance(content, list) and len(content) == 2 else (None, None)
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
         raise TypeError(f"recorded files must be [[name, ...], column], but were {content!r}.")

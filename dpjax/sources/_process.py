@@ -19,7 +19,7 @@ _PDEATHSIG = 1
 
 _LAST_LINES, _LAST_BYTES = 5, 10_000
 _GRACE = 0.5
-"""Seconds for a pipe to close after all its writers were killed."""
+"""Seconds to wait for a pipe to close after all its writers were killed."""
 
 
 _GUARD = """
@@ -33,25 +33,26 @@ for number in running:
     except OSError:
         pass
 """
-"""Guard process, which outlives this one to end programs left running."""
+"""Source code of the guard, a process that outlives this one to kill programs left running."""
 
 _ANNOUNCED = ["/bin/sh", "-c", 'echo "+$$" >&0; exec "$@" </dev/null', "sh"]
 """Command that runs a program after sending its process number to the guard.
 
-If this process sent the number, a signal just before could leave the program running.
+If this process sent the number instead, a signal arriving before that could leave the program
+running.
 """
 
 
 def end_with_parent() -> None:
     """End this worker as soon as its parent ends for any reason.
 
-    Interrupts of the terminal are left to the parent, which ends its workers.
+    Interrupts from the terminal are left to the parent, which then ends its workers.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
     if sys.platform == "linux":
-        # The kernel also ends a call that never returns to Python.
+        # The kernel can end even a call that never returns to Python.
         ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
 
     def watch() -> None:
@@ -76,10 +77,10 @@ class Ended(NamedTuple):
 
 
 class Programs:
-    """Programs that run at the same time, and end with this process for any reason.
+    """Simultaneous programs, which are killed when this process ends for any reason.
 
-    Programs have sessions of their own, which no signal of a terminal reaches. Each therefore
-    registers with a guard, which kills those that still run when its pipe is closed.
+    Each program has its own session, which signals from the terminal do not reach. It therefore
+    registers with a guard, which kills all registered programs when its pipe closes.
     """
 
     def __init__(self):
@@ -155,7 +156,7 @@ class Programs:
 
 
 class _Tail:
-    """End of a program's standard error, of any length."""
+    """Last lines of a program's standard error, however long that is."""
 
     def __init__(self):
         self._kept = b""
@@ -194,7 +195,7 @@ class _Tail:
 def _read(
     process: subprocess.Popen, name: str, num_lines: int, timeout: float | None
 ) -> tuple[list[str], int | None]:
-    """Return lines and exit status; None for a status that did not come in time."""
+    """Return the lines and the exit status, which is None if it did not arrive in time."""
     raw: list[bytes] = []
     pipe, most, size = process.stdout, validate.limit("program_bytes"), 0
     assert pipe is not None
@@ -228,14 +229,14 @@ def _read(
     # Copy the lines, since the reader may still be running.
     taken = list(raw)
     validate.within_limit("program_bytes", size, f"the program {name!r} printed too many bytes")
-    # Invalid UTF-8 stays distinct, and \r belongs to the line on most systems.
+    # Keep invalid UTF-8 distinct, and \r in the line except on Windows.
     end = os.linesep.encode()
     lines = [line.removesuffix(end).decode("utf-8", "surrogateescape") for line in taken]
     return lines, 0 if len(lines) > num_lines else code
 
 
 def _kill(process: subprocess.Popen) -> None:
-    """End a program and its children; only the program on Windows, without process groups."""
+    """Kill a program and, except on Windows, which lacks process groups, its children."""
     if not hasattr(os, "killpg"):
         process.kill()
         return

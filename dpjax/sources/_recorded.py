@@ -27,23 +27,23 @@ from dpjax.sources.readers._recording import Recording
 class Recorded(Source):
     """Outputs that were recorded at two neighboring databases.
 
-    They may be larger than memory: two passes count them, the first of which lays the cells.
+    They may be larger than memory: a first pass lays the cells, and a second one counts outputs.
 
     Attributes:
         x: Independent outputs at the database: numbers of shape [n] or [n, d], labels, or both,
             NaN and infinities included; or a `dpjax.Recording` of files.
-        y: Independent outputs at its neighbor, of the same form, none of which is an output of `x`.
+        y: Independent outputs at its neighbor, of the same form, and drawn separately from `x`.
         discrete: Whether every number is an outcome (True) or none is (False); if None, frequent
             numbers are outcomes.
-        bits: "lowest" or a number, to observe the bit patterns of reals besides their values; as
-            in `dpjax.HostMechanism`.
+        bits: "lowest" or a number, to observe bits of floats in addition to their values; as in
+            `dpjax.HostMechanism`.
         search_fraction: Share of the outputs that form the search set, below one half.
-        blocks: Length of the blocks of outputs of a chain: outputs may depend on each other within
-            a block, and blocks must be long enough to be independent. One random output of each
-            block confirms, so the bound counts one independent output per block. None for
-            independent outputs.
-        independent: Whether the caller knows that outputs are independent draws even if they do not
-            look so: doubts become notes, and the verdict stands.
+        blocks: Number of successive outputs per block, for outputs of a Markov chain; None for
+            independent outputs. Outputs within a block may depend on each other, but blocks must be
+            long enough to be independent of each other. The confirmation counts one random output
+            of each of its blocks, so the bound rests on one independent output per block.
+        independent: Whether the caller knows that the outputs are independent draws, even if they
+            do not look so. Doubts then become notes, and the verdict stands.
         name: Name of the outputs in the result.
 
     Raises:
@@ -96,7 +96,7 @@ class Recorded(Source):
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedRecorded | OpenedInOrder"]:
-        """Open the outputs, which include their pair, for one audit.
+        """Open the outputs for one audit; they come with their own pair of databases.
 
         Raises:
             ValueError: When pairs were given, there are too few outputs, or both sides share draws.
@@ -106,7 +106,7 @@ class Recorded(Source):
         yield (OpenedInOrder if request.in_order else OpenedRecorded)(self, request)
 
     def refuse_pairs(self, pairs: object) -> None:
-        """Refuse pairs of databases, since recorded outputs include their own."""
+        """Refuse pairs of databases, since recorded outputs come with their own."""
         if pairs is not None:
             raise BadValue(
                 "pairs must be left out for recorded outputs: x was recorded at the database and y "
@@ -119,7 +119,8 @@ class Recorded(Source):
         """Return the outputs in memory, split once; see `Source`.
 
         Raises:
-            ValueError: When pairs were given, or outputs have no density, are too few or not new.
+            ValueError: When pairs were given, or the outputs have no density, are too few, or are
+                copies.
             TypeError: When the outputs are in files, or of several kinds.
         """
         self.refuse_pairs(pairs)
@@ -151,7 +152,7 @@ class Recorded(Source):
 
 
 def _told(side: object) -> str:
-    """Describe one side."""
+    """Describe the outputs of one side in words."""
     if isinstance(side, Recording):
         column = "" if side.column is None else f", column {side.column}"
         return f"file {side.name}{column}"

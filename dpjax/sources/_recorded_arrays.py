@@ -1,4 +1,4 @@
-"""Recorded outputs as arrays: validated, labels numbered, split once into two parts."""
+"""Recorded outputs as arrays: validated, with numbered labels, and split once in two."""
 
 import math
 from typing import Any
@@ -81,7 +81,7 @@ class RecordedArrays:
         return as_region(self._shifted(region), self.space)
 
     def _shifted(self, region: Any) -> RegionLike:
-        """Subtract the origin from a box or (low, high); `as_region` handles all else."""
+        """Subtract the origin from a box or (low, high); `as_region` handles anything else."""
         ends, num_points = region, 0
         if isinstance(region, Box):
             ends, num_points = (region.low, region.high), region.num_points
@@ -92,7 +92,7 @@ class RecordedArrays:
         if not low.shape == high.shape == self.origin.shape:
             return region
         validate.increasing(low, high, name="region")
-        # Near the origin float32 separates ends that it would merge at the outputs themselves.
+        # Shift first: float32 separates ends near 0 that it would merge far from it.
         return Box(low - self.origin, high - self.origin, num_points)
 
     def text_of(self, region: Region) -> str:
@@ -123,7 +123,7 @@ class RecordedArrays:
 def recorded_arrays(
     recorded: Sides, region: RegionLike | None, key: jax.Array, smoothing: Smoothing | None
 ) -> RecordedArrays:
-    """Validate both sides of recorded outputs, and split them by the random words of their numbers.
+    """Validate recorded outputs, and split each side at random into search and confirmation sets.
 
     Reals must have densities: atoms, NaN and infinities are refused.
 
@@ -134,7 +134,7 @@ def recorded_arrays(
         smoothing: Bandwidth that smooths integers of a wide range; None to keep them as outcomes.
 
     Raises:
-        ValueError: When the outputs are too few, constant or not new, or hold atoms.
+        ValueError: When the outputs are too few, constant or copies of each other, or hold atoms.
         TypeError: When they are in files, or of several kinds or dimensions.
     """
     x, y = _array("x", recorded.x), _array("y", recorded.y)
@@ -151,7 +151,7 @@ def recorded_arrays(
     mixed = [_shuffled(outputs, key, side)[:size] for side, outputs in enumerate((x, y))]
     discrete = recorded.discrete
     if discrete is None:
-        # Look at the search set alone: the rest must not decide its own treatment.
+        # Use the search set alone: the confirmation set must not decide its own treatment.
         discrete = looks_discrete(mixed[0][:count], mixed[1][:count], size, smoothing, notes)
     if len(x) != len(y):
         notes.append(
@@ -204,7 +204,7 @@ def recorded_arrays(
 
 
 def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
-    """Return outputs in the order of the random words at their numbers."""
+    """Shuffle outputs by sorting the random words that belong to their positions."""
     words = random_words(key_of_side(key, side), 0, len(outputs))
     return outputs[np.argsort(words, kind="stable")]
 
@@ -258,6 +258,6 @@ def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _interval(low: float, high: float) -> str:
-    """Format an interval, with its ends to a thousandth of its width."""
+    """Format an interval, with ends rounded to a thousandth of its width."""
     digits = max(3 + math.floor(math.log10(max(abs(low), abs(high)) / (high - low))), 6)
     return f"[{low:.{digits}g}, {high:.{digits}g}]"

@@ -1,4 +1,4 @@
-"""Counts of recorded outputs, which are validated on the way."""
+"""Counts of recorded outputs, which are validated as they are read."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from dpjax.sources._source import Marked, Request
 from dpjax.sources._split import Split
 
 LABEL = "recorded pair"
-"""Label of the single pair."""
+"""Label of the only pair of recorded outputs."""
 
 
 class OpenedRecorded:
@@ -51,7 +51,7 @@ class OpenedRecorded:
         self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
 
     def search(self) -> list[Search]:
-        """Lay cells by a pilot of the search set, and count both sets in them."""
+        """Lay cells from a pilot of the search set, and count the outputs of both sets in them."""
         parts, encoder = self._parts, self._encoder
         raw = [part.pilot(self.tally) for part in parts]
         # Counting reads all outputs once more.
@@ -91,14 +91,14 @@ class OpenedRecorded:
         return [Search(cells, self._counts[None, :2], cells.inside(self._box))]
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count nothing: the first round counted all outputs of the search set."""
+        """Return zeros, since the first round counted all outputs of the search set."""
         return np.zeros((*kept.shape, *self._counts[:2].shape), np.int64)
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
         """Count the confirmation set; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: When only some of the outputs are requested; all are counted at once.
+            ValueError: When only some of the outputs are requested; all must be counted together.
         """
         if marked.first or marked.size is not None:
             raise ValueError("recorded outputs that confirm are counted all at once.")
@@ -106,7 +106,8 @@ class OpenedRecorded:
         for side in (0, 1):
             np.add.at(counts[0, side], of_cells, self._counts[2, side])
             cells = self._parts[side].in_order
-            # Split by marks and also by halves of cells, since an event may be rare.
+            # Test the order of marks, and also of two halves of the cells, since an event may be
+            # rare.
             splits = [
                 v >= max(np.median(v), v.min(initial=0) + 1) for v in (of_cells[cells], cells)
             ]
@@ -123,14 +124,14 @@ def weighed(doubts: Sequence[str], source: Sides) -> Sequence[str]:
 
 
 def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> list[str]:
-    """Refuse sides that share draws or repeat themselves, and note possible resamples.
+    """Refuse sides that share draws or hold copies, and return notes on possible resamples.
 
     Args:
         names: Names of both sides.
         values: Counts of the values on each side.
 
     Raises:
-        ValueError: When an output that was drawn once occurs several times.
+        ValueError: When the two sides share draws, or one side holds copies.
     """
     try:
         refuse_shared_draws(*values)
@@ -144,17 +145,17 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
 
 
 def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
-    """Refuse labels beside numbers or vectors, since any two such outputs would differ.
+    """Refuse sides of different kinds, since no output of one could equal one of the other.
 
     Args:
         names: Names of both sides.
         raw: Outputs of each side.
 
     Raises:
-        TypeError: When one side holds labels and the other numbers, or vectors of other lengths.
+        TypeError: When the sides hold different kinds of outputs, or vectors of different lengths.
     """
     kinds = [kind_of(outputs) for outputs in raw]
-    # Objects in memory may be of several kinds on either side.
+    # Skip Python objects, which may be of several kinds on either side.
     if None in kinds or kinds[0] == kinds[1]:
         return
     held = [
@@ -174,7 +175,7 @@ def kind_of(outputs: np.ndarray) -> str | None:
 
 
 def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
-    """Return a note on the number of outputs that are NaN among numbers, which may mean gaps.
+    """Return a note on the number of NaNs among numeric outputs; they may be missing values.
 
     Args:
         cells: Partition of the outputs.
@@ -193,7 +194,7 @@ def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
 
 
 def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
-    """Return a note on the numbers counted one by one, if others were not."""
+    """Return notes on frequent numbers with cells of their own, if other numbers share cells."""
     notes = []
     sides = [pilot.values[~pilot.alone] for pilot in pilots]
     for column, atoms in enumerate(cells.atoms):

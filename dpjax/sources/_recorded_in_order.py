@@ -1,7 +1,7 @@
 """Recorded outputs in the order in which they were recorded.
 
 The first outputs lay the cells, and each later one is counted once. A sequential audit that
-continues over longer recordings therefore counts new outputs alone.
+continues with longer recordings therefore counts only the new outputs.
 """
 
 from collections.abc import Iterator
@@ -24,10 +24,10 @@ from dpjax.sources._side_values import SideValues
 from dpjax.sources._source import Marked, Request
 
 _ORDERED = 2**18
-"""Outputs per side whose order is tested."""
+"""Number of first outputs per side whose order is tested for independence."""
 
 _PLANNED = 2**16
-"""Outputs per side for which cells are chosen, however many follow."""
+"""Samples per side that the choice of cells assumes, however many there are."""
 
 
 class _Side:
@@ -48,7 +48,7 @@ class _Side:
         self._kept = np.empty(0)
 
     def first(self, number: int, tally: Tally) -> np.ndarray:
-        """Return the first outputs, after an examination of all of them.
+        """Return the first `number` outputs, after examining the values of all outputs.
 
         Raises:
             ValueError: When there are fewer outputs, or none is left to count.
@@ -68,11 +68,11 @@ class _Side:
         return self._kept[:number]
 
     def again(self, number: int) -> np.ndarray:
-        """Return the first outputs once more, at most LAYING."""
+        """Return the first `number` outputs once more, at most LAYING of them."""
         return self._kept[:number]
 
     def beginning(self) -> np.ndarray:
-        """Return the first outputs, whose order is tested."""
+        """Return the first outputs of the side, to test their order."""
         kept, total = [], 0
         for chunk in self._recording.chunks():
             kept.append(chunk[: _ORDERED - total])
@@ -82,7 +82,7 @@ class _Side:
         return np.concatenate(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
-        """Yield outputs start, ..., start + number - 1, after those of the last call."""
+        """Yield outputs start, ..., start + number - 1, which must follow the last call's."""
         while self._place < start + number:
             if self._left is None or not len(self._left):
                 self._left = next(self._chunks)
@@ -123,7 +123,7 @@ class OpenedInOrder:
         self._cells: Partition | None = None
 
     def search(self) -> list[Search]:
-        """Lay cells by the first outputs of both sides, and examine the values of all."""
+        """Lay cells from the first outputs of both sides, and examine the values of all outputs."""
         self._first = self._request.rounds(1).num_samples
         raw = [side.first(self._first, self.tally) for side in self._sides]
         names = [side.name for side in self._sides]
@@ -142,7 +142,7 @@ class OpenedInOrder:
                 f"{names[1 - more]}: they wait for as many there."
             )
         for side in self._sides:
-            # Test all outputs, since the audit may end long before the last one.
+            # Test the order here, since the audit may end long before the last output.
             order = found.partition.index(self._encoder.encode(side.beginning()))
             likely = order >= max(np.median(order), order.min() + 1)
             self.notes += weighed(notes_of_order(side.name, [likely], order), self._source)
@@ -150,7 +150,7 @@ class OpenedInOrder:
         return [found]
 
     def _lay(self, pilots: list[Outputs]) -> Search:
-        """Lay cells by the first outputs of both sides, and count these in them."""
+        """Lay cells from the first outputs of both sides, and count these outputs in the cells."""
         cells = self._cells = lay_best(
             pilots,
             [fold_of(np.arange(len(pilot.labels))) for pilot in pilots],
@@ -163,11 +163,11 @@ class OpenedInOrder:
         return Search(cells, count_halves(cells, [[pilot] for pilot in pilots])[None], None)
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Lay cells by outputs that are in memory; see `dpjax.sources.Opened`."""
+        """Lay cells from outputs that are in memory; see `dpjax.sources.OpenedInTurn`."""
         return self._lay([self._encoder.encode(s.again(self._first + size)) for s in self._sides])
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Refuse a second round, which sequential audits lack; see `dpjax.sources.Opened`."""
+        """Refuse a second round of the search, since a sequential audit has only one."""
         raise NotImplementedError
 
     def count(self, marked: Marked) -> NDArray[np.int64]:

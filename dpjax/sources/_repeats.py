@@ -1,9 +1,9 @@
-"""Repeated noise: two runs at one database whose outputs are the same, in the same order.
+"""Repeated noise: two runs at one database with the same outputs in the same order.
 
-Let a run be n independent draws of any distribution Q. The outputs x_1 .. x_n have a probability
-of at most prod f(x_i), where f are the frequencies in x itself, since no Q makes x more likely; so
-two runs agree with at most that probability. Constant outputs have a probability of 1 and show
-nothing.
+Let a run be n independent draws from any distribution Q. No Q makes the outputs x_1 .. x_n more
+likely than their own frequencies f do, so their probability is at most prod f(x_i), and a second
+run agrees with them with at most that probability. Constant outputs have a probability of 1 and
+show nothing.
 """
 
 import numpy as np
@@ -15,18 +15,18 @@ from dpjax.partitions import Outputs
 from dpjax.sources._pairs import AnyPairs
 
 LEAST_NATS = 40.0
-"""Nats of outputs above which a repetition is not attributed to chance (e^-40)."""
+"""Surprise of outputs, in nats, above which their repetition is not chance (e^-40)."""
 
 
 class Repeats(ValueError):
-    """Equal outputs of two runs, for which an audit has a verdict.
+    """Two runs had equal outputs; an audit turns this error into a verdict.
 
     Args:
         name: Name of the source, for display.
         counted: Evidence of the comparison.
         pairs: Pair at which the repetition occurred.
         side: 0 at the database, 1 at its neighbor.
-        settings: Options of the source that change the answer.
+        settings: Options of the source that affect the result.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Repeats(ValueError):
 
 
 def nats_of(outputs: Outputs, size: int) -> float:
-    """Return the nats of the first outputs, by their labels and first numbers.
+    """Return the surprise of the first outputs in nats, by their labels and first numbers.
 
     Args:
         outputs: Outputs, at least `size` of them.
@@ -60,5 +60,5 @@ def nats_of(outputs: Outputs, size: int) -> float:
 
 
 def content_of(outputs: Outputs, size: int) -> bytes:
-    """Return bytes that are equal whenever the first outputs are."""
+    """Return bytes that are equal if and only if the first outputs are equal bit for bit."""
     return outputs.labels[:size].tobytes() + outputs.values[:size].tobytes()

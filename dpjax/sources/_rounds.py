@@ -8,13 +8,13 @@ from math import ceil
 from typing import NamedTuple
 
 _SEARCH_SHARE, _OF_ONE_PAIR = 0.44, 2 / 7
-"""Shares of all draws for the search: several pairs, single pair."""
+"""Share of all draws that the search takes: with several pairs, and with a single pair."""
 
 _FIRST_SHARE = 5 / 11
-"""Share of the search for the first round, over all pairs."""
+"""Share of the search's draws that its first round takes, over all pairs."""
 
 _ALWAYS_KEPT, _KEPT_SHARE = 2, 0.25
-"""Smallest number, and share, of pairs in the second round."""
+"""Smallest number of pairs in the second round, and their usual share of all pairs."""
 
 
 class Rounds(NamedTuple):
@@ -22,9 +22,9 @@ class Rounds(NamedTuple):
 
     Attributes:
         num_samples: Draws of every pair in the first round of the search.
-        num_kept: Number of pairs in the second round; 0 where there are few pairs.
+        num_kept: Number of pairs in the second round; 0 if there is only one round.
         num_again: Draws of each of these pairs in the second round.
-        num_confirm: N, fresh draws of the chosen pair.
+        num_confirm: N, the number of fresh draws at the chosen pair.
     """
 
     num_samples: int
@@ -33,7 +33,7 @@ class Rounds(NamedTuple):
     num_confirm: int
 
     def searched(self, num_pairs: int) -> int:
-        """Return the samples per side of both rounds of the search."""
+        """Return the samples per side of both rounds of the search, over all pairs."""
         return num_pairs * self.num_samples + self.num_kept * self.num_again
 
 

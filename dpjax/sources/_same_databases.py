@@ -1,4 +1,4 @@
-"""Equal databases of several pairs, so that draws at one are draws at the other."""
+"""Detection of equal databases among several pairs, so that their draws can be shared."""
 
 from array import array
 from hashlib import blake2b
@@ -20,9 +20,8 @@ class _Hash(Protocol):
 def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
     """Number the databases of all pairs, int64 [pairs, 2]; equal databases have equal numbers.
 
-    Arrays, numbers, texts, lists, tuples and dicts of these are compared by their content, types
-    included, for a mechanism may treat 1 and 1.0 differently. Other objects are equal only to
-    themselves.
+    Arrays, numbers, strings, lists, tuples and dicts of these are compared by content and type,
+    since a mechanism may treat 1 and 1.0 differently. Other objects are equal only to themselves.
 
     Args:
         pairs: Pairs of databases of any kind.
@@ -47,7 +46,7 @@ def _fingerprint(database: object) -> object:
 
 
 def _fed(digest: _Hash, value: Any) -> bool:
-    """Feed a value to a hash; return False if its content is unknown."""
+    """Feed a value to a hash; return False if its content cannot be hashed."""
     if isinstance(value, jax.Array):
         value = np.asarray(value)
     if isinstance(value, np.ndarray | np.generic):

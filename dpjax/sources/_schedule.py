@@ -1,4 +1,4 @@
-"""Batches drawn in order, in this process or by several workers at once."""
+"""Batches drawn in order, in this process or by several workers simultaneously."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,11 +21,11 @@ class Span(NamedTuple):
     """Outputs to draw at one database.
 
     Attributes:
-        outputs: Numbers of the outputs.
-        words: Words of the seeds.
+        outputs: Range of the numbers of the outputs.
+        words: Seed words.
         saw: Function to call with the number of outputs of each batch.
         cut: Largest number of outputs per batch if each output has its own seed, or None.
-        done: Number of first outputs that are known and not drawn, if each has its own seed.
+        done: Number of first outputs that are known and skipped, if each output has its own seed.
     """
 
     outputs: range
@@ -39,7 +39,7 @@ Draw = Callable[[object, Span], Iterator[Raw]]
 """Function of a database and a span that yields batches of raw outputs."""
 
 Restarted = tuple[str, list[list[Raw]]]
-"""Words for the runs in the plural, and raw outputs [2 runs][2 sides]."""
+"""Plural noun that names the runs in messages, and raw outputs [2 runs][2 sides]."""
 
 
 def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
@@ -80,8 +80,8 @@ def in_order(
         while waiting:
             yield waiting.popleft().result()
     except KeyboardInterrupt:
-        # The owner of the workers ends these tasks. A process pool that ends while its tasks are
-        # canceled fails in a thread of its own, with a traceback.
+        # Leave these tasks to the owner of the workers: if a process pool is ended while its tasks
+        # are being canceled, one of its threads fails and prints a traceback.
         waiting.clear()
         raise
     finally:
@@ -95,8 +95,8 @@ def seeds_of_calls(
     """Divide outputs into batches, and yield the seeds of each.
 
     Args:
-        span: Outputs to draw. If the first is no multiple of `batch_size`, all have other seeds,
-            since a batch has one seed.
+        span: Outputs to draw. A span that does not begin at a multiple of `batch_size` has its own
+            sequence of seeds, since the seed of a batch draws the batch as a whole.
         batch_size: Number of outputs that share the seed of a batch.
         batched: Whether a batch is one call with one seed; otherwise each output has a seed, which
             does not depend on the cut.

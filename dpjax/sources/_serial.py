@@ -1,11 +1,12 @@
 """Tests whether outputs look independent in the order in which they were recorded.
 
 If an event occurs independently at every output, all orders of its 0s and 1s are equally likely
-given their counts. The number of runs of 1s is then hypergeometric (Wald and Wolfowitz), also in
-the order that makes every k-th output adjacent: few runs show a dependence at distance k.
+given their counts. The number of runs of 1s then has a hypergeometric distribution (Wald and
+Wolfowitz). This also holds after a reordering that places every k-th output next to each other: few
+runs then show a dependence at distance k.
 
-Ordered outputs have ranks, whose products at a distance have a known mean and variance over all
-orders. They show a weak dependence that the runs of one event miss.
+If outputs can be ranked, the sum of products of ranks at a distance has a known mean and variance
+over all orders. It shows a weak dependence that the runs of a single event miss.
 
 References:
     Wald, Wolfowitz (1940), "On a test whether two samples are from the same population"; (1943),
@@ -25,26 +26,27 @@ _DISTANCES = (1, 2, 4, 8, 16, 32, 64)
 """Distances at which dependence is tested."""
 
 _CHANCE = 1e-6
-"""Probability of a note on either of two sides of independent outputs."""
+"""Probability of a doubt about at least one of the two sides if all outputs are independent."""
 
 _FARTHEST = 2**16
-"""Largest distance of a summed correlation; number of first outputs whose ranks are compared."""
+"""Largest distance at which correlations are summed; number of outputs whose ranks are compared."""
 
 _TWO_RUNS = 2
 
 _LEAST_RANKS, _LEAST_VARIANCE = 100, 0.04
-"""Minimum number of ranks, and least variance of ranks in [0, 1], with nearly normal products."""
+"""Smallest number and variance of ranks in [0, 1] for which sums of products are nearly normal."""
 
 
 def notes_of_order(
     name: str, splits: Sequence[np.ndarray], values: np.ndarray | None = None
 ) -> list[Doubt]:
-    """Return a doubt if similar outputs come in runs, with the size of an independent sample.
+    """Return a doubt if successive outputs are correlated, with their effective sample size.
 
     Args:
         name: Name of the side.
-        splits: Binary divisions of the outputs in recorded order, bool [n] each, such as the event.
-        values: Ordered numbers [n], such as cells along a line, or None.
+        splits: Binary sequences in recorded order, bool [n] each, such as whether the event
+            occurred.
+        values: Numbers [n] that can be ranked, such as cells along a line, or None.
     """
     ways: list[tuple[np.ndarray, Callable[[np.ndarray, int], float]]]
     ways = [(split, _chance_of_runs) for split in splits]
@@ -83,13 +85,13 @@ def notes_of_order(
 
 
 def effective_size(correlation: np.ndarray, size: int) -> int:
-    """Return the number of independent outputs that estimate a share with the same variance.
+    """Return the number of independent outputs that would estimate a share equally precisely.
 
     Args:
         correlation: Correlations [distances], with 1 at distance 0.
         size: Number of outputs.
     """
-    # Sums of neighboring pairs are positive for a reversible chain, until noise dominates.
+    # For a reversible chain, sums of two adjacent correlations are positive until noise dominates.
     pairs = correlation[: correlation.size // 2 * 2].reshape(-1, 2).sum(axis=1)
     last = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else pairs.size
     return max(int(size / max(2 * pairs[:last].sum() - 1, 1.0)), 1)
@@ -110,7 +112,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 
 def _chance_of_ranks(ranks: np.ndarray, distance: int) -> float:
-    """Approximate the probability of products of ranks at a distance this large by chance."""
+    """Approximate the chance of such large products of ranks among independent outputs."""
     centred = ranks - ranks.mean()
     size, pairs, variance = len(ranks), len(ranks) - distance, centred.var()
     products = float(centred[:-distance] @ centred[distance:])
@@ -123,7 +125,7 @@ def _num_runs(happened: np.ndarray) -> int:
 
 
 def _chance_of_runs(happened: np.ndarray, distance: int) -> float:
-    """Return the probability of so few runs of 1s, with outputs at a distance made adjacent."""
+    """Return the chance of so few runs of 1s, with every `distance`-th output made adjacent."""
     size = happened.size // distance * distance
     ordered = happened[:size].reshape(-1, distance).T.ravel()
     ones = int(ordered.sum())

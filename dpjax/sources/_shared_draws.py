@@ -1,4 +1,4 @@
-"""Draws that the two sides share: copies in any order, common rows, one seed for both.
+"""Detection of draws that both sides share: copies in any order, common rows, or one seed.
 
 A bound on the ratio of two probabilities assumes that the two sides are independent, and outputs
 counted on both make any mechanism look private. Shared draws show in two ways.
@@ -7,12 +7,13 @@ Values: a value that occurs c times on both sides together occurs equally often 
 probability of at most h(c) = C(c, c/2) / 2^c for an even c, whatever the two distributions are. So
 the product of s / h(c) for each value that does, and (1 - s) / (1 - h(c)) for each that does not,
 with s > h(c), has an expectation of at most 1, and is rarely large (Markov's inequality, at any
-time: Ville's). This holds for values with independent counts; since the counts add up to the size
-of the side, the chance is multiplied by at most n + m + 1 (Darroch: the size can be made the most
-likely of n + m + 1). Reals that occur twice, once on each side, have h = 1/2 each. Order plays no
-part.
+time: Ville's). This holds if the counts of values are independent. Since they add up to the size of
+the side, the chance grows by a factor of at most n + m + 1 (Darroch: the size can be made the most
+likely of n + m + 1). Reals that occur twice, once on each side, have h = 1/2 each. The order of
+outputs is irrelevant.
 
-Order: few outcomes show nothing by their counts, but a long sequence of them does not occur twice.
+Order: the counts of few distinct outcomes show nothing, but a long sequence of outcomes does not
+occur twice by chance.
 
 References:
     Darroch (1964), "On the distribution of the number of successes in independent trials".

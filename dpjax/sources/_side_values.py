@@ -1,4 +1,4 @@
-"""Summary of the values of one side in flat memory, which reveals draws that are not new."""
+"""Summary of one side's values in constant memory, which reveals repeated draws."""
 
 from hashlib import blake2b
 
@@ -8,34 +8,34 @@ from dpjax.core.errors import text_of
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
-"""Nats of a telling order: chance e^-60, or about e^-30 in sorted batches."""
+"""Surprise in nats above which an order cannot recur: e^-60, or about e^-30 in sorted batches."""
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
-"""Tested shares of values, as fractions of the way from chance to 1."""
+"""Values of s that `log_evidence` tries, as fractions of the way from h to 1."""
 
 _KEPT = 2**14
-"""Number of distinct values to follow, and of first outputs whose order is compared."""
+"""Largest number of distinct values to count, and of first outputs whose order is compared."""
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Numbers of first outputs to search for again; the smallest telling one is used."""
+"""Numbers of first outputs to look for later; the smallest that cannot recur by chance is used."""
 
 _ROWS = 2**18
 
 
 class SideValues:
-    """Counts of the values of one side with the smallest hashes.
+    """Counts of those values of one side that have the smallest hashes.
 
-    The other side follows the same values, so shared ones are found in flat memory.
+    The other side counts the same values, so shared values are found in constant memory.
 
     Attributes:
         hashes: Hashes of the values, uint64 [k], ascending.
         counts: Count of each value, int64 [k].
-        limit: Largest hash of the values that are followed.
+        limit: Largest hash of the values that are counted.
         first: Hashes of the first outputs, uint64 [m].
         total: Number of outputs so far.
-        again: Numbers of the outputs at which a long sequence begins, and begins again; None if no
-            sequence was repeated.
-        spacings: Spacings of the values that are no outcomes.
+        again: Numbers of the outputs at which a repeated sequence begins for the first and the
+            second time; None if no long sequence was repeated.
+        spacings: Spacings of values that are floats.
     """
 
     def __init__(self):
@@ -67,7 +67,7 @@ class SideValues:
         return np.where(self.hashes[places] == hashes, self.counts[places], 0)
 
     def _look_back(self, hashes: np.ndarray) -> None:
-        """Search for the first outputs, or a chunk such as a file, again in the same order."""
+        """Look for a repetition of the first outputs, or of a whole chunk such as a file."""
         begins, known = self.total - len(self._last), np.concatenate([self._last, hashes])
         if self.again is None and order_nats(hashes[:_KEPT]) > ORDER_NATS:
             digest = blake2b(hashes.tobytes(), digest_size=16).digest()
@@ -92,7 +92,7 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
 
     The product of s / h for each occurrence and (1 - s) / (1 - h) for each other value, with s > h,
     has an expectation of at most 1 if h is the largest chance (Ville's inequality). The result is
-    the largest product of several s, less the price of looking at several of them.
+    the log of the largest product over several s, less the log of their number.
 
     Args:
         chance: Largest chance h of each occurrence, [n], below 1.
@@ -107,9 +107,9 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
 
 
 def order_nats(hashes: np.ndarray) -> float:
-    """Return the surprise of a sequence in nats, under its most likely Markov chain.
+    """Return the surprise of a sequence in nats, under the Markov chain that fits it best.
 
-    Such chains include those that walk through blocks of sorted outputs, or in circles.
+    Sorted and cyclic sequences therefore have little surprise, since a Markov chain predicts them.
     """
     _, states = np.unique(hashes, return_inverse=True)
     steps = states[:-1] * (states.max() + 1) + states[1:]
@@ -118,7 +118,7 @@ def order_nats(hashes: np.ndarray) -> float:
 
 
 def hashes_of(outputs: np.ndarray) -> np.ndarray:
-    """Return hashes, uint64 [n], equal for equal outputs in all processes and number types."""
+    """Return hashes, uint64 [n]; equal outputs have equal hashes in any process or number type."""
     if outputs.dtype.kind in "biuf":
         hashes = np.zeros(len(outputs), np.uint64)
         for column in outputs.reshape(len(outputs), -1).T:
@@ -127,7 +127,7 @@ def hashes_of(outputs: np.ndarray) -> np.ndarray:
             _mix(hashes)
         return hashes
     if outputs.dtype.kind == "O":
-        # A text in an array of objects equals the same text in an array of texts.
+        # A string in an array of objects equals the same string in an array of strings.
         numbers: dict[str, int] = {}
         texts = (str.__str__(o) if isinstance(o, str) else text_of(o) for o in outputs)
         places = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
@@ -140,7 +140,7 @@ def hashes_of(outputs: np.ndarray) -> np.ndarray:
 
 
 def _mix(words: np.ndarray) -> None:
-    """Apply a bijection of uint64 [n] in place: the end of SplitMix64."""
+    """Scramble uint64 [n] in place by the last steps of SplitMix64, a bijection."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words ^= words >> np.uint64(shift)
         words *= np.uint64(factor)

@@ -19,7 +19,7 @@ from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import Streams
 
 ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
-"""Run number of a single audit."""
+"""Run numbers of an audit outside a sweep: run 0 alone."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int], float]
 """Function of (cells, counts of both halves at both sides, N) that returns the expected bound."""
@@ -30,21 +30,23 @@ class Request:
     """Request of a counting method to a source.
 
     Attributes:
-        rounds: Function from the number of pairs to the draws of search and confirmation.
-        region: Outputs that events may hold, in the caller's form; None for all.
-        promise: Function that returns the expected bound of a pilot's counts.
+        rounds: Function that maps the number of pairs to the numbers of draws in search and
+            confirmation.
+        region: Region of outputs that events may contain, in the caller's form; None for all
+            outputs.
+        promise: Function that returns the lower bound to expect from a pilot's counts.
         key: Typed key of all runs.
-        execution: Layout on the machine.
+        execution: Layout of the computation on the machine.
         runs: Run numbers, int32 [runs].
-        kept: State that later batches of the same runs reuse, by pair; filled by the source.
-        block: Draws of a block, a power of 2; 0 to derive it from the numbers of draws.
-        in_order: Whether a sequential audit lays cells again as outputs come, and counts recorded
+        kept: State that the source fills, and that later batches of runs reuse.
+        block: Draws per block, a power of 2; 0 to derive it from the numbers of draws.
+        in_order: Whether a sequential audit lays cells again as outputs arrive, and counts recorded
             outputs in their order rather than splitting them at random.
         each: Whether every output is expensive: single calls are then reported and kept one by
             one.
         held: Outputs of an audit that this one continues, from `Opened.held`, or None.
-        seconds: Seconds of drawing for each side of each searched pair, after which a source of the
-            host stops; None for no limit. It replaces the source's own limit.
+        seconds: Seconds of drawing for each side of each searched pair, after which a host source
+            stops; None for no limit. It replaces the source's own limit.
     """
 
     rounds: Callable[[int], Rounds]
@@ -62,17 +64,18 @@ class Request:
 
 
 class Marked(NamedTuple):
-    """Selection of the fresh outputs to count, and their marks.
+    """Fresh outputs to count, and the marks of their cells.
 
     Attributes:
         pairs: Pair number of each run, int64 [runs].
-        marks: Marks of cells, int64 [runs, cells]; cells of one mark are counted together.
-        num_marks: Number of marks, which all lie below it.
+        marks: Mark of each cell, int64 [runs, cells]; cells with the same mark are counted
+            together.
+        num_marks: Number of marks; every mark is in [0, num_marks).
         first: Number of the first fresh output; a multiple of the source's block if the source is
             streamed.
-        size: Samples per side; all up to N if None.
-        sides: Outputs at the database and at its neighbor, int64 [runs, 2], in place of `size`;
-            only if the source shares outputs.
+        size: Samples per side to count; if None, all from `first` up to N.
+        sides: Numbers of outputs to count at the database and at its neighbor, int64 [runs, 2].
+            They replace `size`, and need a source whose `shares` is true.
     """
 
     pairs: NDArray[np.int64]
@@ -83,7 +86,7 @@ class Marked(NamedTuple):
     sides: NDArray[np.int64] | None = None
 
     def stops(self, num_confirm: int) -> NDArray[np.int64]:
-        """Return the end of the outputs to count at both sides, int64 [runs, 2], exclusive."""
+        """Return where the outputs to count end at both sides, int64 [runs, 2], exclusive."""
         if self.sides is not None:
             return self.first + self.sides
         stop = num_confirm if self.size is None else self.first + self.size
@@ -95,7 +98,7 @@ class AtPairs(Protocol):
 
     Attributes:
         pairs: Pairs to compare.
-        settings: Options of the source that change the answer.
+        settings: Options of the source that affect the result.
     """
 
     pairs: AnyPairs
@@ -108,7 +111,7 @@ class Opened(AtPairs, Protocol):
     Attributes:
         tally: Counts so far.
         num_confirm: N, which may be smaller than requested once the search is over.
-        shares: Whether the two sides may have different numbers of fresh outputs, 2 N in all.
+        shares: Whether the two sides may have different numbers of fresh outputs, 2 N in total.
         region: Region in words.
     """
 
@@ -131,32 +134,32 @@ class Opened(AtPairs, Protocol):
         ...
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count the second round of some pairs, in the cells of the first.
+        """Count the second round of the search at some pairs, in the cells of the first round.
 
         Args:
             kept: Pair numbers, int64 [runs, kept].
 
         Returns:
-            Counts of these outputs alone, int64 [runs, kept, 2, 2, cells], as many cells as
-            the largest partition.
+            Counts of only these outputs, int64 [runs, kept, 2, 2, cells], where `cells` is the size
+            of the largest partition.
         """
         ...
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
-        """Count fresh outputs of one pair in each run; the same outputs at each call.
+        """Count fresh outputs of one pair per run; repeated calls count the same outputs.
 
         Returns:
-            Counts of these outputs alone, int64 [runs, 2, marks], at the database and at its
+            Counts of only these outputs, int64 [runs, 2, marks], at the database and at its
             neighbor.
         """
         ...
 
 
 class OpenedInTurn(Opened, Protocol):
-    """Source during a sequential audit, whose cells are laid again as outputs come."""
+    """Source during a sequential audit, which lays cells again as outputs arrive."""
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Lay the cells of a pair again, by the search set and the first fresh outputs.
+        """Lay the cells of a pair again, from the search set and the first fresh outputs.
 
         Only for a single run with outputs in order. Later calls of `count` use these cells.
 
@@ -165,7 +168,7 @@ class OpenedInTurn(Opened, Protocol):
             size: Fresh samples per side.
 
         Returns:
-            Cells, with counts of all of these outputs.
+            Cells, with the counts of all outputs from which they were laid.
         """
         ...
 
@@ -206,7 +209,7 @@ class Arrays(AtPairs, Protocol):
         ...
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Return notes on outputs that are no outcome, from the shares [2, outcomes] of a pair."""
+        """Return notes on outputs outside the finite space, from a pair's shares [2, outcomes]."""
         ...
 
 
@@ -234,18 +237,18 @@ class Source:
     """Subject of an audit: outputs at two databases, for every run, pair and stage.
 
     Attributes:
-        kind: Kind in a recipe, and on the command line if `asked` says how.
-        asked: Help of the command line's option that names the source, and the metavar of its
-            value; "" if no option does.
+        kind: Name of this class in recipes, and on the command line if `asked` is set.
+        asked: Help text and metavar of the command-line option that names the source; "" if there
+            is no such option.
         takes_pairs: Whether the caller gives pairs of databases.
         has_arrays: Whether outputs are arrays whose densities can be estimated.
-        has_canaries: Whether it holds the scores of canaries in one run, in place of outputs.
-        repeatable: Whether another run draws other outputs, so that a sweep can run it.
-        side_by_side: Whether many runs are computed together; otherwise one after the other.
+        has_canaries: Whether the source holds scores of canaries from one run instead of outputs.
+        repeatable: Whether another run draws new outputs, so that a sweep can repeat it.
+        side_by_side: Whether many runs are computed simultaneously rather than one after the other.
         stacks_pairs: Whether databases are stacked into arrays.
         usual_method: Name of the default method.
-        counts_again: Whether the source still holds outputs that an earlier audit counted, so that
-            a continued audit counts them once more.
+        counts_again: Whether the source still holds the outputs that an earlier audit counted; a
+            continued audit then counts them again.
     """
 
     kind: ClassVar[str] = ""
@@ -261,12 +264,12 @@ class Source:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether each output is a call of its own, which may take long."""
+        """Whether each output needs a call of its own, which may be slow."""
         return False
 
     @property
     def sampler(self) -> object:
-        """Mechanism or function that JAX draws; None if there is none."""
+        """Mechanism or function whose outputs JAX draws; None if there is none."""
         return None
 
     @property
@@ -286,15 +289,15 @@ class Source:
 
     @property
     def usual_pairs(self) -> object:
-        """Default pairs; None if pairs must be given, or the source has its own."""
+        """Default pairs; None if the caller must give pairs, or the source has its own."""
         return None
 
     def with_time_used(self, seconds: float) -> Self:
-        """Return the source with fewer seconds left of its time limit, if it has one."""
+        """Return the source with its time limit, if any, reduced by the seconds used."""
         return self
 
     def refuses(self, method: str) -> str | None:
-        """Return why a method cannot audit the source, whatever the request; None if it may."""
+        """Return why a method cannot audit the source, whatever the request; None if it can."""
         return None
 
     def opened(self, pairs: object, request: Request) -> AbstractContextManager[Opened]:
@@ -324,12 +327,12 @@ class Source:
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject | None:
-        """Return name and options for a recipe; None if nothing names the source."""
+        """Return the source's name and options for a recipe; None if it cannot be named."""
         return None
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Make the source that `to_plain` wrote, if it may be made.
+        """Make the source that `to_plain` wrote, if `trust` permits it.
 
         Args:
             content: Plain content without the kind.
@@ -337,12 +340,12 @@ class Source:
             trust: Permissions to import and run.
 
         Raises:
-            ValueError: When the source is not allowed, not known, or cannot be made.
-            TypeError: When the content has another form.
+            ValueError: When the source is not permitted, is unknown, or cannot be made.
+            TypeError: When the content has an invalid form.
         """
         raise NotImplementedError
 
 
 def parts_note(entries: Sequence[str]) -> str:
-    """Return a note on the order in which parts of an output are entries of a vector."""
+    """Return a note on the order in which the parts of an output form a vector."""
     return f"Outputs have several parts; their numbers in order: {', '.join(entries)}."

@@ -1,16 +1,17 @@
-"""Outputs that are near-copies of others of their side, such as resamples with a little noise.
+"""Detection of near-copies within one side, such as resamples with a little noise.
 
 If outputs have a density, two neighboring spacings a and b of the sorted values are exchangeable
 and nearly exponential, so that min(a, b) / (a + b) is below t with probability 2t. Near-copies lie
 far closer to each other than to anything else. Disjoint pairs of spacings are nearly independent,
 so the number of pairs below t = 1/1000 is compared with a binomial distribution of 3/1000 per pair.
 
-A law may itself form a cloud around each of some numbers, as rounded values with a little noise
-do. Two outputs in a cloud then come from both sides as often as from one, unless the laws are far
-apart, whereas near-copies always come from one.
+A distribution may itself form clouds around some numbers, as rounded values with a little noise do.
+Two outputs in a cloud then come from both sides as often as from one, unless the distributions are
+far apart, whereas near-copies always come from one side.
 
-Values a few units in the last place apart are merged first, as sums of floats on a lattice are.
-Spacings are also compared on a logarithmic scale, on which those of very heavy tails are regular.
+Values that differ by a few units in the last place are merged first, since rounding moves sums of
+floats off their lattice. Spacings are also compared on a logarithmic scale, on which those of very
+heavy tails are regular.
 """
 
 from typing import NamedTuple
@@ -19,19 +20,19 @@ import numpy as np
 import scipy
 
 _RATIO, _SHARE = 1e-3, 3e-3
-"""Ratio of spacings of near-copies, and its largest probability under a density."""
+"""Ratio of spacings below which values are near-copies, and bound on its chance under a density."""
 
 _APART = 5.0
-"""Largest ratio of the probabilities of a cloud on the two sides."""
+"""Largest ratio of a cloud's probabilities on the two sides that is allowed for."""
 
 _FEWEST = 20
 """Smallest number of pairs of spacings that can reveal a lattice."""
 
 _ULPS = 16
-"""Largest distance of equal values, in units in the last place."""
+"""Distance up to which values count as equal, in units in the last place."""
 
 _KEPT, _WINDOWS = 2**15, 2**10
-"""Largest number of values kept of a column; number of windows."""
+"""Largest number of values to keep per column, and number of windows."""
 
 _COLUMNS = 8
 """Largest number of columns to examine."""
@@ -43,8 +44,8 @@ class NearCopies(NamedTuple):
     Attributes:
         pairs: Number of pairs of neighboring spacings.
         close: Number of pairs with one spacing far smaller than the other.
-        alone: Number of these pairs whose close values are from one side.
-        chance: Largest probability of so many, for independent draws.
+        alone: Number of these pairs whose two close values come from one side.
+        chance: Largest probability of so many close pairs among independent draws.
     """
 
     pairs: int
@@ -54,9 +55,9 @@ class NearCopies(NamedTuple):
 
 
 class Spacings:
-    """All values of one side that lie in some windows of the line.
+    """Values of one side that lie in selected windows of the real line.
 
-    Near-copies share a window, wherever they are in a recording, so memory is flat.
+    Near-copies share a window, however far apart they were recorded, so memory is constant.
     """
 
     def __init__(self):
@@ -74,7 +75,7 @@ class Spacings:
 
     @property
     def irregular(self) -> bool:
-        """Whether the distinct values of a column lie on no lattice."""
+        """Whether the distinct values of at least one column do not lie on a lattice."""
         return any(column.irregular for column in self._columns)
 
     def near_copies(self, other: "Spacings") -> NearCopies:
@@ -97,7 +98,7 @@ class _Column:
     Attributes:
         values: Distinct values, float64 [n], ascending.
         total: Number of values so far, with repetitions.
-        precision: Largest relative distance of neighboring floats of the column's type.
+        precision: Machine epsilon of the column's type, the largest if there are several.
     """
 
     def __init__(self):
@@ -126,14 +127,14 @@ class _Column:
 
     @property
     def irregular(self) -> bool:
-        """Whether ratios of neighboring spacings are hardly ever the same."""
+        """Whether ratios of neighboring spacings hardly ever repeat."""
         steps = np.diff(self.values)
         first, second = steps[: steps.size // 2 * 2].reshape(-1, 2).T
         ratios = np.unique(np.round(first / (first + second), 6))
         return first.size >= _FEWEST and ratios.size > 0.9 * first.size
 
     def window_of(self, values: np.ndarray) -> np.ndarray:
-        """Return the window numbers of values [n]; all share one window while all are kept."""
+        """Return the window numbers of values [n]; while all values are kept, they are all 0."""
         if self._every == 1:
             return np.zeros(len(values), np.int64)
         return np.searchsorted(self._edges, values, side="right")
@@ -156,7 +157,7 @@ def _near_copies(x: _Column, y: _Column) -> NearCopies:
         return NearCopies(0, 0, 0, 1.0)
     size = (values.size - 1) // 2 * 2 + 1
     left, middle, right = (values[first : size - 2 + first : 2] for first in range(3))
-    # Values between two windows were not kept, so a triple must lie in one.
+    # Values between two windows were not kept, so a triple must lie in a single window.
     whole = (x.window_of(left) == x.window_of(right)) & (y.window_of(left) == y.window_of(right))
     steps = np.stack([middle - left, right - middle])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -173,7 +174,7 @@ def _near_copies(x: _Column, y: _Column) -> NearCopies:
 
 
 def _tail(number: int, trials: int, share: float) -> float:
-    """Return the probability that a binomial number is at least this large."""
+    """Return the probability that a binomial variable is at least `number`."""
     if number == 0:
         return 1.0
     return float(scipy.special.betainc(number, trials - number + 1, share))

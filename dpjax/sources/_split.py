@@ -1,4 +1,4 @@
-"""Recordings whose outputs each belong to the search set or the confirmation set for good."""
+"""Recordings whose outputs are assigned for good to the search or the confirmation set."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import SideValues
 
 _MIN_SIDE, MIN_SEARCH = 40, 10
-"""Minimum number of outputs, or blocks, of a side, and fewest outputs in its search set."""
+"""Smallest number of outputs (or blocks) per side, and of outputs in its search set."""
 
 _ORDERED = 2**18
 """Number of first outputs per side whose order is tested."""
@@ -32,7 +32,7 @@ def key_of_side(key: jax.Array, side: int) -> np.ndarray:
 
 
 def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
-    """Return words start .. start + count - 1 of a stream with random access.
+    """Return words start .. start + count - 1 of a random stream, without drawing earlier words.
 
     Args:
         key: Key of the stream, uint64 [2].
@@ -42,16 +42,17 @@ def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
     Returns:
         Random words, uint64 [count].
     """
-    # Philox makes four words of each value of its counter.
+    # Philox makes four words from each value of its counter.
     generator = np.random.Philox(key=key, counter=start // 4)
     return generator.random_raw(start % 4 + count)[start % 4 :]
 
 
 class Split:
-    """Recording whose outputs each belong to the search set or to the confirmation set.
+    """Recording whose outputs each belong either to the search set or to the confirmation set.
 
-    Random words decide the part of an output, drawn at its block's number from a counter-based
-    generator under the audit's key, so every pass has the same split, whatever the chunks are.
+    A random word decides the set of each output. A counter-based generator computes it from the
+    audit's key and the number of the output's block, so every pass has the same split, whatever the
+    chunks are.
 
     Args:
         recording: Outputs of the side.
@@ -65,8 +66,8 @@ class Split:
         fraction: Share of the outputs in the search set.
         values: Counts of the values.
         folds: Folds of the pilot, int64 [n].
-        in_order: Cells of the first outputs in order, integers [n]; with blocks, of the
-            confirmation set alone.
+        in_order: Cells of the first outputs in order, integers [n]; with blocks, only those of the
+            confirmation set.
 
     References:
         Salmon, Moraes, Dror, Shaw (2011): Philox-4x64.
@@ -88,7 +89,7 @@ class Split:
         self.values, self.in_order = SideValues(), np.empty(0, np.uint8)
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield chunks with the words of their outputs, which are equal within a block."""
+        """Yield chunks with the random word of each output; outputs of a block share their word."""
         for start, chunk in self._placed():
             first, last = start // self._block, (start + len(chunk) - 1) // self._block
             words = random_words(self._key, first, last - first + 1)
@@ -101,7 +102,7 @@ class Split:
             start += len(chunk)
 
     def pilot(self, tally: Tally) -> np.ndarray:
-        """Return the outputs of the search set with the smallest words, a random choice.
+        """Return a random part of the search set: the outputs with the smallest words.
 
         Afterwards `values` holds the counts of all values.
         """
@@ -133,7 +134,7 @@ class Split:
                 f"search, but {self.fraction} of {total} left {int(total * self.fraction)}."
             )
         if searching < MIN_SEARCH:
-            # Raise the limit for few outputs, where fewer random words than expected may be small.
+            # Among few outputs, too few random words may be below the limit: raise it.
             self._limit = smallest[MIN_SEARCH] + np.uint64(1)
             numbered = [(chunk, words, words < self._limit) for chunk, words in self._numbered()]
             kept = [(chunk[chosen], words[chosen]) for chunk, words, chosen in numbered]
@@ -148,7 +149,8 @@ class Split:
             half = (words & np.uint64(1)).astype(np.int64)
             part = np.where(words < self._limit, half, 2)
             if self._block > 1:
-                # One output of a block that confirms counts; other bits of its word decide which.
+                # Only one output of each confirmation block counts; other bits of its word decide
+                # which.
                 place = (number + np.arange(len(chunk))) % self._block
                 chosen = (words >> np.uint64(1)) % np.uint64(self._block)
                 part[(part == 2) & (place != chosen)] = 3
@@ -169,7 +171,7 @@ class Split:
 
 
 def _fold(words: np.ndarray) -> np.ndarray:
-    """Return the fold of each output, from bits of its word with no other use."""
+    """Return the fold of each output, from bits of its word that nothing else uses."""
     return fold_of((words >> np.uint64(32)).astype(np.int64))
 
 

@@ -64,7 +64,7 @@ def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
     """Return the mechanism, checked at the first database and, if its shape differs, the neighbor.
 
     Raises:
-        ValueError: When the outputs at the neighbor are of another kind.
+        ValueError: When the outputs at the neighbor are of a different kind.
     """
     sides = [nth(side, 0) for side in (pairs.database, pairs.neighbor)]
     found = mechanism_of(mechanism, sides[0])
@@ -79,7 +79,7 @@ def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
 
 
 def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
-    """Return a mechanism, or a function made into one, checked at a database if it is new."""
+    """Return the subject as a mechanism, checked at a database unless it is built in."""
     if isinstance(mechanism, Mechanism):
         if not is_built_in(mechanism) and not isinstance(mechanism, FromFunction):
             check_mechanism(mechanism, database)
@@ -109,7 +109,7 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
 
 
 def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Array) -> np.ndarray:
-    """Draw outputs over all databases, [n] or [n, d], from a stage of their own."""
+    """Draw outputs at all databases, [n] or [n, d], with keys that no other draws use."""
     pilot = random.fold_in(root, random.stable_hash("pilot"))
     sides = [
         np.asarray(_draw_pilot(mechanism, side, random.fold_in(pilot, number)))

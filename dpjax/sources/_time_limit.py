@@ -1,8 +1,8 @@
-"""Numbers of outputs within a time limit, planned by a measured pace of the mechanism.
+"""Numbers of outputs within a time limit, planned from the measured pace of the mechanism.
 
-A part of the limit measures the pace, on draws that are then discarded; a share of the rest is for
-the search, and the remainder for the confirmation. The numbers of draws are fixed before any draw
-that they count.
+Part of the limit is spent on measuring the pace, with draws that are then discarded. A share of the
+rest is for the search, and the remainder for the confirmation. Each number of draws is fixed before
+the first of these draws is made.
 """
 
 import time
@@ -17,35 +17,35 @@ _MEASURE_SHARE = 0.25
 """Largest share of the limit for measuring the pace."""
 
 _PROBE_SHARE = 0.1
-"""Share of the limit above which first outputs end the measurement."""
+"""Share of the limit above which the first outputs at a database suffice as its measurement."""
 
 _SLOWER, _MOST_PROBED = 3.0, 40
-"""Slowdown above which a database is measured separately; largest number tried."""
+"""Slowdown above which a database is measured in detail; largest number of databases tried."""
 
 _BATCH_SHARE = 0.01
-"""Share of the limit for one batch, if batches may be cut anywhere."""
+"""Target duration of a batch as a share of the limit, if batches may be cut anywhere."""
 
 _PLENTY = 0.2
-"""Share of the limit below which an audit needs no better measurement."""
+"""If the whole audit needs less than this share of the limit, measuring stops."""
 
 _MARGIN = 0.85
-"""Planned share of the time left, a margin for a varying pace."""
+"""Share of the time left that is planned for; the rest is a margin for a varying pace."""
 
 _ALIKE = 1.3
-"""Largest ratio of both sides' paces at which the event decides the division of outputs.
+"""Largest ratio of the two sides' paces at which they may have different numbers of outputs.
 
-At 16/9 N and 2/9 N they take at most 1.10 times as long, within the margin."""
+With 16/9 N and 2/9 N outputs, drawing takes at most 1.10 times as long, within the margin."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
-"""Minimum number of samples per side with which search and confirmation can show something."""
+"""Smallest numbers of samples per side with which search and confirmation can find anything."""
 
 
 class Quota(NamedTuple):
-    """Plan of a round of the search under a limit.
+    """Number of outputs of a round, and limits on drawing them.
 
     Attributes:
         num_samples: Number of outputs at each side of each pair.
-        cut: Outputs of a batch, if cutting batches does not change the outputs; otherwise None.
+        cut: Largest number of outputs per batch; None if cutting batches would change the outputs.
         seconds: Seconds for each side of each pair, after which no more batches are drawn.
     """
 
@@ -64,7 +64,7 @@ class Timed(Protocol):
 
 
 class Pace:
-    """Pace of outputs, in seconds: first that of a few draws, later that of the search.
+    """Seconds that outputs take, as measured on a few draws and later on the search.
 
     Args:
         source: Mechanism with a time limit.
@@ -80,17 +80,18 @@ class Pace:
     def measure(self, databases: Sequence[object], words: tuple[int, ...], wanted: int) -> None:
         """Measure the pace at the first database, and at every other one that is much slower.
 
-        A plan by the slowest pace meets the limit wherever outputs are drawn.
+        The slowest pace is kept, so that plans meet the limit at every database.
 
         Args:
             databases: Databases of all pairs.
-            words: Words of seeds with no other use.
+            words: Seed words that nothing else uses.
             wanted: Number of outputs of the whole audit, if time allows.
         """
         lanes = max(self._source.workers, 1)
         # Draw at least two: a function of batches need not support a single output.
         size = 2 * lanes if self._source.batched else lanes
-        # Exclude what occurs once, such as imports in workers, from the pace.
+        # These draws are not part of the pace: they include one-time costs, such as imports in
+        # workers.
         spent = self._seconds(databases[0], words, size)
         for number, database in enumerate(databases[:_MOST_PROBED]):
             if number and spent > _MEASURE_SHARE * self.limit:
@@ -118,11 +119,11 @@ class Pace:
     def _measure_at(
         self, database: object, words: tuple[int, ...], wanted: int, first: tuple[int, float]
     ) -> None:
-        """Draw growing batches, until outputs take most of the time rather than their start.
+        """Draw growing batches until outputs, rather than startup, take most of the time.
 
         Args:
             database: Database at which to draw.
-            words: Words of the seeds.
+            words: Seed words.
             wanted: Number of outputs of the whole audit, if time allows.
             first: Number of outputs already drawn there, and their seconds.
         """
@@ -132,7 +133,7 @@ class Pace:
                 took = self._seconds(database, words, size)
             spent += took
             slope = (took - before[1]) / (size - before[0])
-            # Attribute some time to outputs, even if the start seems to take all of it.
+            # Attribute some time to outputs, even if startup seems to take all of it.
             self._each = max(min(slope, took / size), 0.1 * took / size)
             self._fixed = took - self._each * size
             mostly_start = before[0] > 0 and took < 1.5 * before[1]
@@ -142,7 +143,7 @@ class Pace:
                 return
             factor = 2 if before[0] == 0 else (16 if mostly_start else 4)
             expected = took if mostly_start else factor * took
-            # A single size cannot separate the time of a start from that of outputs.
+            # A single size cannot separate the startup time from the time per output.
             share = _MEASURE_SHARE * (1 if before[0] else 2)
             if spent + expected > share * self.limit:
                 return
@@ -151,17 +152,17 @@ class Pace:
     def search(
         self, num_pairs: int, wanted: int, share: float, num_confirm: int, used: float
     ) -> Quota:
-        """Plan a round of the search in its share of the time left.
+        """Plan a round of the search within its share of the time left.
 
         Args:
             num_pairs: Number of searched pairs.
             wanted: Samples per side and pair, if time allows.
             share: Share of the time left.
             num_confirm: Samples per side of the confirmation, if time allows.
-            used: Seconds so far.
+            used: Seconds used so far.
 
         Raises:
-            ValueError: When the limit is too short to show anything.
+            ValueError: When the limit allows too few outputs to find anything.
         """
         left = max(self.limit - used, 0.0)
         seconds = share * left / (2 * num_pairs)
@@ -184,12 +185,12 @@ class Pace:
         """Return the samples per side that the time allows, by the pace of the search.
 
         Args:
-            streams: Outputs drawn and their seconds, for each pair and side.
+            streams: Number of outputs drawn and the seconds they took, for each pair and side.
             wanted: Samples per side, if time allows.
-            used: Seconds so far.
+            used: Seconds used so far.
 
         Raises:
-            ValueError: When time allows too few outputs to show anything.
+            ValueError: When the limit allows too few outputs to find anything.
         """
         # Plan for the slowest pair, counting both of its sides, since it may be chosen.
         slower = max(
@@ -208,18 +209,18 @@ class Pace:
         """Check whether outputs take about as long at both sides of every pair.
 
         Args:
-            streams: Outputs drawn and their seconds, as in `confirm`.
+            streams: Number of outputs drawn and the seconds they took, as in `confirm`.
         """
         paces = [[s / max(self._taking(count), 1e-12) for count, s in pair] for pair in streams]
         return all(max(pair) <= _ALIKE * min(pair) for pair in paces)
 
     @property
     def _lanes(self) -> int:
-        """Number of batches at a time; single outputs were measured with all workers busy."""
+        """Number of simultaneous batches; 1 for single calls, whose pace includes all workers."""
         return max(self._source.workers, 1) if self._source.batched else 1
 
     def _fitting(self, seconds: float) -> int:
-        """Return the number of outputs that fit a duration in seconds."""
+        """Return the number of outputs that can be drawn in `seconds`."""
         batch = self._source.batch_size
         whole = self._fixed + self._each * batch
         if seconds < whole or not self._source.batched:

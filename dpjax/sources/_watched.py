@@ -1,4 +1,4 @@
-"""Outputs of a mechanism of the host, watched for noise that is not random."""
+"""Outputs of a host mechanism, watched for noise that is not random."""
 
 import time
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from dpjax.sources._time_limit import Quota
 from dpjax.sources.streams import CONFIRM, NUM_STAGES
 
 _BEGINNINGS = (100, 1000)
-"""Lengths of the beginnings of batches that are compared."""
+"""Numbers of first outputs of a batch that are compared with other batches."""
 
 
 class Watched:
@@ -30,10 +30,11 @@ class Watched:
         pairs: Pairs of databases.
         seed: Words of the key, and the run number.
         tally: Tally of the audit.
-        settings: Options of the source that change the answer.
+        settings: Options of the source that affect the result.
 
     Attributes:
-        taken: Map from (pair, side) to the number of outputs so far and their seconds.
+        taken: Map from (pair, side) to the number of outputs drawn so far and the seconds they
+            took.
     """
 
     def __init__(
@@ -50,11 +51,11 @@ class Watched:
         (self._key, self._run), self._tally = seed, tally
         self.taken: dict[tuple[int, int], tuple[int, float]] = {}
         self._seen: dict[tuple[int, int, bytes], tuple[int, int]] = {}
-        # The first output of a side, or None once another one occurred.
+        # Map from (pair, side) to its first output, or to None once a different output occurred.
         self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
-        """Return the words of the seeds of a stream."""
+        """Return the seed words of a stream of outputs."""
         return (*self._key, pair, side, stage + NUM_STAGES * self._run)
 
     def batches(
@@ -62,7 +63,7 @@ class Watched:
     ) -> Iterator[Outputs]:
         """Yield batches at one database, until all are drawn or the time is over.
 
-        The first `done` of the planned outputs are left out.
+        The first `done` of the planned outputs are skipped.
         """
         database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
         count, before = self.taken.get((pair, side), (0, 0.0))
@@ -74,7 +75,7 @@ class Watched:
             self._watch(encoded, pair, side, (stage, number))
             number += len(encoded.labels)
             self._tally.searched += len(encoded.labels) * (stage != CONFIRM)
-            # Time this stream alone: the two sides of a pair are drawn in turns.
+            # Time this stream alone, since the two sides of a pair are drawn alternately.
             spent += time.perf_counter() - last
             count += len(encoded.labels)
             self.taken[pair, side] = count, before + spent
@@ -84,7 +85,7 @@ class Watched:
                 return
 
     def streams(self) -> list[list[tuple[int, float]]]:
-        """Return `taken` of every pair and both sides."""
+        """Return `taken` for both sides of every pair."""
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
@@ -101,7 +102,7 @@ class Watched:
         ]
 
     def refuse_same(self, pair: int, restarted: Restarted) -> None:
-        """Refuse two runs with equal outputs; see `OnHost.restarted`.
+        """Refuse a mechanism whose two runs had equal outputs; see `OnHost.restarted`.
 
         Raises:
             Repeats: When both runs gave the same varying outputs at a database.
@@ -123,8 +124,8 @@ class Watched:
         return Repeats(self._encoder.source, counted, pairs, side, self._settings)
 
     def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
-        """Refuse a batch that occurred elsewhere; the same outputs may be requested again."""
-        # A batch may hold a single output, so compare it with the first one of all.
+        """Refuse a batch that equals one at another position; a repeated request is allowed."""
+        # Compare with the side's very first output, since a batch may hold a single one.
         rows = np.column_stack([outputs.labels, outputs.values])
         only = self._constant.get((pair, side), tuple(rows[0].tolist()))
         same = only is not None and rows.shape[1] == len(only) and bool(np.all(rows == only))

@@ -18,7 +18,7 @@ from dpjax.databases.trees import length
 from dpjax.mechanisms import Mechanism
 
 SEARCH, CONFIRM, MEASURE, SEARCH_AGAIN = range(4)
-"""Stages of a run, which share no output; `MEASURE` times a mechanism of the host."""
+"""Stages of a run, which share no outputs; a host mechanism is timed in stage `MEASURE`."""
 
 NUM_STAGES = 4
 
@@ -38,7 +38,7 @@ class Streams(Protocol):
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from block number to block of samples, as `reduce_samples` takes it."""
+        """Return a function from block number to block of samples, as `reduce_samples` expects."""
         ...
 
 
@@ -75,7 +75,7 @@ class DrawnStreams:
         key = self.key
         for part in (pair, side, stage):
             key = random.fold_in(key, part)
-        # The two sides may differ in shape; tracing knows which of them is drawn.
+        # The two sides may differ in shape, but `side` is known when the program is traced.
         stacked = self.neighbor if side else self.database
         database = jax.tree.map(lambda leaf: jnp.asarray(leaf)[pair], stacked)
         size = blocks_of(num_samples).size
@@ -88,7 +88,7 @@ class DrawnStreams:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class StoredStreams:
-    """Outputs of one pair, split once into search and confirmation sets without common outputs.
+    """Outputs of one pair, split once into disjoint search and confirmation sets.
 
     Attributes:
         search: Search sets, two arrays [n, ...], at the database and at its neighbor.

@@ -53,7 +53,7 @@ def made(plain: JsonObject) -> object:
 
 
 class _Randomise:
-    """Call of a mechanism for one output; a database of utilities if it takes these."""
+    """Function that draws one output; if the mechanism takes utilities, the database holds them."""
 
     def __init__(self, mechanism: Any):
         self._mechanism = mechanism
@@ -68,7 +68,7 @@ class _Randomise:
 
 
 class _Tool:
-    """Call of a tool with bound arguments for one output."""
+    """Function that calls a tool with bound arguments for one output."""
 
     def __init__(self, tool: Callable[..., object]):
         self._tool = tool
@@ -80,14 +80,14 @@ class _Tool:
 
     def __call__(self, database: object) -> object:
         with warnings.catch_warnings():
-            # Warnings of missing bounds concern the claim, and are no outcome.
+            # Ignore warnings about missing bounds: they concern the claim rather than the outputs.
             warnings.simplefilter("ignore")
             ledger = {"accountant": _accountant()} if self._accounts else {}
             return self._tool(database, **ledger)
 
 
 class _Fitted:
-    """Call that fits a copy of a model, and returns its fitted arrays and numbers by name."""
+    """Function that fits a copy of a model, and returns its fitted arrays and numbers by name."""
 
     def __init__(self, model: Any):
         if hasattr(model, "accountant"):
@@ -115,7 +115,7 @@ def _accountant() -> object:
     """Return a new ledger for each call.
 
     The library's default ledger belongs to the whole process: it would list the draws of an audit
-    as the caller's, and sum its list at every call, so that n draws would take time n^2.
+    as the caller's, and sum its list at every call, so that n draws would take O(n^2) time.
     """
     from diffprivlib import BudgetAccountant
 
@@ -155,7 +155,7 @@ def _parameters(mechanism: object) -> dict[str, object]:
 
 
 def _pairs_of(mechanism: Any, d_in: object) -> Neighbors | None:
-    """Return inputs within the sensitivity, or any two values of a known set."""
+    """Return pairs of inputs within the sensitivity, or any two values of a known set."""
     if hasattr(mechanism, "value0"):
         values = [mechanism.value0, mechanism.value1]
         return neighbors(values[0], AnyTwo(), Domain(categories=values))

@@ -17,9 +17,9 @@ class Handed(NamedTuple):
         notion: Notion of the claim; None if there is no claim.
         claim: Claim of the object, in the notion's unit.
         pairs: Space of its neighboring databases; None if unknown.
-        plain: JSON content that makes the object again; None if nothing does.
-        anew: Function that returns the call of a new object with the same parameters; None if
-            there is no object, or its randomness is the system's.
+        plain: JSON content from which the object can be rebuilt; None if it cannot.
+        anew: Function that makes a new object with the same parameters, and returns its `call`;
+            None if no object can be made, or if its randomness comes from the system.
     """
 
     name: str

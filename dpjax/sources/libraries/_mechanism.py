@@ -26,14 +26,15 @@ from dpjax.sources.libraries._read import library_of, made, read
 class LibraryMechanism(OnHost):
     """An object of a library: of OpenDP, diffprivlib or PyDP.
 
-    `dpjax.audit` makes one of every such object; make it yourself to choose `d_in` or another
+    `dpjax.audit` wraps such objects automatically; wrap one yourself to choose `d_in` or another
     option. The claim, the domain and the neighboring relation are read from the object.
 
     Attributes:
-        subject: Object of the library; a tool of diffprivlib with bound arguments is a
+        subject: Object of the library; bind the arguments of a diffprivlib tool by
             `functools.partial`.
-        d_in: Distance of neighboring databases, in the units of the measurement's input metric; if
-            None, 1, and 2 for the symmetric distance of databases of a fixed size.
+        d_in: Distance between neighboring databases, in the units of the measurement's input
+            metric. If None, it is 1, or 2 for the symmetric distance between databases of a fixed
+            size.
         bits: As in `HostMechanism`; by default the lowest set bit is also observed if outputs are
             single reals.
         workers: As in `HostMechanism`.
@@ -43,7 +44,7 @@ class LibraryMechanism(OnHost):
 
     Raises:
         TypeError: When the object is of an unknown library, or of a kind that cannot be audited.
-        ValueError: When its claim is about no notion of dpjax.
+        ValueError: When dpjax has no notion for its claim.
     """
 
     subject: object
@@ -98,7 +99,7 @@ class LibraryMechanism(OnHost):
         return self._host.drawing()
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from two objects made anew with the same parameters; see `OnHost`."""
+        """Draw from two newly made objects with the same parameters; see `OnHost`."""
         if self._handed.anew is None:
             return None
         deadline, catch = Deadline.of(self.timeout, None), self.special == "outcomes"
@@ -121,7 +122,7 @@ class LibraryMechanism(OnHost):
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Make the object again if its library may be imported; see `Source`."""
+        """Rebuild the object if its library may be imported; see `Source`."""
         library, plain = str(content.pop("library", "")), content.pop("object", None)
         if library not in trust.imports:
             raise BadValue(

@@ -1,4 +1,4 @@
-"""Measurements of OpenDP: claims by output measure, domains, and relations by input metric.
+"""Measurements of OpenDP: claims from output measures, neighbors from domains and metrics.
 
 References:
     The OpenDP library, user guide on measurements, domains and metrics.
@@ -22,7 +22,7 @@ _EXAMPLES = {
     "f32": [0.0, 1.0, 2.0, 3.0, 4.0],
     "f64": [0.0, 1.0, 2.0, 3.0, 4.0],
 }
-"""Map from carrier type of an atom to example values; integers for all others."""
+"""Map from carrier type of an atom to example values; other types are given integers."""
 
 _ORDER = 2.0
 """Order at which a curve of Renyi divergences is audited."""
@@ -32,11 +32,11 @@ _BOUNDED = {"AbsoluteDistance": "absolute", "L1Distance": "l1", "L2Distance": "l
 """Map from metric to norm."""
 
 _FIXED_SIZE_DISTANCE = 2
-"""Symmetric distance of databases of one size that differ in one record."""
+"""Symmetric distance between databases of equal size that differ in one record."""
 
 
 class _Measurement:
-    """Call of a measurement, which is sent to workers as the library's own text."""
+    """Function that calls a measurement; it is pickled as OpenDP's own serialized text."""
 
     def __init__(self, measurement: object):
         self._measurement: Any = measurement
@@ -70,10 +70,10 @@ def read(measurement: object, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> object:
-    """Make a measurement from the library's own text."""
+    """Make a measurement from the text to which the library serialized it."""
     from opendp.mod import deserialize, enable_features
 
-    # Constructors refuse a measurement unless the features of its making are enabled.
+    # Constructors raise an error unless the features that the measurement needs are enabled.
     enable_features("contrib", "honest-but-curious")
     return deserialize(str(plain["text"]))
 
@@ -105,7 +105,7 @@ def _name_of(measurement: object) -> str:
 
 
 def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, object]:
-    """Return the notion and the privacy map's value at a distance, unchanged."""
+    """Return the claim's notion, and the value of the privacy map at `d_in`, unchanged."""
     measure, stated = str(measurement.output_measure), measurement.map(d_in)
     if measure == "MaxDivergence":
         return Epsilon(), _finite(stated, measure, d_in)
@@ -137,7 +137,7 @@ def _finite(level: float, measure: str, d_in: object) -> float:
 
 
 def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]:
-    """Return the space of neighbors and the distance; no space for unknown domains."""
+    """Return the space of neighbors and the distance; the space is None for unknown domains."""
     domain, metric = measurement.input_domain, str(measurement.input_metric)
     kind, atom, size = type(domain).__name__, domain, None
     if kind == "VectorDomain":
@@ -165,7 +165,7 @@ def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]
 
 
 def _is_member(domain: Any, database: Any) -> bool:
-    """Check whether the domain has a database, without warnings about numbers out of range."""
+    """Check whether a database is in the domain, without warnings about numbers out of range."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return bool(domain.member(database))
@@ -195,7 +195,7 @@ def _bounds_of(atom: Any) -> tuple[float, float] | None:
 
 
 def _categories_of(measurement: object) -> list[object] | None:
-    """Return the categories of randomized response, which its domain does not hold."""
+    """Return the categories of randomized response, which its domain does not list."""
     made_by = getattr(measurement, "__opendp_dict__", {"__kwargs__": {}})["__kwargs__"]
     found = made_by.get("categories")
     return list(found) if found else None

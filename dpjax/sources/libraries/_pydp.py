@@ -1,7 +1,7 @@
 """Algorithms and mechanisms of PyDP, the Python interface of Google's library.
 
 An algorithm states epsilon, delta and the number of records of one user, but not its bounds. It
-clamps records, so neighboring databases may have any records of its type.
+clamps records, so neighboring databases may hold any records of its type.
 
 References:
     The PyDP library, `pydp.algorithms.laplacian` and `pydp.algorithms.numerical_mechanisms`.
@@ -20,12 +20,12 @@ from dpjax.sources.libraries._handed import Handed
 _MECHANISMS = "pydp.algorithms.numerical_mechanisms"
 
 _INTEGER_BITS = {"int": 32, "int64": 64}
-"""Map from the type of records to its number of bits; floats for all others."""
+"""Bit width of each integer record type; any other type is treated as float."""
 
 
 @runtime_checkable
 class _Algorithm(Protocol):
-    """Algorithm over a list of records; `linf_sensitivity` is a text if it does not apply."""
+    """Algorithm over a list of records; `linf_sensitivity` is a string if it does not apply."""
 
     epsilon: float
     delta: float
@@ -72,7 +72,7 @@ def made(plain: JsonObject) -> _Additive:
 
 
 class _Run:
-    """Call of an algorithm for one output."""
+    """Function that runs an algorithm for one output."""
 
     def __init__(self, name: str, algorithm: _Algorithm):
         self.__name__, self._algorithm = name, algorithm
@@ -83,7 +83,7 @@ class _Run:
 
 
 class _Noise:
-    """Call of a mechanism for one output."""
+    """Function that adds a mechanism's noise for one output."""
 
     def __init__(self, name: str, mechanism: _Additive):
         self.__name__, self._mechanism = name, mechanism
@@ -104,7 +104,7 @@ def _algorithm(name: str, algorithm: _Algorithm, d_in: float | None) -> Handed:
 
 
 def _additive(name: str, mechanism: _Additive, d_in: float | None) -> Handed:
-    # Laplace noise has no delta, and Gaussian noise another name for its sensitivity.
+    # Laplace noise has no delta; Gaussian noise names its sensitivity differently.
     delta = float(getattr(mechanism, "delta", 0.0))
     sensitivity = float(getattr(mechanism, "l2_sensitivity" if delta else "sensitivity"))
     parameters = {"epsilon": float(mechanism.epsilon), "sensitivity": sensitivity}

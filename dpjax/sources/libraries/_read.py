@@ -1,4 +1,4 @@
-"""Readers of libraries' objects, found by type without an import of the library."""
+"""Readers of libraries' objects, selected by type without importing the libraries."""
 
 import functools
 import sys
@@ -25,7 +25,7 @@ def library_of(subject: object) -> str | None:
 
 
 def knows(subject: object) -> bool:
-    """Check whether an object is of a known library."""
+    """Check whether an object belongs to a known library."""
     return library_of(subject) is not None
 
 
@@ -34,11 +34,11 @@ def read(subject: object, d_in: object) -> Handed:
 
     Args:
         subject: Object of the library.
-        d_in: Distance of neighboring databases in the library's units; None for the usual one.
+        d_in: Distance between neighboring databases in the library's units; None for the default.
 
     Raises:
         TypeError: When the object is of an unknown library, or of a kind that cannot be audited.
-        ValueError: When its claim is about no notion of dpjax.
+        ValueError: When dpjax has no notion for its claim.
     """
     return _of(str(library_of(subject)), "read")(subject, d_in)
 

@@ -1,4 +1,4 @@
-"""Checks of files without a chosen column, whose columns may be entries of vectors."""
+"""Checks of files that are read without choosing a column, so that each row may be a vector."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,20 +7,20 @@ from typing import Any
 from dpjax.sources.readers._entries import decimal_comma_text, is_integer
 
 LOOKED_AT = 100
-"""Number of first rows that show whether a column numbers the rows."""
+"""Number of first rows to search for a column that numbers the rows."""
 
 _ENOUGH = 10
 _INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}
 _PERHAPS_INDEX_NAMES = {"index", "id"}
-"""Names of columns that may be an index, or an output whose values repeat."""
+"""Names of columns that are taken for an index unless their values repeat."""
 
 
 def refuse_index(
     names: Sequence[str], columns: Sequence[Sequence[object]], *, header: bool
 ) -> None:
-    """Refuse several columns one of which numbers the rows.
+    """Refuse several columns if one of them numbers the rows.
 
-    Row numbers distinguish the rows of any mechanism.
+    Row numbers would distinguish the outputs of any mechanism.
 
     Args:
         names: Names of all columns.
@@ -28,7 +28,8 @@ def refuse_index(
         header: Whether the file gave the names.
 
     Raises:
-        ValueError: When the name of a column is that of an index, or its entries have one step.
+        ValueError: When a column has the name of an index, or its entries rise by one constant
+            step.
     """
     for name, column in zip(names, columns, strict=True):
         named = name.strip().lower() if header else "some column"
@@ -44,27 +45,27 @@ def refuse_index(
 
 
 def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
-    """Refuse pairs of integers that are the two parts of a decimal number.
+    """Refuse rows of two integers if they look like decimal numbers split at a comma.
 
-    Integers are not written as 05, but every tenth decimal number has a 0 there.
+    Nobody writes an integer as 05, but one in ten decimal numbers has a 0 after the comma.
 
     Args:
         rows: First rows of a file with commas between the entries.
 
     Raises:
-        ValueError: When the entries are such pairs.
+        ValueError: When the rows look like split decimal numbers.
     """
     if not all(len(row) == 2 and is_integer(row[0]) and row[1].isdecimal() for row in rows):
         return
     if any(len(row[0]) > 1 and row[0].startswith("0") for row in rows):
-        return  # Zeros pad both entries, so these are no decimals.
+        return  # Zeros pad the first entries too, so these are integers.
     for number, (whole, part) in enumerate(rows, start=1):
         if len(part) > 1 and part.startswith("0"):
             raise ValueError(decimal_comma_text(f"{whole},{part}", number))
 
 
 def _counts(column: Sequence[Any]) -> bool:
-    """Check whether entries are whole numbers that rise by one constant step."""
+    """Check whether entries are integers that rise by one constant step."""
     try:
         numbers = [float(entry) for entry in column]
     except (TypeError, ValueError):

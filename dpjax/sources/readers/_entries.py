@@ -1,4 +1,4 @@
-"""Entries of text files and of programs: numbers if they are numbers, and otherwise labels."""
+"""Entries of text files and of programs' output, converted to numbers if possible or to labels."""
 
 import re
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ SPACE = " \t\r\n\v\f"
 """White space around an entry; any other character belongs to the entry."""
 
 _NO_NUMBER = re.compile(r"[^\t\n\v\f\r -^`-~]")
-"""Characters foreign to numbers that Python accepts: 1_0, other digits, other white space."""
+"""Characters that Python accepts in numbers, but this module does not, such as _ in 1_0."""
 
 _WIDE = 2**24
-"""Largest number of characters, with padding, of an array of texts for labels."""
+"""Largest number of characters, with padding, of labels in a string array."""
 
 _EXACT = 2**53
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
@@ -25,11 +25,11 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
     """Convert all entries to numbers of one type; return None if no type holds them.
 
     Args:
-        entries: Texts of the entries.
+        entries: Entries as strings.
 
     Returns:
-        int64 or uint64 [n] if all are written as integers, otherwise float64 [n]. None if one is no
-        number, or an integer is too large for its type.
+        int64 or uint64 [n] if all are written as integers, otherwise float64 [n]. None if an entry
+        is not a number, or an integer is too large for the type.
     """
     if any(map(_NO_NUMBER.search, entries)):
         return None
@@ -51,7 +51,7 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
 
 
 def is_number(entry: str) -> bool:
-    """Check whether a text is a number, NaN or an infinity."""
+    """Check whether a string is a number, NaN or an infinity."""
     if _NO_NUMBER.search(entry):
         return False
     try:
@@ -62,17 +62,17 @@ def is_number(entry: str) -> bool:
 
 
 def is_integer(entry: str) -> bool:
-    """Check whether a text is written as an integer."""
+    """Check whether a string is written as an integer."""
     digits = entry.strip()
     return digits.removeprefix(digits[:1] if digits[:1] in ("+", "-") else "").isdecimal()
 
 
 def too_large(entries: Sequence[str]) -> int | None:
-    """Return the place of the first integer that 64 bits cannot hold beside the others, or None.
+    """Return the index of the first integer that prevents a common 64-bit type, or None.
 
-    uint64 holds integers past 2^63, but none below 0.
+    The types are int64, and uint64 if no integer is negative.
     """
-    # Decimal is used because Python refuses to make an int of very many digits.
+    # Use Decimal, since Python refuses to convert very long strings of digits to int.
     integers = [Decimal(entry) if is_integer(entry) else 0 for entry in entries]
     largest = _LARGEST if min(integers) < 0 else 2 * _LARGEST + 1
     places = (i for i, value in enumerate(integers) if not _SMALLEST <= value <= largest)
@@ -80,7 +80,7 @@ def too_large(entries: Sequence[str]) -> int | None:
 
 
 def first_inexact(values: np.ndarray, entries: Sequence[str]) -> int | None:
-    """Return the place of the first integer that a float would change, or None."""
+    """Return the index of the first integer that a float cannot represent exactly, or None."""
     for place in np.flatnonzero(np.abs(values) >= _EXACT).tolist():
         if is_integer(entry := entries[place]) and Decimal(entry) != Decimal(values[place]):
             return place
@@ -88,12 +88,12 @@ def first_inexact(values: np.ndarray, entries: Sequence[str]) -> int | None:
 
 
 def has_decimal_comma(entry: str) -> bool:
-    """Check whether a text is a number with a decimal comma."""
+    """Check whether a string is a number with a decimal comma."""
     return re.fullmatch(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*", entry) is not None
 
 
 def decimal_comma_text(entry: str, row: int) -> str:
-    """Return the sentence that refuses a number with a decimal comma."""
+    """Return the error message that refuses a number with a decimal comma."""
     written = entry.strip()
     return (
         f"has {written!r} in row {row}, but decimal commas are not read: write "
@@ -102,14 +102,14 @@ def decimal_comma_text(entry: str, row: int) -> str:
 
 
 def as_labels(entries: Sequence[str]) -> np.ndarray:
-    """Convert texts to labels [n], all of which stay distinct.
+    """Convert strings to labels [n]; different strings stay different.
 
     Args:
-        entries: Texts of the labels.
+        entries: Labels as strings.
 
     Returns:
-        Array of texts; of objects if an array of texts would drop a NUL at an end, or hold mostly
-        padding.
+        String array; an array of objects if a string array would drop NULs at the end of labels, or
+        grow too large by padding.
 
     Raises:
         ValueError: When a label is longer than the limit.
@@ -124,7 +124,7 @@ def as_labels(entries: Sequence[str]) -> np.ndarray:
 
 
 def as_outputs(lines: Sequence[str]) -> np.ndarray | list[object]:
-    """Convert lines that a program printed to outputs: numbers, vectors with commas, or labels.
+    """Convert lines that a program printed to outputs: numbers, comma-separated vectors, or labels.
 
     Args:
         lines: Lines without their ends.

@@ -13,7 +13,7 @@ from dpjax.core import validate
 from dpjax.core.files import refuse_bomb
 
 _CHUNK = 2**25
-"""Largest size of a chunk of wide rows, in bytes."""
+"""Largest size of a chunk in bytes; chunks of wide rows have fewer rows."""
 
 _LAST_CHARACTER = 0x10FFFF
 _MORE = "it holds more than the one array that its header speaks of"
@@ -37,11 +37,11 @@ class _Header(NamedTuple):
         return self.dtype.itemsize * math.prod(self.shape[1:])
 
     def rows(self, most: int) -> int:
-        """Return the number of rows of a chunk."""
+        """Return the number of rows per chunk, at most `most`."""
         return max(1, min(most, _CHUNK // max(self.row, 1)))
 
     def array(self, content: bytes, shape: Sequence[int]) -> np.ndarray:
-        """Make an array of bytes that hold some or all rows."""
+        """Make an array from the bytes of some or all rows."""
         values = np.frombuffer(content, self.dtype)
         return values.reshape(shape, order="F" if self.fortran else "C")
 
@@ -95,7 +95,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
             if header.size == 0:
                 return
             if header.fortran and len(header.shape) > 1:
-                # A compressed stream of columns, one after the other, has no chunks of rows.
+                # Compressed columns, stored one after the other, cannot be read in chunks of rows.
                 whole = header.array(_read_exactly(file, header.size), header.shape)
                 _refuse_more(file)
                 yield pick(_checked(whole))
@@ -109,7 +109,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
 
 
 def npz_array(path: Path, name: str) -> np.ndarray:
-    """Read one array of numbers or texts of an npz file, of any shape.
+    """Read one array of numbers or strings of an npz file, of any shape.
 
     Raises:
         ValueError: When the file is not an npz file, lacks the array, is cut short, or holds
@@ -123,7 +123,7 @@ def npz_array(path: Path, name: str) -> np.ndarray:
 
 
 def _member(archive: zipfile.ZipFile, path: Path, name: str) -> IO[bytes]:
-    """Return an array's file in the archive, unless it unpacks to far more than its size."""
+    """Open an array's file in the archive; refuse a file that unpacks to far more than its size."""
     if (member := f"{name}.npy") not in archive.namelist():
         raise ValueError(f"it has no array {name!r}, but holds {archive.namelist()}")
     entry = archive.getinfo(member)
@@ -137,8 +137,8 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
         (1, 0): npy.read_array_header_1_0,
         (2, 0): npy.read_array_header_2_0,
     }
-    # For other magic bytes, NumPy's message advises unpickling, which runs code in the file; and
-    # its reader of headers raises any error of Python's parser.
+    # Catch NumPy's errors: for unknown magic bytes it advises unpickling, which can run code from
+    # the file, and its header reader may raise any error of Python's parser.
     try:
         version = npy.read_magic(file)
         header = _Header(*read[version](file)) if version in read else None
@@ -164,7 +164,7 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
 
 
 def _checked(values: np.ndarray) -> np.ndarray:
-    """Convert bytes to numbers and texts that NumPy itself could have made."""
+    """Convert values from a file to numbers and strings that NumPy itself could have made."""
     if values.dtype.kind == "b":
         return values.view(np.uint8) != 0
     if values.dtype.kind not in "US" or values.size == 0:
@@ -199,6 +199,6 @@ def _read_exactly(file: IO[bytes], size: int) -> bytes:
 
 
 def _refuse_more(file: IO[bytes]) -> None:
-    """Refuse bytes after an array; at the end of a file an archive also checks its checksum."""
+    """Refuse bytes after an array; reading to the end also verifies an archive's checksum."""
     if file.read(1):
         raise ValueError(_MORE)

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield chunks of one column of a Parquet file, or of all if all hold numbers.
+    """Yield chunks of one column of a Parquet file, or of all columns if all hold numbers.
 
     Raises:
-        ValueError: When the column does not exist, it has gaps, or it holds neither numbers nor
-            texts; or when none was chosen and one is an index.
+        ValueError: When the column does not exist, has missing values, or holds neither numbers nor
+            strings; or when none was chosen and one is an index.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # Open the file here, since Arrow accepts no file name that is not UTF-8.
+    # Open the file here, since Arrow accepts only file names in UTF-8.
     with path.open("rb") as opened:
         try:
             texts = text_columns_of(opened, path.stat().st_size)

@@ -1,7 +1,7 @@
-"""Plain numbers in text files, a chunk at a time (needs pyarrow).
+"""Fast reader of plain numbers in text files, a chunk at a time (needs pyarrow).
 
-Blocks that are not provably plain are left to the careful reader of `_text`, which also reports
-errors; a chunk that is read here equals the one that it would have read.
+Blocks that may hold anything else are left to the careful reader in `_text`, which also reports
+errors. Chunks read here are equal to those that the careful reader would return.
 """
 
 from collections.abc import Iterator
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SMALL = 2**20
-"""Bytes that the careful reader reads in the time of importing pyarrow."""
+"""Size in bytes from which importing pyarrow takes less time than the careful reader."""
 
 _READ = 2**22
 _WIDEST = 512
 """Largest average number of bytes per line of a chunk."""
 
 _EXACT = 2**53
-"""Bound below which integers are exact floats."""
+"""Bound below which floats represent all integers exactly."""
 
 _LONGEST = 131_072
 """Largest number of bytes in a line; the csv module refuses longer entries."""
 
-# Excluded are quotes, other line ends (\v, \f), and all that needs UTF-8.
+# Plain bytes: no quotes, no other line ends (\v, \f), and nothing beyond ASCII.
 _PLAIN = bytes({*range(32, 127), *b"\t\r\n"} - {*b'"'})
 
 
 def plain_chunks(
     path: Path, offset: int, delimiter: str | None, width: int, place: int | None, rows: int
 ) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield chunks of numbers from `offset` on, until one is not plain.
+    """Yield chunks of numbers from `offset` on, up to the first chunk that is not plain.
 
     Args:
         path: Path of a text file.
         offset: Number of bytes before the first line.
         delimiter: Delimiter of the entries of a line; None for white space.
         width: Number of entries per line.
-        place: Place of the entry to read; None for all.
+        place: Index of the entry to read; None for all.
         rows: Number of lines per chunk.
 
     Yields:
         Arrays int64 or float64 [n] or [n, width], and the number of bytes of their lines.
     """
-    # Read from the file, since a packed one may hold any number of lines in few bytes.
+    # Read, rather than trust the file size: a packed file may hold many lines in few bytes.
     with opened(path) as file:
         file.seek(offset)
         if len(file.read(_SMALL)) < _SMALL:
@@ -101,11 +101,11 @@ def _newlines(data: bytes) -> np.ndarray:
 def _entries(
     block: bytes, ends: np.ndarray, delimiter: str | None, width: int, place: int | None
 ) -> "pa.StringArray | None":
-    """Return Arrow's texts of all entries; None if lines do not have `width` entries."""
+    """Return all entries as Arrow strings; None if some line does not have `width` entries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # Trimming would remove a tab as white space.
+    # Trimming would remove a delimiter that is a tab.
     if width == 1 and delimiter is not None and delimiter.encode() in block:
         return None
     bounds, content = pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(block)
@@ -125,7 +125,7 @@ def _entries(
 
 
 def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
-    """Return int64 or float64 [n] as `as_numbers` does; None if that is not certain."""
+    """Return int64 or float64 [n], equal to `as_numbers`; None if equality is uncertain."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -136,24 +136,24 @@ def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
         texts = entries.take(pa.array(strange)).to_pylist()
         if any(map(is_integer, texts)):
             return None
-        # Convert these by Python, since Arrow also accepts nan(1).
+        # Convert these in Python, since Arrow also accepts nan(1).
         values[strange] = [float(text) for text in texts]
         if len(strange) or np.any(values != np.floor(values)):
             return _exact(values, entries)
-        # A finite number with none of these characters is written as an integer.
+        # A number without any of these characters is written as an integer.
         reals = pc.call_function(
             "match_substring_regex", [entries], pc.MatchSubstringOptions("[.eE]")
         )
         if reals.to_numpy(zero_copy_only=False).any():
             return _exact(values, entries)
-        # Larger numbers are left to the careful reader.
+        # Integers that are too large raise an error, and are left to the careful reader.
         return entries.cast(pa.int64()).to_numpy().copy()
     except ValueError:
         return None
 
 
 def _exact(values: np.ndarray, entries: "pa.StringArray") -> np.ndarray | None:
-    """Return the values, unless an integer among the reals is too large for a real."""
+    """Return the values; None if an integer among floats is too large to represent as a float."""
     import pyarrow as pa
 
     large = np.flatnonzero(np.abs(values) >= _EXACT)

@@ -31,7 +31,7 @@ _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]
 }
 
 _SHOWN = 1000
-"""Largest number of characters of a message."""
+"""Largest number of characters of an error message."""
 
 _COLUMNS = {
     kind: parquet_columns if kind == ".parquet" else text_columns
@@ -50,8 +50,8 @@ class Recording:
             .tsv.gz or .txt.gz if packed. Text files have one output per line: a number, several
             numbers for a vector, or a label.
         column: Column of the outputs, by name or by number from 0 (in an npz file: the name of the
-            array), or a list of columns, whose numbers form one vector per row; None if there is
-            one column, or all columns form vectors.
+            array), or a list of columns, whose numbers form one vector per row. None if there is
+            one column, or if all columns together form vectors.
         paths: Paths of the files, in the given order.
 
     Raises:
@@ -67,7 +67,7 @@ class Recording:
     _folder: Path = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
-        # Resolve the paths now: a mechanism may change the folder of the process.
+        # Resolve the paths now: a mechanism may change the working directory.
         object.__setattr__(self, "paths", _found(self.where))
         object.__setattr__(self, "_folder", Path.cwd())
         if isinstance(self.column, list | tuple):
@@ -101,7 +101,7 @@ class Recording:
 
     @property
     def origins(self) -> dict[tuple[int, int, str | None], str]:
-        """Map from each file's identity in the system and column to its path."""
+        """Map from each file's device, inode and column to its path."""
         columns = self.column if isinstance(self.column, list | tuple) else [self.column]
         names = [None if column is None else str(column) for column in columns]
         found = [(self._at(path).stat(), path) for path in self.paths]
@@ -159,15 +159,16 @@ class Recording:
                 yield from read(self._at(path), column, _ROWS)
 
     def _at(self, path: Path) -> Path:
-        """Return the path of a file, whatever folder the process is in now."""
+        """Return the path of a file, whatever the current working directory is."""
         return self._folder / path
 
 
 def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iterator[np.ndarray]:
-    """Join columns that are read separately, with chunks of different lengths, to rows.
+    """Join columns into rows; columns are read separately, in chunks of different lengths.
 
     Raises:
-        ValueError: When a column holds anything but one number per row, or is shorter than others.
+        ValueError: When a column holds anything but one number per row, or is shorter than the
+            others.
     """
     held: list[np.ndarray | None] = [None] * len(parts)
     while True:
@@ -192,7 +193,7 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Return a context that adds the name of a file to its errors."""
+    """Return a context that adds the name of a file to the errors raised in it."""
     try:
         yield
     except UnicodeDecodeError as error:

@@ -30,10 +30,10 @@ from dpjax.sources.readers._plain import plain_chunks
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 _PART = 2**24
-"""Largest number of characters, and of entries, of the rows in memory."""
+"""Largest number of characters, and of entries, to hold in memory at a time."""
 
 _DIGITS = 60
-"""Largest number of digits of a number in a message."""
+"""Largest number of digits of a number to show in an error message."""
 
 _ENTRY = re.compile(f"[^{SPACE}]+")
 
@@ -46,8 +46,8 @@ def _kind_of(path: Path) -> str:
 def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
     """Yield chunks of a text file; see `dpjax.Recording`.
 
-    A first line is a header if it is no number while the next one is, or if it holds the name of
-    the column.
+    The first line is a header if it is not a number but the next line is, or if it holds the name
+    of the column.
 
     Raises:
         ValueError: When lines differ in length, one before the last is blank, numbers and other
@@ -81,7 +81,7 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
 
 
 def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[list[str]]]:
-    """Yield up to `rows` rows of one width at a time, fewer if they are long."""
+    """Yield lists of up to `rows` rows of equal width, with fewer rows if they are long."""
     kept: list[list[str]] = []
     size = 0
     for row in lines:
@@ -100,7 +100,7 @@ def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[l
 
 
 def text_columns(path: Path) -> list[str]:
-    """Return the names of a text file's columns, or their numbers without a header."""
+    """Return the names of a text file's columns; without a header, their numbers."""
     layout = _layout(path, None)
     return [] if layout is None else layout.names
 
@@ -109,10 +109,10 @@ class _Layout(NamedTuple):
     """Layout of a text file.
 
     Attributes:
-        names: Names of the columns; their numbers without a header.
+        names: Names of the columns; without a header, their numbers.
         delimiter: Delimiter of the entries of a line; None for white space.
         width: Number of entries per line.
-        place: Place of the entry to read; None for all.
+        place: Index of the entry to read; None for all.
         header: Whether the first row holds names.
         offset: Number of bytes before the first output.
         lines: Number of lines before the first output.
@@ -155,7 +155,7 @@ def _refuse_columns(path: Path, layout: _Layout) -> None:
 
 
 def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int, int]:
-    """Return the first two rows, the bytes before and after the first one, and its lines."""
+    """Return the first two rows, the start and end offsets of the first one, and its line count."""
     with opened(path) as file:
         start = 0
         while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write it twice.
@@ -181,7 +181,7 @@ def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
 
 
 def _lines(file: TextIOWrapper) -> Iterator[str]:
-    r"""Yield lines; \r\r\n ends a single one, as Windows writes csv files opened as text."""
+    r"""Yield lines; \r\r\n is one line end, since Windows writes it to csv files opened as text."""
     held, most = "", validate.limit("line_bytes")
     while line := file.readline(most + 1):
         if len(line) > most:
@@ -212,14 +212,15 @@ def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int
 def _rows(
     lines: Iterable[str], delimiter: str | None, lines_before: int = 0
 ) -> Iterator[list[str]]:
-    """Yield the entries of each line; blank lines may only be at the end.
+    """Yield the entries of each row; refuse blank lines except at the end.
 
-    An empty answer is an outcome. Without it, outputs would be conditional on an answer, and
-    e^epsilon does not bound the ratio of conditional probabilities.
+    A blank line between outputs may be an empty output, which is an outcome. If it were skipped,
+    outputs would be conditional on being nonempty, and e^epsilon does not bound the ratio of
+    conditional probabilities.
     """
     blank = 0
     for number, row in _numbered(lines, delimiter):
-        # An empty quoted text is an entry; white space is not.
+        # An empty quoted string is an entry; white space is not.
         if not row or (len(row) == 1 and row[0] and not row[0].strip(SPACE)):
             blank = blank or number
         elif blank:
@@ -265,7 +266,7 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
             "reals with a point or an exponent, and outcomes as labels"
         )
     if any(first):
-        # An empty entry decides nothing about the others.
+        # An empty entry does not show whether the others are numbers.
         empty = not entries[0].strip(SPACE)
         raise ValueError(_mixed(rows, place, read, first[0] or empty))
     if all(map(has_decimal_comma, entries)):
