@@ -68,7 +68,7 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
         p: [N, groups], estimated law at the database, above 0.
         q: [N, groups], estimated law at the neighbor, above 0.
         draws: [N, 2], a and b, above 0.
-        slope: [N], r >= 1 of the levels that are bet against: e^epsilon.
+        slope: [N], r >= 1 of the levels to bet against: e^epsilon.
         start: [N], d >= 0 of these levels: delta.
 
     Returns:

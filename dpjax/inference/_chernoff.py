@@ -24,7 +24,7 @@ from dpjax.core import validate
 
 
 def log_chernoff_tail(num_samples: int, probability: float, deviation: float) -> float:
-    """Return the log of a bound on the probability that a nonzero binomial count deviates.
+    """Return the log of a bound on the probability that a nonzero count is far from its mean.
 
     For S ~ Binomial(n, p) it bounds ln P(|ln(S / (n p))| >= z | S > 0). A bound above 0 is
     vacuous.

@@ -66,7 +66,7 @@ def expected_bound(
         smaller: q, probabilities at the other side, of the same shape.
         num_confirm: N, draws per side; if `Shared`, they are divided as is best for each event.
         confidence: Confidence of the bound.
-        hypothesis: The level that is bounded.
+        hypothesis: Hypothesis whose level is bounded.
     """
     if isinstance(num_confirm, Shared):
         return np.max(_by_ratio(larger, smaller, num_confirm, confidence, hypothesis)[1], axis=0)

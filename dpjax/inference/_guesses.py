@@ -46,7 +46,7 @@ _CHORDS = 60
 """Maximum number of chords tried for an envelope. Stopping early can only make a p-value larger."""
 
 _HALVINGS = 50
-"""Number of times that the interval of a bound is halved."""
+"""Number of bisection steps for a bound."""
 
 LARGEST_MU = 40.0
 """Largest mu that is searched. No number of guesses can refute a larger one."""

@@ -41,7 +41,7 @@ def simpler(
         allowed: bool [cells], cells that are allowed in an event; None for all.
         num_confirm: N, fresh draws per side; if `Shared`, each event divides them as is best.
         confidence: Confidence of the bound.
-        hypothesis: The level that is bounded.
+        hypothesis: Hypothesis whose level is bounded.
     """
     total = halves.sum(axis=0)
     seen = total.any(axis=0)

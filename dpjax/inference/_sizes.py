@@ -42,7 +42,7 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
     Args:
         p: Probabilities of events at the likelier side.
         q: Probabilities at the other side, of the same shape.
-        hypothesis: The level that is bounded.
+        hypothesis: Hypothesis whose level is bounded.
     """
     p, q = np.asarray(p, np.float64), np.asarray(q, np.float64)
     first, second = _UNIT * p * (1 - p), _UNIT * q * (1 - q)

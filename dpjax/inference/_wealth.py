@@ -38,7 +38,7 @@ class Wealth:
     """The state of a sequential audit, which determines its later bounds.
 
     Attributes:
-        error: Probability with which the bound may ever exceed the level.
+        error: Largest probability that the bound ever exceeds the level.
         hypothesis: Hypothesis to bet against.
         claim: The level to refute, which is in the grid, or None.
         few: Whether draws are expensive.
@@ -167,7 +167,7 @@ def start(
     Args:
         pairs: Number of pairs of databases.
         cells: Number of cells; along the line if they are ordered.
-        error: Probability with which the bound may ever exceed the level.
+        error: Largest probability that the bound ever exceeds the level.
         hypothesis: Hypothesis to bet against.
         claim: A level to refute, which is added to the grid.
         few: Whether draws are so expensive that each must be used immediately.

@@ -48,7 +48,7 @@ class Epsilon(Notion):
 
     @property
     def symbol(self) -> str:
-        """Level in words."""
+        """Name of the level, with its options."""
         return f"epsilon at delta = {self.delta:g}" if self.delta else "epsilon"
 
     @property

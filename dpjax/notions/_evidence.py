@@ -138,7 +138,7 @@ class Evidence:
         """Return about how many standard errors an estimate must exceed a level by to refute it.
 
         Args:
-            error: Probability with which the level may be refuted by chance.
+            error: Probability that a true level is refuted by chance.
             draws: Confirmation draws per side.
         """
         return -float(scipy.special.ndtri(error))
