@@ -1,4 +1,4 @@
-"""Allocation of a sequential audit's next draws, from earlier counts and fresh random bits.
+"""Allocation of a sequential audit's next draws, given earlier counts and fresh random bits.
 
 Any choice that depends on earlier blocks alone is valid; a good one spends draws on the pair whose
 bets grow fastest. Pairs are judged on a few coarse groups, since scores of many fine cells are
@@ -14,27 +14,30 @@ from dpjax.inference._portfolio import MOST_OUTCOMES, Floats, equal_mass, log_ra
 from dpjax.inference._wealth import Wealth
 
 _FIRST, _LEAST, _FEWEST = 1000, 40, 16
-"""First draws per side: in total, at least per pair, and per pair if draws are few."""
+"""Draws per side in the first round: the total over all pairs, the minimum per pair, and the number
+per pair if there is only one pair or draws are expensive."""
 
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
-"""Growth of draws per round, growth if few, and least draws."""
+"""Draws of a later round as a share of all earlier draws: usually, and if draws are expensive; and
+the minimum number of draws of a round."""
 
 LAYING = 4096
-"""Maximum number of draws, per side of a pair, from which its cells are laid."""
+"""Maximum number of draws per side that are used to lay the cells of a pair."""
 
 _OUTGROWN = 1.5
-"""Growth of the draws of a pair after which its cells are laid again."""
+"""Factor by which the draws of a pair must grow before its cells are laid again."""
 
 _GROUPS, _SAMPLES, _EVENLY = 8, 16, 0.05
-"""Coarse groups, samples of Thompson's rule, share of the draws that all pairs share."""
+"""Number of coarse groups; number of samples for Thompson sampling; share of the draws that is
+divided evenly among all pairs."""
 
 
 class Leader(NamedTuple):
-    """The pair and direction with the largest level that its draws support.
+    """The pair and the direction whose draws support the largest level.
 
     Attributes:
-        pair: Number of the pair.
-        larger: Side at which its event is likelier: 0 the database, 1 the neighbor.
+        pair: Index of the pair.
+        larger: Side at which the pair's event is likelier: 0 for the database, 1 for the neighbor.
     """
 
     pair: int
@@ -45,8 +48,8 @@ class Phase(NamedTuple):
     """A phase of a sequential audit with a fixed number of draws.
 
     Attributes:
-        pairs: Number of kept pairs.
-        draws: Draws a side of each kept pair.
+        pairs: Number of pairs that are kept in this phase.
+        draws: Draws per side for each kept pair.
     """
 
     pairs: int
@@ -57,9 +60,9 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
     """Return the draws per side of the next round, [pairs].
 
     Args:
-        state: State; with a claim, pairs are sampled by how fast they refute it (Thompson),
-            and otherwise by the level that they support.
-        random: Generator whose bits are used for nothing else.
+        state: State of the audit. With a claim, pairs are sampled by how fast they refute it
+            (Thompson sampling); without one, by the level that they support.
+        random: Generator that is used for nothing else.
     """
     done, pairs = state.draws.min(axis=1), len(state.first)
     if not done.sum():
@@ -82,7 +85,7 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
 
 
 def first_round(pairs: int, few: bool) -> int:
-    """Return the draws per side of each pair that come before all bets.
+    """Return the number of draws per side for each pair in the first round, before any bet.
 
     Args:
         pairs: Number of pairs.
@@ -92,20 +95,20 @@ def first_round(pairs: int, few: bool) -> int:
 
 
 def outgrown(draws: NDArray[np.int64], laid: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of the pairs whose cells should be laid again, by all draws so far.
+    """Return the indices of the pairs whose cells should be laid again, using all draws so far.
 
     Args:
-        draws: Draws a side so far, int64 [pairs].
-        laid: Draws a side that laid the present cells, int64 [pairs].
+        draws: Draws per side so far, int64 [pairs].
+        laid: Draws per side that were used to lay the present cells, int64 [pairs].
     """
     return np.flatnonzero((draws >= _OUTGROWN * laid) & (draws <= LAYING))
 
 
 def phases(total: int, pairs: int) -> list[Phase]:
-    """Divide a fixed number of draws per side: search, search again, confirm one pair.
+    """Divide a fixed number of draws into phases: search, search again, confirm one pair.
 
     Args:
-        total: Draws a side of all pairs together.
+        total: Draws per side, summed over all pairs.
         pairs: Number of pairs.
 
     Returns:
@@ -129,14 +132,14 @@ def leader(state: Wealth) -> Leader:
 
 
 def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
-    """Return levels of coarse half-lines with standard errors, [direction, pairs, half-lines]."""
+    """Return levels and standard errors of coarse half-lines, [direction, pairs, half-lines]."""
     first, second = state.known
     cells = first.shape[1]
     if not state.ordered:
-        # Codes are sorted by their ratio, which neighbors have in common then.
+        # Sort codes, which have no order, by ratio, so that adjacent cells have similar ratios.
         order = np.argsort(log_ratio(first, second), axis=1, kind="stable")
         first, second = (np.take_along_axis(side, order, axis=1) for side in (first, second))
-    # Outcomes are not merged: a rare one may be all that tells.
+    # Do not merge outcomes: a single rare one may carry all of the evidence.
     groups = cells if cells <= MOST_OUTCOMES else _GROUPS
     labels = equal_mass(first + second, groups)
     if cells <= MOST_OUTCOMES:
@@ -152,7 +155,10 @@ def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
 
 
 def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
-    """Return distances to the claim in standard errors of one draw, and errors, [pairs, 2]."""
+    """Return the excess of levels over the claim, in standard errors of one draw, and its errors.
+
+    Both have shape [pairs, 2]; each excess is reduced by its own error.
+    """
     level, error = _half_line_levels(state)
     n = np.maximum(state.draws.min(axis=1), 1)
     distance = ((level - claim) / (error * np.sqrt(n)[:, None])).max(axis=2).T
@@ -161,7 +167,10 @@ def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
 
 
 def _level_scores(state: Wealth) -> tuple[Floats, Floats]:
-    """Return the level that each pair and direction would finally support: [pairs, 2]."""
+    """Return the level that each pair and direction may finally support, and its error.
+
+    Both have shape [pairs, 2].
+    """
     level, error = _half_line_levels(state)
     n = state.draws.min(axis=1)[:, None]
     score = level - 2 * error * np.sqrt(n / (n + 3 * n.sum())) - error

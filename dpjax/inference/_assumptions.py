@@ -27,7 +27,7 @@ from dpjax.core.wording import BadType, BadValue, term
 from dpjax.inference._chernoff import UnionBound
 
 _LARGEST_LOG = 600.0
-"""Largest ln((tau_1 / tau)^(2 alpha - 1)), whose exponential is a float64."""
+"""Largest accepted ln((tau_1 / tau)^(2 alpha - 1)), so that its exponential fits in a float64."""
 
 
 def _given(**arguments: float | None) -> None:
@@ -43,7 +43,7 @@ def _whole(value: float) -> int:
 
 
 def check_order(order: float) -> None:
-    """Validate the order of a Renyi divergence: a TypeError or ValueError unless it is above 1."""
+    """Raise a TypeError or ValueError unless the order of a Renyi divergence is above 1."""
     validate.finite(order=order)
     if order <= 1:
         raise BadValue(f"order must be a number > 1 (LDP has no order), but was {order!r}.")
@@ -58,7 +58,7 @@ class Layout:
         num_inputs: k, inputs that are sampled.
         least_probability: w tau, the least probability of one interval.
         deviation: Tolerated error of the logarithm of a count, as published.
-        enough: Tolerated error if every count is covered; at least `deviation`.
+        enough: Tolerated error that suffices if every count is covered; at least `deviation`.
         all_counts_used: Whether the published bound already covers every count (Renyi).
         all_pairs: Whether more than one pair is compared.
     """
@@ -72,16 +72,17 @@ class Layout:
     all_pairs: bool
 
     def published(self) -> UnionBound:
-        """Theorems 2 and 6 for one pair: 4 counts matter (LDP), or all 2 m of them (Renyi)."""
+        """Return the bound of Theorems 2 and 6 for one pair, over 4 (LDP) or 2 m (Renyi) counts."""
         of_one_pair = 2 * self.num_intervals
         tails = of_one_pair if self.all_counts_used else 4
         return UnionBound(self.least_probability, self.deviation, of_one_pair, tails)
 
     def all_intervals(self) -> UnionBound:
-        """Every count at every input, so that the bound holds for any largest interval and pair.
+        """Return the union bound over every count at every input.
 
-        For one pair and LDP this replaces 4 by 4 m. Half of it would do for 2 m counts; the factor
-        is as in the paper's bound.
+        It holds whichever interval and pair turn out to be decisive. For one pair and LDP, it has
+        4 m terms instead of 4; the 2 m counts need only 2 m terms, but the factor 2 is kept from
+        the paper's bound.
         """
         counts = self.num_inputs * self.num_intervals
         tails = counts if self.all_counts_used else 2 * counts
@@ -94,7 +95,8 @@ class InputInterval:
 
     Attributes:
         width: W_X > 0, the length of the interval.
-        lipschitz: D > 0, of every density as a function of the input; in density per unit of input.
+        lipschitz: D > 0, the Lipschitz constant of every density as a function of the input, in
+            density per unit of input.
 
     Raises:
         TypeError, ValueError: When an argument is not a number > 0.
@@ -117,7 +119,7 @@ class LipschitzOutputs:
     """Densities on an interval that are Lipschitz in the output, and perhaps in the input.
 
     Attributes:
-        lipschitz: C > 0, in density per unit of output; C < 2 / W^2.
+        lipschitz: C > 0, the Lipschitz constant in density per unit of output; C < 2 / W^2.
         width: W > 0, the length of the output interval.
         inputs: Number of inputs that are compared (2: one pair), or an interval of inputs.
 
@@ -157,8 +159,9 @@ class LipschitzOutputs:
         return 1 / self.width + self.lipschitz * self.width / 2
 
     def layout(self, precision: float, order: float | None) -> Layout:
-        """Intervals, inputs and tolerances at a precision, for LDP or for Renyi of an order."""
-        # Algorithms 2 and 4 spend a third of the precision inside and the rest on the mid-points.
+        """Return the layout at a precision, for LDP (`order` None) or a Renyi level."""
+        # Algorithms 2 and 4 spend a third of the precision on each pair, and the rest on replacing
+        # inputs by mid-points.
         everywhere = isinstance(self.inputs, InputInterval)
         of_pair = precision / 3 if everywhere else precision
         tau = self.lower_density
@@ -243,7 +246,7 @@ class FiniteOutputs:
             )
 
     def layout(self, precision: float, order: float | None) -> Layout:
-        """Return tolerances at a precision, for LDP or for Renyi of an order."""
+        """Return the layout at a precision, for LDP (`order` None) or a Renyi level."""
         share = 1 / 2 if order is None else (order - 1) / (2 * order - 1)
         return Layout(
             num_intervals=self.num_outputs,

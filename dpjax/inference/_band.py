@@ -1,4 +1,4 @@
-"""A simultaneous statement about a chain of nested sets, which implies bounds of every notion.
+"""A simultaneous confidence band for a chain of nested sets, which implies bounds for all notions.
 
 A search orders cells, beginning with those that are likelier at the database. The chain consists of
 initial segments of this order, E_1 < ... < E_K, with probabilities F_i at the database and G_i at
@@ -12,7 +12,7 @@ since the tail probabilities of a binomial law are stochastically larger. For al
 probabilities of success multiply: whether a draw is in a set is monotone in its rank along the
 chain, so the counts of all sets are associated.
 
-Notation: p and q are bounds of the probabilities, J corners of a set.
+Notation: p and q are the bounds on a set's probabilities at one corner; each set has J corners.
 
 References:
     Clopper, Pearson (1934); Esary, Proschan, Walkup (1967) for associated variables; Sidak (1967).
@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._binomial import one_sided_bounds
 
 _CORNERS = 128
-"""Corners that replace a quarter circle, at a cost of 0.6% of its radius."""
+"""Number of corners that replace the quarter circle Z1^2 + Z2^2 = r^2, which costs 0.6% of r."""
 
 
 class Band(NamedTuple):
@@ -38,10 +38,11 @@ class Band(NamedTuple):
     likelier side, and at most `level` at the other side.
 
     Attributes:
-        power: Float64 [sets, corners] of the sets, and of their complements, which are likelier at
-            the neighbor.
-        level: As `power`.
-        roc: (power, level) of all sets, also of those that are not usable as events.
+        power: Lower bounds on the probability at the likelier side, float64 [sets, corners]: first
+            of the sets (likelier at the database), then of their complements (likelier at the
+            neighbor).
+        level: Upper bounds on the probability at the other side, in the same form.
+        roc: (power, level) of all sets, including those that are not usable as events.
     """
 
     power: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -55,7 +56,7 @@ class Band(NamedTuple):
         upper: NDArray[np.float64],
         usable: tuple[int, int] | None = None,
     ) -> "Band":
-        """Make a band from lower bounds of F and upper bounds of G, [sets, corners]; see `band`."""
+        """Make a band from lower bounds on F and upper bounds on G, [sets, corners]; see `band`."""
         end, start = (len(lower), 0) if usable is None else usable
         return cls((lower[:end], 1 - upper[start:]), (upper[:end], 1 - lower[start:]),
                    (lower, upper))  # fmt: skip
@@ -75,7 +76,7 @@ def radius(num_sets: int, error: float) -> float:
     while high - low > 1e-9:
         middle = (low + high) / 2
         low, high = (middle, high) if missing(middle) > 0 else (low, middle)
-    # The upper end, at which the error is not exceeded.
+    # At the upper end, the error is not exceeded.
     return high
 
 
@@ -90,13 +91,13 @@ def band(
     """Return the band of a chain that was fixed before these draws.
 
     Args:
-        counts: Whole numbers [2, sets], draws in each set at the database and at its neighbor; not
-            decreasing along the chain.
+        counts: Whole numbers [2, sets], draws in each set at the database and at its neighbor,
+            nondecreasing along the chain.
         trials: N1 and N2, draws at the database and at its neighbor.
-        error: Largest probability that the band is wrong anywhere, below 1/2.
+        error: Largest probability, below 1/2, that the band is wrong at any set.
         usable: (end, start): sets before `end`, and complements of the sets from `start` on, are
             usable as events. All if None.
-        corners: J.
+        corners: J, number of corners per set.
     """
     held, out = (np.asarray(side, np.float64)[:, None] for side in np.asarray(counts))
     r = radius(len(held), error)
@@ -110,9 +111,9 @@ def band(
 
 
 def known_band(probabilities: ArrayLike) -> Band:
-    """Return the band of known probabilities of cells, [2, cells], with the chain of all cells.
+    """Return the exact band for known probabilities of cells, [2, cells].
 
-    Bounds are exact, so each set has one corner.
+    The chain adds the cells one by one in the order of their ratios. Each set has one corner.
     """
     p, q = np.asarray(probabilities, np.float64)
     happens = (p > 0) | (q > 0)
@@ -120,8 +121,8 @@ def known_band(probabilities: ArrayLike) -> Band:
     with np.errstate(divide="ignore"):
         order = np.argsort(np.log(q) - np.log(p), kind="stable")
     p, q = p[order], q[order]
-    # Sums of their own for complements, since 1 - F loses the digits of rare tails. The set of all
-    # cells is no event.
+    # Sum complements separately, since 1 - F loses the digits of rare tails. Leave out the set of
+    # all cells, which is not an event.
     sums = [np.cumsum(side)[:-1, None] for side in (p, q)]
     rests = [np.cumsum(side[::-1])[-2::-1, None] for side in (p, q)]
     power, level = (sums[0], rests[1]), (sums[1], rests[0])

@@ -1,7 +1,7 @@
 """Lower bounds on levels of privacy from a band, which all hold simultaneously.
 
-A function v that rises in p and falls in q is at least its smallest value over the corners of a
-set, and hence at least the largest of these values over sets, in both directions.
+Let v increase with p and decrease with q. At each set, v is at least its smallest value over the
+corners. The largest v of all sets, in both directions, is at least the largest of these minima.
 
 References:
     Blackwell (1953); Dong, Roth, Su (2022), Definition 2.6, Proposition 2.13; Balle, Wang (2018).
@@ -16,15 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._band import Band
 
 _CURVE_POINTS = 201
-"""Levels at which a trade-off curve is bounded."""
+"""Default number of test levels at which a trade-off curve is bounded."""
 
 
 def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
     """Return the lower bound on the largest value over sets and both directions, at least 0.
 
     Args:
-        band: Of a chain.
-        value: (p, q) -> v, arrays of one shape; v rises in p and falls in q. NaN counts as 0.
+        band: Band of a chain.
+        value: (p, q) -> v, arrays of one shape; v must increase with p and decrease with q. NaN
+            counts as 0.
     """
     return max(max(float(found.max(initial=0.0)) for found in of_sets(band, value)), 0.0)
 
@@ -40,7 +41,7 @@ def of_sets(
 
 
 def epsilon_of(delta: float) -> Callable[[NDArray, NDArray], NDArray]:
-    """Return the function ln((p - delta) / q), for `largest`."""
+    """Return the function (p, q) -> ln((p - delta) / q), for `largest`."""
     return lambda p, q: np.log(np.maximum(p - delta, 0.0)) - np.log(q)
 
 
@@ -53,18 +54,21 @@ def profile(band: Band, epsilons: ArrayLike) -> NDArray[np.float64]:
     """Return lower bounds on delta(epsilon) of the database against its neighbor, and the reverse.
 
     Args:
-        band: Of a chain.
+        band: Band of a chain.
         epsilons: Float [n], at least 0.
 
     Returns:
-        Float64 [2, n], not increasing in epsilon.
+        Float64 [2, n], nonincreasing in epsilon.
     """
     ratio = np.exp(np.asarray(epsilons, np.float64))
     return np.maximum(np.stack([margins(band, i, ratio).max(axis=0, initial=0) for i in (0, 1)]), 0)
 
 
 def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the least p - ratio q over corners, [sets, ratios], concave in the ratio."""
+    """Return the smallest p - ratio q over each set's corners, [sets, ratios].
+
+    It is concave in the ratio.
+    """
     p, q = band.power[direction], band.level[direction]
     found = np.empty((len(p), len(ratio)))
     for i, (of_p, of_q) in enumerate(zip(p, q, strict=True)):
@@ -75,15 +79,16 @@ def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[n
 def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDArray]:
     """Return upper bounds on the trade-off curve of testing the neighbor against the database.
 
-    The best test of level x, under the neighbor, has an error probability of the second kind of at
-    most the second array. The curve of the other direction is the inverse function.
+    Under the null hypothesis, outputs come from the neighbor. The second array bounds the error of
+    the second kind of the best test at each level x in the first array. The inverse function is the
+    curve of the other direction.
 
     Args:
         band: Band of a chain.
-        points: Levels x, rising from 0 to 1; 201 equally spaced ones if None.
+        points: Levels x, increasing from 0 to 1; 201 equally spaced ones if None.
 
     Returns:
-        Levels [n], and error probabilities of the second kind [n], convex and falling to 0.
+        Levels [n], and bounds on the error of the second kind [n], convex and decreasing to 0.
     """
     x = np.linspace(0, 1, _CURVE_POINTS) if points is None else np.asarray(points, np.float64)
     power, level = band.roc

@@ -12,11 +12,12 @@ level holds and if
 by the inequality of arithmetic and geometric means. The payoff that grows fastest is w = p / p0,
 v = q / q0, where (p0, q0) minimizes a KL(p | p0) + b KL(q | q0) over the laws with the level.
 
-Weights are not taken from an approximate minimiser but from its Lagrange multipliers: s and t of
-the two sums, `above` and `below` of P(up) <= r Q(up) + d and of its mirror on a set `down`. The
-largest weights with a w_j P_j + b v_j Q_j <= s P_j + t Q_j + (the multipliers' share) then satisfy
-(*) for every s + t + d (above + below) = a + b. So bets are valid to rounding whether or not the
-search for the multipliers converged, which costs growth alone, to second order.
+Weights are not taken from an approximate minimiser but from its Lagrange multipliers: s and t for
+the sums of P and of Q, `above` for P(up) <= r Q(up) + d on a set `up`, and `below` for the mirrored
+constraint on a set `down`. The largest weights with a w_j P_j + b v_j Q_j <= s P_j + t Q_j + (the
+share of the other multipliers) satisfy (*) whenever s + t + d (above + below) = a + b. So bets are
+valid up to rounding even if the search for the multipliers did not converge; inexact multipliers
+only reduce the growth, to second order.
 """
 
 from typing import NamedTuple
@@ -27,26 +28,26 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 _HALVINGS = 22
-"""Steps of a bisection; its error of 1e-6 costs about 1e-12 of the growth."""
+"""Number of bisection steps; the remaining error of 1e-6 costs about 1e-12 of the growth."""
 
 _NEWTON_STEPS, _SHORTER, _ROUNDING = 40, 30, 1e-13
-"""Maximum numbers of steps for two constraints and of halvings of each; relative error of their
-sums."""
+"""Maximum number of Newton steps for two constraints; maximum number of halvings of a step;
+relative rounding error of the objective."""
 
 _ENOUGH = 0.99
-"""Share of the growth for d = 0 above which a bet is not improved."""
+"""A bet that reaches this share of the growth possible at d = 0 is not improved further."""
 
 _BOUNDARY, _LEAST = 0.95, 1e-6
-"""Largest share of the way to the boundary that one step goes; least share of the rest, and of a
-weight."""
+"""Largest part of the distance to the boundary that one Newton step covers; smallest probability of
+the groups outside both events, which also limits weights from below."""
 
 
 class Weights(NamedTuple):
-    """Weights of a bet, which are positive.
+    """Positive weights of a bet.
 
     Attributes:
-        first: Weights w, [N, groups].
-        second: Weights v, [N, groups].
+        first: Weights w for counts at the database, [N, groups].
+        second: Weights v for counts at the neighbor, [N, groups].
     """
 
     first: Floats
@@ -67,19 +68,19 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
         p: [N, groups], estimated law at the database, above 0.
         q: [N, groups], estimated law at the neighbor, above 0.
         draws: [N, 2], a and b, above 0.
-        slope: [N], r >= 1 of the levels that are bet against: e^epsilon.
-        start: [N], their d >= 0: delta.
+        slope: [N], r >= 1 of the levels to bet against: e^epsilon.
+        start: [N], d >= 0 of these levels: delta.
 
     Returns:
-        Weights that satisfy (*), which are 1 where (p, q) has the level. For d > 0, they are the
-        better of two choices: two events with the best multipliers, or one constraint per group, as
-        for d = 0, with weights divided by the largest gain from d.
+        Weights that satisfy (*); they are 1 where (p, q) has the level. For d > 0, they are the
+        better of two choices: the weights of two events with the best multipliers, or those of one
+        constraint per group, as for d = 0, scaled down to pay for the most that d can add.
     """
     bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))
     found = _cells(p, q, draws, bound, delta)
     if not delta.any():
         return found
-    # The growth that d = 0 would allow is the most; nearly all of it is enough.
+    # No bet grows faster than the best one at d = 0; nearly that growth is enough.
     growth = _growth(found, p, q, draws)
     most = _growth(_cells(p, q, draws, bound, np.zeros_like(delta)), p, q, draws)
     (rows,) = np.nonzero((growth < _ENOUGH * most) & (delta[:, 0] > 0))
@@ -127,10 +128,10 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
     """Return weights for d > 0, by the events `up` and `down`; r and d have shape [N]."""
     up, down = p > e[:, None] * q, q > e[:, None] * p
     a, b = draws.T
-    # Draws expected in (up, down, rest) at both sides.
+    # Probabilities of (up, down, rest), then expected draws in them, at both sides.
     sums = [[(law * part).sum(axis=1) for part in (up, down, ~(up | down))] for law in (p, q)]
     first, second = a * np.stack(sums[0]), b * np.stack(sums[1])
-    # Multipliers are read off the rest, which therefore is never empty.
+    # The multipliers are computed from the rest, so it must not be empty.
     first[2], second[2] = np.maximum(first[2], _LEAST * a), np.maximum(second[2], _LEAST * b)
     first, second = first * (a / first.sum(axis=0)), second * (b / second.sum(axis=0))
     s, t, above, below = a.copy(), b.copy(), np.zeros_like(a), np.zeros_like(a)
@@ -148,7 +149,7 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
             e[rows],
             delta[rows],
         )
-        # The other event's law after the projection keeps its share of the complement.
+        # In the projected laws, the other event keeps its share of the complement.
         n_one, n_other = (a, b) if side == 0 else (b, a)
         rest_one = (1 - large) * one[1 - side, rows] / (n_one[rows] - one[side, rows])
         rest_other = (1 - small) * other[1 - side, rows] / (n_other[rows] - other[side, rows])
@@ -167,8 +168,8 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
         t[rows] = second[2, rows] / (1 - u - r * z - d)
         above[rows] = first[0, rows] / (r * u + d) - s[rows]
         below[rows] = second[1, rows] / (r * z + d) - t[rows]
-    # From here on only signs and the sum matter, so that rounding cannot make a bet invalid.
-    most = 1 - _LEAST  # A weight of 0 would lose everything, and 0 draws would pay NaN.
+    # A bet is valid if signs and sum are right; both are enforced here, despite rounding errors.
+    most = 1 - _LEAST  # A weight of 0 could lose everything, and gives NaN for 0 draws.
     above, below = np.clip(above, 0, most * t / e), np.clip(below, 0, most * s / e)
     scale = (a + b) / (s + t + delta * (above + below))
     s, t, above, below = (scale * x for x in (s, t, above, below))
@@ -182,18 +183,18 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
 def _one_event(
     large: Floats, small: Floats, a: Floats, b: Floats, e: Floats, delta: Floats
 ) -> tuple[Floats, Floats]:
-    """Project one event onto p = r q + d.
+    """Project the probabilities of one event onto p = r q + d.
 
     Args:
-        large: Expected draws of the event at its likelier side, of a.
-        small: Expected draws of the event at the other side, of b.
+        large: Expected draws in the event at its likelier side, out of a.
+        small: Expected draws in the event at the other side, out of b.
         a: Draws at the likelier side.
         b: Draws at the other side.
-        e: r.
-        delta: d.
+        e: r of the constraint.
+        delta: d of the constraint.
 
     Returns:
-        p and q of the event.
+        The projected p and q of the event.
     """
     low, high = np.zeros_like(e), (1 - delta) / e
     for _ in range(2 * _HALVINGS):
@@ -206,13 +207,13 @@ def _one_event(
 
 
 def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tuple[Floats, Floats]:
-    """Project onto both constraints by Newton's method: q of `up`, and p of `down`.
+    """Project onto both constraints by Newton's method, and return q of `up` and p of `down`.
 
     Args:
-        first: [3, N], draws of up, down and rest that are expected at the database.
+        first: [3, N], expected draws in up, down and rest at the database.
         second: [3, N], the same at the neighbor.
-        e: [N], r.
-        delta: [N], d.
+        e: [N], r of the constraints.
+        delta: [N], d of the constraints.
     """
     mass = np.stack([first[0], second[0], first[1], second[1], first[2], second[2]])
     one, none, rest = np.ones_like(e), np.zeros_like(e), 1 - delta
@@ -241,7 +242,7 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
         room = np.where(change < 0, laws / np.where(change < 0, -change, 1.0), np.inf).min(axis=0)
         step = np.minimum(1.0, _BOUNDARY * room)
         for _ in range(_SHORTER):
-            # Beyond rounding, which would halve the last steps for nothing.
+            # Tolerate rounding errors, which would otherwise halve the last steps for nothing.
             worse = value(laws + step * change) < reached - _ROUNDING * np.abs(reached)
             if not worse.any():
                 break
@@ -255,15 +256,15 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
 
 
 def growth(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
-    """Expected logarithm of the wealth that a draw a side adds, of the best bet on known laws.
+    """Return the growth of the best bet on known laws: its expected ln payoff of one draw per side.
 
-    No test that is valid at an error and ends with certainty needs fewer than ln(1 / error) over
-    the growth of all draws on average (Wald, 1945).
+    A test that refutes a true level with probability at most `error`, and ends with certainty,
+    needs at least ln(1 / error) / growth draws per side on average (Wald, 1945).
 
     Args:
         p: [groups], the law at the database, above 0.
         q: [groups], the law at the neighbor, above 0.
-        epsilon: Level that is bet against, at delta = 0.
+        epsilon: Level to bet against, at delta = 0.
     """
     first, second = np.asarray(p, np.float64)[None], np.asarray(q, np.float64)[None]
     draws = np.ones((1, 2))

@@ -15,14 +15,15 @@ from dpjax.core.wording import BadValue
 def clopper_pearson(
     counts: ArrayLike, num_samples: int, confidence: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Exact one-sided bounds on binomial probabilities, each true with at least `confidence`.
+    """Return exact one-sided bounds on binomial probabilities, each valid with `confidence`.
 
-    Both hold simultaneously with at least 2 confidence - 1.
+    Both bounds hold simultaneously with probability at least 2 confidence - 1.
 
     Args:
         counts: Successes, whole numbers in [0, num_samples].
-        num_samples: Trials.
-        confidence: Confidence of each bound, at least 0.5 and below 1; a number or one a count.
+        num_samples: Number of trials.
+        confidence: Confidence of each bound, at least 0.5 and below 1; one number, or one per
+            count.
 
     Returns:
         Lower and upper bounds, float64 of the shape of counts.
@@ -48,9 +49,9 @@ def clopper_pearson(
 def one_sided_bounds(
     counts: ArrayLike, num_samples: int, significance: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the bounds of `clopper_pearson` from the `significance` of each, without validation.
+    """Return the bounds of `clopper_pearson` from the significance, without validation.
 
-    A small significance has digits that 1 - significance would lose.
+    The confidence, 1 - significance, would lose digits of a small significance.
     """
     k = np.asarray(counts, np.float64)
     n, error = num_samples, np.asarray(significance, np.float64)
@@ -62,7 +63,7 @@ def one_sided_bounds(
 def binomial_lower_bound(
     larger: ArrayLike, smaller: ArrayLike, num_samples: int, confidence: float
 ) -> NDArray[np.float64]:
-    """Exact lower bound on ln(P(E) / P'(E)) from counts of an event at both sides.
+    """Return an exact lower bound on ln(P(E) / P'(E)) from counts of an event at both sides.
 
     The error is split evenly between the two sides. The likelier side must be chosen without these
     counts (in an audit, by the search stage).

@@ -1,4 +1,4 @@
-"""Upper bounds on the probabilities of binomial counts, for many success probabilities at once.
+"""Upper bounds on probabilities of binomial counts, vectorized over success probabilities.
 
 A window of counts contains all but a negligible part of the mass. Long windows are divided into
 blocks; the probability of a block is at most that of its likeliest count times its length.
@@ -14,7 +14,7 @@ _MOST_BLOCKS = 4096
 """Approximate largest number of blocks of a window."""
 
 _HUGE = 1e300
-"""Finite substitute for infinite log odds, whose product with 0 is 0."""
+"""Finite substitute for infinite logarithms, so that their product with 0 is 0, not NaN."""
 
 
 class Blocks:
@@ -22,13 +22,14 @@ class Blocks:
 
     Attributes:
         low: The least success probability.
-        high: The largest one.
-        trials: n.
+        high: The largest success probability.
+        trials: n, number of trials.
         negligible: Largest mass outside of a window.
-        stride: Counts in a block.
+        stride: Number of counts in a block.
         begin: Number of the first block; block i begins at count i times stride.
         counts: int64 [blocks], first counts of the blocks.
-        log_ways: Float64 [blocks + 1], logarithms of binomial coefficients, then -infinity.
+        log_ways: Float64 [blocks + 1], log binomial coefficients of `counts`; the last entry is
+            -infinity.
     """
 
     def __init__(self, low: float, high: float, trials: int, negligible: float):
@@ -42,7 +43,7 @@ class Blocks:
         self.log_ways = np.append(_log_ways(self.counts, trials), -np.inf)
 
     def ends(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First and last counts [p] of windows, by Bernstein's inequality."""
+        """Return the first and the last count of each window, [p], by Bernstein's inequality."""
         mean, depth = self.trials * p, math.log(2 / self.negligible)
         spread = depth / 3 + np.sqrt(depth**2 / 9 + 2 * depth * mean * (1 - p))
         first = np.floor(np.maximum(mean - spread, 0))
@@ -54,7 +55,7 @@ class Windows:
     """Windows of blocks, one for each success probability.
 
     Attributes:
-        start: int64 [p], first block of each window, relative to the first of all.
+        start: int64 [p], number of the first block of each window, relative to `Blocks.begin`.
         size: Number of blocks of every window; blocks beyond n have probability 0.
     """
 
@@ -74,11 +75,11 @@ class Windows:
             self._most = np.exp(_log_ways(mode, n) + mode * won + (n - mode) * lost)
 
     def numbers(self, part: slice) -> NDArray[np.int64]:
-        """Block numbers of a part of the windows, [p, size + 1], relative to the first of all."""
+        """Return block numbers of some windows, [p, size + 1], relative to `Blocks.begin`."""
         return self.start[part, None] + self._number
 
     def masses(self, part: slice) -> NDArray[np.float64]:
-        """Return upper bounds of the blocks' probabilities, [p, size], of a part of the windows."""
+        """Return upper bounds on the blocks' probabilities in some windows, [p, size]."""
         # In place, since allocating memory costs more than the computation.
         nodes = self._log_ways.take(self.numbers(part), mode="clip")
         nodes += self._level[part, None]
@@ -94,7 +95,7 @@ class Windows:
 
 
 def _log_ways(counts: NDArray, trials: int) -> NDArray[np.float64]:
-    """Return logarithms of binomial coefficients, -infinity beyond n."""
+    """Return the logarithms of binomial coefficients; -infinity for counts above n."""
     n, k = float(trials), counts.astype(np.float64)
     log_factorial = scipy.special.gammaln
     return log_factorial(n + 1) - log_factorial(k + 1) - log_factorial(n - k + 1)

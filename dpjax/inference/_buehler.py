@@ -6,21 +6,23 @@ the bound is the smallest level at which counts as extreme as the observed ones 
 allowed probability for some value of the other parameter.
 
 Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, p = g(t, q) at the level t, s orders
-them (see `_hypotheses`), and f(p, q) = P(s(K1, K2) >= observed), which rises in p and falls in q.
+them (see `_hypotheses`), and f(p, q) = P(s(K1, K2) >= observed) increases with p and decreases with
+q.
 
 The values of f at a few q bound its supremum over q at one level, as follows. In log odds
 a = ln p / (1 - p) and b = ln q / (1 - q), and with A(a) = ln(1 + e^a), f is a sum of positive
-multiples of exp(a k + b m - n1 A(a) - n2 A(b)). So ln f + n1 A(a) + n2 A(b) is convex (Hölder), and
-on a straight line between two points ln f is at most the larger of its two ends and
+multiples of exp(a k + b m - n1 A(a) - n2 A(b)). So ln f + n1 A(a) + n2 A(b) is convex (Hölder). On
+a straight line between two points, ln f is therefore at most the larger of its values at both ends,
+plus
 
     (n1 v1 (change of a)^2 + n2 v2 (change of b)^2) / 8,
 
 where v1 and v2 are the largest p (1 - p) and q (1 - q) in between. The curve p = g(t, q) lies below
 the line once the line's ends are lifted by `Hypothesis.lift`, and f is smaller on the curve. The
-added term falls with the square of the steps, so steps of a third of a standard error cost less
+added term shrinks with the square of the steps, so steps of a third of a standard error cost less
 than a hundredth of one. Where p is known much better than q, very many such steps would be needed.
-But between two points f is also at most f(largest p, smallest q), which is about its value wherever
-K1 is nearly certain to be large enough.
+There, a second bound helps: between two points, f is at most f(largest p, smallest q), which is
+close to f wherever K1 is nearly certain to be large enough.
 """
 
 import math
@@ -38,25 +40,27 @@ _NUISANCE_SHARE = 0.005
 """Share of the error that is spent on a confidence interval for q (Berger, Boos)."""
 
 _NEGLIGIBLE = 1e-5
-"""Share of the error for truncated tails of sums, which count as extreme."""
+"""Share of the error for the truncated tails of sums; truncated counts are treated as extreme."""
 
 _WIDEST = 100.0
-"""Largest ratio of values of q on the grid; one step covers smaller q."""
+"""Largest ratio of two values of q on the grid; one further step covers all smaller q."""
 
 _FEW, _LOOSENESS, _TOLERANCE = 9, 0.008, 0.005
-"""Initial number of q; tolerances of the supremum and of the level, in standard errors."""
+"""Initial number of values of q; tolerance of the supremum and of the level, in standard errors."""
 
 _NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
-"""Distance at which many q are used; most steps; largest tail; number of q for bisection."""
+"""Distance from the goal, in normal quantiles, below which many values of q are used; maximum
+number of steps; largest tail probability; number of values of q for bisection."""
 
 _STEEP, _MOST_PARTS = 2.0, 16
-"""Largest added term of ln f without a corner bound; most parts of an interval per refinement."""
+"""Added term of ln f above which the corner bound is computed as well; maximum number of parts into
+which one refinement divides an interval."""
 
 _ROUNDING, _TABLE = 1e-12, 65
-"""Rounding error of s; points of the table that places q."""
+"""Rounding error of s; number of points of the table that spaces the values of q."""
 
 _MOST_CELLS = 16_384
-"""Entries of a table that fits in a processor's cache."""
+"""Maximum number of entries of a table, so that it fits in a processor's cache."""
 
 
 def buehler_bound(
@@ -66,13 +70,13 @@ def buehler_bound(
     trials: tuple[int, int],
     significance: float,
 ) -> float:
-    """Exact lower bound on a level, at least 0.
+    """Return an exact lower bound on a level, at least 0.
 
     Args:
         hypothesis: Relation between the level and the event's probabilities.
-        larger: K1.
-        smaller: K2.
-        trials: n1 and n2.
+        larger: K1, count of the event at its likelier side.
+        smaller: K2, count at the other side.
+        trials: n1 and n2, draws at the two sides.
         significance: Largest probability that the bound is above the level.
 
     References:
@@ -87,18 +91,19 @@ def buehler_bound(
 
 
 def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
-    """Nearly the largest level whose tail is certainly at most `allowed`, or 0."""
+    """Return nearly the largest level whose tail is certain to be at most `allowed`, or 0."""
     # Normal quantiles of the tail are nearly linear in the level.
     goal = float(scipy.special.ndtri(allowed))
     slope = math.exp(-(goal**2) / 2) / math.sqrt(2 * math.pi) / allowed
     tolerance, looseness = _TOLERANCE * precision, _LOOSENESS * precision
     few = np.linspace(0.0, 1.0, _FEW)
     tried, step, previous = max(tail.observed, 0.0), tail.error, None
-    # Finds the level approximately with a few q, then with enough q to be certain.
+    # Find the level approximately with few values of q, then with enough of them to be certain.
     places, low, high = few, 0.0, math.inf
     for _ in range(_MOST_TRIES):
         bounds, fine = tail.at(tried, places), places is not few
-        # Three quarters of the tolerance, so that places survive small changes of the level.
+        # Use three quarters of the tolerance, so that the places still suffice after small changes
+        # of the level.
         finer = bounds.finer(places, 0.75 * slope * looseness)
         if fine and bounds.supremum > bounds.highest + 1.25 * slope * looseness:
             places = finer
@@ -145,7 +150,7 @@ def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
 
 
 def _quantile(log_tail: float) -> float:
-    """Return the normal quantile of a tail, whose bound may exceed 1."""
+    """Return the normal quantile of a tail probability, given the log of a bound on it."""
     return float(scipy.special.ndtri(min(math.exp(min(log_tail, 0.0)), _NEARLY_ONE)))
 
 
@@ -153,9 +158,9 @@ class _Bounds(NamedTuple):
     """Bounds on ln f at one level, between neighboring values of q.
 
     Attributes:
-        ends: [intervals], the larger value at the two ends.
-        lines: [intervals], largest excess over `ends` in between, by the line.
-        corners: [intervals], largest excess by the largest p and the smallest q.
+        ends: [intervals], the larger of the values at the two ends.
+        lines: [intervals], largest excess over `ends` in between, according to the line bound.
+        corners: [intervals], the same according to the bound f(largest p, smallest q).
         highest: The largest known value, including the bound below the smallest q.
     """
 
@@ -173,8 +178,7 @@ class _Bounds(NamedTuple):
     def finer(self, places: NDArray, looseness: float) -> NDArray:
         """Refine the places until the supremum is known to within `looseness`."""
         allowed = looseness + self.highest - self.ends
-        # The excess of a line falls with the square of the number of parts, that of a corner
-        # linearly.
+        # More parts reduce the excess of a line quadratically, and that of a corner linearly.
         parts = np.minimum(np.sqrt(self.lines / allowed), self.corners / allowed)
         parts = np.ceil(np.clip(parts - 1e-9, 1.0, _MOST_PARTS)).astype(np.int64)
         part = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
@@ -187,8 +191,8 @@ class _Tail:
 
     Args:
         hypothesis: Relation between the level and the probabilities.
-        counts: Observed K1 and K2.
-        trials: n1 and n2.
+        counts: Observed counts K1 and K2.
+        trials: n1 and n2, draws at the two sides.
         significance: Significance of the bound.
     """
 
@@ -214,12 +218,12 @@ class _Tail:
         self.larger: Blocks | None = None
 
     def at(self, level: float, places: NDArray) -> _Bounds:
-        """Return bounds at a level >= 0, for q at `places` in its range, which rise from 0 to 1."""
+        """Return bounds at a level >= 0; `places`, from 0 to 1, locate q within its range."""
         q, p = self._curve(level, places)
         if p[0] == 1:
             nothing = np.zeros(places.size - 1)
             return _Bounds(nothing, nothing, nothing, 0.0)
-        # Between two ends with p = 1, f decreases; outside them, log odds are infinite.
+        # If p = 1 at both ends, f decreases in between (NaN); at one end, log odds are infinite.
         lines = np.nan_to_num(_line_gaps(p, self.trials[0]), nan=0.0, posinf=np.inf)
         lines += _line_gaps(q, self.trials[1])
         (steep,) = np.nonzero(lines > _STEEP)
@@ -237,7 +241,7 @@ class _Tail:
         return _Bounds(ends, lines, corners, max(float(np.max(ends)), float(tails[0])))
 
     def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
-        """Return values of q, and of p lifted so that lines between neighbors lie above g."""
+        """Return q and p, with p lifted so that lines between neighboring points lie above g."""
         reached = self.hypothesis.likelier(level, np.array(self.range))
         # Values of q beyond the first with p = 1 add nothing.
         first, last = self.range
@@ -277,7 +281,7 @@ class _Tail:
         return q, np.where(p >= NEARLY_ONE, 1.0, p)
 
     def _tails(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
-        """f(p, q), [p]."""
+        """Return upper bounds on f(p, q), [p]."""
         larger = self.larger
         if larger is None or p[0] < larger.low or np.max(p) > larger.high:
             room = math.exp(self.error)
@@ -286,7 +290,7 @@ class _Tail:
             )
             self.larger = larger
         few, many = Windows(self.smaller, q), Windows(larger, p)
-        # Least block of K1 in its window, for every block of K2 in its window.
+        # For every block of K2 in its window: the first block of K1 with s >= observed.
         needed = self.needed // larger.stride - larger.begin
         found, rows = np.empty(p.size), max(_MOST_CELLS // max(few.size, many.size), 1)
         for i in range(0, p.size, rows):
@@ -301,7 +305,7 @@ class _Tail:
 
 
 def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
-    """P(K >= first count of a block), [p, blocks + 1]; 1 for the first block."""
+    """Bound P(K >= first count of a block), [p, blocks + 1]; 1 for the first block."""
     above = np.zeros((mass.shape[0], mass.shape[1] + 1))
     np.cumsum(mass[:, ::-1], axis=1, out=above[:, -2::-1])
     above += negligible
@@ -310,7 +314,7 @@ def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
 
 
 def _line_gaps(p: NDArray, trials: int) -> NDArray[np.float64]:
-    """Return the largest distance of n A(a) below its line between neighboring p, [intervals]."""
+    """Bound how far n A(a) lies below its chord between neighboring p, [intervals]."""
     inner = np.clip(0.5, p[:-1], p[1:])
     with np.errstate(divide="ignore", invalid="ignore"):
         return trials * inner * (1 - inner) * np.diff(scipy.special.logit(p)) ** 2 / 8
@@ -330,7 +334,7 @@ def _least_larger(
     quantile: float,
 ) -> NDArray[np.int64]:
     """Return the least K1 with s >= observed for each K2; n1 + 1 where there is none."""
-    # Bisection, since s rises in K1. The least K1 is above `below`, and at most `at`.
+    # Bisect, since s increases with K1. The least K1 is above `below`, and at most `at`.
     below = np.full(smaller.shape, -1, np.int64)
     at = np.full(smaller.shape, trials[0] + 1, np.int64)
     while np.any(open_ := at - below > 1):

@@ -1,7 +1,7 @@
-"""The chain of nested sets that a search fixes, and the bands to be expected of it.
+"""The chain of nested sets that a search fixes, and predictions of its band.
 
 References:
-    Neyman, Pearson (1933): sets of large likelihood ratios are the ones to test by.
+    Neyman, Pearson (1933): sets of large likelihood ratios give the most powerful tests.
 """
 
 from typing import NamedTuple
@@ -13,14 +13,15 @@ from dpjax.inference._band import Band, radius
 from dpjax.inference._events import wilson
 
 _PARTS, _TAIL_SETS, _FEWEST = 32, 12, 4.0
-"""Equal shares of the draws; smaller sets at each end; expected draws in the smallest set."""
+"""Number of equal shares into which sets divide the draws; number of smaller sets at each end;
+expected confirmation draws in the smallest set."""
 
 MOST_SETS = _PARTS - 1 + 2 * _TAIL_SETS
-"""Largest number of sets of a chain."""
+"""Maximum number of sets of a chain."""
 
 _PESSIMISM, _FEW_CORNERS = 1.5, 16
-"""Number of standard errors by which expected shares are shifted; number of corners of an expected
-band."""
+"""Number of standard errors by which estimated shares are made pessimistic; number of corners of a
+predicted band."""
 
 
 class Chain(NamedTuple):
@@ -28,7 +29,7 @@ class Chain(NamedTuple):
 
     Attributes:
         place: int64 [cells], number of the first set that contains each cell, or `num_sets`.
-        num_sets: K.
+        num_sets: K, number of sets.
         usable: (end, start): sets before `end`, and complements of the sets from `start` on,
             contain only cells that are allowed in events.
     """
@@ -48,7 +49,7 @@ class Chain(NamedTuple):
         )
 
     def event(self, number: int, larger: int) -> NDArray[np.bool_]:
-        """Bool [cells]: a set, or its complement if `larger` is the neighbor."""
+        """Return the cells of a set, or of its complement if `larger` is 1, bool [cells]."""
         return self.place <= number if larger == 0 else self.place > number
 
 
@@ -56,9 +57,10 @@ class Way(NamedTuple):
     """A way to order cells.
 
     Attributes:
-        groups: int64 [cells], groups whose ratios replace the ratios of their cells; None for none.
-        line: [cells], positions that order the cells, NaN for cells without one; None to order by
-            ratios.
+        groups: int64 [cells], group of each cell, whose ratio replaces the cell's own; None to use
+            each cell's own ratio.
+        line: [cells], positions that order the cells, NaN for cells without a position; None to
+            order by ratios.
     """
 
     groups: NDArray[np.int64] | None = None
@@ -74,7 +76,7 @@ def chain_of(
     """Fix the chain from the counts of a search.
 
     Args:
-        counts: int64 [2, cells], at the database and at its neighbor, with a draw at each.
+        counts: int64 [2, cells], at the database and at its neighbor, at least one draw at each.
         num_confirm: N, fresh draws per side that will be counted.
         allowed: bool [cells], cells that are allowed in events; all if None. Other cells are placed
             in the middle.
@@ -104,18 +106,18 @@ def chain_of(
 
 
 def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Log ratios of cells, or of their groups, with one draw added at each side."""
+    """Return log ratios of cells, or of their groups, with one draw added at each side."""
     if groups is not None:
         counts = np.stack([np.bincount(groups, side) for side in counts])
     draws = counts.sum(axis=-1)
-    # Without shrinkage, which would leave uncertain cells in the order of their numbers: a sparse
+    # Do not shrink, since uncertain cells would then stay in the order of their numbers: a sparse
     # vector with 11 outcomes and 1,000 confirming draws would show 0.28 instead of 0.32.
     score = np.log((counts[0] + 1) / (counts[1] + 1)) - np.log(draws[0] / draws[1])
     return score if groups is None else score[groups]
 
 
 def _by_line(counts: NDArray[np.int64], line: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Signed positions from the crossing of both sides, larger where the database is likelier."""
+    """Return ranks along the line from where both densities cross, > 0 on the database's side."""
     # Sorting puts NaN at the end.
     order = np.argsort(line, kind="stable")
     (placed,) = np.nonzero(np.isfinite(line[order]))
@@ -156,7 +158,7 @@ def expected_bands(
 def _judged(
     halves: NDArray[np.int64], num_confirm: int, allowed: NDArray[np.bool_] | None, way: Way
 ) -> list[tuple[Chain, NDArray[np.float64]]]:
-    """Return chains of each half, and pessimistic shares [2, sets] by the other half."""
+    """Return each half's chain, with pessimistic shares [2, sets] estimated from the other half."""
     found = []
     for maker, judge in ((0, 1), (1, 0)):
         if not halves[maker].sum(axis=-1).all():

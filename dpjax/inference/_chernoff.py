@@ -2,8 +2,8 @@
 
 An estimator with m intervals counts n outputs at each of k inputs. It is right if no required
 interval is empty, and if the counts that determine the answer are close to their means. A
-`UnionBound` has the number of events of each kind; its `shortfall` bounds their total probability,
-which must be at most 1 - confidence.
+`UnionBound` holds the number of events of each kind that may go wrong; its `shortfall` bounds their
+total probability, which must be at most 1 - confidence.
 
 All computations use a logarithmic scale: at n = 1e13 both (1 - p)^n and the exponentials underflow,
 while n p z^2, which determines the result, stays moderate.
@@ -24,9 +24,9 @@ from dpjax.core import validate
 
 
 def log_chernoff_tail(num_samples: int, probability: float, deviation: float) -> float:
-    """Logarithm of the bound on the relative deviation of a binomial count that is not 0.
+    """Return the log of a bound on the probability that a nonzero count is far from its mean.
 
-    For S ~ Binomial(n, p) this bounds ln P(|ln(S / (n p))| >= z | S > 0). A bound above 0 is
+    For S ~ Binomial(n, p) it bounds ln P(|ln(S / (n p))| >= z | S > 0). A bound above 0 is
     vacuous.
 
     Args:
@@ -57,7 +57,7 @@ def _log_tail(n: float, p: float, z: float) -> float:
 
 
 def _log_seen(n: float, p: float) -> float:
-    """ln(1 - (1 - p)^n), the log-probability that the count is not 0."""
+    """Return ln(1 - (1 - p)^n), the log-probability that the count is not 0."""
     return math.log(-math.expm1(n * math.log1p(-p)))
 
 
@@ -81,9 +81,9 @@ class UnionBound:
     num_tails: int
 
     def shortfall(self, num_samples: int) -> float:
-        """Bound on the probability that the estimator fails or misses its precision (may be > 1).
+        """Bound the probability that the estimator fails or misses its precision (may be > 1).
 
-        The bound falls in `num_samples`: both exponentials and the effect of S > 0 shrink.
+        The bound decreases with `num_samples`: both exponentials and the effect of S > 0 shrink.
         """
         n = float(num_samples)
         empty = self.num_empty * math.exp(n * math.log1p(-self.probability))
@@ -94,7 +94,7 @@ class UnionBound:
     def smallest_num_samples(self, allowed: float, at_most: int) -> int | None:
         """Return the smallest n with a shortfall of at most `allowed`; None if above `at_most`.
 
-        Doubles n until it suffices, then bisects, since the shortfall falls in n.
+        Doubles n until it suffices, then bisects, since the shortfall decreases with n.
         """
         enough = 1
         while self.shortfall(enough) > allowed:

@@ -21,19 +21,21 @@ from dpjax.inference._sizes import Shared
 _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
 """Number of standard errors of the search by which the ratio of a set is shrunk.
 
-For sets by position: the first number, plus the third times ln(rivals). For sets by ratios: the
-second times ln(cells), since selection bias grows with the number of candidates. Tuned on
-experiments (a) to (e) of the local approach and on logistic noise.
+Sets by position use the first number, plus the third times ln(number of rival pairs). Sets by ratio
+use the second times ln(number of cells), since selection bias grows with the number of candidates.
+Tuned on experiments (a) to (e) of the local approach and on logistic noise.
 """
 
 _UNORDERED_SHRINKAGE = 0.4
-"""Replaces _SET_SHRINKAGE for names and codes; tuned on experiments (b), (e), (f), 200 labels."""
+"""The same as _SET_SHRINKAGE, for labels and codes; tuned on experiments (b), (e), (f) and on 200
+labels."""
 
 _MASSES = np.geomspace(1e-5, 0.99, 56)
 """Sizes of candidate sets, as shares of the draws."""
 
 _MOST_ENTRIES = 1 << 15
-"""Entries of a table of ordered cells; several tables fit in a processor's cache."""
+"""Maximum number of entries of a table of ordered cells, so that several tables fit in a
+processor's cache."""
 
 
 def choose_event(
@@ -63,17 +65,17 @@ def choose_event(
         confidence: Confidence of the bound.
         allowed: bool [cells], the cells that are allowed in an event; all if None.
         hypothesis: Hypothesis whose level is bounded, as in `event_lower_bound`.
-        judge: Integers of the shape of `counts`, from other draws of the search stage, as the
-            second half. If None, counts are split in two at random, with a fixed seed.
+        judge: Counts of other draws of the search stage, with the shape of `counts`, which serve as
+            the second half. If None, `counts` are split in two at random, with a fixed seed.
         coarser: Integers [cells] that number groups of cells. Each adds an order of the cells by
             the ratio of their group, which has a smaller error.
-        positions: Numbers [cells], along which half-lines of cells are tried from both ends; NaN
-            for cells without a position.
+        positions: Positions [cells] along lines; half-lines of cells are tried from both ends of
+            each line. NaN for cells without a position.
         ordered: Whether adjacent cells on the line have similar ratios, as bins of a number do.
         num_rivals: Number of searched pairs, of which the best one will be confirmed.
 
     Returns:
-        One event for each entry of the leading axes, which never contains all cells.
+        One event for each entry of the leading axes; no event contains all cells.
 
     Raises:
         TypeError: When an argument is not a number, or `num_confirm` not an integer.
@@ -81,7 +83,7 @@ def choose_event(
             shape, hold no draws or are not whole numbers >= 0.
 
     References:
-        Neyman, Pearson (1933): sets of large likelihood ratios are the ones to test by.
+        Neyman, Pearson (1933): sets of large likelihood ratios give the most powerful tests.
     """
     validate.open_unit(confidence=confidence)
     mean = num_confirm.mean if isinstance(num_confirm, Shared) else num_confirm
@@ -92,7 +94,7 @@ def choose_event(
     may = np.ones(cells, bool) if allowed is None else np.asarray(allowed, bool)
     ordered = ordered and bool(positions)
     if cells == 2 and not positions:
-        # Halves may disagree on which of two cells is likelier; a line holds both events anyway.
+        # The halves may disagree on which of two cells is likelier; a line offers both events.
         positions = [np.arange(2)]
     ways: list[ByRatio | ByPosition] = [
         ByRatio.of(may, labels, ordered) for labels in (None, *coarser)
@@ -155,7 +157,7 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
         )
     if np.any((counts + second).sum(axis=-1) <= 0):
         raise ValueError("counts, with judge, must hold at least one draw at each side.")
-    # With few draws, one half may be empty, which is no error.
+    # With few draws, one of the halves may be empty.
     if judge is None:
         first = np.random.default_rng(0).binomial(counts, 0.5)
         counts, second = first, counts - first
@@ -166,8 +168,8 @@ class _Candidates(NamedTuple):
     """Orders of cells, with the side at which their sets should be likelier.
 
     Attributes:
-        order: int64 [candidates], number among the orders of all ways, two of each way.
-        direction: int64 [candidates], the side.
+        order: int64 [candidates], index among the orders of all ways, of which each way has two.
+        direction: int64 [candidates], that side: 0 for the database, 1 for the neighbor.
         by_ratio: bool [candidates], whether the order is by ratios.
     """
 
@@ -187,9 +189,9 @@ def _candidates(ways: list[ByRatio | ByPosition]) -> _Candidates:
 
 
 def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.int64]:
-    """Return the draws in sets that the other half made, [side, runs, orders, sets].
+    """Count the draws in sets that were made from the other half, [side, runs, orders, sets].
 
-    `halves` are counts [runs, half, side, cells].
+    The counts of both halves are added. `halves` are counts [runs, half, side, cells].
     """
     made = [way.orders(halves) for way in ways]
     order = np.concatenate([way.order for way in made], axis=-2)
@@ -211,17 +213,20 @@ def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
 
 
 def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return sizes in cells, [..., sets], of the smallest sets that reach each share of the draws.
+    """Return the number of cells in the smallest set that covers each share of the draws.
 
     Args:
         mass: [..., cells], cumulative draws.
-        most: [...], largest number of cells; a set never has all.
-        ends: [..., cells], the position of the last cell that is tied with each.
+        most: [...], largest number of cells allowed in a set; a set never has all cells.
+        ends: [..., cells], position of the last cell that is tied with the cell at each position.
+
+    Returns:
+        int64 [..., sets], one set for each share in `_MASSES`.
     """
     rows, cells = mass.reshape(-1, mass.shape[-1]), mass.shape[-1]
     with np.errstate(divide="ignore"):
         place = np.log(rows / (_MASSES[0] * np.maximum(rows[:, -1:], 1)))
-    # The first larger size, with a tolerance for rounding.
+    # Index of the first share above each cumulative mass, with a tolerance for rounding.
     place *= 1 / np.log(_MASSES[1] / _MASSES[0])
     place += 1 + 1e-9
     bins = _MASSES.size + 1
@@ -240,13 +245,13 @@ def _cells(
     chosen: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Return the sets of all draws, bool [runs, cells].
+    """Return the chosen set of each run, made from all draws, bool [runs, cells].
 
     Args:
         counts: [runs, 2, cells].
         ways: Ways of making orders.
-        chosen: [runs], numbers of orders.
-        end: [runs], numbers of sizes.
+        chosen: [runs], index of the chosen order among the orders of all ways.
+        end: [runs], index of the chosen size in `_MASSES`.
     """
     inside = np.zeros(counts[:, 0].shape, bool)
     for number in np.unique(chosen):
@@ -262,9 +267,10 @@ def _cells(
 
 
 def errors_by_ratio(halves: NDArray[np.int64], *, ordered: bool = True) -> NDArray[np.float64]:
-    """Return by how many standard errors to shrink, [...] for halves [..., 2, 2, cells].
+    """Return by how many standard errors to shrink ratios, [...], for halves [..., 2, 2, cells].
 
-    Only cells with draws in both halves count. `ordered` tells whether the cells lie on a line.
+    The number grows with the number of cells that have draws in both halves. `ordered` tells
+    whether the cells lie on a line.
     """
     num_seen = np.count_nonzero(halves.sum(axis=-2).all(axis=-2), axis=-1)
     shrinkage = _SET_SHRINKAGE if ordered else _UNORDERED_SHRINKAGE
@@ -277,7 +283,7 @@ def shrunk(
     """Return two probabilities, with their log-ratio shrunk by `quantile` standard errors.
 
     Args:
-        larger: Counts at the side that should be likelier.
+        larger: Counts at the side that is expected to be likelier.
         draws: Draws at that side.
         smaller: Counts at the other side.
         others: Draws at the other side.
@@ -288,7 +294,7 @@ def shrunk(
     with np.errstate(divide="ignore"):
         down = np.maximum(np.log(p) - np.log(low), 0.0)
     up = np.maximum(np.log(high) - np.log(q), 0.0)
-    # Errors of two independent logarithms add as squares; each side takes its part of the sum.
+    # Errors of independent logarithms add in quadrature; each side bears its part of the sum.
     known = np.isfinite(down)
     down = np.where(known, down, 0.0)
     part = np.where(known, np.hypot(down, up) / np.maximum(down + up, 1e-300), 1.0)

@@ -33,19 +33,19 @@ from dpjax.inference._guesses import (
 )
 
 _CURVE_DELTA = 0.4
-"""Factor of the delta at which curves are refuted."""
+"""Constant factor of the delta at which trade-off curves are refuted; see `delta_of_curves`."""
 
 
 def refuted_by_chosen(guessed: Guessed, epsilon: float, delta: float, error: float) -> bool:
-    """Return whether guesses whose number was chosen by the output refute (epsilon, delta)-DP.
+    """Return whether guesses refute (epsilon, delta)-DP when the output chose their number.
 
     Args:
-        guessed: Numbers of canaries that judge, guesses and correct guesses.
-        epsilon: At least 0.
-        delta: In [0, 1).
+        guessed: Numbers of canaries with hidden coins, of guesses and of correct guesses.
+        epsilon: Epsilon, at least 0.
+        delta: Delta, in [0, 1).
         error: Probability of refuting a true level.
     """
-    if delta == 0:  # valid given every output
+    if delta == 0:  # The exact p-value is valid conditionally on each output.
         return p_value(guessed, epsilon, delta) <= error
     points = conditional_laws(guessed, epsilon)
     if points is None:
@@ -57,19 +57,19 @@ def refuted_by_chosen(guessed: Guessed, epsilon: float, delta: float, error: flo
 def _slope(n: int, epsilon: float, delta: float, error: float) -> float:
     """Return the common slope of the lines above all p-values.
 
-    The term s n delta is the part u / (1 + u) of the error, where u = n^(3/4) delta e^(-epsilon/2)
-    / error. It is small unless delta matters.
+    The term s n delta is the fraction u / (1 + u) of the error, where u = n^(3/4) delta
+    e^(-epsilon/2) / error. It is small unless delta matters.
     """
     scale = math.exp(-epsilon / 2) * n**-0.25
     return scale / (1 + n * delta * scale / error)
 
 
 def epsilon_of_chosen(guessed: Guessed, delta: float, error: float) -> float:
-    """Return the largest refuted epsilon, rounded down; 0 if none is.
+    """Return the largest refuted epsilon, rounded down; 0 if none is refuted.
 
     Args:
-        guessed: Numbers of canaries that judge, guesses and correct guesses.
-        delta: In [0, 1).
+        guessed: Numbers of canaries with hidden coins, of guesses and of correct guesses.
+        delta: Delta, in [0, 1).
         error: Probability that the bound is above the true value.
     """
     if guessed.right == 0 or not refuted_by_chosen(guessed, 0.0, delta, error):
@@ -81,11 +81,11 @@ def epsilon_of_chosen(guessed: Guessed, delta: float, error: float) -> float:
 
 
 def delta_of_chosen(guessed: Guessed, epsilon: float, error: float) -> float:
-    """Return the largest refuted delta, rounded down; 0 if none is.
+    """Return the largest refuted delta, rounded down; 0 if none is refuted.
 
     Args:
-        guessed: Numbers of canaries that judge, guesses and correct guesses.
-        epsilon: At least 0.
+        guessed: Numbers of canaries with hidden coins, of guesses and of correct guesses.
+        epsilon: Epsilon, at least 0.
         error: Probability that the bound is above the true value.
     """
     if not refuted_by_chosen(guessed, epsilon, 0.0, error):
@@ -97,7 +97,7 @@ def delta_of_curves(canaries: int, error: float) -> float:
     """Return the delta at which trade-off curves are refuted.
 
     Args:
-        canaries: Number of canaries that judge.
+        canaries: Number of canaries with hidden coins.
         error: Probability of refuting a true curve.
     """
     return _CURVE_DELTA * error * canaries ** (-1 / 3)
@@ -107,7 +107,7 @@ def mu_of_chosen(guessed: Guessed, error: float) -> float:
     """Return the largest refuted mu of Gaussian differential privacy, rounded down; 0 if none is.
 
     Args:
-        guessed: Numbers of canaries that judge, guesses and correct guesses.
+        guessed: Numbers of canaries with hidden coins, of guesses and of correct guesses.
         error: Probability that the bound is above the true value.
 
     References:

@@ -19,10 +19,10 @@ from dpjax.inference._band import Band
 from dpjax.inference._band_levels import epsilon_of, margins, of_sets
 
 _INTERVALS, _BEND = 116, 1.5
-"""Number of intervals of an integral; power of the spacing, which is fine near 0."""
+"""Number of intervals of an integral; exponent of their spacing, which is finest near 0."""
 
 _TOP, _LARGEST_LOG = 30.0, 600.0
-"""Largest epsilon that draws can show; largest argument of an exponential."""
+"""Largest epsilon up to which integrals are computed; largest argument of an exponential."""
 
 ZCDP_ORDERS = np.arange(1.0, 65.0)
 """Orders that bound zero-concentrated privacy; order 1 is the Kullback-Leibler divergence."""
@@ -34,7 +34,7 @@ def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDAr
     Args:
         band: Band of a chain.
         orders: a >= 1, float [orders]; 1 is the Kullback-Leibler divergence.
-        nodes: Ends of the chords, epsilons rising from 0; suitable ones if None.
+        nodes: Ends of the chords, epsilons increasing from 0; suitable ones if None.
 
     Returns:
         Float64 [orders], at least 0.
@@ -63,12 +63,12 @@ def zcdp(band: Band, nodes: ArrayLike | None = None) -> float:
 
 
 def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
-    """Return the divergence of an order between (p, 1 - p) and (q, 1 - q); it rises in p above q.
+    """Return the Renyi divergence of (p, 1 - p) from (q, 1 - q); it increases with p for p > q.
 
     Args:
-        p: [...], in [0, 1].
-        q: [...], in (0, 1).
-        order: At least 1; that of Kullback and Leibler is 1.
+        p: Probabilities in [0, 1], [...].
+        q: Probabilities in (0, 1), [...].
+        order: Order, at least 1; 1 is the Kullback-Leibler divergence.
     """
     if order == 1:
         return scipy.special.rel_entr(p, q) + scipy.special.rel_entr(1 - p, 1 - q)
@@ -81,15 +81,15 @@ def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
 def _nodes(band: Band, order: float) -> NDArray[np.float64]:
     """Return nodes from 0 to the largest epsilon of any set, beyond which the integrand is 0."""
     top = max(float(v.max(initial=0.0)) for v in of_sets(band, epsilon_of(0.0)))
-    # For an infinite epsilon, up to where powers of the exponential overflow.
+    # If epsilon is infinite, stop before powers of the exponential overflow.
     top = min(max(top, 0.0), _TOP, _LARGEST_LOG * _INTERVALS / (_BEND * (order + 1)))
     return top * (np.arange(_INTERVALS + 1) / _INTERVALS) ** _BEND
 
 
 def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64]:
-    """Log of a lower bound on the integral of exp(rate e) times the largest value of any set.
+    """Return the log of a lower bound on the integral of exp(rate e) max(values over sets).
 
-    Values are [sets, nodes] at the nodes e, [nodes]; the result is [rates].
+    `values` [sets, nodes] are given at the nodes `e` [nodes]; the result has shape [rates].
     """
     width = np.diff(e)
     # exp(k u) integrated over u in [0, width], for k = rate and rate + 1.
@@ -106,7 +106,7 @@ def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64
 
 
 def _growth(rates: NDArray, width: NDArray) -> NDArray[np.float64]:
-    """(exp(k w) - 1) / k for each rate k and width w, which is w at k = 0."""
+    """Return (exp(k w) - 1) / k for each rate k and width w, or w at k = 0."""
     k = np.where(rates == 0, 1.0, rates)[:, None]
     return np.where(rates[:, None] == 0, width, np.expm1(k * width) / k)
 

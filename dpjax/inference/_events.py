@@ -3,7 +3,7 @@
 Counts of cells in the search stage choose an event: a set of cells and a direction. Fresh counts of
 that event then bound epsilon from below, exactly.
 
-Notation: p and q are the event's probabilities on its likelier and on its other side.
+Notation: p and q are the event's probabilities at its likelier side and at the other side.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,8 @@ class Event(NamedTuple):
 
     Attributes:
         cells: bool [..., cells], the cells of the event.
-        larger: int [...], the side that is expected to be likelier: 0 the database, 1 the neighbor.
+        larger: int [...], the side at which the event is expected to be likelier: 0 for the
+            database, 1 for the neighbor.
         predicted: Float [...], the expected lower bound of the confirm stage.
         ratio: Float [...], fresh draws at the other side for each draw at the likelier one.
     """
@@ -55,17 +56,17 @@ def expected_bound(
 ) -> NDArray[np.float64]:
     """Approximate the mean of the exact lower bound of an event with known probabilities.
 
-    Let m be the hypothesis's order of the expected counts, which is about the median bound, and s
-    its standard error. The result is the mean of the positive part of a normal law with these
-    parameters, m Phi(m / s) + s phi(m / s), so an event with a small chance of a positive bound is
-    preferred to one whose bound is certainly 0.
+    Let m be `hypothesis.order` at the expected counts, which is about the median bound, and s its
+    standard error. The result is the mean of the positive part of a normal law with these
+    parameters, m Phi(m / s) + s phi(m / s). An event with a small chance of a positive bound is
+    therefore preferred to one whose bound is certain to be 0.
 
     Args:
         larger: p, probabilities at the likelier side.
         smaller: q, probabilities at the other side, of the same shape.
-        num_confirm: N, draws per side; if shared, each event divides them as it needs.
+        num_confirm: N, draws per side; if `Shared`, they are divided as is best for each event.
         confidence: Confidence of the bound.
-        hypothesis: The level that is bounded.
+        hypothesis: Hypothesis whose level is bounded.
     """
     if isinstance(num_confirm, Shared):
         return np.max(_by_ratio(larger, smaller, num_confirm, confidence, hypothesis)[1], axis=0)
@@ -79,7 +80,7 @@ def best_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """Return the N2 / N1 with the largest `expected_bound`, whose arguments it takes."""
+    """Return the N2 / N1 with the largest expected bound; arguments are as in `expected_bound`."""
     ratios, bounds = _by_ratio(larger, smaller, num_confirm, confidence, hypothesis)
     return np.take_along_axis(ratios, np.argmax(bounds, axis=0)[None], axis=0)[0]
 

@@ -4,12 +4,13 @@ Each of n canaries is included by a fair coin of its own; from one output, r of 
 guessed, and c guesses are right. (epsilon, delta)-DP limits the probability of that many correct
 guesses.
 
-With W ~ Bin(r, e^epsilon / (1 + e^epsilon)), the largest P(C >= c) of all (epsilon, delta)-DP
-mechanisms is the upper concave envelope of the points (h_j, t_j), j = 0..c, at n delta, where
-h_j = j P(W = j) / P(W >= j) and t_j = P(W >= c) / P(W >= j).
+Let C be the number of correct guesses, and W ~ Bin(r, e^epsilon / (1 + e^epsilon)). The largest
+P(C >= c) of all (epsilon, delta)-DP mechanisms is the value at n delta of the upper concave
+envelope of the points (h_j, t_j), j = 0..c, where h_j = j P(W = j) / P(W >= j) and
+t_j = P(W >= c) / P(W >= j).
 
-Derivation: with p_a = P(C = a), flipping coin i in the event that guess i is right and C lies in a
-set A, and adding over i, gives
+Derivation: let p_a = P(C = a). Consider the event that guess i is right and C lies in a set A, flip
+coin i, and add over i. This gives
 
     sum over A of a p_a - e^epsilon (r - a + 1) p_(a-1) <= n delta    for every A.
 
@@ -19,7 +20,7 @@ these laws exist, such as randomized response given at least j right answers, so
 from c alone is valid for every mechanism.
 
 References:
-    Steinke, Nasr, Jagielski (2023), whose Theorem has a looser term of delta.
+    Steinke, Nasr, Jagielski (2023), whose theorem has a looser term for delta.
     Mahloujifar, Melis, Chaudhuri (2024), Algorithm 1, for trade-off curves.
 """
 
@@ -38,13 +39,14 @@ from dpjax.core.wording import BadValue
 _NORMAL = NormalDist()
 
 _TAIL, _MORE = 12, 50
-"""Standard deviations, and additional counts, beyond which a binomial law has negligible mass."""
+"""Distance from the mean beyond which a binomial law has negligible mass: a number of standard
+deviations, plus a number of counts."""
 
 _CHORDS = 60
-"""Largest number of chords of an envelope. A tangent of any other slope gives a larger p-value."""
+"""Maximum number of chords tried for an envelope. Stopping early can only make a p-value larger."""
 
 _HALVINGS = 50
-"""Number of times that the interval of a bound is halved."""
+"""Number of bisection steps for a bound."""
 
 LARGEST_MU = 40.0
 """Largest mu that is searched. No number of guesses can refute a larger one."""
@@ -54,7 +56,7 @@ class Guessed(NamedTuple):
     """Numbers of guesses in one run.
 
     Attributes:
-        canaries: n, whose coins no guess has seen.
+        canaries: n, number of canaries whose coins no guess has seen.
         made: r, number of guesses.
         right: c, number of correct guesses.
     """
@@ -83,11 +85,11 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
     """Return the largest probability of at least c correct guesses under (epsilon, delta)-DP.
 
     Args:
-        n: Canaries, each included by a fair coin of its own.
-        r: Guesses; their number must not depend on the coins of these canaries.
-        c: Correct guesses.
-        epsilon: At least 0.
-        delta: In [0, 1).
+        n: Number of canaries, each included by a fair coin of its own.
+        r: Number of guesses; it must not depend on the coins of these canaries.
+        c: Number of correct guesses.
+        epsilon: Epsilon, at least 0.
+        delta: Delta, in [0, 1).
 
     Returns:
         The exact supremum over all mechanisms, whether canaries are independent or not.
@@ -105,13 +107,13 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
 def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: float) -> float:
     """Return a lower bound on epsilon at delta from the number of correct guesses in one run.
 
-    It is valid for every mechanism if r was fixed in advance, and no larger bound from c is.
+    It is valid for every mechanism if r was fixed in advance. No larger bound based on c alone is.
 
     Args:
-        n: Canaries, each included by a fair coin of its own.
-        r: Guesses; their number must not depend on the coins of these canaries.
-        c: Correct guesses.
-        delta: In [0, 1).
+        n: Number of canaries, each included by a fair coin of its own.
+        r: Number of guesses; it must not depend on the coins of these canaries.
+        c: Number of correct guesses.
+        delta: Delta, in [0, 1).
         confidence: Least probability that the bound is at most the true value.
 
     Returns:
@@ -137,7 +139,7 @@ def _check_delta(delta: float) -> None:
 
 
 def p_value(guessed: Guessed, epsilon: float, delta: float) -> float:
-    """`one_run_p_value` without validation."""
+    """Return `one_run_p_value` without validating the arguments."""
     points = conditional_laws(guessed, epsilon)
     return 1.0 if points is None else _envelope(*points, guessed.canaries * delta)
 
@@ -149,10 +151,10 @@ def conditional_laws(
 
     Args:
         guessed: Numbers of canaries, guesses and correct guesses.
-        epsilon: At least 0.
+        epsilon: Epsilon, at least 0.
 
     Returns:
-        h and t, rising; None where c is so small that its p-value is 1.
+        h and t, both increasing; None if c is so small that its p-value is 1.
     """
     _, r, c = guessed
     mean = r / (1 + math.exp(-epsilon))
@@ -160,13 +162,13 @@ def conditional_laws(
     low, high = max(math.floor(mean - reach), 0), min(math.ceil(max(c, mean) + reach), r)
     if c <= low:
         return None
-    # Logarithms of P(W = j) / P(W = low), by their ratios, then of P(W >= j).
+    # Log of P(W = j) / P(W = low), summed from ratios of neighbors; then log of P(W >= j).
     places = np.arange(low, high + 1, dtype=np.float64)
     steps = np.log((r - places[:-1]) / places[1:]) + epsilon
     mass = np.concatenate([[0.0], np.cumsum(steps)])
     tails = np.logaddexp.accumulate(mass[::-1])[::-1]
     right = c - low
-    # The point of j = 0 stands first; those between it and `low` lie below the envelope.
+    # The point of j = 0 comes first; those between it and `low` lie below the envelope.
     heights = np.exp(tails[right] - tails[: right + 1])
     widths = places[: right + 1] * np.exp(mass[: right + 1] - tails[: right + 1])
     if low > 0:
@@ -175,7 +177,7 @@ def conditional_laws(
 
 
 def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> float:
-    """Return the upper concave envelope of rising points at a place; 1 beyond the last point."""
+    """Return the upper concave envelope of increasing points at `place`; 1 beyond the last one."""
     if place >= x[-1]:
         return 1.0
     if place <= 0:
@@ -191,16 +193,16 @@ def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> f
 
 
 def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
-    """Return the largest epsilon whose p-value is at most the error, rounded down, or 0 if none is.
+    """Return the largest epsilon with a p-value of at most the error, rounded down; 0 if none has.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
-        delta: In [0, 1).
+        delta: Delta, in [0, 1).
         error: Probability that the bound is above the true value.
     """
     if guessed.right == 0 or p_value(guessed, 0.0, delta) > error:
         return 0.0
-    # Without delta the p-value is smaller, so its bound, by Clopper and Pearson, is larger.
+    # At delta = 0 p-values are smaller, so the bound there limits the search from above.
     return largest_level(
         lambda epsilon: p_value(guessed, epsilon, delta) <= error, pure_epsilon(guessed, error)
     )
@@ -217,11 +219,11 @@ def pure_epsilon(guessed: Guessed, error: float) -> float:
 
 
 def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
-    """Return the largest delta whose p-value is at most the error, rounded down, or 0 if none is.
+    """Return the largest delta with a p-value of at most the error, rounded down; 0 if none has.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
-        epsilon: At least 0.
+        epsilon: Epsilon, at least 0.
         error: Probability that the bound is above the true value.
     """
     if p_value(guessed, epsilon, 0.0) > error:
@@ -244,7 +246,7 @@ def mu_of_guesses(guessed: Guessed, error: float) -> float:
 
 
 def largest_level(holds: Callable[[float], bool], high: float) -> float:
-    """Return the largest level, by bisection, up to which a statement holds that is true at 0."""
+    """Return the largest level up to which `holds` is true, by bisection in [0, high]."""
     low = 0.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -253,7 +255,7 @@ def largest_level(holds: Callable[[float], bool], high: float) -> float:
 
 
 def gaussian_gain(mu: float) -> Callable[[float], float]:
-    """Return the least probability, at a neighbor, of an event of probability y under mu-GDP."""
+    """Return the gain function of mu-GDP; see `refutes`."""
 
     def gain(y: float) -> float:
         if not 0 < y < 1:
@@ -268,7 +270,8 @@ def refutes(guessed: Guessed, gain: Callable[[float], float], error: float) -> b
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
-        gain: Least probability, under a neighbor, of an event of probability y.
+        gain: Function that maps y to the least probability, at a neighbor, of an event that has
+            probability y.
         error: Probability of refuting a true curve.
 
     References:

@@ -1,8 +1,9 @@
 """A sequential bound with one planned exact look, for audits without a claim.
 
-A fifth of the error is for the bound that holds at any time, and the rest for the exact bound of
-one event, whose pair, cells and number of draws are fixed before the draws that it counts. Until
-all of these are drawn, the first bound alone is known. Both hold together by the union bound.
+A fifth of the error is spent on the bound that holds at any time, and the rest on an exact bound
+from one event, whose pair, cells and number of draws are fixed before the draws that it counts.
+Until all of these draws are made, only the first bound is known. Both hold jointly by the union
+bound.
 
 References:
     Buehler (1957); Ville (1939).
@@ -25,7 +26,7 @@ _ALWAYS = 0.2
 
 
 def errors(error: float) -> tuple[float, float]:
-    """Divide an error between the bound at any time, which `start` takes, and the look."""
+    """Split an error into the part of the bound at any time, for `start`, and that of the look."""
     return _ALWAYS * error, (1 - _ALWAYS) * error
 
 
@@ -34,13 +35,14 @@ class Look:
     """One planned look at fresh draws of one event.
 
     Attributes:
-        pair: Number of the pair.
+        pair: Index of the pair.
         cells: Cells of the event, bool [cells].
-        larger: The side at which it is expected to be likelier: 0 the database, 1 the neighbor.
+        larger: The side at which the event is expected to be likelier: 0 for the database, 1 for
+            the neighbor.
         draws: Fresh draws per side after which the look is taken.
         error: Error of the look.
-        counts: Draws in the event so far, at the likelier and at the other side.
-        drawn: Fresh draws so far, in the same order.
+        counts: Draws in the event so far, at the likelier side and at the other side.
+        drawn: All fresh draws so far, at the likelier side and at the other side.
     """
 
     pair: int
@@ -53,7 +55,7 @@ class Look:
 
     @property
     def is_taken(self) -> bool:
-        """Whether all planned draws were counted."""
+        """Whether all planned draws have been counted."""
         return self.drawn == (self.draws, self.draws)
 
     def counted(self, x: ArrayLike, y: ArrayLike) -> "Look":
@@ -103,9 +105,9 @@ def best_pairs(state: Wealth, number: int, draws: int, error: float) -> NDArray[
     """Return the pairs with the largest expected bounds, best first.
 
     Args:
-        state: The state, whose counts choose.
-        number: Number of pairs that are kept.
-        draws: Fresh draws per side that will confirm.
+        state: State whose counts determine the choice.
+        number: Number of pairs to keep.
+        draws: Fresh draws per side for the look.
         error: Error of the look; see `errors`.
     """
     event = best_events(state, np.arange(len(state.first)), draws, error, len(state.first))
@@ -116,8 +118,8 @@ def planned_look(state: Wealth, pairs: ArrayLike, draws: int, error: float) -> L
     """Fix the look before its first draw: the pair and event with the largest expected bound.
 
     Args:
-        state: The state, whose counts choose.
-        pairs: Numbers of the pairs to choose from.
+        state: State whose counts determine the choice.
+        pairs: Indices of the pairs to choose from.
         draws: Fresh draws per side.
         error: Error of the look; see `errors`.
     """
@@ -134,11 +136,11 @@ def best_events(
     """Return the event of each pair with the largest expected bound.
 
     Args:
-        state: The state, whose counts choose.
-        pairs: Numbers of the pairs, all of which have draws.
-        draws: Fresh draws per side that would confirm.
+        state: State whose counts determine the choice.
+        pairs: Indices of the pairs; each must have draws.
+        draws: Fresh draws per side for the confirmation.
         error: Error of the bound.
-        num_rivals: Number of competing pairs; the estimates are shrunk more if it is large.
+        num_rivals: Number of competing pairs; the more there are, the more estimates are shrunk.
     """
     line = np.arange(state.first.shape[1], dtype=np.float64)
     return choose_event(
@@ -153,10 +155,10 @@ def best_events(
 
 
 def look_bound(look: Look, hypothesis: Hypothesis, error: float) -> float:
-    """Return the exact bound of a look that was taken.
+    """Return the exact bound from a look after all of its draws were counted.
 
     Args:
-        look: Look with all of its draws.
+        look: Look with all planned draws.
         hypothesis: Hypothesis whose level is bounded.
         error: Error of the bound.
     """

@@ -1,14 +1,15 @@
 """The relation between a level t of privacy and one event, and orders of counts as evidence.
 
 If the level is t then p <= g(t, q), where p and q are the event's probabilities at its likelier and
-at its other side; g rises in t and in q. An order s ranks counts by their evidence for a large t;
-it rises in the first and falls in the second count, so P(s >= observed) rises in p and falls in q.
-Each order is an approximate normal lower bound on t.
+at its other side; g increases with t and with q. An order s ranks counts by their evidence for a
+large t: it increases with the first count and decreases with the second one, so P(s >= observed)
+increases with p and decreases with q. Each order is an approximate normal lower bound on t.
 
-Bets use straight lines r q + d above g instead: whoever refutes P(E) <= r P'(E) + d in either
-direction refutes the level.
+Bets instead use straight lines r q + d above g: refuting P(E) <= r P'(E) + d in either direction
+refutes the level.
 
-Notation: z is the normal quantile of the confidence, v1 and v2 are variances of estimates of p, q.
+Notation: z is the normal quantile of the confidence; v1 and v2 are the variances of the estimates
+of p and q.
 
 References:
     Agresti, Coull (1998) for the probabilities; Fieller (1954) for the order of ratios; Vadhan
@@ -25,28 +26,28 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Offset of the order for counts without evidence for any level."""
+"""Offset of the order that ranks counts without evidence for any level below all others."""
 
 NEARLY_ONE = 1 - 1e-13
 """Smallest probability that is treated as 1."""
 
 POSITIVE = 1e-300
-"""Least number whose logarithm is taken."""
+"""Smallest argument of a logarithm; smaller values are raised to it."""
 
 RANGE, _SHARES = (0.01, 10.0), (0.001, 0.999)
-"""Levels on which is bet, of epsilon and mu and of total variation."""
+"""Smallest and largest level that bets test: of epsilon and of mu, then of total variation."""
 
 LEVELS = 2048
-"""Number of these levels."""
+"""Number of levels that bets test."""
 
 
 class Lines(NamedTuple):
     """Straight lines above g at several levels.
 
     Attributes:
-        slope: r >= 1, [pairs, levels].
-        start: d >= 0, [pairs, levels].
-        most: [pairs], about the largest level that the laws do not have.
+        slope: r >= 1 of the line at each level, [pairs, levels].
+        start: d >= 0 of the line at each level, [pairs, levels].
+        most: [pairs], about the largest level that the estimated laws violate.
     """
 
     slope: Floats
@@ -58,7 +59,7 @@ class Hypothesis(Protocol):
     """The hypothesis that the level of one notion is at most t.
 
     Attributes:
-        distance: Records in which the databases of a pair differ.
+        distance: Number of records in which the databases of a pair differ.
     """
 
     @property
@@ -66,7 +67,7 @@ class Hypothesis(Protocol):
 
     @property
     def levels(self) -> Floats:
-        """Levels on which sequential audits bet, which rise."""
+        """Increasing levels that the bets of a sequential audit test."""
         ...
 
     def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
@@ -74,23 +75,23 @@ class Hypothesis(Protocol):
         ...
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Straight lines above g at levels [levels], for estimated laws [pairs, groups]."""
+        """Return straight lines above g at levels [levels], for estimated laws [pairs, groups]."""
         ...
 
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """Return the order s of counts at the likelier and at the other side."""
+        """Return the order s of the counts at the likelier side and at the other side."""
         ...
 
     def error(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """Approximate standard error of t."""
+        """Return the approximate standard error of an estimate of t."""
         ...
 
     def likelier(self, level: float, smaller: Floats) -> Floats:
-        """g(t, q), possibly above 1."""
+        """Return p = g(t, q), possibly above 1."""
         ...
 
     def other(self, level: float, larger: Floats) -> Floats:
@@ -98,9 +99,9 @@ class Hypothesis(Protocol):
         ...
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """Return the largest distance of the log odds of g above their chord in the log odds of q.
+        """Return the largest height of the log odds of g above their chord, [intervals].
 
-        Between neighboring q, [intervals].
+        Intervals lie between neighboring q; chords are straight in the log odds of q.
         """
         ...
 
@@ -127,8 +128,8 @@ def estimates(larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: f
 class _Straight:
     """A hypothesis with g = r q + d, r >= 1 and d >= 0, cut off at 1.
 
-    The slope of the log odds of g in those of q is (1 - d / p) (1 - q) / (1 - p), which rises in q.
-    The curve is therefore convex and lies below its chords.
+    As a function of the log odds of q, the log odds of g have slope (1 - d / p) (1 - q) / (1 - p).
+    It increases with q, so the curve is convex and lies below its chords.
     """
 
     def line(self, level: ArrayLike) -> tuple[Floats, Floats]:
@@ -180,7 +181,7 @@ class Ratio(_Straight):
         """See `_Straight`."""
         levels = np.asarray(level, np.float64)
         with np.errstate(over="ignore"):
-            # The quotient as a sum of powers.
+            # Compute the quotient (e^(k t) - 1) / (e^t - 1) as a sum of powers.
             powers = np.exp(levels[..., None] * np.arange(self.distance if self.delta else 1))
             return np.exp(self.distance * levels), self.delta * powers.sum(axis=-1)
 
@@ -198,7 +199,7 @@ class Ratio(_Straight):
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """Logarithm of Fieller's lower bound on the ratio of e = p - delta and q.
+        """Return the logarithm of Fieller's lower bound on the ratio of e = p - delta and q.
 
         The bound is C / (B + sqrt(B^2 - A C)), the smaller root of A x^2 - 2 B x + C with
         A = q^2 - z^2 v2, B = e q and C = e^2 - z^2 v1.
@@ -208,7 +209,7 @@ class Ratio(_Straight):
         b, c = e * q, e**2 - z2 * v1
         hopeless = (e <= 0) | (c <= 0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            # B^2 - A C as a sum of terms that are positive where C is, to avoid cancellation.
+            # Compute B^2 - A C as a sum of positive terms (if C > 0), to avoid cancellation.
             root = np.sqrt(z2 * (v1 * q**2 + v2 * c))
             log_ratio = np.log(np.where(hopeless, 1.0, c / (b + root))) / self.distance
         return np.where(hopeless, _HOPELESS + e / np.sqrt(v1), log_ratio)
@@ -225,7 +226,7 @@ class Difference(_Straight):
     """Total variation of at most t for one record, and of k t for k records.
 
     Attributes:
-        distance: k, records in which the databases differ.
+        distance: k, number of records in which the databases differ.
     """
 
     distance: int = 1

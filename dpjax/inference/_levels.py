@@ -3,7 +3,8 @@
 A pair with an empty interval has no level. Levels are masked arrays, in which such pairs are masked
 and reductions skip them.
 
-Notation: N_j and M_j the counts of the two inputs of a pair, n their sum, alpha order.
+Notation: N_j and M_j are the counts of interval j at the two inputs of a pair, n is the number of
+draws at each input, alpha is the order.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -53,7 +54,7 @@ def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.Mas
     Args:
         counts: Whole numbers [..., k, m], intervals last, the same sum in every row.
         pairs: int [num_pairs, 2], inputs that are compared.
-        order: alpha > 1.
+        order: alpha > 1, the order of the divergence.
 
     Returns:
         float64 [..., num_pairs]; pairs with an empty interval are masked.
@@ -96,7 +97,7 @@ def _pairwise(
     # Any finite logarithm serves for empty intervals, which are masked at the end.
     logs = np.log(np.maximum(counts, 1))
     levels = np.empty((*counts.shape[:-2], len(pairs)))
-    # All pairs with the same first input at once; the largest temporary is [..., k, m].
+    # Process all pairs with the same first input together; the largest temporary is [..., k, m].
     for first in np.unique(pairs[:, 0]):
         here = pairs[:, 0] == first
         others = logs[..., pairs[here, 1], :]

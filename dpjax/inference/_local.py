@@ -1,4 +1,4 @@
-"""MPL's inference: lower bounds from the confirm stage, exact ones where draws are few.
+"""Inference of MPL: lower bounds from the confirm stage, which are exact where draws are few.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, lines 8-10.
@@ -19,19 +19,19 @@ from dpjax.inference._normal import (
 )
 
 _MIN_EXPECTED_DRAWS = 25
-"""The normal quantile is trusted from this many expected draws at the witness on."""
+"""Smallest number of expected draws at the witness for which the normal bound is used."""
 
 
 class KernelSums(NamedTuple):
-    """What a kernel estimate adds to the counts of events.
+    """Sums that a kernel estimate needs in addition to the counts of events.
 
     Attributes:
-        total: [..., 2] sums of k over the confirm draws.
-        squares: [..., 2] sums of k^2.
-        bandwidth: [...] h.
+        total: [..., 2], sums of the kernel values k over the confirmation draws.
+        squares: [..., 2], sums of k^2.
+        bandwidth: [...], bandwidth h of the kernel.
         height: K(0) = c_d, so that densities are total c_d / (N h^d).
-        roughness: Integral of K^2.
-        dimension: d.
+        roughness: Integral of K^2, where K is the kernel.
+        dimension: d, number of output coordinates.
     """
 
     total: ArrayLike
@@ -43,14 +43,14 @@ class KernelSums(NamedTuple):
 
 
 class LocalBounds(NamedTuple):
-    """Inference of a number of runs; every entry has the shape [...] of the runs.
+    """Bounds and estimates of several runs; every entry has the shape [...] of the runs.
 
     Attributes:
-        lower_bound: LB.
-        estimate: The loss at the witness, of densities truncated at the floor.
+        lower_bound: LB, the lower bound on epsilon.
+        estimate: Privacy loss at the witness, from densities truncated at the floor.
         densities: [..., 2], confirmed densities at the witness, before truncation.
-        standard_error: Of the estimate; NaN where the bound is exact.
-        on_floor: Whether the search stage saw a density at the floor there.
+        standard_error: Standard error of the estimate; NaN where the bound is exact.
+        on_floor: Whether a density from the search stage is at the floor at the witness.
         exact: Whether the bound is the exact binomial one.
     """
 
@@ -72,17 +72,18 @@ def local_bounds(
 ) -> LocalBounds:
     """Return lower confidence bounds on epsilon from the confirm stage of MPL.
 
-    The kind of bound and its direction are decided by the search stage alone, so that choosing
-    costs no confidence. Where a density there was at the floor, or too small for
-    25 expected confirm draws, the bound is the exact binomial one of the event at the witness.
+    The search stage alone decides the kind of bound and its direction, so the choice costs no
+    confidence. Where a density from the search stage is at the floor, or too small for 25 expected
+    confirmation draws, the bound is the exact binomial one for the event at the witness.
 
     Args:
-        search_densities: [..., 2], of the search stage at the witness, before truncation.
-        floor: [...] tau.
-        events: [..., 2] integers, confirm draws in the event at the witness.
+        search_densities: [..., 2], densities from the search stage at the witness, before
+            truncation.
+        floor: [...], tau, the floor at which densities are truncated.
+        events: [..., 2], integers, confirmation draws in the event at the witness.
         kernel: Kernel sums for real outputs; None for outcomes.
-        num_confirm: N.
-        confidence: 1 - alpha.
+        num_confirm: N, confirmation draws per side.
+        confidence: Confidence of each bound, 1 - alpha.
 
     Returns:
         Bounds with the leading shape of the runs.
@@ -105,7 +106,7 @@ def local_bounds(
         draws_per_density = num_confirm * volume / kernel.height
         densities = np.asarray(kernel.total, np.float64) / draws_per_density[..., None]
     on_floor = found.min(axis=-1) <= floor
-    # For an outcome that is nearly certain, it is its absence that must be seen often enough.
+    # If an outcome is nearly certain, its absence must be seen often enough.
     rarest = found if kernel is not None else np.minimum(found, 1 - found)
     exact = on_floor | (rarest.min(axis=-1) * draws_per_density < _MIN_EXPECTED_DRAWS)
 
@@ -115,8 +116,8 @@ def local_bounds(
         if kernel is None:
             error = frequency_error(truncated, num_confirm)
         else:
-            # The paper's form takes the density as flat across a bandwidth. At an atom, or at any
-            # spike narrower than that, it is too small, and the sample variance of k is right.
+            # The paper's formula assumes that the density is flat across a bandwidth. At an atom or
+            # a narrower spike it is too small, whereas the sample variance of k is right.
             total, squares = (np.asarray(x, np.float64) for x in (kernel.total, kernel.squares))
             error = np.fmax(
                 kernel_error(
@@ -124,22 +125,22 @@ def local_bounds(
                 ),
                 kernel_exact_error(total / num_confirm, squares / num_confirm, num_confirm),
             )
-        # Signed, in the direction that the search found: the absolute value of a loss near 0 would
-        # be exceeded on both sides, with twice the error probability.
+        # Keep the sign of the loss, in the direction that the search found: with the absolute value
+        # of a loss near 0, both tails would count as errors.
         up = np.argmax(found, axis=-1)[..., None]
         logs = np.log(truncated)
         signed = np.take_along_axis(logs, up, -1) - np.take_along_axis(logs, 1 - up, -1)
         normal = normal_lower_bound(signed[..., 0], error, confidence)
-    # A side of which nothing was seen again has no finite error: no bound can come of it, and the
-    # exact one would be a choice made after looking.
+    # Without confirmation draws at one side, the standard error is infinite and the bound is 0.
+    # Switching to the exact bound now would be a choice made after looking.
     normal = np.where(np.isfinite(error), normal, 0.0)
-    # Nothing seen at either side: inf - inf is 0.
+    # Where nothing was seen at either side, replace inf - inf by 0.
     estimate = np.where(np.all(truncated == 0, axis=-1), 0.0, estimate)
 
     larger = np.take_along_axis(events, up, axis=-1)[..., 0]
     smaller = np.take_along_axis(events, 1 - up, axis=-1)[..., 0]
     lower_bound = normal
-    if np.any(exact):  # seldom, and scipy.special takes longer to import than an audit to compute
+    if np.any(exact):  # Rare, and importing scipy.special takes longer than an audit.
         binomial = binomial_lower_bound(larger, smaller, num_confirm, confidence)
         lower_bound = np.where(exact, binomial, normal)
     return LocalBounds(

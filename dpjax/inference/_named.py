@@ -1,4 +1,4 @@
-"""Hypotheses by name, as files hold them."""
+"""Conversion of hypotheses to names and plain numbers for files, and back."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ _BY_NAME: dict[str, type[Ratio] | type[Difference] | type[Shift]] = {
 
 
 def hypothesis_to_plain(hypothesis: Hypothesis) -> dict[str, object]:
-    """Name and numbers of a hypothesis."""
+    """Return the name and the parameters of a hypothesis."""
     name = next(name for name, kind in _BY_NAME.items() if isinstance(hypothesis, kind))
     return {"name": name, **vars(hypothesis)}
 
@@ -23,7 +23,7 @@ def hypothesis_from_plain(plain: Mapping[str, float]) -> Hypothesis:
     """Return the hypothesis that `hypothesis_to_plain` wrote.
 
     Raises:
-        KeyError, TypeError, ValueError: When the content is not that of a hypothesis.
+        KeyError, TypeError, ValueError: When the content does not describe a hypothesis.
     """
     options = dict(plain)
     kind = _BY_NAME[str(options.pop("name"))]

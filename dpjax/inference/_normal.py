@@ -1,4 +1,4 @@
-"""Lower confidence bounds by the normal quantile of the estimated loss.
+"""Lower confidence bounds on a privacy loss, by normal approximation.
 
 Notation: l = ln(f / f') is the log-ratio of two density estimates from N draws per side, sigma its
 standard deviation times sqrt(N) (frequencies) or sqrt(N h^d) (kernel estimates).
@@ -16,9 +16,9 @@ from dpjax.core import validate
 
 
 def frequency_error(frequencies: ArrayLike, num_confirm: int) -> NDArray[np.float64]:
-    """Standard error of |ln(p / p')| for frequencies [..., 2]: sqrt((1 / p + 1 / p' - 2) / N).
+    """Return the standard error of |ln(p / p')|: sqrt((1 / p + 1 / p' - 2) / N).
 
-    Float64 [...]; infinite where a frequency is 0.
+    For frequencies [..., 2], the result is float64 [...]; infinite where a frequency is 0.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4, discrete case.
@@ -30,18 +30,19 @@ def frequency_error(frequencies: ArrayLike, num_confirm: int) -> NDArray[np.floa
 def kernel_error(
     densities: ArrayLike, num_confirm: int, bandwidth: ArrayLike, roughness: float, dimension: int
 ) -> NDArray[np.float64]:
-    """Standard error of |ln(f / f')|: sqrt(R (1 / f + 1 / f') / (N h^d)), R the integral of K^2.
+    """Return the standard error of |ln(f / f')|: sqrt(R (1 / f + 1 / f') / (N h^d)).
 
-    The formula omits the -f^2 terms of the exact variance, so it is slightly too large where the
-    density is smooth (the true error is 0.93 to 0.97 of it in the paper's experiments). It is too
-    small where mass concentrates on a scale below h, as at an atom, unlike `kernel_exact_error`.
+    R is the integral of K^2. The formula omits the -f^2 terms of the exact variance, so it is
+    slightly too large where the density is smooth (the true error is 0.93 to 0.97 of it in the
+    paper's experiments). Where mass concentrates on a scale below h, for instance at an atom, it is
+    too small; `kernel_exact_error` is not.
 
     Args:
-        densities: [..., 2].
+        densities: Densities f and f', [..., 2].
         num_confirm: N draws at each side.
-        bandwidth: h, [...].
+        bandwidth: Bandwidth h of the kernel, [...].
         roughness: Integral of K^2 over R^d.
-        dimension: d.
+        dimension: d, number of output coordinates.
 
     Returns:
         Float64 [...]; infinite where a density is 0.
@@ -57,7 +58,7 @@ def kernel_error(
 def kernel_exact_error(
     mean: ArrayLike, mean_square: ArrayLike, num_confirm: int
 ) -> NDArray[np.float64]:
-    """Standard error of |ln(f / f')| from the sample variance of the kernel values themselves.
+    """Return the standard error of |ln(f / f')| from the sample variance of the kernel values.
 
     Args:
         mean: [..., 2], averages of k at the point, at most 1.
@@ -72,7 +73,7 @@ def kernel_exact_error(
 
 
 def frequency_standard_error(frequencies: ArrayLike, num_confirm: int) -> NDArray[np.float64]:
-    """Validated `frequency_error`: TypeError or ValueError for arguments out of range."""
+    """Validate the arguments (TypeError or ValueError if invalid) and return `frequency_error`."""
     validate.positive_int(num_confirm=num_confirm)
     validate.shares(above_0=True, frequencies=frequencies)
     return frequency_error(frequencies, num_confirm)
@@ -81,7 +82,10 @@ def frequency_standard_error(frequencies: ArrayLike, num_confirm: int) -> NDArra
 def kernel_standard_error(
     densities: ArrayLike, num_confirm: int, bandwidth: ArrayLike, roughness: float, dimension: int
 ) -> NDArray[np.float64]:
-    """Validated `kernel_error`. Arguments as there; TypeError or ValueError if out of range."""
+    """Validate the arguments and return `kernel_error`.
+
+    Arguments are those of `kernel_error`; if one is invalid, a TypeError or ValueError is raised.
+    """
     validate.positive_int(num_confirm=num_confirm, dimension=dimension)
     validate.positive(
         densities=np.asarray(densities), bandwidth=np.asarray(bandwidth), roughness=roughness
@@ -92,7 +96,11 @@ def kernel_standard_error(
 def kernel_exact_standard_error(
     mean: ArrayLike, mean_square: ArrayLike, num_confirm: int
 ) -> NDArray[np.float64]:
-    """Validated `kernel_exact_error`. Arguments as there; TypeError or ValueError if invalid."""
+    """Validate the arguments and return `kernel_exact_error`.
+
+    Arguments are those of `kernel_exact_error`; if one is invalid, a TypeError or ValueError is
+    raised.
+    """
     validate.positive_int(num_confirm=num_confirm)
     validate.shares(above_0=True, mean=mean, mean_square=mean_square)
     return kernel_exact_error(mean, mean_square, num_confirm)
@@ -103,13 +111,13 @@ def normal_lower_bound(
     standard_error: ArrayLike,
     confidence: float | NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """LB = loss + Phi^-1(1 - confidence) * standard error, and at least 0.
+    """Return the lower bound LB = max(loss + Phi^-1(1 - confidence) * standard error, 0).
 
     Args:
         loss: Estimated losses: log-ratios in a direction that was chosen without these draws.
         standard_error: Standard errors of the losses.
-        confidence: Asymptotic probability that the bound is at most the true loss; a number, or one
-            a loss.
+        confidence: Asymptotic probability that the bound is at most the true loss; one number, or
+            one per loss.
 
     Returns:
         Lower bounds, float64.

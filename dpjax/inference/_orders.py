@@ -11,18 +11,18 @@ _SHRINKAGE = 1.0
 """Number of standard errors of the search by which the ratio of a cell is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor of the scores of cells that are likelier at the side, which are above 2^-64; those of the
-others are below 1. A power of two rounds nothing."""
+"""Factor on the scores of cells that are likelier at the side, which ranks them before all others:
+their scores are above 2^-64, and those of the rest below 1. A power of two causes no rounding."""
 
 
 class Orders(NamedTuple):
     """Orders of cells, whose initial segments are candidate sets.
 
     Attributes:
-        order: int64 [..., 2, cells].
+        order: int64 [..., 2, cells], cell at each position, for each likelier side.
         most: int64 [..., 2], largest number of cells of a set.
         ends: int64 [..., 2, cells], the position of the last cell that is tied with the cell at
-            each position; a set contains all or none of tied names.
+            each position; a set contains all or none of the tied cells.
     """
 
     order: NDArray[np.int64]
@@ -31,14 +31,15 @@ class Orders(NamedTuple):
 
 
 class ByRatio(NamedTuple):
-    """Cells that are likelier at a side before the others, by a lower bound on their ratio.
+    """Cells sorted by a lower bound on their ratio, those that are likelier at a side first.
 
     Attributes:
-        allowed: bool [cells].
-        labels: int64 [cells], groups whose ratios replace the ratios of their cells; None for none.
-        order: int64 [cells], cells in the order of their groups.
+        allowed: bool [cells], cells that are allowed in events.
+        labels: int64 [cells], group of each cell, whose ratio replaces the cell's own; None to use
+            each cell's own ratio.
+        order: int64 [cells], cells sorted by group.
         starts: int64 [groups], first positions of the groups in `order`.
-        ordered: Whether ties are broken by the numbers of the cells, rather than kept together.
+        ordered: Whether ties are broken by cell number; if not, tied cells are kept together.
     """
 
     allowed: NDArray[np.bool_]
@@ -51,14 +52,14 @@ class ByRatio(NamedTuple):
     def of(cls, allowed: NDArray[np.bool_], labels: ArrayLike | None, ordered: bool) -> "ByRatio":
         if labels is None:
             return cls(allowed, None, np.arange(0), np.arange(0), ordered)
-        # Renumbers groups without gaps.
+        # Renumber groups without gaps.
         labels = np.unique(np.asarray(labels), return_inverse=True)[1]
         order = np.argsort(labels, kind="stable")
         starts = np.searchsorted(labels[order], np.arange(labels.max() + 1))
         return cls(allowed, labels, order, starts, ordered)
 
     def orders(self, counts: NDArray) -> Orders:
-        """Return orders by counts [..., 2, cells], highest ratios first."""
+        """Return the orders for counts [..., 2, cells], highest ratios first."""
         known, draws = counts, counts.sum(axis=-1, keepdims=True)
         if self.labels is not None:
             known = np.add.reduceat(counts.take(self.order, axis=-1), self.starts, axis=-1)
@@ -92,7 +93,7 @@ class ByPosition(NamedTuple):
     """Cells ordered along a line from each end; cells without a position are last, and in no set.
 
     Attributes:
-        order: int64 [2, cells].
+        order: int64 [2, cells], cell at each position, from each end of the line.
         most: int64 [2], largest number of cells of a set.
     """
 
@@ -107,7 +108,7 @@ class ByPosition(NamedTuple):
         return cls(order, np.full(2, np.isfinite(line).sum()))
 
     def orders(self, counts: NDArray) -> Orders:
-        """As `ByRatio.orders`."""
+        """Return the orders along the line; see `ByRatio.orders`."""
         shape = counts.shape
         each = np.broadcast_to(np.arange(shape[-1]), shape)
         return Orders(

@@ -4,9 +4,10 @@
 precision, the confidence, or the smallest number of samples per input. `plan_finite` does the same
 for finitely many outputs.
 
-There are two union bounds. "all-intervals" covers every count of every input, and so holds for any
-largest interval and pair. "published" is the paper's: for LDP it covers only the 4 counts of the
-two decisive intervals and, over all pairs, asks each pair for the square root of the confidence.
+There are two union bounds. "all-intervals" covers every count of every input, and so holds
+whichever interval and pair are decisive. "published" is the paper's: for LDP it covers
+only the 4 counts of the two decisive intervals and, over all pairs, requires the square root of the
+confidence of each pair.
 The decisive intervals are known only after the draw, and pairs with a common input share its draws,
 so the published argument is incomplete.
 
@@ -15,8 +16,8 @@ so the published argument is incomplete.
   needs a 4th to a 15th of the published samples, so the published number is sufficient as well.
 - Renyi, densities, one pair: the two bounds coincide.
 - Finitely many outputs: there is no margin, and four counts are too few. With 200 outputs at 200
-  inputs and a confidence of 0.95, 2 of 3 runs missed the precision of the published bound, which is
-  refused there.
+  inputs and a confidence of 0.95, 2 of 3 runs missed the precision of the published bound, so that
+  bound is rejected for finitely many outputs.
 
 Notation: gamma precision, n num_samples, m num_intervals, k num_inputs, alpha order,
 tau and tau_1 lower_density and upper_density.
@@ -46,7 +47,7 @@ MOST_SAMPLES = 2**53
 """Largest number of draws whose counts float64 represents exactly."""
 
 _COARSEST_PRECISION = 100.0
-"""Largest precision, in units of log-ratios of probabilities."""
+"""Largest precision that a search tries, in units of log-ratios of probabilities."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Plan:
         return self.total_samples / draws_per_second
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return names and texts of the numbers."""
+        """Return the name and the formatted value of each number."""
         what = "LDP epsilon" if self.order is None else f"Renyi level of order {self.order:g}"
         finite = isinstance(self.assumption, FiniteOutputs)
         return [
@@ -113,7 +114,7 @@ class Plan:
         return html_titled("Plan of a histogram estimate", self.rows())
 
     def to_dict(self) -> dict[str, object]:
-        """Plain numbers and strings, one entry per field; the assumption is nested."""
+        """Return plain numbers and strings, one entry per field; the assumption is nested."""
         fields = {name: value for name, value in vars(self).items() if name != "assumption"}
         return {
             **fields,
@@ -142,7 +143,8 @@ def plan(
         lipschitz: C > 0, every density is C-Lipschitz in the output; C < 2 / width^2.
         width: W > 0, the length of the output interval.
         precision: gamma > 0, the largest accepted error, natural logarithm.
-        confidence: Least probability of that precision, strictly between 0 and 1.
+        confidence: Least probability that the error is at most the precision, strictly between 0
+            and 1.
         num_samples: n >= 1, draws at each input.
         order: alpha > 1 for Renyi LDP (Algorithms 3 and 4); None for LDP (Algorithms 1 and 2).
         inputs: Number of inputs that are compared (2: one pair), or an `InputInterval` (Algorithms
@@ -276,8 +278,8 @@ class _Guarantee(NamedTuple):
         allowed, union = 1 - confidence, layout.all_intervals()
         if self.bound == "published":
             union = layout.published()
-            # Theorem 4 multiplies the probabilities of two pairs: the pair with the largest level
-            # and the pair with the largest estimate. A bound over every count needs no product.
+            # Theorem 4 multiplies the probabilities of two pairs: the one with the largest level
+            # and the one with the largest estimate. A union over all counts needs no product.
             allowed = -math.expm1(math.log(confidence) / 2) if layout.all_pairs else allowed
         found = union.smallest_num_samples(allowed, max_samples)
         if found is None:

@@ -1,4 +1,4 @@
-"""Experts, which group cells and estimate their laws, from earlier blocks only.
+"""Experts, each of which groups cells and estimates their laws from earlier blocks only.
 
 Notation: X and Y [pairs, cells] are the counts so far at the database and at its neighbor.
 """
@@ -14,13 +14,15 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST_OUTCOMES = 16
-"""Maximum number of cells bet on individually."""
+"""Maximum number of cells at which each cell is bet on individually."""
 
 PSEUDO_DRAWS, SPLIT_DRAWS = (16.0, 512.0, 16384.0), (8.0, 64.0)
-"""rho of c = n / (n + rho); draws that a binary split shares with the other side."""
+"""Values of rho in the fraction c = n / (n + rho) that is bet after n draws; pseudo-draws by which
+a binary split is shrunk to the share pooled over both sides."""
 
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
-"""Groups of equal mass; binary splits of few draws, which make 8 and 16 groups."""
+"""Number of groups of equal mass; if draws are expensive, depths of binary splits instead, which
+make 8 and 16 groups."""
 
 _ERRORS, _SHRINKAGE = 3.0, 2.0
 """Number of standard errors subtracted from the level of a half-line; draws added to each cell
@@ -48,7 +50,7 @@ class Expert(NamedTuple):
 
 
 def num_bets(few: bool) -> int:
-    """Return the number of bets of all experts, over which the wealth is a mean."""
+    """Return the number of bets of all experts; the wealth is the mean over these bets."""
     return len(_DEPTHS) * len(SPLIT_DRAWS) if few else 2 * len(PSEUDO_DRAWS)
 
 
@@ -60,16 +62,16 @@ def experts(
     Args:
         first: Counts X at the database.
         second: Counts Y at the neighbor.
-        few: Whether draws are expensive: shares are shrunk instead of bets being small.
-        ordered: Whether adjacent cells have similar ratios; if not, they are sorted by them.
-        hypothesis: Hypothesis that is bet against.
+        few: Whether draws are expensive; then shares are shrunk, and the fraction of a bet is 1.
+        ordered: Whether adjacent cells have similar ratios; if not, cells are sorted by ratio.
+        hypothesis: Hypothesis to bet against.
     """
     cells = first.shape[1]
     if not ordered and (cells > MOST_OUTCOMES or not few):
         places = np.argsort(np.argsort(log_ratio(first, second), axis=1, kind="stable"), axis=1)
     else:
         places = np.broadcast_to(np.arange(cells), first.shape)
-    # Counts along the line.
+    # Sort the counts along the line.
     order = np.argsort(places, axis=1, kind="stable")
     x, y = (np.take_along_axis(side, order, axis=1) for side in (first, second))
     if few:
@@ -120,8 +122,8 @@ def equal_mass(counts: Counts, groups: int) -> Counts:
 def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     """Group cells into 0, likelier at the database; 1, likelier at the neighbor; and 2, the rest.
 
-    Both are half-lines. The first one has the largest level less three standard errors of all
-    half-lines, and the second one the largest of the half-lines next to the first.
+    Groups 0 and 1 are half-lines. One is the half-line with the largest level less three standard
+    errors; the other is the best one, in the opposite direction, that does not overlap the first.
     """
     pairs, cells = x.shape
     n, m = x.sum(axis=1, keepdims=True), y.sum(axis=1, keepdims=True)
@@ -160,7 +162,8 @@ def shown(
 ) -> tuple[Floats, Floats]:
     """Estimate the level and its standard error from counts of n and m draws.
 
-    Half a draw of the side with fewer draws is added, and as large a share at the other side.
+    Half a pseudo-draw is added at the side with fewer draws, and the same share of the draws at the
+    other side.
     """
     least = np.maximum(np.minimum(n, m), 1)
     one, other = np.maximum(n, 1) / least, np.maximum(m, 1) / least
@@ -171,7 +174,8 @@ def shown(
 def _added(first: Counts, second: Counts) -> tuple[Floats, Floats]:
     """Return pseudo-counts [pairs, 1] of both sides, 1 at the side with fewer draws.
 
-    They are in proportion to the draws, so that an outcome without any has equal shares.
+    They are proportional to the draws, so that an outcome without draws has the same share at both
+    sides.
     """
     draws = [side.sum(axis=1, keepdims=True) for side in (first, second)]
     least = np.maximum(np.minimum(*draws), 1)
@@ -184,13 +188,13 @@ def _law(counts: Floats) -> Floats:
 
 
 def log_ratio(first: Counts, second: Counts) -> Floats:
-    """Return the logarithms of the ratios of all cells, which are shrunk to 0, [pairs, cells]."""
+    """Return the log ratios of all cells, shrunk toward 0, [pairs, cells]."""
     one, other = (_SHRINKAGE * added for added in _added(first, second))
     return np.log((first + one) / (second + other))
 
 
 def _shrunk(x: Counts, y: Counts) -> list[tuple[Floats, Floats]]:
-    """Return laws of 2^depth groups by binary splits, with shares shrunk to the pooled ones."""
+    """Return laws of 2^depth groups by binary splits, whose shares are shrunk to pooled ones."""
     laws = []
     for draws in SPLIT_DRAWS:
         found = [np.ones((len(x), 1)), np.ones((len(x), 1))]

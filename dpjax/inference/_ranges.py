@@ -13,7 +13,7 @@ from dpjax.inference._sizes import Shared
 Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 WORTH = 0.98
-"""Share of the predicted bound at which a simpler event is preferred."""
+"""A simpler event is preferred if it keeps at least this share of the predicted bound."""
 
 _ENDS = 64
 """Largest number of places where ranges may begin and end."""
@@ -37,11 +37,11 @@ def simpler(
     Args:
         event: Event of one run, chosen by `choose_event`.
         halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
-        lines: Positions of the cells along each number, NaN for cells without one.
+        lines: Positions of the cells along each numeric axis, NaN for cells without a position.
         allowed: bool [cells], cells that are allowed in an event; None for all.
-        num_confirm: N, fresh draws per side, or shared ones.
+        num_confirm: N, fresh draws per side; if `Shared`, each event divides them as is best.
         confidence: Confidence of the bound.
-        hypothesis: The level that is bounded.
+        hypothesis: Hypothesis whose level is bounded.
     """
     total = halves.sum(axis=0)
     seen = total.any(axis=0)
@@ -52,7 +52,7 @@ def simpler(
     errors = errors_by_ratio(halves)
 
     def shares_of(inside: NDArray, counts: NDArray) -> Shares:
-        """Shrunk shares of sets [side, sets] among the draws of `counts`."""
+        """Return shrunk shares of sets [side, sets] among the draws of `counts`."""
         draws = counts.sum(axis=-1)
         return shrunk(inside[larger], draws[larger], inside[smaller], draws[smaller], errors)
 
@@ -132,7 +132,7 @@ def _parts(cells: NDArray[np.bool_], line: NDArray[np.float64], seen: NDArray[np
     placed = np.flatnonzero(seen & np.isfinite(line))
     held = cells[placed[np.argsort(line[placed], kind="stable")]].astype(int)
     changes = int(np.count_nonzero(np.diff(held)))
-    # A range and the complement of a range have two changes.
+    # A range has two changes and so does its complement; either counts as one part.
     return (changes + 1) // 2 if changes > 2 else min(changes, 1)
 
 
@@ -142,7 +142,7 @@ def _ends(
     cells: NDArray[np.bool_],
     counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return ends of ranges: at the ends of the event's parts, and at equal shares of the draws."""
+    """Return ends of ranges: ends of the event's parts, and evenly spaced quantiles of draws."""
     places, number = np.unique(line[placed], return_inverse=True)
     if len(places) > _ENDS:
         mass = np.cumsum(np.bincount(number, counts[:, placed].sum(axis=0)))

@@ -1,10 +1,11 @@
 """The safety check, which tests a claimed Lipschitz constant.
 
-Every guarantee of the histogram estimators rests on a constant that a black box cannot confirm. It
-can refute a claim: under a true claim, neighboring intervals have nearly equal counts with at
-least a known probability. A `SafetyCheck` has that probability and the limit; over repeated runs,
-too few runs within the limit refute the claim, with a p-value. Counts within the limit confirm
-nothing: the densities may still be arbitrarily rough inside an interval.
+Every guarantee of the histogram estimators rests on a constant that no number of outputs can
+confirm. Outputs can refute a claim, however: if it is true, neighboring intervals have nearly equal
+counts with at least a known probability. A `SafetyCheck` holds that probability and the limit on
+the gap between counts. If too few of several runs stay within the limit, the claim is refuted, with
+a p-value. Counts within the limit confirm nothing: the densities may still be arbitrarily rough
+inside an interval.
 
 Notation: C lipschitz, m num_intervals, w = width / m, tau and tau_1 the density bounds of
 Lemma 1, n num_samples, k num_inputs.
@@ -32,7 +33,7 @@ class SafetyVerdict:
     Attributes:
         num_runs: Number of runs.
         num_within: Runs with every gap within the limit.
-        probability: Least probability of such a run if the claim is true.
+        probability: Least probability, if the claim is true, that a run is within the limit.
         p_value: Largest probability, if the claim is true, of at most `num_within` runs within the
             limit (one-sided binomial test). 1 where the bound is vacuous.
     """
@@ -53,11 +54,11 @@ class SafetyCheck:
     """A limit on the gaps between the counts of neighboring intervals.
 
     Attributes:
-        num_intervals: m.
+        num_intervals: m, number of intervals.
         num_samples: n, draws at each input of one run.
         num_inputs: k, inputs of one run (2: one pair).
         beta: The tolerated relative deviation of a count, strictly between 0 and 1.
-        limit: C w^2 + 2 beta w tau_1, on |N_j - N_(j+1)| / n.
+        limit: C w^2 + 2 beta w tau_1, the limit on |N_j - N_(j+1)| / n.
         probability: Least probability that a run stays within the limit if the claim is true; 0 or
             less where the bound is vacuous.
 
@@ -76,7 +77,7 @@ class SafetyCheck:
         """Return the largest gap between neighboring intervals in each run.
 
         Args:
-            counts: Whole numbers of shape [..., k, m], n in each row.
+            counts: Whole numbers of shape [..., k, m]; each row sums to n.
 
         Returns:
             max |N_j - N_(j+1)| / n over inputs and intervals: float64 [...].
@@ -109,7 +110,7 @@ class SafetyCheck:
             counts: Whole numbers of shape [num_runs, k, m], or [k, m] for one run.
 
         Raises:
-            ValueError: As `gaps`.
+            ValueError: As in `gaps`.
         """
         gaps = np.atleast_1d(self.gaps(counts))
         num_within = int(np.sum(gaps <= self.limit))
@@ -183,8 +184,8 @@ def plan_safety(
     Args:
         plan: A plan for outputs in an interval; its Lipschitz constant is the claim.
         probability: Least probability that one run passes if the claim is true.
-        excess: Average slopes above `excess` times the claim exceed the limit; sets beta if that is
-            not given.
+        excess: Factor > 1; a density whose average slope is above `excess` times the claim exceeds
+            the limit. It determines beta if beta is not given.
         beta: The tolerated relative deviation of a count, strictly between 0 and 1.
         max_samples: Largest feasible number of draws per input.
 

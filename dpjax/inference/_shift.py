@@ -23,7 +23,7 @@ from dpjax.inference._hypotheses import (
 )
 
 _LARGEST_EPSILON = 600.0
-"""Its exponential is finite."""
+"""Largest epsilon of a tangent, so that its exponential is finite."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Shift:
     """mu-Gaussian differential privacy with mu = t: g is Phi(Phi^-1(q) + k t).
 
     Attributes:
-        distance: k, records in which the databases differ.
+        distance: k, number of records in which the databases differ.
     """
 
     distance: int = 1
@@ -61,7 +61,7 @@ class Shift:
         return np.geomspace(*RANGE, LEVELS)
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Return tangents of g near the event of each law that shows the largest level.
+        """Return tangents of g near the event that shows the largest level of each pair.
 
         The slope of g is exp(-s z) where s is the shift and z lies halfway between the normal
         quantiles of both probabilities; the intercept is delta of Gaussian noise at that epsilon.
@@ -70,7 +70,7 @@ class Shift:
             Dong, Roth, Su (2022), Corollary 2.13.
         """
         order = np.argsort(p / q, axis=1, kind="stable")
-        # Sets of groups with the smallest ratios, whose complements have the largest.
+        # Probabilities of sets of groups with the smallest ratios; complements have the largest.
         below = [np.take_along_axis(law, order, axis=1).cumsum(axis=1)[:, :-1] for law in (p, q)]
         x, y = (scipy.special.ndtri(np.clip(law, POSITIVE, NEARLY_ONE)) for law in below)
         best = np.argmax(y - x, axis=1)[:, None]
@@ -94,7 +94,7 @@ class Shift:
         return scipy.special.ndtr(x - self.distance * level)
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """See `Hypothesis`; from the largest change of the slope within an interval."""
+        """See `Hypothesis`; computed from the largest change of the slope within an interval."""
         x = scipy.special.ndtri(smaller)
         low, high = _slopes(x)
         lifted_low, lifted_high = _slopes(x + self.distance * level)
@@ -104,7 +104,10 @@ class Shift:
 
 
 def _slopes(x: Floats) -> tuple[Floats, Floats]:
-    """Return the least and the greatest slope of the log odds of Phi, which increases in |x|."""
+    """Return the least and greatest slope of the log odds of Phi between neighboring x.
+
+    The slope increases with |x|.
+    """
 
     def slope(x: Floats) -> Floats:
         log_density = -(x**2) / 2 - math.log(2 * math.pi) / 2

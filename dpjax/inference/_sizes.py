@@ -16,14 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._hypotheses import Hypothesis
 
 _STEPS, _MOST = 4, 12
-"""Ratios are 2^(k / 4), |k| <= 12. A step costs less than a thousandth of the standard error, and
-makes the sizes the same wherever logarithms are rounded in another way."""
+"""Ratios are rounded to 2^(k / 4) with |k| <= 12. Rounding costs less than a thousandth of the
+standard error, and gives the same sizes on machines that compute logarithms differently."""
 
 _PARTS = 0.5, 0.75
-"""Powers of the ratio that are tried beside 0 and 1."""
+"""Exponents of the ratio that are tried in addition to 0 and 1."""
 
 _UNIT = 1e-12
-"""Scale of the variances: so small that the standard errors are those of many draws."""
+"""Scale of the variances, small enough that standard errors are those for many draws."""
 
 
 class Shared(NamedTuple):
@@ -37,12 +37,12 @@ class Shared(NamedTuple):
 
 
 def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np.float64]:
-    """N2 / N1, draws at the other side for each draw at the likelier one, in [1/8, 8].
+    """Return N2 / N1, draws at the other side for each draw at the likelier one, in [1/8, 8].
 
     Args:
         p: Probabilities of events at the likelier side.
         q: Probabilities at the other side, of the same shape.
-        hypothesis: The level that is bounded.
+        hypothesis: Hypothesis whose level is bounded.
     """
     p, q = np.asarray(p, np.float64), np.asarray(q, np.float64)
     first, second = _UNIT * p * (1 - p), _UNIT * q * (1 - q)
@@ -55,12 +55,13 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
 
 
 def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ratios [4, ...] to compare: 1, two between, and the given one, for many draws.
+    """Return ratios [4, ...] to compare: 1, two in between, and the given one.
 
-    With fewer draws it leaves too few at the likelier side. Exact mean bounds at confidence 0.95
-    and the powers 0, 1/2, 3/4 and 1 of the ratio: 0.98, 1.03, 1.03 and 1.01 for p = 0.01,
-    q = 0.00135 and N = 2,000; 2.17, 2.37, 2.38 and 2.34 for p = 0.02 and q = 0.0005. With N = 20,
-    p = 0.98, q = 0.42 and confidence 0.999, they are 0.20, 0.08, 0.02 and 0.00.
+    The given ratio is best for many draws; with fewer, it leaves too few at the likelier side. With
+    the powers 0, 1/2, 3/4 and 1 of the ratio and confidence 0.95, exact mean bounds are 0.98, 1.03,
+    1.03 and 1.01 for p = 0.01, q = 0.00135 and N = 2,000; and 2.17, 2.37, 2.38 and 2.34 for
+    p = 0.02 and q = 0.0005. For N = 20, p = 0.98, q = 0.42 and confidence 0.999, they are 0.20,
+    0.08, 0.02 and 0.00.
     """
     steps = _STEPS * np.log2(ratio)
     between = [np.exp2(np.rint(part * steps) / _STEPS) for part in _PARTS]
@@ -68,10 +69,10 @@ def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def divided(ratio: ArrayLike, mean: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return N1 and N2 of a ratio N2 / N1, which add up to 2 N; at least 1 each.
+    """Return N1 and N2, each at least 1, which add up to 2 N and have the given ratio N2 / N1.
 
     Args:
-        ratio: Ratio N2 / N1.
+        ratio: Ratio N2 / N1 of the draws.
         mean: Mean N of draws per side.
     """
     first = np.rint(2 * mean / (1 + np.asarray(ratio, np.float64))).astype(np.int64)

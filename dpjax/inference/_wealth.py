@@ -1,15 +1,15 @@
 """The wealth of bets against levels of privacy, which bounds the level at any time.
 
-The wealth at a level is a mean over bets of products of payoffs over all blocks and pairs, whose
-mean is at most 1 if the level holds, at any stopping time. With probability 1 - error it therefore
-never reaches 1 / error (Ville). The bound is the largest level of a grid, fixed before the first
-draw, such that all levels up to it were refuted at some block: it exceeds the true level only if
-the least level of the grid above the true one was refuted.
+The wealth at a level is the mean, over bets, of the product of payoffs over all blocks and pairs.
+If the level holds, its expectation is at most 1 at any stopping time, so with probability at least
+1 - error it never reaches 1 / error (Ville). The bound is the largest level of a grid, fixed before
+the first draw, such that all levels up to it were refuted at some block: it exceeds the true level
+only if the least level of the grid above the true one was refuted.
 
 Weights may depend on any earlier draw, whichever pair it was drawn for. Pairs with a common
 database therefore share their counts there (`Wealth.known`) when they choose bets. The payoff of a
 pair counts the draws of that pair alone: given all earlier blocks, the payoffs of different pairs
-are independent, each with a mean of at most 1, and so is their product's.
+are independent, each with a mean of at most 1, so the mean of their product is at most 1 too.
 
 References:
     Ville (1939); Turner, Ly, Grünwald (2024); Waudby-Smith, Ramdas (2024).
@@ -30,7 +30,7 @@ from dpjax.inference._named import hypothesis_from_plain, hypothesis_to_plain
 from dpjax.inference._portfolio import Expert, experts, num_bets
 
 _ROWS = 2048
-"""Bets per call, whose tables fit in a processor's cache."""
+"""Number of bets per call, so that their tables fit in a processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -38,19 +38,21 @@ class Wealth:
     """The state of a sequential audit, which determines its later bounds.
 
     Attributes:
-        error: Probability with which the bound may ever exceed the level.
-        hypothesis: Hypothesis that is bet against.
-        claim: The level that is tested, which is in the grid, or None.
+        error: Largest probability that the bound ever exceeds the level.
+        hypothesis: Hypothesis to bet against.
+        claim: The level to refute, which is in the grid, or None.
         few: Whether draws are expensive.
-        ordered: Whether adjacent cells are alike.
-        grid: [levels], which rise.
-        log_wealth: [bets, levels]; that of a refuted level is no longer updated.
-        is_refuted: bool [levels].
+        ordered: Whether adjacent cells have similar ratios.
+        grid: Increasing levels to test, [levels].
+        log_wealth: Log wealth of each bet at each level, [bets, levels]; no longer updated once the
+            level is refuted.
+        is_refuted: Whether each level is refuted, bool [levels].
         first: int64 [pairs, cells], counts of all blocks at the database.
         second: int64 [pairs, cells], the same at the neighbor.
-        num_blocks: Number of blocks.
-        shared: int64 [pairs, 2], numbers below 2 pairs of each pair's database and neighbor, equal
-            where databases are equal and outputs are counted in the same cells.
+        num_blocks: Number of blocks so far.
+        shared: int64 [pairs, 2], IDs in [0, 2 * pairs) of each pair's database and neighbor; two
+            IDs are equal if the databases are equal and their outputs are counted in the same
+            cells.
     """
 
     error: float
@@ -68,7 +70,7 @@ class Wealth:
 
     @property
     def place(self) -> int:
-        """The number of refuted levels, counted from the smallest one to the first that is not."""
+        """Number of levels below the smallest level that is not refuted."""
         return int(np.logical_and.accumulate(self.is_refuted).sum())
 
     @property
@@ -93,7 +95,7 @@ class Wealth:
 
     @property
     def known(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Counts [pairs, cells] at both sides, with those of all pairs at equal databases."""
+        """Counts [pairs, cells] at both sides, summed over all pairs with the same database."""
         numbers = self.shared.T.ravel()
         if np.unique(numbers).size == numbers.size:
             return self.first, self.second
@@ -165,13 +167,13 @@ def start(
     Args:
         pairs: Number of pairs of databases.
         cells: Number of cells; along the line if they are ordered.
-        error: Probability with which the bound may ever exceed the level.
-        hypothesis: Hypothesis that is bet against.
+        error: Largest probability that the bound ever exceeds the level.
+        hypothesis: Hypothesis to bet against.
         claim: A level to refute, which is added to the grid.
-        few: Whether draws are so expensive that each must be used at once.
-        ordered: Whether adjacent cells are alike.
-        grid: Levels that are tested; those of the hypothesis if None.
-        shared: Numbers of the databases, as in `Wealth`; if None, all of them differ.
+        few: Whether draws are so expensive that each must be used immediately.
+        ordered: Whether adjacent cells have similar ratios.
+        grid: Levels to test; those of the hypothesis if None.
+        shared: IDs of the databases, as in `Wealth`; if None, all of them differ.
 
     Raises:
         ValueError: When the error is not strictly between 0 and 1, a level is not positive, or a
@@ -203,7 +205,7 @@ def start(
 
 
 def _own(pairs: int) -> NDArray[np.int64]:
-    """Return different numbers for all databases, int64 [pairs, 2]."""
+    """Return a different ID for each database, int64 [pairs, 2]."""
     return np.arange(2 * pairs).reshape(2, pairs).T
 
 
@@ -213,13 +215,14 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
     The draws of each pair and side must have been chosen before the block was drawn.
 
     Args:
-        state: The state before.
-        x: Whole numbers [pairs, cells], counts of this block at the database; a pair that has no
-            draws at one side places no bet.
+        state: State before the block.
+        x: Whole numbers [pairs, cells], counts of this block at the database; a pair without draws
+            at one of its sides places no bet.
         y: The same at the neighbor.
 
     Raises:
-        ValueError: When counts are not whole numbers >= 0 of the shape of the state's.
+        ValueError: When counts are not whole numbers >= 0, or their shape differs from that of the
+            state's counts.
     """
     validate.counts(x=x, y=y)
     x, y = np.asarray(x, np.int64), np.asarray(y, np.int64)
@@ -242,13 +245,13 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
 def recounted(
     state: Wealth, first: ArrayLike, second: ArrayLike, shared: NDArray[np.int64] | None = None
 ) -> Wealth:
-    """Return the state with the same draws counted in other cells, used by later bets.
+    """Return the state with the same draws counted in other cells, which later bets use.
 
     Args:
-        state: The state.
+        state: State whose draws are counted again.
         first: Whole numbers [pairs, other cells], counts of all draws so far at the database.
         second: The same at the neighbor.
-        shared: Numbers of the databases, as in `Wealth`; if None, all of them differ.
+        shared: IDs of the databases, as in `Wealth`; if None, all of them differ.
 
     Raises:
         ValueError: When the numbers of draws differ from those of the state.
@@ -276,10 +279,10 @@ def gains(
 
     Args:
         state: State before the block.
-        expert: Expert, which knows the draws of the state alone.
+        expert: Expert, made from the draws of the state alone.
         x: Counts [pairs, cells] of the block at the database.
         y: The same at the neighbor.
-        draws: Their sums, [pairs, 2].
+        draws: Sums of x and of y over cells, [pairs, 2].
     """
     x, y = expert.grouped(x), expert.grouped(y)
     # A pair does not bet against levels that its estimated laws satisfy.

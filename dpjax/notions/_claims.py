@@ -26,7 +26,7 @@ _RANGES = {
     "epsilon": "a finite epsilon of at least 0",
     "error": "an error in [0, 1]",
 }
-"""Range of a claimed function's values."""
+"""Accepted values of a claimed function, in words."""
 
 _HALVINGS = 60
 
@@ -42,10 +42,10 @@ def number(claim: object) -> float:
 
 
 def refuse_text(claim: object) -> None:
-    """Refuse a text, such as a number in quotes.
+    """Reject a string, such as a number in quotes.
 
     Raises:
-        TypeError: When the claim is a text.
+        TypeError: When the claim is a string.
     """
     if isinstance(claim, str | bytes):
         try:
@@ -87,20 +87,20 @@ def epsilon_at(claim: object, delta: float) -> float:
     """Return the smallest epsilon that a claimed profile allows at one delta.
 
     Raises:
-        TypeError, ValueError: When the claim is not a curve, or says nothing about this delta.
+        TypeError, ValueError: When the claim is not a curve, or allows no epsilon at this delta.
     """
     for name in ("get_epsilon_for_delta", "epsilon"):
         if callable(asked := getattr(claim, name, None)):
             return _value(asked, delta, "delta", "epsilon", np.inf)
     function = _delta_of(claim)
     if function is None:
-        # Points claim nothing between them, nor before the first.
+        # Points claim nothing in between, nor before the first one.
         held = [e for e, d in profile_points(claim) if d <= delta]
         if not held:
             raise BadValue(f"claim must have a point with a delta of at most {delta}.")
         return min(held)
     epsilons = _EPSILONS.tolist()
-    # Take the first place where it holds: a function that rises again claims no less.
+    # Take the first epsilon at which the claim holds: a later increase does not weaken it.
     held = next((i for i, e in enumerate(epsilons) if function(e) <= delta), None)
     if held is None:
         raise BadValue(
@@ -143,8 +143,8 @@ def _value(function: Callable[[float], object], place: float, x: str, y: str, mo
     """Return the value of a claimed function at one place.
 
     Raises:
-        TypeError: When the claim is not a number.
-        ValueError: When it is NaN or out of range, or the function raised.
+        TypeError: When the value is not a number.
+        ValueError: When the value is NaN or out of range, or the function raised an exception.
     """
     try:
         found = function(place)

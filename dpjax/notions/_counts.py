@@ -27,10 +27,10 @@ class _OfSets(Evidence):
 @register
 @dataclass(frozen=True, eq=False)
 class EventCounts(_OfSets):
-    """Counts of confirmation draws in an event, for any number of runs until a statement is made.
+    """Counts of confirmation draws in an event, for one or several runs.
 
     Attributes:
-        event: Event with the leading shape [...].
+        event: Event of each run, with leading shape [...].
         counts: Counts int64 [..., 2] of the event at the database and at its neighbor.
         trials: Confirmation draws at the database and at its neighbor.
     """
@@ -61,7 +61,7 @@ class EventCounts(_OfSets):
         return notion.of_event(*self.sided(), trials, confidence, distance)
 
     def estimate(self, notion: Notion, distance: int = 1) -> NDArray[np.float64]:
-        """Return the levels [...] that the observed shares show, in [0, inf]."""
+        """Return the levels [...] computed from the observed shares, in [0, inf]."""
         (p, q), trials = self.sided(), np.asarray(self.trials, float)
         side = np.asarray(self.event.larger)
         return notion.of_shares(p / trials[side], q / trials[1 - side], distance)
@@ -102,12 +102,13 @@ class EventCounts(_OfSets):
 @register
 @dataclass(frozen=True, eq=False)
 class ChainCounts(_OfSets):
-    """Counts of confirmation draws in each of a chain of nested sets; they answer every notion.
+    """Counts of confirmation draws in each set of a nested chain, which bound every notion.
 
     Attributes:
         counts: Counts int64 [2, sets] at the database and at its neighbor.
         trials: Confirmation draws at the database and at its neighbor.
-        usable: Mask of usable sets; see `dpjax.inference.Chain`.
+        usable: (end, start), which tell the sets that are usable as events; see
+            `dpjax.inference.Chain`.
     """
 
     counts: NDArray[np.int64]
@@ -160,7 +161,7 @@ class ChainCounts(_OfSets):
 @register
 @dataclass(frozen=True, eq=False)
 class EventAndChain(_OfSets):
-    """Counts of an event for the named notion and of a chain, each with half of the error.
+    """Counts of an event for one notion, and of a chain; the error is split evenly between them.
 
     Attributes:
         event: Evidence of the event, for the named notion.
@@ -173,7 +174,7 @@ class EventAndChain(_OfSets):
 
     @staticmethod
     def half(confidence: float) -> float:
-        """Return the confidence of each of two statements that jointly have this one."""
+        """Return the confidence of each of two statements that hold jointly with `confidence`."""
         return (1 + confidence) / 2
 
     def answer(
@@ -214,7 +215,7 @@ def _band(
 
 
 def _counted(content: JsonObject) -> tuple[NDArray[np.int64], tuple[int, int]]:
-    """Read counts [2, ...] and trials of both sides from plain numbers; refuse other fields."""
+    """Read counts [2, ...] and trials of both sides from plain numbers; reject other fields."""
     counts, trials = content.pop("counts"), content.pop("trials")
     if content:
         raise TypeError(f"counts do not hold {', '.join(content)}")

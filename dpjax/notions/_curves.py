@@ -26,11 +26,11 @@ class _Curve(Notion):
         return largest(band, lambda p, q: p - q) / distance
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return the values shown and claimed, [2, points], at the places of a claim [points, 2].
+        """Return the bound on the curve and the claim, [2, points], at the points of the claim.
 
         Args:
             band: Band of a chain.
-            claim: Points of the claimed curve.
+            claim: Points of the claimed curve, [points, 2].
             distance: Number of records in which the pair differs.
         """
         raise NotImplementedError
@@ -84,7 +84,7 @@ class Profile(_Curve):
         return np.stack([shown, claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return epsilons with delta of the database against its neighbor and the reverse."""
+        """Return epsilons, delta of the database against its neighbor, and the reverse delta."""
         top = largest(band, epsilon_of(0.0)) / distance
         epsilons = np.linspace(0, top if np.isfinite(top) else 1.0, _POINTS)
         first, second = of_one_record(band, epsilons, distance)
@@ -99,9 +99,9 @@ class Profile(_Curve):
 class TradeOff(_Curve):
     """The trade-off of errors: how often the best test of each level misses.
 
-    Its number is the total variation, the largest power less level. A claim is a curve: pairs
-    (level, error of the second kind), or a function of the level; it is for tests in both
-    directions.
+    Its number is the total variation, the largest difference between power and level of a test. A
+    claim is a curve: pairs (level, error of the second kind), or a function of the level. The claim
+    applies to tests in both directions.
 
     References:
         Dong, Roth, Su (2022), Definition 2.1.
@@ -144,20 +144,20 @@ class TradeOff(_Curve):
         """Return shown and claimed powers, so that a larger value is worse."""
         x, missed = trade_off(band)
         levels = claim[:, 0]
-        # Exchanging the errors of a test gives the test in the other direction.
+        # Exchanging the two errors of a test gives a test in the other direction.
         least = np.minimum(np.interp(levels, x, missed), np.interp(levels, missed[::-1], x[::-1]))
         return np.stack([1 - least, 1 - claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return levels of tests under the neighbor, with upper bounds on the other error."""
+        """Return test levels under the neighbor, with bounds on the error of the second kind."""
         x, missed = trade_off(band)
         return {"level": x.tolist(), "error": missed.tolist()}
 
 
 def of_one_record(band: Band, epsilons: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-    """Return the profile of one record, [2, epsilons], from pairs that differ in k of them.
+    """Bound the profile for one record, [2, epsilons], from pairs that differ in k records.
 
-    delta_k(k e) <= delta(e) (exp(k e) - 1) / (exp(e) - 1).
+    Group privacy gives delta_k(k e) <= delta(e) (exp(k e) - 1) / (exp(e) - 1).
 
     References:
         Vadhan (2017), Lemma 2.2.

@@ -15,7 +15,7 @@ from dpjax.notions._claims import Claim
 from dpjax.notions._notion import Notion
 
 _LARGEST, _HALVINGS = 60.0, 60
-"""Largest epsilon searched, and number of halvings."""
+"""Largest epsilon searched, and number of bisection steps."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Epsilon(Notion):
     """The smallest epsilon of (epsilon, delta)-differential privacy at a fixed delta.
 
     Attributes:
-        delta: Part of the probability that the claim leaves out, 0 <= delta < 1.
+        delta: Delta of the definition, the probability left out of the guarantee, 0 <= delta < 1.
 
     Raises:
         TypeError: When delta is not a number.
@@ -48,7 +48,7 @@ class Epsilon(Notion):
 
     @property
     def symbol(self) -> str:
-        """Level in words."""
+        """Name of the level, with its options."""
         return f"epsilon at delta = {self.delta:g}" if self.delta else "epsilon"
 
     @property
@@ -68,7 +68,7 @@ class Epsilon(Notion):
         """See `Notion`."""
         if self.delta == 0 or distance == 1:
             return largest(band, self.value) / distance
-        # Find the least epsilon at which delta of one record reaches that shown for k records.
+        # Find the largest epsilon of one record that the band of k records refutes at this delta.
         low, high = 0.0, _LARGEST
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -78,7 +78,7 @@ class Epsilon(Notion):
         return low
 
     def of_shares(self, p: NDArray, q: NDArray, distance: int) -> NDArray[np.float64]:
-        """Return the log ratio of shares less delta, at least 0; infinite where one is 0."""
+        """Return ln((p - delta) / q) per record, at least 0; infinite where q is 0."""
         if self.delta and distance > 1:
             shares = (np.array([[[share]] for share in np.ravel(side)]) for side in (p, q))
             bands = (Band.of(*pair, usable=(1, 1)) for pair in zip(*shares, strict=True))

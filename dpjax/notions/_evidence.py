@@ -1,7 +1,7 @@
 """Evidence: counts of confirmation draws in sets chosen beforehand.
 
 Each kind of evidence states which levels follow from it, shows itself as rows of text, and writes
-itself as plain numbers, so that results, pages and files ask no evidence for its class.
+itself as plain numbers. So results, pages and files need not know the class of their evidence.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing, Statement, smallest_error
 
 Rows = list[tuple[str, str]]
-"""Rows of a table: names and texts."""
+"""Rows of a table: pairs of a name and a text."""
 
 
 class Part(NamedTuple):
@@ -29,7 +29,7 @@ class Part(NamedTuple):
         title: Heading of the section.
         rows: Names and texts of the rows.
         text: Sentence above the rows.
-        numbers: Whether the texts are numbers.
+        numbers: Whether the texts of the rows are numbers.
     """
 
     title: str
@@ -42,10 +42,10 @@ class History(NamedTuple):
     """The history of a sequential audit.
 
     Attributes:
-        path: Draws a side of all pairs, bound, and logarithm of the wealth at the claim after each
-            block.
-        claim: Claim at the level of a pair, or None.
-        refuted_from: Logarithm of the wealth that refutes it.
+        path: For each block: draws per side of all pairs so far, the bound, and the log wealth at
+            the claim.
+        claim: Claimed level, or None.
+        refuted_from: Log wealth from which the claim is refuted.
     """
 
     path: list[tuple[int, float, float]]
@@ -60,11 +60,11 @@ class Evidence:
     plain values or arrays, which `from_plain` restores.
 
     Attributes:
-        kind: Name in files.
+        kind: Name of the kind in files.
         estimated: Name of the estimate on a page.
         scored: Name of the scores of pairs on a page.
         chosen: Sentence on how the witness's event was chosen.
-        more: Advice on what would show more.
+        more: Advice on how to obtain a larger or more precise bound.
         planned: Whether the number of outputs was fixed before they were seen, so that binomial
             bounds hold for the counts of the witness.
     """
@@ -79,11 +79,11 @@ class Evidence:
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """Return the statement on a level without a claim; arguments and errors as in `state`."""
+        """Return the statement about a level, ignoring any claim; see `state` for the arguments."""
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject:
-        """Return plain numbers and texts, including the kind; see `evidence_from_plain`."""
+        """Return plain numbers and strings, including the kind; see `evidence_from_plain`."""
         return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
 
     @classmethod
@@ -98,7 +98,7 @@ class Evidence:
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """Return the excess over the claim (negative if below), and the crossing of a curve."""
+        """Return the bound's excess over the claim (negative if below), and a curve's crossing."""
         assert isinstance(claim, float)
         return self.answer(notion, confidence, distance, None).lower_bound - claim, None
 
@@ -116,7 +116,7 @@ class Evidence:
         Args:
             notion: Notion of the statement.
             confidence: Confidence of all statements that the evidence makes.
-            num_claims: Factor on the smallest error.
+            num_claims: Number of claims, by which the smallest error is multiplied.
             claim: Level to compare with, as `Notion.claimed` returns it, or None.
             distance: Number of records in which the pair differs.
             named: Notion that the evidence was collected for; `notion` itself if None.
@@ -135,16 +135,16 @@ class Evidence:
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return about how many standard errors above a level an estimate must be to refute it.
+        """Return about how many standard errors an estimate must exceed a level by to refute it.
 
         Args:
-            error: Probability with which the level may be refuted by chance.
+            error: Probability that a true level is refuted by chance.
             draws: Confirmation draws per side.
         """
         return -float(scipy.special.ndtri(error))
 
     def simultaneous(self, confidence: float) -> Band | None:
-        """Return the band that holds for all notions at once; None for evidence of one question."""
+        """Return the band that holds for all notions simultaneously; None if there is no band."""
         return None
 
     def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
@@ -170,14 +170,14 @@ class Evidence:
         return [("lower bound", bound), ("estimate", estimate)]
 
     def table(self, found: Statement, sure: str) -> Rows:
-        """Return rows of a page in the unit of the level; arguments as in `rows`."""
+        """Return rows of a page, in the unit of the level; arguments as in `rows`."""
         return [
             (f"Lower bound ({found.basis}, {sure})", f"{found.lower_bound:.4f}"),
             (self.estimated, "infinite" if found.estimate is None else f"{found.estimate:.4f}"),
         ]
 
     def parts(self) -> list[Part]:
-        """Return further parts of a page."""
+        """Return further sections of a page."""
         return []
 
     def history(self) -> "History | None":
@@ -193,7 +193,7 @@ class Evidence:
 _Kind = TypeVar("_Kind", bound=Evidence)
 
 EVIDENCE: dict[str, type[Evidence]] = {}
-"""Classes of evidence by their kinds in files."""
+"""Evidence classes by `kind`, their name in files."""
 
 
 def register(cls: type[_Kind]) -> type[_Kind]:
@@ -206,7 +206,7 @@ def evidence_from_plain(content: JsonObject) -> Evidence:
     """Restore the evidence that `Evidence.to_plain` wrote.
 
     Raises:
-        KeyError, TypeError, ValueError: When the content is not evidence of this kind.
+        KeyError, TypeError, ValueError: When the content is not evidence of a registered kind.
     """
     fields = {**content}
     validate.one_of(EVIDENCE, kind=(kind := fields.pop("kind")))

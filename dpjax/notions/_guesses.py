@@ -30,7 +30,7 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing, Statement
 
 _HALVINGS, _LEAST = 40, math.log(1e-14)
-"""Halvings of the search for a log p-value, and its smallest value."""
+"""Number of bisection steps for a log p-value, and the smallest log p-value that is searched."""
 
 _Points = tuple[tuple[float, float], ...]
 
@@ -40,17 +40,18 @@ _Points = tuple[tuple[float, float], ...]
 class GuessCounts(Evidence):
     """Numbers of canaries, guesses and right guesses in one run.
 
-    Bounds on several notions hold together if the number of guesses was fixed in advance: all of
-    them rise with the number of right guesses, so the least number at which any of them is above
-    the truth is as rare as for one. Each bound holds on its own if revealed coins chose it.
+    If the number of guesses was fixed in advance, bounds on several notions hold jointly: all of
+    them increase with the number of right guesses, so the probability that any of them fails is no
+    larger than for one. If revealed coins chose the number of guesses, each bound holds only on its
+    own.
 
     Attributes:
         canaries: Number n of canaries whose coins were hidden until the guesses were fixed.
         guessed_in: Number of guesses "included", made for the highest scores.
         guessed_out: Number of guesses "left out", made for the lowest scores.
         right: Number of correct guesses.
-        revealed: Number of canaries whose coins chose the numbers of guesses and do not count.
-        share: Part of the error that these guesses may use; another set of guesses has the rest.
+        revealed: Number of canaries whose coins were revealed to choose the numbers of guesses.
+        share: Part of the error that these guesses may use; another set of guesses uses the rest.
     """
 
     canaries: int
@@ -78,7 +79,7 @@ class GuessCounts(Evidence):
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """See `Evidence`; refutes a curve at one of its points, or as a whole."""
+        """See `Evidence`; a curve is refuted at one of its points, or as a whole."""
         if not isinstance(claim, tuple):
             return super().compare(notion, confidence, claim, distance)
         error = self.share * (1 - confidence)
@@ -152,13 +153,13 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
     """Return the lower bound on a level from guesses in one run.
 
     Args:
-        guessed: Numbers of canaries that judge, guesses and right guesses.
+        guessed: Numbers of canaries with hidden coins, of guesses and of right guesses.
         notion: Notion of the level: Epsilon, Gdp, Profile or TotalVariation.
         error: Probability that the bound is above the true level.
         chosen: Whether the coins of other canaries chose the number of guesses.
 
     Raises:
-        ValueError: When guesses say nothing about the notion.
+        ValueError: When guesses cannot bound this notion.
     """
     if isinstance(notion, Epsilon):
         return (epsilon_of_chosen if chosen else epsilon_of_guesses)(guessed, notion.delta, error)
@@ -184,7 +185,7 @@ def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float
 def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
     """Return the index and p-value of the most strongly refuted point of a claimed profile.
 
-    The many points need no correction: the claim bounds P(C >= c) by the p-value of each.
+    Testing many points needs no correction: under the claim, P(C >= c) is at most each p-value.
     """
     found = [one_run_p_value(*guessed, e, d) if d < 1 else 1.0 for e, d in claim]
     place = int(np.argmin(found))
@@ -198,7 +199,7 @@ def _of_curve(guessed: Guessed, claim: _Points) -> float:
     factors = np.exp(-epsilons)
 
     def gain(y: float) -> float:
-        """Return the gain; a claim of (epsilon, delta) holds for an event and its complement."""
+        """Return the gain as in `refutes`; (epsilon, delta) limits an event and its complement."""
         one = factors * (y - deltas)
         other = 1 - deltas - (1 - y) / factors
         return max(0.0, float(one.max()), float(other.max()))

@@ -1,4 +1,4 @@
-"""Evidence of histograms: an interval, and its assumption."""
+"""Evidence from histograms: an interval for the level, and the assumption that it rests on."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -19,15 +19,15 @@ _REFUTED = 0.05
 @register
 @dataclass(frozen=True)
 class HistogramLevel(Evidence):
-    """The largest level of all pairs of inputs, by counts of intervals or of outputs.
+    """The largest level of all pairs of inputs, estimated from counts of intervals or of outputs.
 
     Attributes:
         estimate: Estimated level; None where an interval or output received no draw.
         assumed: Assumption in words.
-        p_value: P-value of the assumption by the counts of this run (Theorem 3); None where nothing
-            can be said.
+        p_value: P-value of the assumption, from the counts of this run (Theorem 3); None where it
+            cannot be tested.
         status: Name of the run's status.
-        plan: Plan as plain numbers.
+        plan: Fields of the plan, as in `Plan.to_dict`.
         num_pairs: Number of pairs of inputs compared.
         num_failed: Number of those pairs without a level.
     """
@@ -44,7 +44,7 @@ class HistogramLevel(Evidence):
 
     @property
     def level(self) -> str:
-        """Name of the bounded quantity."""
+        """Name of the estimated quantity."""
         order = self.plan["order"]
         return "LDP epsilon" if order is None else f"Renyi level of order {order:g}"
 

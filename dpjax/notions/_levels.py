@@ -23,7 +23,7 @@ from dpjax.notions._notion import Notion
 
 
 class _OfAnEvent(Notion):
-    """A notion whose level one event shows and grows at most linearly in the distance."""
+    """A notion whose level can be bounded by one event and grows at most linearly with distance."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
@@ -118,7 +118,7 @@ class Renyi(Notion):
         return f"the Renyi divergence of order {self.order:g}"
 
     def of_band(self, band: Band, distance: int = 1) -> float:
-        """See `Notion`; over 2^c records, the order is divided by 2^c, the level times 3^c."""
+        """See `Notion`; for 2^c records, divides the bound at order / 2^c by 3^c."""
         halvings = (distance - 1).bit_length()
         return float(renyi(band, [self.order / 2**halvings])[0]) / 3**halvings
 
@@ -126,7 +126,8 @@ class Renyi(Notion):
         """See `Notion`.
 
         Raises:
-            ValueError: When the order is below twice the distance, raised to a power of two.
+            ValueError: When the distance is above 1 and, rounded up to a power of two, more than
+                half of the order.
         """
         least = 2 * 2 ** (distance - 1).bit_length()
         if distance > 1 and self.order < least:

@@ -23,13 +23,13 @@ from dpjax.notions._statement import Statement
 @register
 @dataclass(frozen=True, eq=False)
 class LocalSums(Evidence):
-    """Counts at the witness in the confirmation set, for any number of runs until a statement.
+    """Counts at the witness in the confirmation set, for one or several runs.
 
     Attributes:
         search_densities: Densities float64 [..., 2] from the search set, before truncation.
         floor: Floor tau, float64 [...].
         events: Counts int64 [..., 2] of the event at the witness in the confirmation set.
-        kernel: Kernel sums of real outputs; None for outcomes.
+        kernel: Kernel sums for real outputs; None for outcomes.
         num_confirm: Number N of confirmation draws per side.
     """
 
@@ -77,12 +77,12 @@ class LocalSums(Evidence):
         }
         sums = None if kernel is None else KernelSums(**kernel)
         found = cls(**{**content, **arrays, "kernel": sums})
-        found.bounds(0.5)  # Computing the bounds checks the counts.
+        found.bounds(0.5)  # This validates the counts.
         return found
 
 
 def no_events(notion: Notion) -> ValueError:
-    """Return the error of evidence that answers a single question about epsilon."""
+    """Return the error for a notion that evidence without events cannot bound."""
     return BadValue(
         f"this audit counted no events, so it says nothing of {notion.symbol}: use {EVENTS}."
     )

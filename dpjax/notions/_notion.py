@@ -1,7 +1,7 @@
 """The base of all notions of privacy: a notion guides the search and turns counts into levels.
 
-A notion bounds its level from the counts of one event, through its hypothesis, and from the band of
-a chain of sets, which serves all notions at once.
+A notion bounds its level in two ways: from the counts of one event, through its hypothesis, or from
+the band of a chain of sets, which holds for all notions simultaneously.
 """
 
 import math
@@ -37,7 +37,7 @@ from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
-"""Largest number of bins ordered by their own ratios alone."""
+"""Up to this number of bins, only one order is tried: by each bin's own ratio."""
 
 _HUGE = 1e300
 """Finite substitute for infinity in a mean."""
@@ -50,7 +50,7 @@ class Notion:
         name: Name on the command line and in recipes.
         unit: Unit of the level, and a sentence that explains it.
         takes_delta: Whether `delta` is an option.
-        delta: Part of the probability that a claim leaves out.
+        delta: Delta of the definition, the probability left out of the guarantee.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
@@ -61,21 +61,21 @@ class Notion:
 
     @property
     def symbol(self) -> str:
-        """Level in words, with its options."""
+        """Name of the level, with its options."""
         raise NotImplementedError
 
     @property
     def quantity(self) -> str:
-        """Level in words, without a delta."""
+        """Name of the level, without a delta."""
         return self.symbol
 
     @property
     def claimable(self) -> str:
-        """Subject of a claim, in words."""
+        """Name of the quantity that a claim is about."""
         return self.symbol
 
     def of_band(self, band: Band, distance: int = 1) -> float:
-        """Return the lower bound that a band shows, at least 0.
+        """Return the lower bound on the level that follows from a band, at least 0.
 
         Args:
             band: Band of a chain.
@@ -84,7 +84,7 @@ class Notion:
         raise NotImplementedError
 
     def hypothesis(self, distance: int = 1) -> Hypothesis | None:
-        """Return a level's hypothesis on one event; None for a notion that needs more than one."""
+        """Return the hypothesis about one event; None if the notion needs more than one event."""
         return None
 
     def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
@@ -92,7 +92,7 @@ class Notion:
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:
-        """Refuse a distance at which pairs say nothing about one record."""
+        """Raise an error if pairs at this distance say nothing about one record."""
 
     def point(self, place: float, shown: float) -> str:
         """Describe the value shown at one place of a curve."""
@@ -102,7 +102,7 @@ class Notion:
         """Convert a claim to a number in the notion's unit, or to points of a curve.
 
         Raises:
-            TypeError, ValueError: When it has another form, or is out of range.
+            TypeError, ValueError: When the claim has another form, or is out of range.
         """
         _claims.refuse_text(claim)
         if not _claims.is_number(claim):
@@ -113,9 +113,9 @@ class Notion:
         """Choose the event with the largest expected bound, or one that is easier to describe.
 
         Args:
-            search: Search set of one pair, in one or several runs. Half of the counts makes sets of
-                cells, the other judges them.
-            budget: Confirmation draws, confidence and rivals.
+            search: Search set of one pair, in one or several runs. One half of the counts makes
+                sets of cells, and the other half evaluates them.
+            budget: Confirmation draws, confidence and number of rival pairs.
 
         Returns:
             An event with the leading shape of the counts.
@@ -126,7 +126,7 @@ class Notion:
         partition, halves, allowed = search
         hypothesis, lines = self._of_an_event(), partition.positions()
         event = _chosen(search, budget, hypothesis, lines, partition.coarser())
-        # Sums of several numbers, and codes, have no events that are easy to describe.
+        # Events of codes, or of sums of several numbers, are not easy to describe.
         lines = lines[: len(partition.shape)] if partition.ordered else []
         batch, asked = event.larger.shape, (_fresh(budget), budget.confidence, hypothesis)
         found = [
@@ -135,7 +135,7 @@ class Notion:
         return Event.stacked(found, batch)
 
     def _of_an_event(self, distance: int = 1) -> Hypothesis:
-        """Return the hypothesis, or refuse a notion without one."""
+        """Return the hypothesis, or raise an error if the notion has none."""
         found = self.hypothesis(distance)
         if found is None:
             raise ValueError(f"{self.symbol} cannot be bounded by the counts of one event.")
@@ -146,7 +146,7 @@ class Notion:
 
         Args:
             search: Search set of one pair, in one or several runs.
-            budget: Confirmation draws, confidence and rivals.
+            budget: Confirmation draws, confidence and number of rival pairs.
 
         Returns:
             Bounds with the leading shape of the counts.
@@ -162,19 +162,19 @@ class Notion:
         return np.array(found).reshape(merged.shape[:-3])
 
     def chain(self, search: Search, budget: Budget) -> tuple[Chain, float, float]:
-        """Choose the chain of sets to confirm: of fine or coarser cells, or along a line.
+        """Choose the chain of sets to confirm, by ratios of cells or of groups, or along a line.
 
         Args:
             search: Search set of one pair in one run.
             budget: Confirmation draws and confidence.
 
         Returns:
-            The chain, its expected bound, and mu of Gaussian privacy for ties.
+            The chain, its expected bound, and its expected mu of Gaussian privacy, to break ties.
         """
         partition, halves, allowed = search
         num_confirm, error, ways = budget.num_confirm, 1 - budget.confidence, ways_of(partition)
         tried = [expected_bands(halves, num_confirm, error, allowed, way) for way in ways]
-        # Differences near the middle show in mu, and those in the tails in epsilon.
+        # Differences near the middle increase mu, and those in the tails increase epsilon.
         shifts = [sum(largest(b, gdp_of) for b in bands) for bands in tried]
         tails = [sum(largest(b, epsilon_of(0.0)) for b in bands) for bands in tried]
         scores = [shift + tail for shift, tail in zip(shifts, tails, strict=True)]
@@ -186,7 +186,7 @@ class Notion:
         return chain, self._mean_of(tried[best]), shifts[best] / max(len(tried[best]), 1)
 
     def _mean_of(self, bands: Sequence[Band]) -> float:
-        """Return the mean of the bounds that some bands show."""
+        """Return the mean of the bounds that follow from some bands."""
         return sum(min(self.of_band(band), _HUGE) for band in bands) / max(len(bands), 1)
 
     def of_event(
@@ -213,7 +213,7 @@ class Notion:
         return event_lower_bound(larger, smaller, *trials, confidence, hypothesis)
 
     def of_shares(self, p: NDArray, q: NDArray, distance: int) -> NDArray[np.float64]:
-        """Return the level that two probabilities of one event show, at least 0."""
+        """Return the level, at least 0, for known probabilities p and q of one event."""
         with np.errstate(divide="ignore", invalid="ignore"):
             found = np.where(p > q, self.value(p, q), 0.0)
         return np.maximum(np.nan_to_num(found, posinf=np.inf), 0.0) / distance
@@ -234,7 +234,7 @@ class Notion:
         return None
 
     def shown(self, chain: Chain, band: Band) -> Event:
-        """Return the event of a chain that shows most, for display.
+        """Return the event of a chain with the largest `value`, for display.
 
         Args:
             chain: Chain with the places of the cells.
@@ -249,7 +249,7 @@ class Notion:
 
 
 def _fresh(budget: Budget) -> int | Shared:
-    """Return the confirmation draws of one event in the form that choosing events takes."""
+    """Return the number of confirmation draws in the form that `choose_event` takes."""
     return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
 
 
@@ -260,7 +260,7 @@ def _chosen(
     positions: list[NDArray[np.float64]],
     coarser: Sequence[NDArray[np.int64]] = (),
 ) -> Event:
-    """Return the event that one half of the counts chooses and the other half judges."""
+    """Return the event that `choose_event` finds with the two halves of the search set."""
     partition, halves, allowed = search
     return choose_event(
         halves[..., 0, :, :],
@@ -279,7 +279,7 @@ def _chosen(
 def merged_counts(
     partition: Partition, halves: NDArray[np.int64], allowed: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None, list[NDArray[np.float64]]]:
-    """Return counts of merged cells, a mask of those allowed in events, and places along lines.
+    """Return counts of merged cells, a mask of those allowed in events, and their positions.
 
     Args:
         partition: Partition of the cells.
@@ -294,7 +294,7 @@ def merged_counts(
 
 
 def ways_of(partition: Partition) -> list[Way]:
-    """Return the orders to try: by ratios; with many cells also by groups and along numbers."""
+    """Return the orders to try: by ratios and, for many cells, by groups and along each number."""
     if max(partition.shape) <= _FEW_BINS:
         # With few cells, ratios are well estimated, and adjacent cells may differ much.
         return [Way()]

@@ -1,4 +1,4 @@
-"""Evidence of repeated noise: two runs of a mechanism with the same outputs in the same order."""
+"""Evidence of repeated noise: two runs of a mechanism that gave the same sequence of outputs."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from dpjax.notions._statement import Crossing, Statement
 @register
 @dataclass(frozen=True)
 class RepeatedRuns(Evidence):
-    """Two runs at one database gave the same outputs in the same order, though these vary.
+    """Two runs at one database that gave the same sequence of varying outputs.
 
     It bounds no level, since repeated outputs are not independent draws.
 
@@ -32,7 +32,7 @@ class RepeatedRuns(Evidence):
 
     @property
     def chance(self) -> str:
-        """Power of ten above the probability that independent draws repeat so."""
+        """Power of ten above the probability that independent draws repeat these outputs."""
         return f"1e-{math.floor(self.nats / math.log(10))}"
 
     def answer(

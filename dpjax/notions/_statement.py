@@ -1,4 +1,4 @@
-"""Statements: what evidence shows of a level of privacy, in numbers."""
+"""Statements: bounds and estimates of a level of privacy that follow from evidence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from statistics import NormalDist
 from dpjax.core.notebook import html_titled
 
 _LEAST_ERROR = 1e-12
-"""Smallest error of a refutation that is resolved."""
+"""Smallest error that is computed for a refutation; smaller ones are reported as this one."""
 
 _PRECISION = 0.01
-"""Relative precision of a smallest error."""
+"""Relative precision to which `smallest_error` is computed."""
 
 _NORMAL = NormalDist()
 
@@ -20,7 +20,7 @@ Crossing = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Statement:
-    """What evidence shows of a level of privacy.
+    """Bounds and estimates of a level of privacy that follow from evidence.
 
     Attributes:
         lower_bound: Lower bound on the level, at the confidence of the audit; 0 where a
@@ -31,10 +31,10 @@ class Statement:
         upper_bound: Upper bound on the level under an assumption; None without one.
         standard_error: Standard error of the estimate; None where the bound rests on none.
         smallest_error: Smallest error probability at which the claim would still be refuted, at
-            least 1e-12; None where it is not refuted at any below 1/2, or nothing is claimed.
+            least 1e-12; None if no error below 1/2 refutes it, or if nothing is claimed.
         curve: Named columns of a notion that is a curve, valid simultaneously.
-        crossing: Triple (place, shown, claimed) of a curve's largest excess; None where it
-            does not.
+        crossing: (place, shown, claimed) at a curve's largest excess over the claim; None if it
+            exceeds the claim nowhere.
     """
 
     lower_bound: float
@@ -47,7 +47,7 @@ class Statement:
     crossing: Crossing | None = None
 
     def _lines(self) -> list[tuple[str, str]]:
-        """Return names and texts of the numbers present."""
+        """Return the name and the formatted value of each number that is present."""
         rows = [("lower bound", f"{self.lower_bound:.4f} ({self.basis})")]
         if self.upper_bound is not None:
             rows.append(("upper bound", f"{self.upper_bound:.4f}, under the assumption"))
@@ -75,7 +75,7 @@ def smallest_error(bound: Callable[[float], float], claim: float) -> float | Non
 
     Args:
         bound: Lower bound as a decreasing function of the confidence.
-        claim: Claim to be exceeded.
+        claim: Claim that the bound must exceed.
 
     Returns:
         The error to a relative precision of 0.01; None where it is above 1/2.
@@ -99,7 +99,7 @@ def smallest_error(bound: Callable[[float], float], claim: float) -> float | Non
         errors = _NORMAL.cdf(-low), _NORMAL.cdf(-high)
         if errors[0] <= errors[1] * (1 + _PRECISION):
             return errors[0]
-        # Stay off the ends, which would otherwise never move.
+        # Keep away from the ends of the interval, which might otherwise never move.
         place = low + (high - low) * min(max(above / (above - below), 0.01), 0.99)
         found = margin(place)
         if found > 0:

@@ -19,7 +19,7 @@ class Terms:
     """Terms that every step of an audit shares.
 
     Attributes:
-        notion: Notion that is bounded.
+        notion: Notion whose level is bounded.
         claim: Level to compare with, as the caller wrote it, or None; see `claimed`.
         confidence: Confidence of the statements of all `num_claims` audits together.
         num_claims: Number of audits whose statements hold jointly.
@@ -71,13 +71,13 @@ class Terms:
 
     @property
     def level(self) -> float | None:
-        """Claim of a notion that is one number."""
+        """Claimed level, for a notion whose level is one number; None without a claim."""
         claim = self.claimed
         assert not isinstance(claim, tuple)
         return claim
 
     def refuse_notions(self, what: str) -> None:
-        """Refuse notions other than epsilon at delta = 0 for a method without events.
+        """Raise an error unless the notion is epsilon at delta = 0, for a method without events.
 
         Args:
             what: Quantity that the method counts, named in the message.
@@ -101,7 +101,7 @@ class Terms:
 
     @property
     def own_confidence(self) -> float:
-        """Confidence of this statement alone, so that all hold jointly (Bonferroni)."""
+        """Confidence of this statement alone, so that all statements hold jointly (Bonferroni)."""
         if self.num_claims == 1:
             return self.confidence
         return 1 - (1 - self.confidence) / self.num_claims
@@ -112,7 +112,7 @@ class Terms:
         return self.execution or default_execution()
 
     def notes(self) -> list[str]:
-        """Return notes to the reader about several claims."""
+        """Return notes to the reader if there are several claims."""
         if self.num_claims == 1:
             return []
         error = (1 - self.confidence) / self.num_claims

@@ -17,7 +17,7 @@ _PSEUDO_DRAWS = 64.0
 """Pseudo-draws that shrink the first bets; see `dpjax.inference._portfolio`."""
 
 _NEARLY = 1e-9
-"""Largest relative difference of two equal errors."""
+"""Largest relative difference at which two errors are treated as equal."""
 
 
 @register
@@ -28,17 +28,20 @@ class BetWealth(Evidence):
     It holds the whole state of the audit, so that another audit can continue from it.
 
     Attributes:
-        wealth: State of the bets, at the level of a pair.
+        wealth: State of the bets.
         look: Planned look at one event, or None.
-        error: Joint error of both.
-        shown: Counts of the witness's event at the database and at its neighbor, and draws there.
-        larger: Side at which the event is likelier: 0 the database, 1 the neighbor.
-        path: Draws a side of all pairs, bound, and log wealth at the claim after each block.
-        laid: Digest of the draws that laid the cells, which a continued audit must reproduce.
-        laid_by: Draws a side, int64 [pairs], that laid the cells of each pair.
-        before: State before the last block, where the end of the draws cut it short: an audit
-            that continues draws that block whole. None where it was whole.
-        held: First outputs, where drawing them again would cost too much; see
+        error: Joint error of the bets and the look.
+        shown: Counts of the witness's event at the database and at its neighbor, and the number of
+            draws per side.
+        larger: Side at which the event is likelier: 0 for the database, 1 for the neighbor.
+        path: For each block: draws per side of all pairs so far, the bound, and the log wealth at
+            the claim.
+        laid: Digest of the draws that were used to lay the cells; a continued audit must reproduce
+            it.
+        laid_by: Draws per side that were used to lay the cells of each pair, int64 [pairs].
+        before: State before the last block, if the draws ended within that block: an audit that
+            continues draws the full block. None if the last block was complete.
+        held: First outputs, if drawing them again would cost too much; see
             `dpjax.sources.OpenedInTurn`.
     """
 
@@ -65,14 +68,15 @@ class BetWealth(Evidence):
     )
 
     def bound(self, confidence: float) -> float:
-        """Return the bound of both parts, each at its share of an error.
+        """Return the larger bound of the bets and the look, each at its share of the error.
 
-        Bets refute a level strictly, so the bound is the next number above the largest one.
+        Every refuted level is below the truth, so the bound of the bets is the next float above the
+        largest refuted level.
         """
         share = (1 - confidence) / self.error
         refuted = self.wealth.is_refuted
         if abs(share - 1) > _NEARLY:
-            # The wealth at a refuted level stays as it was at the refutation.
+            # The wealth at a refuted level has not changed since its refutation.
             refuted = self.wealth.log_mean >= -math.log(self.wealth.error * min(share, 1.0))
         place = int(np.logical_and.accumulate(refuted).sum())
         won = float(np.nextafter(self.wealth.grid[place - 1], np.inf)) if place else 0.0
@@ -102,7 +106,7 @@ class BetWealth(Evidence):
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """See `Evidence`; returns the boundary of a mixture of bets, which holds at any time.
+        """See `Evidence`; returns the boundary of a mixture of bets, which is valid at any time.
 
         References:
             Robbins (1970), eq. (8).
