@@ -41,7 +41,7 @@ def difference(database: object, neighbor: object) -> str | None:
 
 
 def _places(first: object, second: object) -> list[str]:
-    """Describe every place where two databases differ; empty if unknown."""
+    """Describe every place where two databases differ; return nothing if they are incomparable."""
     if isinstance(first, dict) and isinstance(second, dict):
         return _of_dicts(first, second)
     if _is_frame(first) and _is_frame(second):

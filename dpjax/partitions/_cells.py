@@ -21,7 +21,8 @@ class Cells:
         atoms: For each numeric entry, the values that have a bin of their own.
         boxed: Indices of the labels that had numeric entries in the pilot.
         whole: Whether all entries have an integer dtype.
-        ordered: Whether neighboring numbers have similar probabilities; False for codes.
+        ordered: Whether neighboring numbers have similar probabilities; False if they are codes of
+            categories.
         parts: Path of each numeric entry in a nested output, such as "['count']"; empty for
             vectors.
     """
@@ -57,7 +58,7 @@ class Cells:
         return type(self), self.names, self.whole, self.ordered, self.parts, *content
 
     def labels(self) -> np.ndarray:
-        """int64 [size], the index of each cell's label."""
+        """Return the index of each cell's label, int64 [size]."""
         alone = np.arange(self.num_alone)
         return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
 
@@ -81,7 +82,7 @@ class Cells:
 
 
 def entry_name(column: int, parts: tuple[str, ...]) -> str:
-    """Return an entry's index, or its path if it has one, without brackets if it is one key."""
+    """Return the index of an entry, or its path in a nested output; one key has no brackets."""
     if column >= len(parts):
         return str(column)
     path = parts[column]

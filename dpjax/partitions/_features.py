@@ -110,7 +110,7 @@ class Features:
         return cls(kind, columns, tuple(knots))
 
     def owners(self) -> np.ndarray:
-        """Int [features], the entry behind each feature; -1 for indicators and products."""
+        """Return the entry behind each feature, int [features]; -1 for indicators and products."""
         numbers = np.arange(len(self.columns.centre))
         indicators = len(self.columns.labels) + sum(map(len, self.columns.atoms))
         parts = [numbers, np.full(indicators, -1)]

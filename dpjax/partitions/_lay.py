@@ -34,7 +34,7 @@ _QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
 """Evenly spaced quantiles, and successively halved levels per tail, by dimension of outputs."""
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
-"""Minimum count of an atom; 8 times the minimum share of the outputs that equal it."""
+"""An atom needs at least this count, and at least an eighth of this share of the outputs."""
 
 _FEW_VALUES = 256
 """If at most this many values are distinct, all of them are atoms."""
@@ -58,7 +58,7 @@ def lay(
         discrete: True if every number is an outcome, False if no number is an atom, None to
             detect atoms.
         outcomes: Size of a finite space 0, ..., outcomes - 1; None for other spaces.
-        ordered: Whether neighboring numbers have similar probabilities.
+        ordered: Whether neighboring numbers have similar probabilities; see `Cells`.
         whole: Whether all numbers have an integer dtype.
         region: A region whose ends become ends of cells, or None.
 

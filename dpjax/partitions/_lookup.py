@@ -58,7 +58,7 @@ def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outpu
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Lookup:
-    """A partition, or a stack of partitions with a leading axis, as arrays of a device.
+    """A partition, or a stack of partitions with a leading axis, as arrays on a device.
 
     Attributes:
         edges: For each entry, increasing edges in the outputs' dtype, padded with its largest
@@ -78,7 +78,7 @@ class Lookup:
     num_labels: int = field(default=0, metadata={"static": True})
 
     def index(self, outputs: Array) -> Array:
-        """int32 [n], the cell of each output of shape [n] or [n, d]."""
+        """Return the cell of each output, int32 [n], for outputs of shape [n] or [n, d]."""
         columns = [outputs] if outputs.ndim == 1 else list(jnp.moveaxis(outputs, 1, 0))
         code = jnp.zeros(outputs.shape[0], jnp.int32)
         if self.num_labels:

@@ -32,7 +32,7 @@ class Partition(Cells):
     """A partition of `Outputs` into `Cells`, made by `dpjax.partitions.lay`."""
 
     def index(self, outputs: Outputs) -> np.ndarray:
-        """int64 [n], the cell of each output."""
+        """Return the cell of each output, int64 [n]."""
         labels, values, alone = outputs
         rank = np.full(len(self.names) + 1, -1)
         rank[self.boxed] = np.arange(len(self.boxed))
@@ -191,7 +191,7 @@ class Partition(Cells):
         return together if is_simpler(self, ~together, without) else without
 
     def spread(self, places: np.ndarray, seen: np.ndarray, last: int) -> np.ndarray:
-        """Move cells without outputs along a chain of nested sets, to give them fewer parts.
+        """Move cells without outputs along a chain of nested sets, to give the sets fewer parts.
 
         A bin without outputs takes the later place of the two nearest bins with outputs; a label
         without outputs comes last. The sets contain the same outputs of the search set as before.

@@ -42,7 +42,7 @@ class OneEntry(Partition):
         return super().key, self.column
 
     def index(self, outputs: Outputs) -> np.ndarray:
-        """int64 [n], the cell of each output."""
+        """Return the cell of each output, int64 [n]."""
         return super().index(_column(outputs, self.column))
 
     def kind(self, whole: bool) -> str:
@@ -70,7 +70,7 @@ class Scored(Partition):
         return id(self)
 
     def index(self, outputs: Outputs) -> np.ndarray:
-        """int64 [n], the cell of each output."""
+        """Return the cell of each output, int64 [n]."""
         return self._cell(self.score.values(outputs))
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:

@@ -308,7 +308,7 @@ def _vector(like: Any, entries: Sequence[Any]) -> Any:
 
 
 def _moved(value: object, relation: Within) -> list[Any]:
-    """Return values at the full distance: one entry moves, or all do with equal or mixed signs."""
+    """Return values at the maximum distance, with one entry moved or all with various signs."""
     entries = [v.item() if isinstance(v, np.generic) else v for v in _entries(value)]
     whole = all(isinstance(v, int) for v in entries)
     size, distance = len(entries), relation.distance

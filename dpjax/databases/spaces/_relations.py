@@ -26,7 +26,7 @@ class Relation:
     of_records: bool = True
 
     def holds(self, database: Any, neighbor: Any) -> bool:
-        """Return whether two databases are neighbors; lists of records if `of_records`."""
+        """Return whether two databases (lists of records if `of_records`) are neighbors."""
         raise NotImplementedError
 
 
